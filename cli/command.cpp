@@ -1,0 +1,140 @@
+#include "cli/command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "core/expr/text.h"
+
+namespace assay::cli {
+namespace {
+
+auto now_ms() -> long long {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+auto exit_code(ErrorCode code) -> int {
+  switch (code) {
+    case ErrorCode::usage:
+      return kUsage;
+    case ErrorCode::bad_input:
+    case ErrorCode::unsupported:
+      return kBadInput;
+    case ErrorCode::missing_tool:
+      return kMissingTool;
+    case ErrorCode::undecided:
+      return kUndecided;
+  }
+  return kBadInput;
+}
+
+auto escape_of(Style style) -> std::string_view {
+  switch (style) {
+    case Style::bold:
+      return "\033[1m";
+    case Style::red:
+      return "\033[1;31m";
+    case Style::green:
+      return "\033[1;32m";
+    case Style::yellow:
+      return "\033[33m";
+    case Style::dim:
+      return "\033[2m";
+  }
+  return "";
+}
+
+}  // namespace
+
+auto commands() -> std::vector<Command> {
+  return {
+      {"debug", "find the node whose claimed metadata is false",
+       "  assay debug repro.py                   the recorded sizes\n"
+       "  assay debug graph.json --at s77=68     other sizes\n"
+       "  assay debug model.pt2 --sweep --json   boundary sizes, for machines\n",
+       add_debug},
+      {"show", "print a capture as graph text, with symbols and guards",
+       "  assay show model.pt2\n  assay show repro.py --summary\n", add_show},
+      {"run", "execute a capture without PyTorch and print its outputs",
+       "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
+      {"import", "pack any input into one self-contained bundle",
+       "  assay import repro.py -o failure.assay.zip\n", add_import},
+      {"replay", "re-run a bundle and say whether its recorded verdict still holds",
+       "  assay replay failure.assay.zip\n", add_replay},
+      {"query", "ask a trace in SQL",
+       "  assay debug graph.json --trace run.trace\n"
+       "  assay query run.trace \"select name, target from nodes where status = 'unchecked'\"\n",
+       add_query},
+      {"conform", "check the operator table against recorded PyTorch calls",
+       "  assay conform cases.sqlite\n  assay conform cases.sqlite --filter aten.add\n",
+       add_conform},
+      {"completion", "print a completion script for bash, zsh or fish",
+       "  source <(assay completion bash)\n", add_completion},
+  };
+}
+
+auto report_error(const Error& error) -> int {
+  fmt::print(stderr, "assay: error: {}\n", error.message);
+  return exit_code(error.code);
+}
+
+Progress::Progress(std::string_view doing) : doing_(doing), enabled_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (enabled_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::update(std::size_t done, std::size_t total) {
+  if (!enabled_) return;
+  const auto now = now_ms();
+  if (now - last_ms_ < 100 && done != total) return;
+  last_ms_ = now;
+  fmt::print(stderr, "\r\033[K{}: {} of {}", doing_, done, total);
+  std::fflush(stderr);
+}
+
+auto styled(std::string_view text, Style style) -> std::string {
+  static const bool enabled = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  if (!enabled) return std::string(text);
+  return fmt::format("{}{}\033[0m", escape_of(style), text);
+}
+
+auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding> {
+  Binding binding;
+  const auto usage = [](std::string message) {
+    return std::unexpected(Error{ErrorCode::usage, std::move(message)});
+  };
+  for (const auto& part : CLI::detail::split(text, ',')) {
+    const auto equals = part.find('=');
+    if (equals == std::string::npos)
+      return usage(fmt::format("--at: `{}` is not name=number", part));
+    const auto name = CLI::detail::trim_copy(part.substr(0, equals));
+    const auto* symbol = env.find(std::string_view(name));
+    if (!symbol) {
+      std::string known;
+      for (const auto& candidate : env.symbols()) known += " " + candidate.name;
+      return usage(fmt::format("--at: there is no symbol {}; the capture has:{}", name,
+                               known.empty() ? " none" : known));
+    }
+    std::int64_t value = 0;
+    if (!CLI::detail::lexical_cast(CLI::detail::trim_copy(part.substr(equals + 1)), value))
+      return usage(fmt::format("--at: `{}` is not a whole number", part.substr(equals + 1)));
+    binding[symbol->expr] = value;
+  }
+  // Symbols that were not named keep their hints, replaced ones follow.
+  for (const auto& [symbol, hint] : env.hints()) binding.try_emplace(symbol, hint);
+  for (const auto& [symbol, by] : env.replacements())
+    if (const auto value = evaluate(by, binding)) binding[symbol] = *value;
+  return binding;
+}
+
+auto counted(std::int64_t count, std::string_view singular, std::string_view plural)
+    -> std::string {
+  const auto many = plural.empty() ? std::string(singular) + "s" : std::string(plural);
+  return fmt::format("{} {}", count, count == 1 ? std::string(singular) : many);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,78 @@
+// What every subcommand shares: exit codes, output, progress, JSON.
+#pragma once
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "core/base/result.h"
+#include "core/expr/eval.h"
+#include "core/graph/graph.h"
+#include "core/ops/op_table.h"
+
+namespace assay::cli {
+
+enum ExitCode : int {
+  kNothingFound = 0,
+  kFindings = 1,
+  kUsage = 2,
+  kBadInput = 3,
+  kMissingTool = 4,
+  kUndecided = 5,
+};
+
+/// Prints `assay: error: …` to stderr and gives the exit code of the error's kind.
+[[nodiscard]] auto report_error(const Error& error) -> int;
+
+/// A subcommand is a row: `add` declares its options on the app and returns what runs it.
+using Action = std::function<int()>;
+struct Command {
+  std::string_view name;
+  std::string_view summary;   ///< one line in `assay --help`
+  std::string_view examples;  ///< printed below the options of its own help
+  auto (*add)(CLI::App& app) -> Action;
+};
+[[nodiscard]] auto commands() -> std::vector<Command>;
+
+// One per file.
+auto add_show(CLI::App& app) -> Action;
+auto add_import(CLI::App& app) -> Action;
+auto add_run(CLI::App& app) -> Action;
+auto add_debug(CLI::App& app) -> Action;
+auto add_replay(CLI::App& app) -> Action;
+auto add_query(CLI::App& app) -> Action;
+auto add_conform(CLI::App& app) -> Action;
+auto add_completion(CLI::App& app) -> Action;
+
+/// A line that overwrites itself on a terminal and is silent elsewhere. At most ten updates a
+/// second; erased at the end.
+class Progress {
+ public:
+  explicit Progress(std::string_view doing);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  auto operator=(const Progress&) -> Progress& = delete;
+  void update(std::size_t done, std::size_t total);
+
+ private:
+  std::string doing_;
+  bool enabled_;
+  long long last_ms_ = 0;
+};
+
+/// ANSI styles when stdout is a terminal and NO_COLOR is not set, else the text itself.
+enum class Style { bold, red, green, yellow, dim };
+[[nodiscard]] auto styled(std::string_view text, Style style) -> std::string;
+
+/// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
+[[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;
+
+/// "1 root finding", "3 root findings".
+[[nodiscard]] auto counted(std::int64_t count, std::string_view singular,
+                           std::string_view plural = {}) -> std::string;
+
+}  // namespace assay::cli

@@ -1,0 +1,62 @@
+// assay debug: which node lies.
+#include "cli/command.h"
+#include "cli/findings.h"
+#include "cli/trace_record.h"
+#include "replay/bundle/open.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string file, at, trace, bundle;
+  bool sweep = false, json = false, nan = false, all = false, notes = false;
+};
+
+auto run_debug(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto capture, open_capture(options.file));
+  const auto table = build_op_table();
+  DebugOptions debug;
+  if (!options.at.empty()) {
+    ASSAY_TRY(debug.at, parse_binding(capture.graph.env, options.at));
+  }
+  debug.sweep = options.sweep;
+  debug.find_not_finite = options.nan;
+  Progress progress("running");
+  debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+  ASSAY_TRY(const auto report, debug_capture(capture, table, debug));
+  const auto json = report_json(capture, report);
+  const int exit = report.counts.roots + report.counts.inherited > 0 ? kFindings : kNothingFound;
+  if (!options.trace.empty())
+    ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit));
+  if (!options.bundle.empty())
+    ASSAY_TRY_VOID(
+        record_bundle(options.bundle, capture, report, {options.at, options.sweep}, exit));
+  if (options.json)
+    fmt::print("{}", json);
+  else
+    fmt::print("{}", print_report(capture, report,
+                                  {.notes = options.notes, .limit = options.all ? SIZE_MAX : 10}));
+  return exit;
+}
+
+}  // namespace
+
+auto add_debug(CLI::App& app) -> Action {
+  const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
+  app.add_option("FILE", options->file, "graph text, repro script, capture JSON, .pt2 or bundle")
+      ->required();
+  app.add_option("--at", options->at, "run at these sizes instead, e.g. s77=68,s53=7");
+  app.add_flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
+  app.add_flag("--nan", options->nan, "report the first NaN or infinity");
+  app.add_flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
+  app.add_flag("--all", options->all, "show every finding, not only the first ten");
+  app.add_flag("--json", options->json, "print the report as JSON");
+  app.add_option("--trace", options->trace, "write an SQLite trace of the run");
+  app.add_option("--bundle", options->bundle, "pack input and verdict into a bundle");
+  return [options] {
+    const auto result = run_debug(*options);
+    return result ? *result : report_error(result.error());
+  };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,78 @@
+// assay query: SQL over a trace.
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "replay/trace/trace.h"
+
+namespace assay::cli {
+namespace {
+
+struct CellText {
+  auto operator()(std::monostate) const -> std::string { return ""; }
+  auto operator()(std::int64_t value) const -> std::string { return std::to_string(value); }
+  auto operator()(double value) const -> std::string { return fmt::format("{}", value); }
+  auto operator()(const std::string& value) const -> std::string {
+    std::string escaped;
+    for (const char c : value) {
+      if (c == '\t')
+        escaped += "\\t";
+      else if (c == '\n')
+        escaped += "\\n";
+      else
+        escaped += c;
+    }
+    return escaped;
+  }
+};
+struct CellJson {
+  auto operator()(std::monostate) const -> nlohmann::json { return nullptr; }
+  template <class T>
+  auto operator()(const T& value) const -> nlohmann::json {
+    return value;
+  }
+};
+
+void print_table(const TraceAnswer& answer) {
+  fmt::print("{}\n", fmt::join(answer.columns, "\t"));
+  for (const auto& row : answer.rows) {
+    std::vector<std::string> cells;
+    for (const auto& cell : row) cells.push_back(std::visit(CellText{}, cell));
+    fmt::print("{}\n", fmt::join(cells, "\t"));
+  }
+}
+
+void print_json(const TraceAnswer& answer) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& row : answer.rows) {
+    nlohmann::ordered_json object;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      object[answer.columns[i]] = std::visit(CellJson{}, row[i]);
+    rows.push_back(object);
+  }
+  fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+auto add_query(CLI::App& app) -> Action {
+  struct Options {
+    std::string trace, sql;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  app.add_option("TRACE", options->trace, "a trace written with --trace")->required();
+  app.add_option("SQL", options->sql, "one reading statement; the tables are in replay/README.md")
+      ->required();
+  app.add_flag("--json", options->json, "rows as JSON objects instead of tab-separated text");
+  return [options] {
+    const auto answer = query_trace(options->trace, options->sql);
+    if (!answer) return report_error(answer.error());
+    if (options->json)
+      print_json(*answer);
+    else
+      print_table(*answer);
+    return static_cast<int>(kNothingFound);
+  };
+}
+
+}  // namespace assay::cli

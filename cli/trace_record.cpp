@@ -1,0 +1,336 @@
+#include "cli/trace_record.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/expr/text.h"
+#include "core/graph/text.h"
+#include "replay/bundle/bundle.h"
+#include "replay/formats/file.h"
+#include "replay/trace/trace.h"
+
+namespace assay::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+auto utc_now() -> std::string {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+auto list_text(const Dims& dims) -> std::string {
+  std::string text = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + print_expr(dims[i]);
+  return text + "]";
+}
+auto list_text(const Ints& values) -> std::string {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+auto status_name(NodeStatus status) -> std::string {
+  switch (status) {
+    case NodeStatus::ran:
+      return "ran";
+    case NodeStatus::failed:
+      return "failed";
+    case NodeStatus::unchecked:
+      return "unchecked";
+    case NodeStatus::skipped:
+      return "skipped";
+  }
+  return {};
+}
+auto kind_name(NodeKind kind) -> std::string {
+  switch (kind) {
+    case NodeKind::placeholder:
+      return "placeholder";
+    case NodeKind::get_attr:
+      return "get_attr";
+    case NodeKind::call_function:
+      return "call_function";
+    case NodeKind::call_method:
+      return "call_method";
+    case NodeKind::call_module:
+      return "call_module";
+    case NodeKind::output:
+      return "output";
+  }
+  return {};
+}
+auto kind_name(SymbolKind kind) -> std::string {
+  switch (kind) {
+    case SymbolKind::backed:
+      return "backed";
+    case SymbolKind::unbacked:
+      return "unbacked";
+    case SymbolKind::backed_float:
+      return "backed_float";
+    case SymbolKind::unbacked_float:
+      return "unbacked_float";
+  }
+  return {};
+}
+
+/// Calls f(leaf name, claim) on every leaf.
+template <class F>
+auto each_leaf(const Claim& claim, const std::string& leaf, F&& f) -> Result<void> {
+  if (const auto* items = claim.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i)
+      ASSAY_TRY_VOID(each_leaf((*items)[i], fmt::format("{}[{}]", leaf, i), f));
+    return {};
+  }
+  return claim.empty() ? Result<void>{} : f(leaf, claim);
+}
+template <class F>
+auto each_leaf(const ObservedValue& value, const std::string& leaf, F&& f) -> Result<void> {
+  if (value.is_tuple) {
+    for (std::size_t i = 0; i < value.items.size(); ++i)
+      ASSAY_TRY_VOID(each_leaf(value.items[i], fmt::format("{}[{}]", leaf, i), f));
+    return {};
+  }
+  return value.tensor || value.scalar ? f(leaf, value) : Result<void>{};
+}
+
+class Recorder {
+ public:
+  Recorder(TraceWriter& writer, const Capture& capture, const DebugReport& report)
+      : writer_(writer), capture_(capture), report_(report) {}
+
+  auto record(const std::string& command, const std::string& options, int exit_code)
+      -> Result<void> {
+    ASSAY_TRY(run_, writer_.add(RunRow{.command = command,
+                                       .source = capture_.source_path,
+                                       .format = capture_.format,
+                                       .options = options,
+                                       .tool = "assay " ASSAY_VERSION,
+                                       .started = utc_now()}));
+    for (const auto& [name, value] : capture_.environment)
+      ASSAY_TRY_VOID(writer_.add(EnvironmentRow{run_, name, value}));
+    ASSAY_TRY(graph_,
+              writer_.add(GraphRow{.run_id = run_,
+                                   .parent_id = {},
+                                   .name = capture_.graph.class_name,
+                                   .kind = capture_.kind,
+                                   .hash = fmt::format("{:016x}", structural_hash(capture_.graph)),
+                                   .text = print_graph(capture_.graph)}));
+    ASSAY_TRY_VOID(symbols_and_guards());
+    for (std::size_t i = 0; i < capture_.graph.nodes.size(); ++i) ASSAY_TRY_VOID(node(i));
+    for (const auto& finding : report_.findings) ASSAY_TRY_VOID(this->finding(finding));
+    ASSAY_TRY_VOID(writer_.finish_run(run_, exit_code, 0));
+    return writer_.finalise();
+  }
+
+ private:
+  auto symbols_and_guards() -> Result<void> {
+    const auto& env = capture_.graph.env;
+    for (const auto& symbol : env.symbols()) {
+      std::string sources;
+      for (const auto& source : symbol.sources) sources += (sources.empty() ? "" : "; ") + source;
+      ASSAY_TRY_VOID(writer_.add(SymbolRow{
+          graph_, symbol.name, kind_name(symbol.kind), print_expr(symbol.range.low),
+          print_expr(symbol.range.high), symbol.hint ? print_expr(*symbol.hint) : "", sources}));
+    }
+    std::int64_t seq = 0;
+    for (const auto& guard : env.guards()) {
+      const auto value = evaluate(guard.condition, report_.binding.values);
+      ASSAY_TRY_VOID(writer_.add(GuardRow{graph_, seq++, print_expr(guard.condition), guard.text,
+                                          guard.where, value ? value->as_bool() : std::nullopt}));
+    }
+    for (const auto& [symbol, value] : report_.binding.values)
+      ASSAY_TRY_VOID(
+          writer_.add(BindingRow{run_, std::string(symbol.name()), print_expr(value), "run"}));
+    return {};
+  }
+
+  auto node(std::size_t i) -> Result<void> {
+    const auto& node = capture_.graph.nodes[i];
+    const auto& record = report_.run.nodes[i];
+    NodeRow row{.graph_id = graph_,
+                .seq = static_cast<std::int64_t>(i),
+                .capture_id = node.id.value,
+                .kind = kind_name(node.kind),
+                .name = node.name,
+                .target = node.target,
+                .call = print_call(capture_.graph, node),
+                .file = {},
+                .line = {},
+                .function = {},
+                .code = {},
+                .module = {},
+                .status = status_name(record.status),
+                .reason = record.message,
+                .duration_ms = {}};
+    if (node.origin) {
+      row.file = node.origin->file;
+      row.line = node.origin->line;
+      row.function = node.origin->function;
+      row.code = node.origin->code;
+      row.module = node.origin->module;
+    }
+    ASSAY_TRY(const auto id, writer_.add(row));
+    node_ids_[node.id] = id;
+    std::int64_t position = 0;
+    for (const auto operand : operands(node))
+      if (const auto found = node_ids_.find(operand); found != node_ids_.end())
+        ASSAY_TRY_VOID(writer_.add(OperandRow{id, position++, found->second}));
+    ASSAY_TRY_VOID(each_leaf(node.claim, "", [&](const std::string& leaf, const Claim& claim) {
+      return add_claim(id, leaf, claim);
+    }));
+    return each_leaf(record.value, "", [&](const std::string& leaf, const ObservedValue& value) {
+      return add_observation(id, leaf, value);
+    });
+  }
+
+  auto add_claim(TraceId id, const std::string& leaf, const Claim& claim) -> Result<void> {
+    ClaimRow row{.node_id = id,
+                 .leaf = leaf,
+                 .dtype = {},
+                 .sizes = {},
+                 .strides = {},
+                 .storage_offset = {},
+                 .device = {},
+                 .value = {}};
+    if (const auto* meta = claim.tensor()) {
+      row.dtype = name(meta->dtype);
+      row.sizes = list_text(meta->sizes);
+      row.strides = list_text(meta->strides);
+      row.storage_offset = print_expr(meta->offset);
+      row.device = to_string(meta->device);
+    } else {
+      row.value = print_expr(*claim.scalar());
+    }
+    return ignore(writer_.add(row));
+  }
+
+  auto add_observation(TraceId id, const std::string& leaf, const ObservedValue& value)
+      -> Result<void> {
+    ObservationRow row{.node_id = id,
+                       .leaf = leaf,
+                       .source = "run",
+                       .dtype = {},
+                       .sizes = {},
+                       .strides = {},
+                       .storage_offset = {},
+                       .device = {},
+                       .storage_id = {},
+                       .storage_bytes = {},
+                       .sum = {},
+                       .abs_sum = {},
+                       .value = {}};
+    if (value.tensor) {
+      const auto& meta = value.tensor->meta;
+      row.dtype = name(meta.dtype);
+      row.sizes = list_text(meta.sizes);
+      row.strides = list_text(meta.strides);
+      row.storage_offset = meta.offset;
+      row.device = to_string(meta.device);
+      row.storage_id = value.tensor->storage;
+      row.storage_bytes = meta.storage_bytes;
+    } else {
+      row.value = print_expr(*value.scalar);
+    }
+    return ignore(writer_.add(row));
+  }
+
+  auto finding(const Finding& finding) -> Result<void> {
+    FindingRow row{.run_id = run_,
+                   .node_id = {},
+                   .leaf = finding.leaf,
+                   .kind = std::string(info(finding.kind).name),
+                   .blame = finding.blame == Blame::root ? "root" : "inherited",
+                   .root_node_id = {},
+                   .claimed = finding.claimed,
+                   .observed = finding.observed,
+                   .witness = finding.witness,
+                   .message = finding.message};
+    if (const auto found = node_ids_.find(finding.node); found != node_ids_.end())
+      row.node_id = found->second;
+    return ignore(writer_.add(row));
+  }
+
+  static auto ignore(Result<TraceId> added) -> Result<void> {
+    if (!added) return std::unexpected(added.error());
+    return {};
+  }
+
+  TraceWriter& writer_;
+  const Capture& capture_;
+  const DebugReport& report_;
+  TraceId run_ = 0;
+  TraceId graph_ = 0;
+  std::map<NodeId, TraceId> node_ids_;
+};
+
+}  // namespace
+
+auto record_trace(const std::string& path, const Capture& capture, const DebugReport& report,
+                  const std::string& command, const std::string& options, int exit_code)
+    -> Result<void> {
+  ASSAY_TRY(auto writer, TraceWriter::create(path));
+  return Recorder(writer, capture, report).record(command, options, exit_code);
+}
+
+auto record_bundle(const std::string& path, const Capture& capture, const DebugReport& report,
+                   const VerdictOptions& options, int exit_code) -> Result<void> {
+  Bundle bundle{.capture = capture,
+                .verdict_json = verdict_json(verdict_of(report, options, exit_code)),
+                .extra = {}};
+  ASSAY_TRY(const auto bytes, write_bundle(bundle));
+  return write_file_atomically(path, bytes);
+}
+
+auto verdict_of(const DebugReport& report, const VerdictOptions& options, int exit_code)
+    -> Verdict {
+  Verdict verdict{options, exit_code, {}};
+  for (const auto& finding : report.findings) {
+    if (info(finding.kind).severity == Severity::note) continue;
+    verdict.findings.push_back(fmt::format("{} {} {}{}", info(finding.kind).name,
+                                           finding.blame == Blame::root ? "root" : "inherited",
+                                           finding.node_name, finding.leaf));
+  }
+  std::ranges::sort(verdict.findings);
+  return verdict;
+}
+
+auto verdict_json(const Verdict& verdict) -> std::string {
+  Json json;
+  json["schema"] = "assay.verdict/1";
+  json["command"] = "debug";
+  json["at"] = verdict.options.at;
+  json["sweep"] = verdict.options.sweep;
+  json["exit_code"] = verdict.exit_code;
+  json["findings"] = verdict.findings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+auto parse_verdict(const std::string& text) -> Result<Verdict> {
+  const auto json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return bad_input("verdict.json is not a JSON object");
+  if (json.value("schema", Json()) != "assay.verdict/1")
+    return unsupported("verdict.json has a schema this version does not know");
+  Verdict verdict;
+  const auto at = json.find("at");
+  const auto sweep = json.find("sweep");
+  const auto exit = json.find("exit_code");
+  const auto findings = json.find("findings");
+  if (at == json.end() || !at->is_string() || sweep == json.end() || !sweep->is_boolean() ||
+      exit == json.end() || !exit->is_number_integer() || findings == json.end() ||
+      !findings->is_array())
+    return bad_input("verdict.json lacks at, sweep, exit_code or findings");
+  verdict.options = {at->get<std::string>(), sweep->get<bool>()};
+  verdict.exit_code = exit->get<int>();
+  for (const auto& entry : *findings) {
+    if (!entry.is_string()) return bad_input("verdict.json: findings must be text");
+    verdict.findings.push_back(entry.get<std::string>());
+  }
+  std::ranges::sort(verdict.findings);
+  return verdict;
+}
+
+}  // namespace assay::cli

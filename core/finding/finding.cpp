@@ -1,0 +1,59 @@
+#include "core/finding/finding.h"
+
+#include <array>
+
+#include "core/base/check.h"
+
+namespace assay {
+namespace {
+
+using enum FindingKind;
+// clang-format off
+constexpr std::array kKinds = {
+    FindingKindInfo{wrong_structure, "wrong-structure", "number or nesting of results differs", Severity::finding},
+    FindingKindInfo{wrong_dtype, "wrong-dtype", "the claimed dtype is not what the operator produces", Severity::finding},
+    FindingKindInfo{wrong_rank, "wrong-rank", "the claimed number of dimensions is wrong", Severity::finding},
+    FindingKindInfo{wrong_size, "wrong-size", "a claimed size is wrong", Severity::finding},
+    FindingKindInfo{wrong_stride, "wrong-stride", "a claimed stride of a dimension larger than 1 is wrong", Severity::finding},
+    FindingKindInfo{wrong_offset, "wrong-offset", "the claimed storage offset is wrong", Severity::finding},
+    FindingKindInfo{storage_too_small, "storage-too-small", "the claimed layout runs past its storage", Severity::finding},
+    FindingKindInfo{wrong_alias, "wrong-alias", "the claimed sharing of storage is wrong", Severity::finding},
+    FindingKindInfo{wrong_mutation, "wrong-mutation", "inputs are not mutated as claimed", Severity::finding},
+    FindingKindInfo{wrong_scalar, "wrong-scalar", "a symbolic scalar does not have its claimed value", Severity::finding},
+    FindingKindInfo{symbol_out_of_range, "symbol-out-of-range", "a symbol is bound outside its recorded range", Severity::finding},
+    FindingKindInfo{guard_false, "guard-false", "a recorded guard is false at these sizes", Severity::finding},
+    FindingKindInfo{call_fails, "call-fails", "the operator cannot run on these operands", Severity::finding},
+    FindingKindInfo{not_finite, "not-finite", "the first NaN or infinity appears here", Severity::finding},
+    FindingKindInfo{insignificant_stride, "insignificant-stride", "a stride of a dimension of size 1 or of an empty tensor differs", Severity::note},
+    FindingKindInfo{claim_not_general, "claim-not-general", "the claim holds at these sizes but not for all", Severity::note},
+    FindingKindInfo{recording_differs, "recording-differs", "the recorded run and Assay's own rule disagree", Severity::note},
+};
+// clang-format on
+
+}  // namespace
+
+auto finding_kinds() -> std::span<const FindingKindInfo> {
+  return kKinds;
+}
+
+auto info(FindingKind kind) -> const FindingKindInfo& {
+  const auto& row = kKinds[static_cast<std::size_t>(kind)];
+  ASSAY_CHECK(row.kind == kind, "finding table is out of order");
+  return row;
+}
+
+auto finding_kind(std::string_view name) -> std::optional<FindingKind> {
+  for (const auto& row : kKinds)
+    if (row.name == name) return row.kind;
+  return std::nullopt;
+}
+
+auto root_findings(std::span<const Finding> findings) -> std::vector<const Finding*> {
+  std::vector<const Finding*> roots;
+  for (const auto& finding : findings)
+    if (finding.blame == Blame::root && info(finding.kind).severity == Severity::finding)
+      roots.push_back(&finding);
+  return roots;
+}
+
+}  // namespace assay

@@ -1,0 +1,169 @@
+// Line by line reader of str(graph).
+#include "core/graph/str_graph.h"
+
+#include <array>
+
+#include "core/graph/module_reader.h"
+#include "core/graph/text.h"
+
+namespace assay {
+namespace {
+
+struct KindName {
+  std::string_view name;
+  NodeKind kind;
+};
+constexpr std::array kKinds = {
+    KindName{"placeholder", NodeKind::placeholder},
+    KindName{"get_attr", NodeKind::get_attr},
+    KindName{"call_function", NodeKind::call_function},
+    KindName{"call_method", NodeKind::call_method},
+    KindName{"call_module", NodeKind::call_module},
+};
+
+/// Values stand under a prefix that no word of the text has, since `%x` is a value and `x` a
+/// string.
+constexpr std::string_view kValuePrefix = "value__";
+
+auto mark_values(std::string_view text) -> std::string {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%') {
+      out += kValuePrefix;
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out;
+}
+
+auto is_utf8(std::string_view text) -> bool {
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+class StrGraphReader {
+ public:
+  StrGraphReader(std::string_view text, std::size_t offset, int line, ClaimReader& claims)
+      : text_(text), offset_(offset), line_(line), claims_(claims) {}
+
+  auto read() -> Result<Graph> {
+    auto header = take_line();  // graph(): or graph(%a, %b):
+    (void)header;
+    while (offset_ < text_.size()) {
+      const auto content = trimmed(take_line());
+      if (content.empty() || content.starts_with('#')) continue;
+      if (!is_utf8(content)) return fail("invalid UTF-8");
+      if (graph_.output() != nullptr) return fail("text behind the return line");
+      if (content.starts_with("return")) {
+        ASSAY_TRY_VOID(output(trimmed(content.substr(6))));
+      } else {
+        ASSAY_TRY_VOID(node(content));
+      }
+    }
+    if (graph_.output() == nullptr) return fail("the graph has no return line");
+    return std::move(graph_);
+  }
+
+ private:
+  auto take_line() -> std::string_view {
+    const auto rest = text_.substr(offset_);
+    const auto line = rest.substr(0, rest.find('\n'));
+    offset_ += line.size() + 1;
+    ++line_;
+    return line;
+  }
+
+  template <class... Args>
+  auto fail(fmt::format_string<Args...> text, Args&&... args) -> std::unexpected<Error> {
+    return bad_input("line {}: {}", line_ - 1, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  /// `%name : ... = kind[target=T](args = (...), kwargs = {...})`
+  auto node(std::string_view content) -> Result<void> {
+    if (!content.starts_with('%')) return fail("expected a line that begins with %NAME");
+    const auto name = content.substr(1, content.find_first_of(" :=") - 1);
+    Node node;
+    node.name = name;
+    node.line = line_ - 1;
+    std::string_view rest;
+    for (const auto& row : kKinds) {
+      const auto mark = fmt::format(" = {}[target=", row.name);
+      const auto at = content.find(mark);
+      if (at == std::string_view::npos) continue;
+      node.kind = row.kind;
+      rest = content.substr(at + mark.size());
+      break;
+    }
+    const auto close = rest.find(']');
+    if (close == std::string_view::npos) return fail("expected KIND[target=...]");
+    const auto target = rest.substr(0, close);
+    node.target =
+        node.kind == NodeKind::call_function ? canonical_target(target) : std::string(target);
+    if (node.kind != NodeKind::placeholder && node.kind != NodeKind::get_attr)
+      ASSAY_TRY_VOID(arguments(trimmed(rest.substr(close + 1)), node));
+    const auto key = std::string(kValuePrefix) + node.name;
+    if (!names_.try_emplace(key, NodeId{graph_.next_id}).second)
+      return fail("\"{}\" is defined twice", node.name);
+    graph_.add(std::move(node));
+    return {};
+  }
+
+  /// The text reads as a Python call once values are marked.
+  auto arguments(std::string_view text, Node& node) -> Result<void> {
+    const std::string source = "call" + mark_values(text);
+    PythonCursor cursor(source);
+    ArgReader reader(cursor, names_, claims_, Words::strings);
+    const auto in_line = [&](const Error& error) { return fail("{}", error.message); };
+    const auto call = cursor.expression();
+    if (!call) return in_line(call.error());
+    for (const int part : cursor.children(*call)) {
+      const auto& syntax = cursor.syntax(part);
+      if (syntax.kind != SyntaxKind::keyword) continue;
+      auto value = reader.read(syntax.first_child);
+      if (!value) return in_line(value.error());
+      if (auto* sequence = std::get_if<SequenceArg>(&value->value);
+          sequence && syntax.text == "args")
+        node.args = std::move(sequence->items);
+      if (auto* dict = std::get_if<DictArg>(&value->value); dict && syntax.text == "kwargs")
+        node.kwargs = std::move(dict->items);
+    }
+    return {};
+  }
+
+  auto output(std::string_view text) -> Result<void> {
+    Node node;
+    node.kind = NodeKind::output;
+    node.target = node.name = "output";
+    node.line = line_ - 1;
+    const std::string source = mark_values(text);
+    PythonCursor cursor(source);
+    ArgReader reader(cursor, names_, claims_, Words::strings);
+    const auto value = cursor.expression();
+    auto arg = value ? reader.read(*value) : Result<Arg>(std::unexpected(value.error()));
+    if (!arg) return fail("{}", arg.error().message);
+    node.args.push_back(*std::move(arg));
+    graph_.add(std::move(node));
+    return {};
+  }
+
+  std::string_view text_;
+  std::size_t offset_;
+  int line_;
+  ClaimReader& claims_;
+  NodeNames names_;
+  Graph graph_;
+};
+
+}  // namespace
+
+auto read_str_graph(std::string_view text, std::size_t offset, int line, ClaimReader& claims)
+    -> Result<Graph> {
+  return StrGraphReader(text, offset, line, claims).read();
+}
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// Spelling of operators: which canonical targets have an infix form, and how targets are written.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+enum class OperatorShape : std::uint8_t { unary, binary };
+
+/// `operator.NAME` and the Python symbol FX prints for it.
+struct OperatorForm {
+  std::string_view name;    ///< "floordiv"
+  std::string_view symbol;  ///< "//"
+  OperatorShape shape;
+  bool comparison = false;
+};
+[[nodiscard]] auto operator_forms() -> std::span<const OperatorForm>;
+/// Row for a target such as "operator.mul"; null if it has no infix form.
+[[nodiscard]] auto operator_form(std::string_view target) -> const OperatorForm*;
+/// Canonical target of a symbol: ("-", unary) -> "operator.neg"; null if there is none.
+[[nodiscard]] auto operator_for_symbol(std::string_view symbol, OperatorShape shape)
+    -> const OperatorForm*;
+/// Canonical target of an augmented assignment: "+=" -> "operator.iadd"; empty if none.
+[[nodiscard]] auto inplace_target(std::string_view symbol) -> std::string;
+/// "operator.iadd" -> "+="; empty if the target is no augmented assignment.
+[[nodiscard]] auto inplace_symbol(std::string_view target) -> std::string;
+
+/// ASCII or UTF-8 identifier that is no Python keyword.
+[[nodiscard]] auto is_identifier(std::string_view text) -> bool;
+/// Identifiers joined by dots.
+[[nodiscard]] auto is_dotted_name(std::string_view text) -> bool;
+/// How a canonical function target is called in Python: "torch.ops.aten.add.Tensor", "max".
+[[nodiscard]] auto python_callee(std::string_view target) -> std::string;
+
+}  // namespace assay

@@ -1,0 +1,103 @@
+#include "core/ops/blas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace assay {
+namespace {
+
+/// How CBLAS (row-major) can read a matrix without a copy.
+template <class T>
+struct BlasOperand {
+  const T* data;
+  CBLAS_TRANSPOSE transpose;
+  int leading;
+};
+
+constexpr std::int64_t kMaxBlasInt = std::numeric_limits<int>::max();
+
+/// Strides of size-1 dims mean nothing; replace them by what makes the matrix packed.
+template <class T>
+auto normalised(MatrixView<T> m) -> MatrixView<T> {
+  if (m.cols == 1 && m.row_stride == 1)
+    m.col_stride = m.rows;
+  else if (m.cols == 1)
+    m.col_stride = 1;
+  if (m.rows == 1) m.row_stride = m.col_stride == 1 ? m.cols : 1;
+  return m;
+}
+
+template <class T>
+auto blas_operand(const MatrixView<T>& view, std::vector<T>& copy) -> BlasOperand<T> {
+  const auto m = normalised(view);
+  if (m.col_stride == 1 && m.row_stride >= m.cols && m.row_stride <= kMaxBlasInt)
+    return {m.data, CblasNoTrans, static_cast<int>(m.row_stride)};
+  if (m.row_stride == 1 && m.col_stride >= m.rows && m.col_stride <= kMaxBlasInt)
+    return {m.data, CblasTrans, static_cast<int>(m.col_stride)};
+  copy.resize(static_cast<std::size_t>(m.rows * m.cols));
+  auto* to = copy.data();
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    for (std::int64_t j = 0; j < m.cols; ++j) *to++ = m.data[i * m.row_stride + j * m.col_stride];
+  return {copy.data(), CblasNoTrans, static_cast<int>(m.cols)};
+}
+
+/// Integers have no BLAS; unsigned arithmetic wraps as PyTorch's does.
+void add_integer_product(std::int64_t alpha, const MatrixView<std::int64_t>& a,
+                         const MatrixView<std::int64_t>& b, std::int64_t* c,
+                         std::int64_t c_row_stride) {
+  const auto as_unsigned = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  for (std::int64_t i = 0; i < a.rows; ++i)
+    for (std::int64_t j = 0; j < b.cols; ++j) {
+      std::uint64_t sum = 0;
+      for (std::int64_t k = 0; k < a.cols; ++k)
+        sum += as_unsigned(a.data[i * a.row_stride + k * a.col_stride]) *
+               as_unsigned(b.data[k * b.row_stride + j * b.col_stride]);
+      auto& result = c[i * c_row_stride + j];
+      result = static_cast<std::int64_t>(as_unsigned(result) + as_unsigned(alpha) * sum);
+    }
+}
+
+}  // namespace
+
+template <class T>
+void add_product(T alpha, const MatrixView<T>& a, const MatrixView<T>& b, T* c,
+                 std::int64_t c_row_stride) {
+  if (a.rows == 0 || b.cols == 0 || a.cols == 0) return;
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    add_integer_product(alpha, a, b, c, c_row_stride);
+  } else {
+    std::vector<T> a_copy;
+    std::vector<T> b_copy;
+    const auto left = blas_operand(a, a_copy);
+    const auto right = blas_operand(b, b_copy);
+    const auto m = static_cast<int>(a.rows);
+    const auto n = static_cast<int>(b.cols);
+    const auto k = static_cast<int>(a.cols);
+    const auto ldc = static_cast<int>(std::max<std::int64_t>(c_row_stride, n));
+    if constexpr (std::is_same_v<T, float>) {
+      cblas_sgemm(CblasRowMajor, left.transpose, right.transpose, m, n, k, alpha, left.data,
+                  left.leading, right.data, right.leading, 1.0F, c, ldc);
+    } else if constexpr (std::is_same_v<T, double>) {
+      cblas_dgemm(CblasRowMajor, left.transpose, right.transpose, m, n, k, alpha, left.data,
+                  left.leading, right.data, right.leading, 1.0, c, ldc);
+    } else {
+      const T one = 1.0;
+      cblas_zgemm(CblasRowMajor, left.transpose, right.transpose, m, n, k, &alpha, left.data,
+                  left.leading, right.data, right.leading, &one, c, ldc);
+    }
+  }
+}
+
+template void add_product(float, const MatrixView<float>&, const MatrixView<float>&, float*,
+                          std::int64_t);
+template void add_product(double, const MatrixView<double>&, const MatrixView<double>&, double*,
+                          std::int64_t);
+template void add_product(Complex, const MatrixView<Complex>&, const MatrixView<Complex>&, Complex*,
+                          std::int64_t);
+template void add_product(std::int64_t, const MatrixView<std::int64_t>&,
+                          const MatrixView<std::int64_t>&, std::int64_t*, std::int64_t);
+
+}  // namespace assay

@@ -1,0 +1,162 @@
+#include "core/ops/domain.h"
+
+#include <unordered_map>
+
+#include "core/base/check.h"
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+auto call_error(const OpRow& row, const std::string& message) -> std::unexpected<Error> {
+  return bad_input("{}: {}", row.name(), message);
+}
+
+/// First invalid expression (overflow, division by zero) in a result's layout, if any.
+auto find_invalid(const Datum& datum) -> const Expr* {
+  if (const auto* scalar = datum.scalar()) return scalar->is_valid() ? nullptr : scalar;
+  if (const auto* list = datum.list()) {
+    for (const auto& item : *list)
+      if (const auto* bad = find_invalid(item)) return bad;
+    return nullptr;
+  }
+  const auto* fake = datum.fake();
+  if (!fake) return nullptr;
+  for (const auto& size : fake->meta.sizes)
+    if (!size.is_valid()) return &size;
+  for (const auto& stride : fake->meta.strides)
+    if (!stride.is_valid()) return &stride;
+  return fake->meta.offset.is_valid() ? nullptr : &fake->meta.offset;
+}
+
+auto run_rule(const OpRow& row, const DatumList& args, ShapeContext& context) -> Result<Datum> {
+  MetaCall call(row, args, context);
+  auto result = row.rule(call);
+  if (call.error()) return call_error(row, *call.error());
+  if (find_invalid(result)) return call_error(row, "a size or stride overflows 64 bits");
+  return result;
+}
+
+auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) -> Result<Datum> {
+  Composer composer(row, args, domain);
+  auto result = row.decomposition(composer);
+  if (composer.error()) return call_error(row, *composer.error());
+  return result;
+}
+
+/// Between the domains: which Storage stands behind which fake storage id.
+class Storages {
+ public:
+  explicit Storages(ShapeContext& context) : context_(context) {}
+
+  /// The datum with real tensors replaced by their layouts.
+  auto to_fake(const Datum& datum) -> Datum {
+    if (const auto* tensor = datum.real())
+      return {FakeTensor{to_claim(tensor->meta), id_of(tensor->storage)}};
+    if (const auto* list = datum.list()) {
+      DatumList items;
+      for (const auto& item : *list) items.push_back(to_fake(item));
+      return {std::move(items)};
+    }
+    return datum;
+  }
+
+  /// The datum with layouts replaced by tensors: views of known storages, or fresh allocations.
+  auto to_real(const Datum& datum) -> Result<Datum> {
+    if (const auto* fake = datum.fake()) {
+      ASSAY_TRY(auto tensor, materialise(*fake));
+      return Datum{std::move(tensor)};
+    }
+    if (const auto* list = datum.list()) {
+      DatumList items;
+      for (const auto& item : *list) {
+        ASSAY_TRY(auto real, to_real(item));
+        items.push_back(std::move(real));
+      }
+      return Datum{std::move(items)};
+    }
+    return datum;
+  }
+
+ private:
+  auto id_of(const std::shared_ptr<Storage>& storage) -> int {
+    const auto [entry, is_new] = ids_.try_emplace(storage.get(), 0);
+    if (is_new) {
+      entry->second = context_.fresh_storage();
+      storages_[entry->second] = storage;
+    }
+    return entry->second;
+  }
+
+  auto materialise(const FakeTensor& fake) -> Result<Tensor> {
+    for (const auto& size : fake.meta.sizes)
+      if (size.as_int().value_or(-1) < 0) return bad_input("negative size {}", print_expr(size));
+    auto meta = assay::to_real(fake.meta, 0);
+    const auto known = storages_.find(fake.storage);
+    if (known == storages_.end()) {
+      if (meta.offset < 0) return bad_input("negative offset {}", meta.offset);
+      ASSAY_TRY(auto tensor, Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device));
+      if (meta.offset > 0 && tensor.numel() > 0) {  // the functional forms of in-place copies
+        const auto bytes = tensor.storage->size_bytes() + meta.offset * size_bytes(meta.dtype);
+        tensor.storage = std::make_shared<Storage>(bytes);
+        tensor.meta.storage_bytes = bytes;
+      }
+      tensor.meta.offset = meta.offset;
+      storages_[fake.storage] = tensor.storage;
+      return tensor;
+    }
+    Tensor base{known->second, {}};
+    base.meta.device = meta.device;
+    return base.view(meta.dtype, std::move(meta.sizes), std::move(meta.strides), meta.offset);
+  }
+
+  ShapeContext& context_;
+  std::unordered_map<const Storage*, int> ids_;
+  std::unordered_map<int, std::shared_ptr<Storage>> storages_;
+};
+
+}  // namespace
+
+auto FakeDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+  if (row.decomposition) return run_decomposition(row, args, *this);
+  return run_rule(row, args, context_);
+}
+
+auto FakeDomain::meta(const Datum& tensor) const -> TensorMeta {
+  ASSAY_CHECK(tensor.fake(), "a fake tensor is expected, not {}", to_string(tensor));
+  return tensor.fake()->meta;
+}
+
+auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+  if (row.decomposition) return run_decomposition(row, args, *this);
+  ShapeContext context;
+  if (row.measure) {
+    Datum nothing;
+    KernelCall call(row, args, nothing);
+    context.set_measured(row.measure(call));
+    if (call.error()) return call_error(row, *call.error());
+  }
+  Storages storages(context);
+  DatumList fakes;
+  fakes.reserve(args.size());
+  for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
+  ASSAY_TRY(const auto layout, run_rule(row, fakes, context));
+  ASSAY_TRY(auto result, storages.to_real(layout));
+  if (row.kernel) {
+    KernelCall call(row, args, result);
+    row.kernel(call);
+    if (call.error()) return call_error(row, *call.error());
+  }
+  return result;
+}
+
+auto RealDomain::meta(const Datum& tensor) const -> TensorMeta {
+  ASSAY_CHECK(tensor.real(), "a real tensor is expected, not {}", to_string(tensor));
+  return to_claim(tensor.real()->meta);
+}
+
+auto has_execution(const OpRow& row) -> bool {
+  return row.decomposition || row.rule;
+}
+
+}  // namespace assay

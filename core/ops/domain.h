@@ -1,0 +1,46 @@
+// The two domains that operators run in: fake (metadata only) and real (host tensors).
+#pragma once
+#include <memory>
+
+#include "core/ops/call.h"
+#include "core/ops/op_table.h"
+
+namespace assay {
+
+/// Metadata only; sizes symbolic or constant. Tensors are FakeTensor data.
+class FakeDomain final : public Domain {
+ public:
+  FakeDomain(const OpTable& table, ShapeContext& context) : table_(table), context_(context) {}
+  auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
+  [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
+    return table_.find(overload);
+  }
+  [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override;
+  [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
+
+ private:
+  const OpTable& table_;
+  ShapeContext& context_;
+};
+
+/// Executes on host tensors. Layout and aliasing of results come from the row's rule at the actual
+/// sizes, values from its kernel; a decomposition runs its parts.
+class RealDomain final : public Domain {
+ public:
+  explicit RealDomain(const OpTable& table) : table_(table) {}
+  auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
+  [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
+    return table_.find(overload);
+  }
+  [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override;
+  [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
+
+ private:
+  const OpTable& table_;
+  ShapeContext context_;
+};
+
+/// Can the row be executed, not only reasoned about?
+[[nodiscard]] auto has_execution(const OpRow& row) -> bool;
+
+}  // namespace assay

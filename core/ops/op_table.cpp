@@ -1,0 +1,61 @@
+#include "core/ops/op_table.h"
+
+#include "core/base/check.h"
+
+namespace assay {
+
+void OpTable::add(OpRow row) {
+  auto schema = parse_schema(row.schema_text);
+  ASSAY_CHECK(schema, "{}: {}", row.schema_text, schema.error().message);
+  row.schema = *std::move(schema);
+  ASSAY_CHECK(row.rule || row.decomposition, "{} has no rule", row.schema.overload);
+  auto owned = std::make_unique<OpRow>(std::move(row));
+  const auto [entry, is_new] = by_name_.emplace(owned->schema.overload, owned.get());
+  ASSAY_CHECK(is_new, "{} has two rows", entry->first);
+  rows_.push_back(std::move(owned));
+}
+
+void OpTable::add_owned(OpRow row, std::string schema_text) {
+  owned_texts_.push_back(std::make_unique<const std::string>(std::move(schema_text)));
+  row.schema_text = *owned_texts_.back();
+  add(std::move(row));
+}
+
+auto OpTable::find(std::string_view overload) const -> const OpRow* {
+  const auto entry = by_name_.find(overload);
+  return entry == by_name_.end() ? nullptr : entry->second;
+}
+
+auto build_op_table() -> OpTable {
+  OpTable table;
+  add_scalar_rows(table);
+  add_pointwise_rows(table);
+  add_unary_rows(table);
+  add_reduction_rows(table);
+  add_view_rows(table);
+  add_creation_rows(table);
+  add_copy_rows(table);
+  add_matmul_rows(table);
+  add_convolution_rows(table);
+  add_pooling_rows(table);
+  add_resample_rows(table);
+  add_index_rows(table);
+  add_scatter_rows(table);
+  add_sort_rows(table);
+  add_arrange_rows(table);
+  add_normalisation_rows(table);
+  add_batch_norm_rows(table);
+  add_softmax_rows(table);
+  add_attention_rows(table);
+  add_fft_rows(table);
+  add_padding_rows(table);
+  add_random_rows(table);
+  add_composite_rows(table);
+  add_einsum_rows(table);
+  add_backward_rows(table);
+  add_loss_rows(table);
+  add_inplace_rows(table);
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,95 @@
+// The operator table: one row per overload. A new operator is one row and one test.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ops/call.h"
+#include "core/ops/schema.h"
+
+namespace assay {
+
+/// Layout, dtype and aliasing of the results. Written once, runs on numbers and on symbols.
+using MetaRule = Datum (*)(MetaCall&);
+/// Fills freshly allocated results (and writes mutated arguments).
+using Kernel = void (*)(KernelCall&);
+/// The operator as calls of other rows; replaces rule and kernel.
+using Decomposition = Datum (*)(Composer&);
+/// Sizes that only the data tell, for MetaCall::context().data_dependent_size().
+using Measure = Ints (*)(KernelCall&);
+
+/// How operand dtypes make the compute dtype, and that the result dtype (c10 result_type rules).
+enum class Promotion : std::uint8_t {
+  none,             ///< not pointwise
+  standard,         ///< result = common dtype
+  int_to_float,     ///< integers compute and result in the default float dtype
+  boolean,          ///< compute in the common dtype, result bool
+  complex_to_real,  ///< abs, angle: complex results in its real part's dtype
+  keep_self,        ///< result dtype of argument 0, computed in the common dtype
+};
+
+struct OpRow {
+  std::string_view schema_text;
+  MetaRule rule = nullptr;
+  Kernel kernel = nullptr;
+  Decomposition decomposition = nullptr;
+  Measure measure = nullptr;
+  Promotion promotion = Promotion::none;
+  /// Numbers are parameters of a unary kernel (pow, clamp_min), not operands of the iteration.
+  bool numbers_are_parameters = false;
+  bool random = false;               ///< result depends on a random generator
+  std::string_view inplace_of = {};  ///< functional overload this row is the in-place form of
+  Schema schema = {};                ///< parsed from schema_text when the row is added
+  [[nodiscard]] auto name() const -> const std::string& { return schema.overload; }
+};
+
+class OpTable {
+ public:
+  /// Adds a row; a schema that does not parse or a duplicate overload is a bug in the table.
+  void add(OpRow row);
+  /// The same for a schema text that was computed: the table keeps it.
+  void add_owned(OpRow row, std::string schema_text);
+  [[nodiscard]] auto find(std::string_view overload) const -> const OpRow*;
+  [[nodiscard]] auto rows() const -> const std::vector<std::unique_ptr<OpRow>>& { return rows_; }
+
+ private:
+  std::vector<std::unique_ptr<OpRow>> rows_;  ///< stable addresses, in order of addition
+  std::unordered_map<std::string_view, const OpRow*> by_name_;
+  std::vector<std::unique_ptr<const std::string>> owned_texts_;
+};
+
+/// All rows. Built once by main and passed down.
+[[nodiscard]] auto build_op_table() -> OpTable;
+
+// One function per family file (rows_*.cpp).
+void add_scalar_rows(OpTable& table);
+void add_pointwise_rows(OpTable& table);
+void add_unary_rows(OpTable& table);
+void add_reduction_rows(OpTable& table);
+void add_view_rows(OpTable& table);
+void add_creation_rows(OpTable& table);
+void add_copy_rows(OpTable& table);
+void add_matmul_rows(OpTable& table);
+void add_convolution_rows(OpTable& table);
+void add_pooling_rows(OpTable& table);
+void add_resample_rows(OpTable& table);
+void add_index_rows(OpTable& table);
+void add_scatter_rows(OpTable& table);
+void add_sort_rows(OpTable& table);
+void add_arrange_rows(OpTable& table);
+void add_normalisation_rows(OpTable& table);
+void add_batch_norm_rows(OpTable& table);
+void add_softmax_rows(OpTable& table);
+void add_attention_rows(OpTable& table);
+void add_fft_rows(OpTable& table);
+void add_padding_rows(OpTable& table);
+void add_random_rows(OpTable& table);
+void add_composite_rows(OpTable& table);
+void add_einsum_rows(OpTable& table);
+void add_backward_rows(OpTable& table);
+void add_loss_rows(OpTable& table);
+void add_inplace_rows(OpTable& table);
+
+}  // namespace assay

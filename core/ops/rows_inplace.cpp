@@ -1,0 +1,70 @@
+// In-place forms are derived: run the functional row, copy its result into self.
+#include <algorithm>
+
+#include "core/ops/op_table.h"
+
+namespace assay {
+namespace {
+
+auto run_functional(Composer& c) -> Datum {
+  const auto result = c.call(c.row().inplace_of, DatumList(c.args().begin(), c.args().end()));
+  if (c.error()) return {};
+  const auto self = c.meta(0);
+  const auto made = c.meta(result);
+  if (!can_cast(made.dtype, self.dtype))
+    return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
+                              name(self.dtype))),
+           Datum{};
+  if (made.sizes.size() != self.sizes.size())
+    return c.fail("the result does not have self's shape"), Datum{};
+  return c.call("aten.copy_.default", {c.arg(0), result});
+}
+
+/// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add_.Tensor(Tensor(a!) self, ...) ->
+/// Tensor(a!)". Empty if the operator cannot have an in-place form.
+auto inplace_schema(std::string_view functional) -> std::string {
+  constexpr std::string_view kSelf = "(Tensor self";
+  constexpr std::string_view kResult = "-> Tensor";
+  const auto open = functional.find('(');
+  if (!functional.starts_with("aten::") || !functional.substr(open).starts_with(kSelf) ||
+      !functional.ends_with(kResult))
+    return {};
+  auto name = std::string(functional.substr(0, open));
+  const auto dot = std::min(name.find('.'), name.size());
+  if (name[dot - 1] == '_') return {};
+  name.insert(dot, "_");
+  const auto rest = functional.substr(open + kSelf.size());
+  return name + "(Tensor(a!) self" + std::string(rest.substr(0, rest.size() - kResult.size())) +
+         "-> Tensor(a!)";
+}
+
+}  // namespace
+
+void add_inplace_rows(OpTable& t) {
+  // Every pointwise operator has one, and these others.
+  constexpr std::string_view kOthers[] = {
+      "aten.masked_fill.Scalar",    "aten.masked_fill.Tensor",   "aten.div.Tensor_mode",
+      "aten.clamp.Tensor",          "aten.cumsum.default",       "aten.cumprod.default",
+      "aten.addmm.default",         "aten.baddbmm.default",      "aten.index_put.default",
+      "aten.scatter.src",           "aten.scatter.value",        "aten.scatter_add.default",
+      "aten.scatter_reduce.two",    "aten.tril.default",         "aten.triu.default",
+      "aten.addmv.default",         "aten.addr.default",         "aten.masked_scatter.default",
+      "aten.index_fill.int_Scalar", "aten.index_add.default",    "aten.index_copy.default",
+      "aten.index_fill.int_Tensor", "aten.index_reduce.default", "aten.put.default",
+      "aten.scatter.reduce",        "aten.scatter.value_reduce"};
+  std::vector<const OpRow*> functional;
+  for (const auto& row : t.rows())
+    if (row->promotion != Promotion::none ||
+        std::ranges::find(kOthers, row->name()) != std::end(kOthers))
+      functional.push_back(row.get());
+  for (const auto* row : functional) {
+    auto schema = inplace_schema(row->schema_text);
+    if (schema.empty()) continue;
+    const auto parsed = parse_schema(schema);
+    if (parsed && t.find(parsed->overload)) continue;
+    t.add_owned({.schema_text = {}, .decomposition = run_functional, .inplace_of = row->name()},
+                std::move(schema));
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,384 @@
+// Reductions and scans. Results are contiguous in the reduced shape whatever the input's layout
+// (aten/src/ATen/native/ReduceOpsUtils.h).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/ops/layout.h"
+#include "core/ops/op_table.h"
+#include "core/ops/pointwise.h"
+#include "core/ops/reduce.h"
+
+namespace assay {
+namespace {
+
+using Int = std::int64_t;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+auto is_whole(DType dtype) -> bool {
+  return is_integer(dtype) || dtype == DType::boolean;
+}
+
+// Result dtypes.
+using DTypeRule = DType (*)(DType);
+auto same_dtype(DType dtype) -> DType {
+  return dtype;
+}
+auto sum_dtype(DType dtype) -> DType {
+  return is_whole(dtype) ? DType::int64 : dtype;
+}
+auto bool_dtype(DType dtype) -> DType {
+  return dtype == DType::uint8 ? dtype : DType::boolean;
+}
+auto int64_dtype(DType) -> DType {
+  return DType::int64;
+}
+auto real_dtype(DType dtype) -> DType {
+  return real_of(dtype);
+}
+auto float_dtype(DType dtype) -> DType {
+  return is_whole(dtype) ? kDefaultFloat : dtype;
+}
+
+auto param(const Call& c, std::string_view name) -> int {
+  return c.row().schema.index_of(name);
+}
+
+/// Shape of a reduction: `dim` and `keepdim` by name, absent ones mean all and no.
+auto reduction_sizes(MetaCall& c) -> Dims {
+  const auto& self = c.meta(0);
+  const int dim = param(c, "dim");
+  const int keep = param(c, "keepdim");
+  const auto reduced =
+      dim < 0 ? std::vector<bool>(self.sizes.size(), true) : reduced_dims(c, dim, self.rank());
+  return reduced_sizes(self.sizes, reduced, keep >= 0 && c.flag(keep));
+}
+
+template <DTypeRule kDType>
+auto reduction_rule(MetaCall& c) -> Datum {
+  const int dtype = param(c, "dtype");
+  const auto explicit_dtype = dtype < 0 ? std::nullopt : c.dtype(dtype);
+  return c.fresh(explicit_dtype.value_or(kDType(c.meta(0).dtype)), reduction_sizes(c));
+}
+
+/// mean refuses integers unless a dtype is given.
+auto mean_rule(MetaCall& c) -> Datum {
+  const int dtype = param(c, "dtype");
+  if (!c.require(!is_whole(c.dtype(dtype).value_or(c.meta(0).dtype)),
+                 "mean needs a floating point or complex dtype"))
+    return {};
+  return reduction_rule<same_dtype>(c);
+}
+
+auto dims_of(KernelCall& k) -> std::vector<bool> {
+  return chosen_dims(k, param(k, "dim"), k.in(0).rank());
+}
+
+/// Reduction in the number type of `dtype`; F maps a row to a number of that type.
+template <class F>
+void reduce_in(KernelCall& k, DType dtype, const F& f) {
+  with_compute_type(dtype, [&]<class T>(T) {
+    if constexpr (std::is_invocable_v<const F&, std::span<T>>) {
+      using R = std::invoke_result_t<const F&, std::span<T>>;
+      using Stored = std::conditional_t<std::is_same_v<R, bool>, Int, R>;
+      reduce_rows<T, Stored>(k.in(0), k.out(), dims_of(k),
+                             [&](std::span<T> row) -> Stored { return f(row); });
+    } else {
+      k.fail(fmt::format("dtype {} is not supported", name(dtype)));
+    }
+  });
+}
+
+struct SumOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> T {
+    T total(0);
+    for (const auto& x : row) total += x;
+    return total;
+  }
+};
+struct NansumOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> T {
+    T total(0);
+    for (const auto& x : row)
+      if (x == x) total += x;
+    return total;
+  }
+};
+struct ProductOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> T {
+    T total(1);
+    for (const auto& x : row) total *= x;
+    return total;
+  }
+};
+struct MeanOf {
+  auto operator()(std::span<double> row) const -> double {
+    return SumOf()(row) / static_cast<double>(row.size());
+  }
+  auto operator()(std::span<Complex> row) const -> Complex {
+    return SumOf()(row) / static_cast<double>(row.size());
+  }
+};
+struct AnyOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> bool {
+    return std::ranges::any_of(row, [](const T& x) { return x != T(0); });
+  }
+};
+struct AllOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> bool {
+    return std::ranges::all_of(row, [](const T& x) { return x != T(0); });
+  }
+};
+struct CountOf {
+  template <class T>
+  auto operator()(std::span<T> row) const -> Int {
+    return std::ranges::count_if(row, [](const T& x) { return x != T(0); });
+  }
+};
+
+/// Position of the largest (or smallest) element; the first of equals; NaN beats everything.
+template <bool kMax, class T>
+auto extreme_position(std::span<T> row) -> std::size_t {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < row.size() && row[best] == row[best]; ++i)
+    if (row[i] != row[i] || (kMax ? row[i] > row[best] : row[i] < row[best])) best = i;
+  return best;
+}
+template <bool kMax>
+struct ExtremeOf {
+  auto operator()(std::span<double> row) const -> double {
+    return row[extreme_position<kMax>(row)];
+  }
+  auto operator()(std::span<Int> row) const -> Int { return row[extreme_position<kMax>(row)]; }
+};
+template <bool kMax>
+struct ExtremePositionOf {
+  auto operator()(std::span<double> row) const -> Int {
+    return static_cast<Int>(extreme_position<kMax>(row));
+  }
+  auto operator()(std::span<Int> row) const -> Int {
+    return static_cast<Int>(extreme_position<kMax>(row));
+  }
+};
+struct LogsumexpOf {
+  auto operator()(std::span<double> row) const -> double {
+    if (row.empty()) return -kInf;
+    const double top = ExtremeOf<true>()(row);
+    const double shift = std::isinf(top) ? 0 : top;
+    double total = 0;
+    for (const double x : row) total += std::exp(x - shift);
+    return std::log(total) + shift;
+  }
+};
+
+struct Moments {
+  Complex mean;
+  double squares = 0;  ///< sum of squared distances from the mean
+};
+template <class T>
+auto moments(std::span<T> row) -> Moments {
+  const auto mean = row.empty() ? T(kNan) : SumOf()(row) / static_cast<double>(row.size());
+  double squares = 0;
+  for (const auto& x : row) squares += std::norm(x - mean);
+  return {mean, squares};
+}
+/// Variance with `correction` (1 if None): squares / max(0, n - correction).
+auto variance(double squares, std::size_t count, double correction) -> double {
+  return squares / std::max(0.0, static_cast<double>(count) - correction);
+}
+auto correction_of(KernelCall& k) -> double {
+  const int i = param(k, "correction");
+  return k.has(i) ? k.real(i) : 1.0;
+}
+template <bool kRoot>
+struct SpreadOf {
+  explicit SpreadOf(KernelCall& k) : correction(correction_of(k)) {}
+  double correction;
+  template <class T>
+    requires(!std::is_same_v<T, Int>)
+  auto operator()(std::span<T> row) const -> double {
+    const double value = variance(moments(row).squares, row.size(), correction);
+    return kRoot ? std::sqrt(value) : value;
+  }
+};
+
+/// linalg_vector_norm of order p.
+struct NormOf {
+  explicit NormOf(KernelCall& k) : order(k.real(1)) {}
+  double order;
+  template <class T>
+    requires(!std::is_same_v<T, Int>)
+  auto operator()(std::span<T> row) const -> double {
+    double total = order == -kInf ? kInf : 0;
+    for (const auto& x : row) {
+      const double size = std::abs(x);
+      if (order == kInf)
+        total = size > total || size != size ? size : total;
+      else if (order == -kInf)
+        total = size < total || size != size ? size : total;
+      else if (order == 0)
+        total += size != 0;
+      else if (order == 2)
+        total += size * size;
+      else
+        total += std::pow(size, order);
+    }
+    if (order == 2) return std::sqrt(total);
+    return std::isinf(order) || order == 0 ? total : std::pow(total, 1 / order);
+  }
+};
+
+template <class F>
+void input_kernel(KernelCall& k) {  // computes in the input's dtype
+  if constexpr (std::is_constructible_v<F, KernelCall&>)
+    reduce_in(k, k.in(0).dtype(), F(k));
+  else
+    reduce_in(k, k.in(0).dtype(), F{});
+}
+template <class F>
+void output_kernel(KernelCall& k) {  // computes in the result's dtype (sum of bools is an int)
+  reduce_in(k, k.out().dtype(), F{});
+}
+
+/// An empty row has no maximum.
+auto extreme_rule_checks(MetaCall& c) -> bool {
+  const auto& self = c.meta(0);
+  const int dim = param(c, "dim");
+  const auto reduced =
+      dim < 0 ? std::vector<bool>(self.sizes.size(), true) : reduced_dims(c, dim, self.rank());
+  for (std::size_t i = 0; i < reduced.size(); ++i)
+    if (reduced[i] && !c.require(ne(self.sizes[i], 0), "the reduced dimension is not empty"))
+      return false;
+  return !c.error();
+}
+template <DTypeRule kDType>
+auto extreme_rule(MetaCall& c) -> Datum {
+  return extreme_rule_checks(c) ? reduction_rule<kDType>(c) : Datum{};
+}
+
+/// max.dim and min.dim: values and positions.
+auto extreme_pair_rule(MetaCall& c) -> Datum {
+  if (!extreme_rule_checks(c)) return {};
+  return {DatumList{reduction_rule<same_dtype>(c), reduction_rule<int64_dtype>(c)}};
+}
+template <bool kMax>
+void extreme_pair_kernel(KernelCall& k) {
+  const auto compute = [&]<class T>(T) {
+    reduce_rows<T, T>(k.in(0), k.out(0), dims_of(k), ExtremeOf<kMax>());
+    reduce_rows<T, Int>(k.in(0), k.out(1), dims_of(k), ExtremePositionOf<kMax>());
+  };
+  if (is_floating(k.in(0).dtype()))
+    compute(double{});
+  else
+    compute(Int{});
+}
+auto aminmax_rule(MetaCall& c) -> Datum {
+  if (!extreme_rule_checks(c)) return {};
+  return {DatumList{reduction_rule<same_dtype>(c), reduction_rule<same_dtype>(c)}};
+}
+void aminmax_kernel(KernelCall& k) {
+  const auto compute = [&]<class T>(T) {
+    reduce_rows<T, T>(k.in(0), k.out(0), dims_of(k), ExtremeOf<false>());
+    reduce_rows<T, T>(k.in(0), k.out(1), dims_of(k), ExtremeOf<true>());
+  };
+  if (is_floating(k.in(0).dtype()))
+    compute(double{});
+  else
+    compute(Int{});
+}
+
+template <bool kRoot>
+auto spread_mean_rule(MetaCall& c) -> Datum {
+  if (!c.require(!is_whole(c.meta(0).dtype), "a floating point or complex dtype is needed"))
+    return {};
+  return {DatumList{reduction_rule<real_dtype>(c), reduction_rule<same_dtype>(c)}};
+}
+template <bool kRoot>
+void spread_mean_kernel(KernelCall& k) {
+  const SpreadOf<kRoot> spread(k);
+  with_compute_type(k.in(0).dtype(), [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, Int>) {
+      reduce_rows<T, double>(k.in(0), k.out(0), dims_of(k), spread);
+      reduce_rows<T, T>(k.in(0), k.out(1), dims_of(k), MeanOf());
+    }
+  });
+}
+
+// Scans along one dimension: result contiguous in self's shape.
+auto scan_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  c.dim_arg(1, self.rank());
+  const int dtype = param(c, "dtype");
+  return c.fresh(c.dtype(dtype).value_or(sum_dtype(self.dtype)), self.sizes);
+}
+template <class Step>
+void scan_kernel(KernelCall& k) {
+  const auto dims = mark_dim(static_cast<int>(k.integer(1)), k.in(0).rank());
+  with_compute_type(k.out().dtype(), [&]<class T>(T) {
+    auto rows = load_rows<T>(k.in(0), dims);
+    for (std::size_t i = 0; i < rows.outer && rows.inner; ++i) {
+      auto row = rows.row(i);
+      for (std::size_t j = 1; j < row.size(); ++j) row[j] = Step()(row[j - 1], row[j]);
+    }
+    store_rows(k.out(), dims, rows);
+  });
+}
+struct PlusStep {
+  template <class T>
+  auto operator()(T a, T b) const -> T {
+    return a + b;
+  }
+};
+struct TimesStep {
+  template <class T>
+  auto operator()(T a, T b) const -> T {
+    return a * b;
+  }
+};
+
+}  // namespace
+
+// clang-format off
+void add_reduction_rows(OpTable& t) {
+  t.add({.schema_text = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<sum_dtype>, .kernel = output_kernel<SumOf>});
+  t.add({.schema_text = "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<sum_dtype>, .kernel = output_kernel<SumOf>});
+  t.add({.schema_text = "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<sum_dtype>, .kernel = output_kernel<NansumOf>});
+  t.add({.schema_text = "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<sum_dtype>, .kernel = output_kernel<ProductOf>});
+  t.add({.schema_text = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<sum_dtype>, .kernel = output_kernel<ProductOf>});
+  t.add({.schema_text = "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", .rule = mean_rule, .kernel = output_kernel<MeanOf>});
+  t.add({.schema_text = "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", .rule = mean_rule, .kernel = output_kernel<MeanOf>});
+  t.add({.schema_text = "aten::any(Tensor self) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AnyOf>});
+  t.add({.schema_text = "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AnyOf>});
+  t.add({.schema_text = "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AnyOf>});
+  t.add({.schema_text = "aten::all(Tensor self) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AllOf>});
+  t.add({.schema_text = "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AllOf>});
+  t.add({.schema_text = "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", .rule = reduction_rule<bool_dtype>, .kernel = input_kernel<AllOf>});
+  t.add({.schema_text = "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", .rule = reduction_rule<int64_dtype>, .kernel = input_kernel<CountOf>});
+  t.add({.schema_text = "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", .rule = reduction_rule<int64_dtype>, .kernel = input_kernel<CountOf>});
+  t.add({.schema_text = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", .rule = extreme_rule<same_dtype>, .kernel = input_kernel<ExtremeOf<true>>});
+  t.add({.schema_text = "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", .rule = extreme_rule<same_dtype>, .kernel = input_kernel<ExtremeOf<false>>});
+  t.add({.schema_text = "aten::max(Tensor self) -> Tensor", .rule = extreme_rule<same_dtype>, .kernel = input_kernel<ExtremeOf<true>>});
+  t.add({.schema_text = "aten::min(Tensor self) -> Tensor", .rule = extreme_rule<same_dtype>, .kernel = input_kernel<ExtremeOf<false>>});
+  t.add({.schema_text = "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", .rule = extreme_rule<int64_dtype>, .kernel = input_kernel<ExtremePositionOf<true>>});
+  t.add({.schema_text = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", .rule = extreme_rule<int64_dtype>, .kernel = input_kernel<ExtremePositionOf<false>>});
+  t.add({.schema_text = "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", .rule = extreme_pair_rule, .kernel = extreme_pair_kernel<true>});
+  t.add({.schema_text = "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", .rule = extreme_pair_rule, .kernel = extreme_pair_kernel<false>});
+  t.add({.schema_text = "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", .rule = aminmax_rule, .kernel = aminmax_kernel});
+  t.add({.schema_text = "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", .rule = reduction_rule<float_dtype>, .kernel = output_kernel<LogsumexpOf>});
+  t.add({.schema_text = "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", .rule = reduction_rule<real_dtype>, .kernel = input_kernel<NormOf>});
+  t.add({.schema_text = "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", .rule = reduction_rule<real_dtype>, .kernel = input_kernel<SpreadOf<false>>});
+  t.add({.schema_text = "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", .rule = reduction_rule<real_dtype>, .kernel = input_kernel<SpreadOf<true>>});
+  t.add({.schema_text = "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", .rule = spread_mean_rule<false>, .kernel = spread_mean_kernel<false>});
+  t.add({.schema_text = "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", .rule = spread_mean_rule<true>, .kernel = spread_mean_kernel<true>});
+  t.add({.schema_text = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .rule = scan_rule, .kernel = scan_kernel<PlusStep>});
+  t.add({.schema_text = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .rule = scan_rule, .kernel = scan_kernel<TimesStep>});
+}
+// clang-format on
+
+}  // namespace assay

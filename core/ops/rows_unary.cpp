@@ -1,0 +1,338 @@
+// Pointwise operators of one operand, and those with scalar parameters.
+#include <cmath>
+#include <numbers>
+
+#include "core/ops/pointwise.h"
+
+namespace assay {
+namespace {
+
+using Int = std::int64_t;
+
+/// A functor over doubles (and complex numbers) from one generic function.
+#define ASSAY_REAL_FUNCTOR(Name, expression)       \
+  struct Name {                                    \
+    auto operator()(Real auto x) const -> double { \
+      return expression;                           \
+    }                                              \
+  }
+#define ASSAY_ANALYTIC_FUNCTOR(Name, expression)    \
+  struct Name {                                     \
+    auto operator()(Real auto x) const -> double {  \
+      return expression;                            \
+    }                                               \
+    auto operator()(Cplx auto x) const -> Complex { \
+      return expression;                            \
+    }                                               \
+  }
+
+ASSAY_ANALYTIC_FUNCTOR(Exp, std::exp(x));
+ASSAY_ANALYTIC_FUNCTOR(Log, std::log(x));
+ASSAY_ANALYTIC_FUNCTOR(Log10, std::log10(x));
+ASSAY_ANALYTIC_FUNCTOR(Sqrt, std::sqrt(x));
+ASSAY_ANALYTIC_FUNCTOR(Rsqrt, 1.0 / std::sqrt(x));
+ASSAY_ANALYTIC_FUNCTOR(Reciprocal, 1.0 / x);
+ASSAY_ANALYTIC_FUNCTOR(Sin, std::sin(x));
+ASSAY_ANALYTIC_FUNCTOR(Cos, std::cos(x));
+ASSAY_ANALYTIC_FUNCTOR(Tan, std::tan(x));
+ASSAY_ANALYTIC_FUNCTOR(Sinh, std::sinh(x));
+ASSAY_ANALYTIC_FUNCTOR(Cosh, std::cosh(x));
+ASSAY_ANALYTIC_FUNCTOR(Tanh, std::tanh(x));
+ASSAY_ANALYTIC_FUNCTOR(Asin, std::asin(x));
+ASSAY_ANALYTIC_FUNCTOR(Acos, std::acos(x));
+ASSAY_ANALYTIC_FUNCTOR(Atan, std::atan(x));
+ASSAY_ANALYTIC_FUNCTOR(Asinh, std::asinh(x));
+ASSAY_ANALYTIC_FUNCTOR(Acosh, std::acosh(x));
+ASSAY_ANALYTIC_FUNCTOR(Atanh, std::atanh(x));
+ASSAY_ANALYTIC_FUNCTOR(Sigmoid, 1.0 / (1.0 + std::exp(-x)));
+ASSAY_ANALYTIC_FUNCTOR(Silu, x / (1.0 + std::exp(-x)));
+ASSAY_REAL_FUNCTOR(Log2, std::log2(x));
+ASSAY_REAL_FUNCTOR(Log1p, std::log1p(x));
+ASSAY_REAL_FUNCTOR(Expm1, std::expm1(x));
+ASSAY_REAL_FUNCTOR(Exp2, std::exp2(x));
+ASSAY_REAL_FUNCTOR(Erf, std::erf(x));
+ASSAY_REAL_FUNCTOR(Erfc, std::erfc(x));
+ASSAY_REAL_FUNCTOR(Hardsigmoid, std::fmin(std::fmax(x + 3, 0), 6) / 6);
+ASSAY_REAL_FUNCTOR(Hardswish, x* std::fmin(std::fmax(x + 3, 0), 6) / 6);
+ASSAY_REAL_FUNCTOR(Mish, x* std::tanh(std::log1p(std::exp(x))));
+ASSAY_REAL_FUNCTOR(Sinc, x == 0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x));
+ASSAY_REAL_FUNCTOR(Deg2rad, x*(std::numbers::pi / 180));
+ASSAY_REAL_FUNCTOR(Rad2deg, x * (180 / std::numbers::pi));
+#undef ASSAY_REAL_FUNCTOR
+#undef ASSAY_ANALYTIC_FUNCTOR
+
+struct Neg {
+  template <class T>
+  auto operator()(T x) const -> T {
+    if constexpr (std::is_same_v<T, Int>)
+      return static_cast<Int>(-static_cast<std::uint64_t>(x));
+    else
+      return -x;
+  }
+};
+struct Abs {
+  auto operator()(Real auto x) const -> double { return std::fabs(x); }
+  auto operator()(Whole auto x) const -> Int { return x < 0 ? Neg()(x) : x; }
+  auto operator()(Cplx auto x) const -> Complex { return std::abs(x); }
+};
+struct Relu {
+  template <class T>
+    requires(!std::is_same_v<T, Complex>)
+  auto operator()(T x) const -> T {
+    return x < T(0) ? T(0) : x;
+  }
+};
+struct Sign {
+  template <class T>
+    requires(!std::is_same_v<T, Complex>)
+  auto operator()(T x) const -> T {
+    return x != x ? T(0) : static_cast<T>((x > T(0)) - (x < T(0)));
+  }
+};
+struct Sgn : Sign {
+  using Sign::operator();
+  auto operator()(Cplx auto x) const -> Complex {
+    return x == Complex(0) ? Complex(0) : x / std::abs(x);
+  }
+};
+/// Rounding functions leave integers alone.
+template <double (*kRound)(double)>
+struct Rounding {
+  auto operator()(Real auto x) const -> double { return kRound(x); }
+  auto operator()(Whole auto x) const -> Int { return x; }
+};
+auto floor_of(double x) -> double {
+  return std::floor(x);
+}
+auto ceil_of(double x) -> double {
+  return std::ceil(x);
+}
+auto trunc_of(double x) -> double {
+  return std::trunc(x);
+}
+auto round_of(double x) -> double {
+  return std::nearbyint(x);
+}
+auto fraction_of(double x) -> double {
+  return x - std::trunc(x);
+}
+
+class BitNot {
+ public:
+  explicit BitNot(KernelCall& k) : is_bool_(k.in(0).dtype() == DType::boolean) {}
+  auto operator()(Whole auto x) const -> Int { return is_bool_ ? Int(x == 0) : ~x; }
+
+ private:
+  bool is_bool_;
+};
+struct LogicalNot {
+  template <class T>
+  auto operator()(T x) const -> bool {
+    return x == T(0);
+  }
+};
+struct IsNan {
+  template <class T>
+  auto operator()(T x) const -> bool {
+    return x != x;
+  }
+};
+template <int kSign>  // 0: either sign
+struct IsInf {
+  auto operator()(Real auto x) const -> bool {
+    return std::isinf(x) && (kSign == 0 || (x < 0) == (kSign < 0));
+  }
+  auto operator()(Whole auto) const -> bool { return false; }
+  auto operator()(Cplx auto x) const -> bool
+    requires(kSign == 0)
+  {
+    return std::isinf(x.real()) || std::isinf(x.imag());
+  }
+};
+struct Signbit {
+  auto operator()(Real auto x) const -> bool { return std::signbit(x); }
+  auto operator()(Whole auto x) const -> bool { return x < 0; }
+};
+
+class Gelu {
+ public:
+  explicit Gelu(KernelCall& k) : tanh_(k.text(1) == "tanh") {}
+  auto operator()(Real auto x) const -> double {
+    if (!tanh_) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+    return 0.5 * x * (1 + std::tanh(inner));
+  }
+
+ private:
+  bool tanh_;
+};
+
+/// Bounds of clamp: either may be missing; NaN inputs stay NaN.
+class Clamp {
+ public:
+  explicit Clamp(KernelCall& k)
+      : low_(k.has(1)), high_(k.has(2)), min_(low_ ? k.real(1) : 0), max_(high_ ? k.real(2) : 0) {}
+  template <class T>
+    requires(!std::is_same_v<T, Complex>)
+  auto operator()(T x) const -> T {
+    if (x != x) return x;
+    if (low_ && x < static_cast<T>(min_)) x = static_cast<T>(min_);
+    return high_ && x > static_cast<T>(max_) ? static_cast<T>(max_) : x;
+  }
+
+ private:
+  bool low_, high_;
+  double min_, max_;
+};
+
+/// Activations with up to three numbers after self.
+class Parametric {
+ public:
+  explicit Parametric(KernelCall& k) {
+    for (std::size_t i = 0; i < 3 && i + 1 < k.args().size(); ++i)
+      if (k.has(static_cast<int>(i) + 1)) p_[i] = k.real(static_cast<int>(i) + 1);
+  }
+
+ protected:
+  std::array<double, 3> p_{};
+};
+struct LeakyRelu : Parametric {
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double { return x > 0 ? x : x * p_[0]; }
+};
+struct Elu : Parametric {  // alpha, scale, input_scale
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double {
+    return x > 0 ? x * p_[1] : std::expm1(x * p_[2]) * p_[0] * p_[1];
+  }
+};
+struct Softplus : Parametric {  // beta, threshold
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double {
+    return x * p_[0] > p_[1] ? x : std::log1p(std::exp(x * p_[0])) / p_[0];
+  }
+};
+struct Threshold : Parametric {  // threshold, value
+  using Parametric::Parametric;
+  template <class T>
+    requires(!std::is_same_v<T, Complex>)
+  auto operator()(T x) const -> T {
+    return x <= static_cast<T>(p_[0]) ? static_cast<T>(p_[1]) : x;
+  }
+};
+
+/// Unary rows whose further parameters are not operands: promotion looks at self only.
+auto unary_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  DType dtype = self.dtype;
+  const bool integral = is_integer(dtype) || dtype == DType::boolean;
+  if (c.row().promotion == Promotion::int_to_float && integral) dtype = kDefaultFloat;
+  const TensorMeta* operands[] = {&self};
+  return c.fresh(dtype, self.sizes, iterator_strides(c, operands, self.sizes));
+}
+
+template <class F>
+void unary_kernel(KernelCall& k) {
+  const F f(k);
+  with_compute_type(k.out().dtype(), [&]<class T>(T) {
+    if constexpr (std::is_invocable_v<const F&, T>)
+      run_pointwise<T, 1>({PointwiseOperand<T>{.tensor = &k.in(0)}}, k.out(), f);
+    else
+      k.fail(fmt::format("dtype {} is not supported", name(k.out().dtype())));
+  });
+}
+
+template <class F>
+auto parametric(std::string_view schema, Promotion promotion = Promotion::standard) -> OpRow {
+  return {
+      .schema_text = schema, .rule = unary_rule, .kernel = unary_kernel<F>, .promotion = promotion};
+}
+
+/// clamp promotes with its bounds, unlike the other parametric rows.
+auto clamp_rule(MetaCall& c) -> Datum {
+  ResultType type;
+  for (int i = 0; i < 3; ++i) type.add(c, i);
+  const TensorMeta* operands[] = {&c.meta(0)};
+  return c.fresh(type.get().value_or(c.meta(0).dtype), c.meta(0).sizes,
+                 iterator_strides(c, operands, c.meta(0).sizes));
+}
+
+/// hardtanh writes into empty_like(self), so even the strides of an empty input are kept.
+auto hardtanh_rule(MetaCall& c) -> Datum {
+  return c.fresh(c.meta(0).dtype, c.meta(0).sizes, preserved_strides(c, c.meta(0)));
+}
+
+auto clamp_tensor(Composer& c) -> Datum {
+  Datum result = c.arg(0);
+  if (c.has(1)) result = c.call("aten.clamp_min.Tensor", {result, c.arg(1)});
+  if (c.has(2)) result = c.call("aten.clamp_max.Tensor", {result, c.arg(2)});
+  return result;
+}
+
+}  // namespace
+
+// clang-format off
+void add_unary_rows(OpTable& t) {
+  using enum Promotion;
+  t.add(pointwise<Exp, 1>("aten::exp(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Exp2, 1>("aten::exp2(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Expm1, 1>("aten::expm1(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Log, 1>("aten::log(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Log2, 1>("aten::log2(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Log10, 1>("aten::log10(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Log1p, 1>("aten::log1p(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Sqrt, 1>("aten::sqrt(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Rsqrt, 1>("aten::rsqrt(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Reciprocal, 1>("aten::reciprocal(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Sin, 1>("aten::sin(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Cos, 1>("aten::cos(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Tan, 1>("aten::tan(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Sinh, 1>("aten::sinh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Cosh, 1>("aten::cosh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Tanh, 1>("aten::tanh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Asin, 1>("aten::asin(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Acos, 1>("aten::acos(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Atan, 1>("aten::atan(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Asinh, 1>("aten::asinh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Acosh, 1>("aten::acosh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Atanh, 1>("aten::atanh(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Sigmoid, 1>("aten::sigmoid(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Erf, 1>("aten::erf(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Erfc, 1>("aten::erfc(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Sinc, 1>("aten::sinc(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Deg2rad, 1>("aten::deg2rad(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Rad2deg, 1>("aten::rad2deg(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Silu, 1>("aten::silu(Tensor self) -> Tensor"));
+  t.add(pointwise<Mish, 1>("aten::mish(Tensor self) -> Tensor"));
+  t.add(pointwise<Hardswish, 1>("aten::hardswish(Tensor self) -> Tensor"));
+  t.add(pointwise<Hardsigmoid, 1>("aten::hardsigmoid(Tensor self) -> Tensor"));
+  t.add(pointwise<Neg, 1>("aten::neg(Tensor self) -> Tensor"));
+  t.add(pointwise<Abs, 1>("aten::abs(Tensor self) -> Tensor", complex_to_real));
+  t.add(pointwise<Relu, 1>("aten::relu(Tensor self) -> Tensor"));
+  t.add(pointwise<Sign, 1>("aten::sign(Tensor self) -> Tensor"));
+  t.add(pointwise<Sgn, 1>("aten::sgn(Tensor self) -> Tensor"));
+  t.add(pointwise<Rounding<floor_of>, 1>("aten::floor(Tensor self) -> Tensor"));
+  t.add(pointwise<Rounding<ceil_of>, 1>("aten::ceil(Tensor self) -> Tensor"));
+  t.add(pointwise<Rounding<trunc_of>, 1>("aten::trunc(Tensor self) -> Tensor"));
+  t.add(pointwise<Rounding<round_of>, 1>("aten::round(Tensor self) -> Tensor"));
+  t.add(pointwise<Rounding<fraction_of>, 1>("aten::frac(Tensor self) -> Tensor"));
+  t.add(pointwise<BitNot, 1>("aten::bitwise_not(Tensor self) -> Tensor"));
+  t.add(pointwise<LogicalNot, 1>("aten::logical_not(Tensor self) -> Tensor", boolean));
+  t.add(pointwise<IsNan, 1>("aten::isnan(Tensor self) -> Tensor", boolean));
+  t.add(pointwise<IsInf<0>, 1>("aten::isinf(Tensor self) -> Tensor", boolean));
+  t.add(pointwise<IsInf<1>, 1>("aten::isposinf(Tensor self) -> Tensor", boolean));
+  t.add(pointwise<IsInf<-1>, 1>("aten::isneginf(Tensor self) -> Tensor", boolean));
+  t.add(pointwise<Signbit, 1>("aten::signbit(Tensor self) -> Tensor", boolean));
+
+  t.add(parametric<Gelu>("aten::gelu(Tensor self, *, str approximate='none') -> Tensor"));
+  t.add(parametric<LeakyRelu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"));
+  t.add(parametric<Elu>("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"));
+  t.add(parametric<Softplus>("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"));
+  t.add(parametric<Threshold>("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"));
+  t.add({.schema_text = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", .rule = hardtanh_rule, .kernel = unary_kernel<Clamp>, .promotion = standard});
+  t.add({.schema_text = "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", .rule = clamp_rule, .kernel = unary_kernel<Clamp>, .promotion = standard});
+  t.add({.schema_text = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", .decomposition = clamp_tensor});
+}
+// clang-format on
+
+}  // namespace assay

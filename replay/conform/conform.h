@@ -1,0 +1,57 @@
+// Conformance: the operator table against recorded calls of PyTorch's eager mode.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ops/op_table.h"
+#include "replay/conform/case_file.h"
+
+namespace assay {
+
+/// What was compared, and what did not agree.
+enum class ConformAspect : std::uint8_t {
+  metadata,  ///< size, every stride, dtype, offset and aliasing of the results, at the actual sizes
+  symbolic,  ///< the same with each size a symbol, evaluated back at the hints
+  values,    ///< elements within the dtype's tolerance
+  mutation,  ///< content of the arguments after the call
+  error,     ///< the call failed where PyTorch's did not
+};
+[[nodiscard]] auto to_string(ConformAspect aspect) -> std::string_view;
+
+struct ConformFailure {
+  std::int64_t case_id = 0;
+  std::string overload;
+  ConformAspect aspect = ConformAspect::error;
+  std::string reason;
+};
+
+struct ConformCounts {
+  std::string overload;
+  int calls = 0;
+  int without_row = 0;
+  int errors = 0;
+  int metadata_exact = 0;   ///< of calls
+  int symbolic_exact = 0;   ///< of calls
+  int values_compared = 0;  ///< calls that are not random and ran
+  int values_agree = 0;
+  int mutations_compared = 0;
+  int mutations_agree = 0;
+};
+
+struct ConformReport {
+  ConformCounts total;
+  std::vector<ConformCounts> overloads;  ///< in order of name
+  std::vector<ConformFailure> failures;
+};
+
+/// Adds one call to a report.
+void check_case(const OperatorCase& record, const OpTable& table, ConformReport& report);
+
+/// Runs the selected calls of a case file. Errors: bad_input (the file).
+[[nodiscard]] auto run_conformance(const std::filesystem::path& path, const OpTable& table,
+                                   const CaseSelection& selection = {}) -> Result<ConformReport>;
+
+}  // namespace assay

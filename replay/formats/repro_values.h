@@ -1,0 +1,85 @@
+// Values in repro scripts: what load_args says about inputs, and what __init__ says about buffers.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/arguments.h"
+#include "core/graph/module_reader.h"
+#include "replay/formats/capture.h"
+
+namespace assay {
+
+/// Values that a script does not hold: floats in [-1, 1) from a seed of their own, so that no two
+/// storages are equal; integers and booleans are 0, which is a valid index everywhere.
+[[nodiscard]] auto default_fill(std::size_t storage, DType dtype) -> Fill;
+
+/// Symbols of the script, and expressions over them at their hints.
+class HintEvaluator {
+ public:
+  explicit HintEvaluator(ClaimReader& claims) : claims_(claims) {}
+  [[nodiscard]] auto expr(std::string_view text) -> Result<Expr> { return claims_.expr(text); }
+  /// Value of a constant or of an expression whose symbols all have hints; nothing otherwise.
+  [[nodiscard]] auto value(const Expr& e) -> std::optional<std::int64_t>;
+  void forget_hints() { hints_.reset(); }
+  [[nodiscard]] auto claims() -> ClaimReader& { return claims_; }
+
+ private:
+  ClaimReader& claims_;
+  std::optional<Binding> hints_;
+};
+
+/// Reads the statements of load_args, and the `args = [...]` list of old scripts, into the inputs
+/// and storages of a capture. `reader.` calls that record no value leave the input unknown.
+class InputScript {
+ public:
+  InputScript(Capture& capture, HintEvaluator& values) : capture_(capture), values_(values) {}
+
+  /// Errors: bad_input (views past their storage, unknown buffers, sizes below 0) with the line.
+  [[nodiscard]] auto statement(const SourceLine& line) -> Result<void>;
+  [[nodiscard]] auto legacy_arguments(const SourceLine& line) -> Result<void>;
+  /// What the script claims about its inputs, one per input; empty claims where it says nothing.
+  [[nodiscard]] auto claims() const -> const std::vector<Claim>& { return claims_; }
+
+ private:
+  struct Call {
+    std::string method;
+    std::vector<int> positional;
+    std::map<std::string, int, std::less<>> named;
+  };
+  /// A storage as the script gives it.
+  struct Buffer {
+    int storage = -1;
+    Expr size_bytes;
+  };
+
+  auto parse_call(const PythonCursor& cursor, int syntax) -> std::optional<Call>;
+  auto storage(const PythonCursor& cursor, const Call& call, std::string_view name) -> Result<void>;
+  auto input(const PythonCursor& cursor, const Call& call, const SourceLine& line) -> Result<void>;
+  auto tensor(const PythonCursor& cursor, const Call& call) -> Result<void>;
+  auto symint(const PythonCursor& cursor, const Call& call) -> Result<void>;
+  auto dims(const PythonCursor& cursor, int syntax) -> Result<Dims>;
+  auto read_dtype(const PythonCursor& cursor, int syntax) -> Result<DType>;
+  auto read_device(const PythonCursor& cursor, int syntax) -> Result<Device>;
+  auto add_tensor(TensorMeta meta, const Buffer& buffer) -> Result<void>;
+  auto legacy_tensor(const PythonCursor& cursor, const std::vector<int>& parts) -> Result<void>;
+
+  Capture& capture_;
+  HintEvaluator& values_;
+  std::map<std::string, Buffer, std::less<>> buffers_;
+  std::vector<Claim> claims_;
+};
+
+/// What a line of `__init__` sets: a tensor, or an instance of a class of the script.
+struct InitValue {
+  std::string name;
+  std::optional<RecordedTensor> tensor;  ///< its storage is in the capture
+  std::string class_name;
+};
+/// Nothing for lines that set no value (`super().__init__()`); errors for lines we cannot read.
+[[nodiscard]] auto read_init_line(const SourceLine& line, Capture& capture, ClaimReader& claims)
+    -> Result<std::optional<InitValue>>;
+
+}  // namespace assay

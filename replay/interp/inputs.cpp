@@ -1,0 +1,227 @@
+#include "replay/interp/inputs.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/expr/text.h"
+#include "replay/interp/binding.h"
+
+namespace assay {
+namespace {
+
+constexpr Fill kDefaultFill{.seed = 0, .lo = -0.25, .hi = 0.25};
+
+/// Storage with the default fill: seed by placeholder, so that inputs differ; whole numbers stay 0,
+/// which is a valid index into anything.
+auto filled_storage(std::int64_t bytes, DType dtype, std::uint32_t seed)
+    -> std::shared_ptr<Storage> {
+  auto storage = std::make_shared<Storage>(bytes);
+  if (is_floating(dtype) || is_complex(dtype)) {
+    auto fill = kDefaultFill;
+    fill.seed = seed;
+    fill_storage(*storage, dtype, fill);
+  }
+  return storage;
+}
+
+auto fits(const RealMeta& meta, std::int64_t storage_bytes) -> Result<void> {
+  ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
+  if (elems > storage_bytes / size_bytes(meta.dtype))
+    return bad_input("its layout {} needs {} bytes, its storage has {}", to_string(meta),
+                     elems * size_bytes(meta.dtype), storage_bytes);
+  return {};
+}
+
+auto fresh_filled(RealMeta meta, std::uint32_t seed) -> Result<Tensor> {
+  meta.offset = std::max<std::int64_t>(meta.offset, 0);
+  ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
+  const auto bytes = std::max(meta.storage_bytes, elems * size_bytes(meta.dtype));
+  if (bytes > (std::int64_t{4} << 30)) return bad_input("it would need {} bytes", bytes);
+  meta.storage_bytes = bytes;
+  return Tensor{filled_storage(bytes, meta.dtype, seed), meta};
+}
+
+/// The claim's layout as numbers. Errors: undecided for symbols without a value.
+auto evaluate_layout(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {
+  RealMeta meta{.dtype = claim.dtype, .sizes = {}, .strides = {}, .device = claim.device};
+  for (const auto& size : claim.sizes) {
+    ASSAY_TRY(const auto value, evaluate_int(size, binding));
+    if (value < 0) return bad_input("size {} is {} there", print_expr(size), value);
+    meta.sizes.push_back(value);
+  }
+  for (const auto& stride : claim.strides) {
+    ASSAY_TRY(const auto value, evaluate_int(stride, binding));
+    meta.strides.push_back(value);
+  }
+  ASSAY_TRY(meta.offset, evaluate_int(claim.offset, binding));
+  return meta;
+}
+
+auto placeholders(const Graph& graph) -> std::vector<const Node*> {
+  std::vector<const Node*> nodes;
+  for (const auto& node : graph.nodes)
+    if (node.kind == NodeKind::placeholder) nodes.push_back(&node);
+  return nodes;
+}
+
+auto about(const Node& node) -> std::string {
+  return fmt::format("input {}", node.name);
+}
+
+/// Storages are made once, so that inputs recorded on one storage alias again.
+class StorageCache {
+ public:
+  explicit StorageCache(const Capture& capture)
+      : capture_(capture), made_(capture.storages.size()) {}
+
+  auto tensor(const RecordedTensor& recorded) -> Result<Tensor> {
+    const auto index = static_cast<std::size_t>(recorded.storage);
+    if (recorded.storage < 0 || index >= made_.size())
+      return bad_input("it names storage {}, there are {}", recorded.storage, made_.size());
+    if (!made_[index]) {
+      const auto& data = capture_.storages[index];
+      const bool unknown = std::holds_alternative<std::monostate>(data.content);
+      if (unknown) {
+        made_[index] =
+            filled_storage(data.size_bytes, recorded.meta.dtype, static_cast<std::uint32_t>(index));
+      } else {
+        ASSAY_TRY(made_[index], make_storage(data));
+      }
+    }
+    auto meta = recorded.meta;
+    meta.storage_bytes = made_[index]->size_bytes();
+    if (const auto fit = fits(meta, meta.storage_bytes); !fit) return std::unexpected(fit.error());
+    return Tensor{made_[index], meta};
+  }
+
+  [[nodiscard]] auto is_known(const RecordedTensor& recorded) const -> bool {
+    const auto index = static_cast<std::size_t>(recorded.storage);
+    return index < capture_.storages.size() &&
+           !std::holds_alternative<std::monostate>(capture_.storages[index].content);
+  }
+
+ private:
+  const Capture& capture_;
+  std::vector<std::shared_ptr<Storage>> made_;
+};
+
+auto add_attributes(const Capture& capture, StorageCache& storages, RunInputs& inputs)
+    -> Result<void> {
+  for (const auto& [name, recorded] : capture.attributes) {
+    auto tensor = storages.tensor(recorded);
+    if (!tensor) return with_context(tensor.error(), "attribute " + name);
+    inputs.attributes[name] = Datum{*std::move(tensor)};
+  }
+  return {};
+}
+
+/// A placeholder without a recorded value: its observed layout, else its claim at the hints.
+auto made_up_input(const Capture& capture, const Node& node, std::uint32_t seed) -> Result<Datum> {
+  if (const auto seen = capture.observed.find(node.id); seen != capture.observed.end()) {
+    if (seen->second.scalar) return Datum{*seen->second.scalar};
+    if (seen->second.tensor) {
+      ASSAY_TRY(auto tensor, fresh_filled(*seen->second.tensor, seed));
+      return Datum{std::move(tensor)};
+    }
+  }
+  const auto hints = capture.graph.env.hints();
+  if (const auto* scalar = node.claim.scalar()) {
+    ASSAY_TRY(const auto value, evaluate(*scalar, hints));
+    return Datum{value};
+  }
+  if (const auto* claim = node.claim.tensor()) {
+    ASSAY_TRY(const auto meta, evaluate_layout(*claim, hints));
+    ASSAY_TRY(auto tensor, fresh_filled(meta, seed));
+    return Datum{std::move(tensor)};
+  }
+  return bad_input("nothing is known about its value");
+}
+
+/// Copies `from`'s elements cyclically into `to`.
+auto tile(const Tensor& from, Tensor& to) -> void {
+  if (from.numel() == 0) return;
+  const auto source = from.storage->bytes();
+  auto target = to.storage->bytes();
+  const auto item = static_cast<std::size_t>(size_bytes(from.dtype()));
+  const auto cycle = source.size() / item * item;
+  for (std::size_t done = 0; cycle > 0 && done < target.size(); done += cycle)
+    std::memcpy(target.data() + done, source.data(), std::min(cycle, target.size() - done));
+}
+
+}  // namespace
+
+auto make_storage(const StorageData& data) -> Result<std::shared_ptr<Storage>> {
+  if (data.size_bytes < 0 || data.size_bytes > (std::int64_t{8} << 30))
+    return bad_input("a storage of {} bytes is out of bounds", data.size_bytes);
+  auto storage = std::make_shared<Storage>(data.size_bytes);
+  if (const auto* fill = std::get_if<Fill>(&data.content)) {
+    fill_storage(*storage, data.fill_dtype.value_or(DType::float32), *fill);
+  } else if (const auto* bytes =
+                 std::get_if<std::shared_ptr<const std::vector<std::byte>>>(&data.content)) {
+    if (std::ssize(**bytes) > data.size_bytes)
+      return bad_input("{} bytes recorded for a storage of {}", (*bytes)->size(), data.size_bytes);
+    std::ranges::copy(**bytes, storage->bytes().begin());
+  }
+  return storage;
+}
+
+auto recorded_inputs(const Capture& capture) -> Result<RunInputs> {
+  RunInputs inputs;
+  StorageCache storages(capture);
+  ASSAY_TRY_VOID(add_attributes(capture, storages, inputs));
+  const auto nodes = placeholders(capture.graph);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto* value = i < capture.inputs.size() ? &capture.inputs[i] : nullptr;
+    Result<Datum> input = Datum{};
+    bool made_up = false;
+    std::string defect;
+    if (const auto* scalar = value ? std::get_if<Expr>(value) : nullptr) {
+      input = Datum{*scalar};
+    } else if (const auto* recorded = value ? std::get_if<RecordedTensor>(value) : nullptr) {
+      made_up = !storages.is_known(*recorded);
+      auto tensor = storages.tensor(*recorded);
+      if (tensor)
+        input = Datum{*std::move(tensor)};
+      else
+        defect = tensor.error().message;
+    } else {
+      made_up = true;
+      input = made_up_input(capture, *nodes[i], static_cast<std::uint32_t>(i));
+    }
+    if (!input) return with_context(input.error(), about(*nodes[i]));
+    inputs.values.push_back(*std::move(input));
+    inputs.made_up.push_back(made_up);
+    inputs.defects.push_back(std::move(defect));
+  }
+  return inputs;
+}
+
+auto inputs_at(const Capture& capture, const Binding& binding) -> Result<RunInputs> {
+  ASSAY_TRY(const auto recorded, recorded_inputs(capture));
+  RunInputs inputs;
+  inputs.attributes = recorded.attributes;
+  const auto nodes = placeholders(capture.graph);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto& claim = nodes[i]->claim;
+    if (const auto* scalar = claim.scalar()) {
+      const auto value = evaluate(*scalar, binding);
+      if (!value) return with_context(value.error(), about(*nodes[i]));
+      inputs.values.push_back({*value});
+    } else if (const auto* meta = claim.tensor()) {
+      const auto layout = evaluate_layout(*meta, binding);
+      if (!layout) return with_context(layout.error(), about(*nodes[i]));
+      auto tensor = fresh_filled(*layout, static_cast<std::uint32_t>(i));
+      if (!tensor) return with_context(tensor.error(), about(*nodes[i]));
+      if (const auto* old = recorded.values[i].real(); old && old->dtype() == tensor->dtype())
+        tile(*old, *tensor);
+      inputs.values.push_back({*std::move(tensor)});
+    } else {
+      inputs.values.push_back(recorded.values[i]);
+    }
+    inputs.made_up.push_back(true);
+    inputs.defects.emplace_back();
+  }
+  return inputs;
+}
+
+}  // namespace assay

@@ -1,0 +1,350 @@
+#include "replay/interp/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/check.h"
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+using Lookup = std::function<const Datum*(NodeId)>;
+
+struct ArgConverter {
+  const Lookup& lookup;
+
+  auto operator()(NoneArg) const -> Result<Datum> { return Datum{}; }
+  auto operator()(NodeId id) const -> Result<Datum> {
+    const auto* value = lookup(id);
+    if (!value) return bad_input("operand {} has no value", id.value);
+    return *value;
+  }
+  auto operator()(const Expr& e) const -> Result<Datum> { return Datum{e}; }
+  auto operator()(const std::complex<double>& z) const -> Result<Datum> { return Datum{z}; }
+  auto operator()(const std::string& text) const -> Result<Datum> { return Datum{text}; }
+  auto operator()(DType dtype) const -> Result<Datum> { return Datum{dtype}; }
+  auto operator()(const Device& device) const -> Result<Datum> { return Datum{device}; }
+  auto operator()(Layout layout) const -> Result<Datum> { return Datum{layout}; }
+  auto operator()(MemoryFormat format) const -> Result<Datum> { return Datum{format}; }
+  auto operator()(const SequenceArg& sequence) const -> Result<Datum> {
+    DatumList items;
+    items.reserve(sequence.items.size());
+    for (const auto& item : sequence.items) {
+      ASSAY_TRY(auto datum, to_datum(item, lookup));
+      items.push_back(std::move(datum));
+    }
+    return Datum{std::move(items)};
+  }
+  auto operator()(const SliceArg&) const -> Result<Datum> {
+    return unsupported("slices as operator arguments are not supported");
+  }
+  auto operator()(const DictArg&) const -> Result<Datum> {
+    return unsupported("dictionaries as operator arguments are not supported");
+  }
+  auto operator()(const RawArg& raw) const -> Result<Datum> {
+    return unsupported("argument `{}` is Python text that is not interpreted", raw.text);
+  }
+};
+
+auto get_item(const std::vector<Datum>& args) -> Result<Datum> {
+  const auto* items = args.size() == 2 ? args[0].list() : nullptr;
+  const auto index =
+      args.size() == 2 && args[1].scalar() ? args[1].scalar()->as_int() : std::nullopt;
+  if (!items || !index) return unsupported("getitem works on tuples with a constant index");
+  const auto count = std::ssize(*items);
+  const auto at = *index < 0 ? *index + count : *index;
+  if (at < 0 || at >= count)
+    return bad_input("index {} is out of range for a tuple of {}", *index, count);
+  return (*items)[static_cast<std::size_t>(at)];
+}
+
+/// Runs a body graph with its placeholders bound to `args`; the result is what it returns.
+auto run_body(const Graph& body, const DatumList& args, Domain& domain) -> Result<Datum> {
+  std::unordered_map<std::int32_t, Datum> values;
+  const Lookup lookup = [&](NodeId id) -> const Datum* {
+    const auto found = values.find(id.value);
+    return found == values.end() ? nullptr : &found->second;
+  };
+  std::size_t next = 0;
+  for (const auto& node : body.nodes) {
+    if (node.kind == NodeKind::placeholder) {
+      if (next >= args.size()) return bad_input("the body takes more than {} inputs", args.size());
+      values[node.id.value] = args[next++];
+    } else if (node.kind == NodeKind::output) {
+      return to_datum(node.args.at(0), lookup);
+    } else {
+      auto value = run_node(body, node, domain, lookup);
+      if (!value) return with_context(value.error(), "node " + node.name);
+      values[node.id.value] = *std::move(value);
+    }
+  }
+  return bad_input("the body has no output");
+}
+
+/// Higher-order operators that run one body in another mode: position of the body argument.
+struct Wrapper {
+  std::string_view target;
+  std::size_t body;
+};
+constexpr Wrapper kWrappers[] = {
+    {"higher_order.wrap_with_set_grad_enabled", 1},
+    {"higher_order.wrap", 0},
+    {"higher_order.invoke_subgraph", 0},
+};
+
+auto run_wrapper(const Graph& graph, const Node& node, std::size_t body_at, Domain& domain,
+                 const Lookup& lookup) -> Result<Datum> {
+  if (node.args.size() <= body_at) return bad_input("the body argument is missing");
+  const auto* reference = std::get_if<NodeId>(&node.args[body_at].value);
+  const auto* attribute = reference ? graph.find(*reference) : nullptr;
+  const auto* body = attribute ? graph.child(attribute->target) : nullptr;
+  if (!body) return unsupported("the body of {} is not in the capture", node.target);
+  // invoke_subgraph passes an identifier between the body and its operands.
+  auto first = body_at + 1;
+  if (node.target == "higher_order.invoke_subgraph") ++first;
+  DatumList args;
+  for (auto i = first; i < node.args.size(); ++i) {
+    ASSAY_TRY(auto datum, to_datum(node.args[i], lookup));
+    args.push_back(std::move(datum));
+  }
+  return run_body(*body, args, domain);
+}
+
+/// One pass over a tensor.
+void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
+  if (is_complex(tensor.dtype())) {
+    for (const auto& z : to_vector<Complex>(tensor)) {
+      seen.sum += z.real();
+      seen.abs_sum += std::abs(z);
+    }
+  } else {
+    for (const double x : to_vector<double>(tensor)) {
+      seen.sum += x;
+      seen.abs_sum += std::fabs(x);
+    }
+  }
+  seen.finite = std::isfinite(seen.abs_sum);
+}
+
+class GraphRunner {
+ public:
+  GraphRunner(const Graph& graph, const RunInputs& inputs, const OpTable& table,
+              const RunOptions& options)
+      : graph_(graph),
+        inputs_(inputs),
+        options_(options),
+        domain_(table),
+        values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
+        index_(values_.size(), -1) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const auto id = static_cast<std::size_t>(graph.nodes[i].id.value);
+      ASSAY_CHECK(id < index_.size(), "node id {} beyond next_id {}", id, index_.size());
+      index_[id] = static_cast<int>(i);
+    }
+    find_last_uses();
+  }
+
+  auto run() -> GraphRun {
+    result_.nodes.resize(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      run_at(i);
+      for (const auto id : dies_after_[i]) values_[static_cast<std::size_t>(id)] = {};
+      if (options_.progress) options_.progress(i + 1, graph_.nodes.size());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void find_last_uses() {
+    dies_after_.resize(graph_.nodes.size());
+    std::vector<int> last(values_.size(), -1);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      for (const auto id : operands(graph_.nodes[i]))
+        if (id.value >= 0 && static_cast<std::size_t>(id.value) < last.size())
+          last[static_cast<std::size_t>(id.value)] = static_cast<int>(i);
+    for (std::size_t id = 0; id < last.size(); ++id)
+      if (last[id] >= 0)
+        dies_after_[static_cast<std::size_t>(last[id])].push_back(static_cast<int>(id));
+  }
+
+  /// Operands that stop this node from running, and whether randomness flows in.
+  auto blocked(const Node& node, bool& random) const -> bool {
+    for (const auto id : operands(node)) {
+      const auto at = static_cast<std::size_t>(id.value);
+      if (id.value < 0 || at >= index_.size() || index_[at] < 0) return true;
+      const auto& operand = result_.nodes[static_cast<std::size_t>(index_[at])];
+      if (operand.status != NodeStatus::ran) return true;
+      random = random || operand.random;
+    }
+    return false;
+  }
+
+  void run_at(std::size_t i) {
+    const auto& node = graph_.nodes[i];
+    auto& record = result_.nodes[i];
+    if (blocked(node, record.random)) {
+      record.status = NodeStatus::skipped;
+      record.message = "an operand was not run";
+      return;
+    }
+    auto value = evaluate_node(node, record);
+    if (!value) {
+      record.status =
+          value.error().code == ErrorCode::unsupported ? NodeStatus::unchecked : NodeStatus::failed;
+      record.message = value.error().message;
+      return;
+    }
+    record.status = NodeStatus::ran;
+    if (node.kind == NodeKind::call_function) adopt_recorded(node, *value);
+    record.value = observe(*value);
+    values_[static_cast<std::size_t>(node.id.value)] = *std::move(value);
+  }
+
+  auto evaluate_node(const Node& node, NodeRun& record) -> Result<Datum> {
+    const Lookup lookup = [this](NodeId id) {
+      return &values_[static_cast<std::size_t>(id.value)];
+    };
+    switch (node.kind) {
+      case NodeKind::placeholder:
+        if (next_input_ >= inputs_.values.size()) return bad_input("no value for this input");
+        if (const auto& defect = inputs_.defects[next_input_]; !defect.empty()) {
+          ++next_input_;
+          return bad_input("{}", defect);
+        }
+        return inputs_.values[next_input_++];
+      case NodeKind::get_attr: {
+        if (graph_.child(node.target)) return Datum{};  // body of a higher-order operator
+        const auto found = inputs_.attributes.find(node.target);
+        if (found == inputs_.attributes.end())
+          return unsupported("the value of attribute {} is not in the capture", node.target);
+        return found->second;
+      }
+      case NodeKind::output:
+        return to_datum(node.args.at(0), lookup);
+      case NodeKind::call_function: {
+        if (const auto* row = domain_.find(node.target)) {
+          record.random = record.random || row->random;
+          record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
+          if (row->schema.is_mutating()) note_mutation(*row, node);
+        }
+        return run_node(graph_, node, domain_, lookup);
+      }
+      case NodeKind::call_method:
+      case NodeKind::call_module:
+        return unsupported("{} is not an operator call", node.target);
+    }
+    return unsupported("unknown node kind");
+  }
+
+  /// Remembers placeholders whose storage an in-place operator writes.
+  void note_mutation(const OpRow& row, const Node& node) {
+    for (std::size_t i = 0; i < row.schema.params.size() && i < node.args.size(); ++i) {
+      const auto* id = std::get_if<NodeId>(&node.args[i].value);
+      if (!row.schema.params[i].written || !id) continue;
+      const auto* tensor = values_[static_cast<std::size_t>(id->value)].real();
+      if (!tensor) continue;
+      std::size_t input = 0;
+      for (const auto& candidate : graph_.nodes) {
+        if (candidate.kind != NodeKind::placeholder) continue;
+        const auto* original = inputs_.values[input++].real();
+        if (original && original->storage == tensor->storage &&
+            std::ranges::find(result_.mutated, candidate.name) == result_.mutated.end())
+          result_.mutated.push_back(candidate.name);
+      }
+    }
+  }
+
+  /// Where the recorded layout of a fresh result differs from ours, continue with the recorded one.
+  void adopt_recorded(const Node& node, Datum& value) const {
+    if (!options_.recorded) return;
+    const auto seen = options_.recorded->find(node.id);
+    if (seen == options_.recorded->end()) return;
+    auto* tensor = std::get_if<Tensor>(&value.value);
+    const auto& recorded = seen->second.tensor;
+    if (!tensor || !recorded || recorded->sizes != tensor->sizes() ||
+        recorded->dtype != tensor->dtype() || recorded->strides == tensor->strides())
+      return;
+    for (const auto& other : values_)
+      if (other.real() && other.real()->storage == tensor->storage)
+        return;  // a view: keep aliasing
+    auto moved =
+        Tensor::allocate(recorded->dtype, recorded->sizes, recorded->strides, tensor->meta.device);
+    if (!moved) return;
+    copy_elems(*tensor, *moved);
+    *tensor = *std::move(moved);
+  }
+
+  auto storage_id(const Storage* storage) -> int {
+    return ids_.try_emplace(storage, static_cast<int>(ids_.size())).first->second;
+  }
+
+  auto observe(const Datum& value) -> ObservedValue {
+    ObservedValue seen;
+    if (const auto* tensor = value.real()) {
+      seen.tensor =
+          ObservedTensor{.meta = tensor->meta, .storage = storage_id(tensor->storage.get())};
+      seen.tensor->meta.storage_bytes = tensor->storage->size_bytes();
+      kept_.insert(tensor->storage);
+      if (options_.statistics) add_statistics(*tensor, *seen.tensor);
+    } else if (const auto* list = value.list()) {
+      seen.is_tuple = true;
+      for (const auto& item : *list) seen.items.push_back(observe(item));
+    } else if (value.scalar()) {
+      seen.scalar = *value.scalar();
+    }
+    return seen;
+  }
+
+  const Graph& graph_;
+  const RunInputs& inputs_;
+  const RunOptions& options_;
+  RealDomain domain_;
+  std::vector<Datum> values_;  ///< by node id
+  std::vector<int> index_;     ///< node id -> position
+  std::vector<std::vector<int>> dies_after_;
+  std::unordered_map<const Storage*, int> ids_;
+  /// Addresses identify storages, so none may be reused while the run goes on. A weak owner keeps
+  /// the Storage object's block (make_shared) alive but not the bytes it owns.
+  std::set<std::weak_ptr<Storage>, std::owner_less<>> kept_;
+  std::size_t next_input_ = 0;
+  GraphRun result_;
+};
+
+}  // namespace
+
+auto to_datum(const Arg& arg, const Lookup& lookup) -> Result<Datum> {
+  return std::visit(ArgConverter{lookup}, arg.value);
+}
+
+auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
+    -> Result<Datum> {
+  for (const auto& wrapper : kWrappers)
+    if (wrapper.target == node.target)
+      return run_wrapper(graph, node, wrapper.body, domain, lookup);
+  DatumList args;
+  args.reserve(node.args.size());
+  for (const auto& arg : node.args) {
+    ASSAY_TRY(auto datum, to_datum(arg, lookup));
+    args.push_back(std::move(datum));
+  }
+  if (node.target == "operator.getitem") return get_item(args);
+  const auto* row = domain.find(node.target);
+  if (!row) return unsupported("no row for operator {}", node.target);
+  std::vector<std::pair<std::string, Datum>> keywords;
+  for (const auto& [key, arg] : node.kwargs) {
+    ASSAY_TRY(auto datum, to_datum(arg, lookup));
+    keywords.emplace_back(key, std::move(datum));
+  }
+  ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), std::move(keywords)));
+  return domain.run(*row, std::move(bound));
+}
+
+auto run_graph(const Graph& graph, const RunInputs& inputs, const OpTable& table,
+               const RunOptions& options) -> GraphRun {
+  return GraphRunner(graph, inputs, table, options).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// Executes a graph on real tensors and keeps what was observed at every node.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ops/domain.h"
+#include "replay/interp/inputs.h"
+
+namespace assay {
+
+enum class NodeStatus : std::uint8_t {
+  ran,
+  failed,     ///< the operator refused its operands: a finding
+  unchecked,  ///< no row for the operator
+  skipped,    ///< an operand was unchecked, failed or skipped
+};
+
+struct ObservedTensor {
+  RealMeta meta;
+  int storage = -1;             ///< id within the run; equal ids share storage
+  double sum = 0, abs_sum = 0;  ///< only with RunOptions::statistics
+  bool finite = true;           ///< likewise
+};
+/// Shape of a result: exactly one of tensor, scalar, items, or nothing (None).
+struct ObservedValue {
+  std::optional<ObservedTensor> tensor;
+  std::optional<Expr> scalar;
+  std::vector<ObservedValue> items;
+  bool is_tuple = false;
+};
+
+struct NodeRun {
+  NodeStatus status = NodeStatus::skipped;
+  ObservedValue value;
+  std::string message;   ///< why it failed or was not checked
+  bool is_view = false;  ///< the operator's schema says that it aliases an operand
+  bool random = false;   ///< depends on a random operator, itself or through operands
+};
+
+struct GraphRun {
+  std::vector<NodeRun> nodes;        ///< by position in Graph::nodes
+  std::vector<std::string> mutated;  ///< placeholders whose bytes an in-place operator changed
+};
+
+struct RunOptions {
+  bool statistics = false;  ///< sums and finiteness of every tensor (one pass over it)
+  /// Recorded layouts to adopt where Assay's differ, so that one difference does not spread.
+  const std::map<NodeId, Observation>* recorded = nullptr;
+  /// Called after each node with (done, total); for progress on a terminal.
+  std::function<void(std::size_t, std::size_t)> progress;
+};
+
+[[nodiscard]] auto run_graph(const Graph& graph, const RunInputs& inputs, const OpTable& table,
+                             const RunOptions& options) -> GraphRun;
+
+/// Converts a graph argument, looking node references up in `lookup`. Errors: unsupported for raw
+/// Python text.
+[[nodiscard]] auto to_datum(const Arg& arg, const std::function<const Datum*(NodeId)>& lookup)
+    -> Result<Datum>;
+
+/// Runs one call on its operands in any domain: table rows, getitem, and the higher-order operators
+/// that only wrap a body. Errors: unsupported if there is no row, else the row's own.
+[[nodiscard]] auto run_node(const Graph& graph, const Node& node, Domain& domain,
+                            const std::function<const Datum*(NodeId)>& lookup) -> Result<Datum>;
+
+}  // namespace assay

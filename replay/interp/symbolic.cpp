@@ -1,0 +1,281 @@
+#include "replay/interp/symbolic.h"
+
+#include <algorithm>
+#include <random>
+#include <unordered_map>
+
+#include "core/expr/text.h"
+#include "replay/interp/binding.h"
+#include "replay/interp/run.h"
+
+namespace assay {
+namespace {
+
+/// Claims as fake tensors, keeping the storage ids the rules made so that aliasing is known.
+auto claimed_datum(const Claim& claim, const Datum* ruled, ShapeContext& context) -> Datum {
+  if (const auto* scalar = claim.scalar()) return {*scalar};
+  if (const auto* meta = claim.tensor()) {
+    const auto* fake = ruled ? ruled->fake() : nullptr;
+    return {FakeTensor{*meta, fake ? fake->storage : context.fresh_storage()}};
+  }
+  if (const auto* items = claim.items()) {
+    const auto* list = ruled ? ruled->list() : nullptr;
+    DatumList data;
+    for (std::size_t i = 0; i < items->size(); ++i)
+      data.push_back(
+          claimed_datum((*items)[i], list && i < list->size() ? &(*list)[i] : nullptr, context));
+    return {std::move(data)};
+  }
+  return ruled ? *ruled : Datum{};
+}
+
+struct ExprPair {
+  Expr claim, rule;
+};
+
+/// Pairs of expressions that must agree, or nothing if the shapes of the values differ.
+class Comparison {
+ public:
+  void add(const Claim& claim, const Datum& rule) {
+    if (claim.empty()) return;
+    if (const auto* meta = claim.tensor()) {
+      const auto* fake = rule.fake();
+      if (!fake || fake->meta.dtype != meta->dtype || fake->meta.rank() != meta->rank()) {
+        structure_differs_ = true;
+        return;
+      }
+      for (std::size_t i = 0; i < meta->sizes.size(); ++i) {
+        pairs_.push_back({meta->sizes[i], fake->meta.sizes[i]});
+        add_stride(*meta, i, fake->meta.strides[i]);
+      }
+      pairs_.push_back({meta->offset, fake->meta.offset});
+    } else if (const auto* scalar = claim.scalar()) {
+      if (rule.scalar())
+        pairs_.push_back({*scalar, *rule.scalar()});
+      else
+        structure_differs_ = true;
+    } else if (const auto* items = claim.items()) {
+      const auto* list = rule.list();
+      if (!list || list->size() != items->size())
+        structure_differs_ = true;
+      else
+        for (std::size_t i = 0; i < items->size(); ++i) add((*items)[i], (*list)[i]);
+    }
+  }
+
+  [[nodiscard]] auto judge(const ShapeEnv& env, const std::vector<Binding>& samples,
+                           SymbolicNode& node) const -> ClaimVerdict {
+    if (structure_differs_) return ClaimVerdict::differs;
+    bool sampled = false;
+    for (const auto& pair : pairs_) {
+      if (pair.claim == pair.rule) continue;
+      const auto claim = substitute(pair.claim, env.replacements());
+      const auto rule = substitute(pair.rule, env.replacements());
+      if (claim == rule) continue;
+      sampled = true;
+      if (differ(claim, rule, samples, node.witness)) return ClaimVerdict::differs;
+    }
+    for (const auto& pair : insignificant_)
+      if (pair.claim != pair.rule) node.leaf_insignificant = true;
+    return sampled ? ClaimVerdict::equal_sampled : ClaimVerdict::equal;
+  }
+
+ private:
+  void add_stride(const TensorMeta& meta, std::size_t dim, const Expr& rule) {
+    const bool insignificant =
+        meta.sizes[dim].is_int(1) ||
+        std::ranges::any_of(meta.sizes, [](const Expr& s) { return s.is_int(0); });
+    (insignificant ? insignificant_ : pairs_).push_back({meta.strides[dim], rule});
+  }
+
+  static auto differ(const Expr& claim, const Expr& rule, const std::vector<Binding>& samples,
+                     std::string& witness) -> bool {
+    auto symbols = claim.symbols();
+    for (const auto& symbol : rule.symbols())
+      if (std::ranges::find(symbols, symbol) == symbols.end()) symbols.push_back(symbol);
+    for (const auto& sample : samples) {
+      const auto a = evaluate(claim, sample);
+      const auto b = evaluate(rule, sample);
+      if (a && b && *a == *b) continue;
+      witness = fmt::format("{}: {} against {}", to_string(sample, symbols),
+                            a ? print_expr(*a) : a.error().message,
+                            b ? print_expr(*b) : b.error().message);
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<ExprPair> pairs_;
+  std::vector<ExprPair> insignificant_;
+  bool structure_differs_ = false;
+};
+
+/// Ties symbols the rules made up for data-dependent sizes to the symbols the claim uses for them.
+auto tie_made_symbols(const Claim& claim, Datum rule, const std::vector<Expr>& made) -> Datum {
+  if (made.empty()) return rule;
+  std::unordered_map<Expr, Expr> ties;
+  const auto* meta = claim.tensor();
+  auto* fake = std::get_if<FakeTensor>(&rule.value);
+  if (!meta || !fake || meta->rank() != fake->meta.rank()) return rule;
+  for (std::size_t i = 0; i < meta->sizes.size(); ++i)
+    if (std::ranges::find(made, fake->meta.sizes[i]) != made.end())
+      ties[fake->meta.sizes[i]] = meta->sizes[i];
+  for (auto* dims : {&fake->meta.sizes, &fake->meta.strides})
+    for (auto& e : *dims) e = substitute(e, ties);
+  return rule;
+}
+
+class SymbolicRunner {
+ public:
+  SymbolicRunner(const Graph& graph, const OpTable& table, const SymbolicOptions& options)
+      : graph_(graph),
+        context_(graph.env),
+        domain_(table, context_),
+        values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
+        options_(options) {}
+
+  auto run() -> SymbolicRun {
+    SymbolicRun result;
+    result.nodes.resize(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& node = graph_.nodes[i];
+      auto& value = values_[static_cast<std::size_t>(node.id.value)];
+      if (node.kind == NodeKind::call_function)
+        value = judge(node, result.nodes[i]);
+      else if (node.kind != NodeKind::output)
+        value = claimed_datum(node.claim, nullptr, context_);
+    }
+    result.obligations = context_.obligations();
+    return result;
+  }
+
+ private:
+  auto judge(const Node& node, SymbolicNode& verdict) -> Datum {
+    context_.set_node(node.id.value, node.target);
+    const auto lookup = [this](NodeId id) { return &values_[static_cast<std::size_t>(id.value)]; };
+    const auto made_before = context_.made_symbols().size();
+    auto rule = run_node(graph_, node, domain_, lookup);
+    if (!rule) {
+      const bool no_rule = rule.error().code == ErrorCode::unsupported;
+      verdict.verdict = no_rule ? ClaimVerdict::no_rule : ClaimVerdict::fails;
+      verdict.rule = rule.error().message;
+      return claimed_datum(node.claim, nullptr, context_);
+    }
+    const auto& made = context_.made_symbols();
+    auto tied =
+        tie_made_symbols(node.claim, *std::move(rule),
+                         {made.begin() + static_cast<std::ptrdiff_t>(made_before), made.end()});
+    if (node.claim.empty()) {
+      verdict.verdict = ClaimVerdict::no_claim;
+      return tied;
+    }
+    Comparison comparison;
+    comparison.add(node.claim, tied);
+    verdict.verdict = comparison.judge(graph_.env, samples(), verdict);
+    if (verdict.verdict == ClaimVerdict::differs || verdict.leaf_insignificant)
+      verdict.rule = to_text(tied);
+    return claimed_datum(node.claim, &tied, context_);
+  }
+
+  static auto to_text(const Datum& datum) -> std::string {
+    const auto* list = datum.list();
+    if (!list) return to_string(datum);
+    std::string text = "(";
+    for (const auto& item : *list) text += (text.size() > 1 ? ", " : "") + to_text(item);
+    return text + ")";
+  }
+
+  /// Sampling guards costs time; most graphs never need it.
+  auto samples() -> const std::vector<Binding>& {
+    if (!samples_) samples_ = sample_bindings(graph_.env, options_.samples, options_.seed);
+    return *samples_;
+  }
+
+  const Graph& graph_;
+  ShapeContext context_;
+  FakeDomain domain_;
+  std::vector<Datum> values_;
+  const SymbolicOptions& options_;
+  std::optional<std::vector<Binding>> samples_;
+};
+
+/// A random admitted value: small ones often, the range's ends sometimes.
+auto random_value(const Symbol& symbol, std::mt19937_64& random) -> Expr {
+  if (symbol.kind == SymbolKind::backed_float || symbol.kind == SymbolKind::unbacked_float)
+    return symbol.range.low.is_const() ? symbol.range.low : symbol.hint.value_or(Expr::real(1.5));
+  const auto low =
+      symbol.range.low.as_int().value_or(symbol.kind == SymbolKind::unbacked ? 0 : -64);
+  const auto high = symbol.range.high.as_int().value_or(INT64_MAX);
+  const auto hint = symbol.hint ? symbol.hint->as_int().value_or(low) : low;
+  const auto near = std::uniform_int_distribution<std::int64_t>(0, 3)(random);
+  const auto reach = near == 0 ? 3 : near == 1 ? 24 : near == 2 ? 200 : 2048;
+  const auto top = high > low + reach ? low + reach : high;
+  if (near == 3 && hint >= low && hint <= high)
+    return std::clamp(hint * std::uniform_int_distribution<std::int64_t>(1, 5)(random), low, high);
+  return std::uniform_int_distribution<std::int64_t>(low, top)(random);
+}
+
+/// Moves one symbol of every equality guard so that it holds, where it can be solved for: random
+/// values alone almost never meet an equality.
+void repair_equalities(const ShapeEnv& env, Binding& binding, std::mt19937_64& random) {
+  for (const auto& guard : env.guards()) {
+    if (guard.condition.op() != ExprOp::eq) continue;
+    const auto value = evaluate(guard.condition, binding);
+    if (!value || value->as_bool().value_or(true)) continue;
+    auto symbols = guard.condition.symbols();
+    std::ranges::shuffle(symbols, random);
+    for (const auto& symbol : symbols) {
+      std::unordered_map<Expr, Expr> others(binding.begin(), binding.end());
+      others.erase(symbol);
+      const auto sides = guard.condition.args();
+      const auto difference = substitute(sides[0] - sides[1], others);
+      const auto solved = solve_for(difference, symbol, 0);
+      const auto* known = env.find(symbol);
+      if (!solved || (known && !known->range.contains(Expr(*solved)))) continue;
+      binding[symbol] = *solved;
+      break;
+    }
+  }
+}
+
+auto satisfies_guards(const ShapeEnv& env, const Binding& binding) -> bool {
+  return std::ranges::all_of(env.guards(), [&](const Guard& guard) {
+    const auto value = evaluate(guard.condition, binding);
+    return !value || value->as_bool().value_or(true);  // guards that cannot be read do not exclude
+  });
+}
+
+}  // namespace
+
+auto sample_bindings(const ShapeEnv& env, int count, std::uint64_t seed) -> std::vector<Binding> {
+  std::vector<Binding> samples;
+  std::mt19937_64 random(seed);
+  const auto complete = [&](Binding binding) {
+    for (const auto& [symbol, by] : env.replacements())
+      if (const auto value = evaluate(by, binding)) binding[symbol] = *value;
+    return binding;
+  };
+  Binding hints = env.hints();
+  for (const auto& symbol : env.symbols())
+    if (!hints.contains(symbol.expr)) hints[symbol.expr] = random_value(symbol, random);
+  samples.push_back(complete(std::move(hints)));
+  const int attempts = count * 20;
+  for (int i = 0; i < attempts && std::ssize(samples) < count; ++i) {
+    // Half of the attempts change a few symbols only: tight guards survive that more often.
+    Binding binding = samples.front();
+    for (const auto& symbol : env.symbols())
+      if (i % 2 == 0 || std::uniform_int_distribution<int>(0, 3)(random) == 0)
+        binding[symbol.expr] = random_value(symbol, random);
+    repair_equalities(env, binding, random);
+    binding = complete(std::move(binding));
+    if (satisfies_guards(env, binding)) samples.push_back(std::move(binding));
+  }
+  return samples;
+}
+
+auto run_symbolic(const Graph& graph, const OpTable& table, const SymbolicOptions& options)
+    -> SymbolicRun {
+  return SymbolicRunner(graph, table, options).run();
+}
+
+}  // namespace assay

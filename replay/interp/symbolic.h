@@ -1,0 +1,48 @@
+// Assay's own metadata rules run on the symbols, node by node, against the claims.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ops/domain.h"
+#include "replay/formats/capture.h"
+
+namespace assay {
+
+enum class ClaimVerdict : std::uint8_t {
+  equal,          ///< the same expressions
+  equal_sampled,  ///< other expressions, equal at every sampled binding
+  differs,        ///< a sampled binding tells them apart
+  no_rule,
+  no_claim,
+  fails,  ///< the rule rejects the operands' claims
+};
+
+struct SymbolicNode {
+  ClaimVerdict verdict = ClaimVerdict::no_claim;
+  std::string rule;     ///< what the rule says, printed; filled where it differs or fails
+  std::string witness;  ///< a binding that tells claim and rule apart
+  bool leaf_insignificant = false;  ///< only insignificant strides differ
+};
+
+struct SymbolicRun {
+  std::vector<SymbolicNode> nodes;      ///< by position in Graph::nodes
+  std::vector<Obligation> obligations;  ///< facts the rules relied on
+};
+
+struct SymbolicOptions {
+  int samples = 20;
+  std::uint64_t seed = 1;
+};
+
+/// Every rule runs on the *claims* of its operands, so each node is judged on its own and one false
+/// claim makes one difference.
+[[nodiscard]] auto run_symbolic(const Graph& graph, const OpTable& table,
+                                const SymbolicOptions& options = {}) -> SymbolicRun;
+
+/// Random bindings that respect ranges, replacements and guards; the hints come first. May be fewer
+/// than asked for when guards are tight.
+[[nodiscard]] auto sample_bindings(const ShapeEnv& env, int count, std::uint64_t seed)
+    -> std::vector<Binding>;
+
+}  // namespace assay

@@ -1,0 +1,201 @@
+#include "replay/trace/schema.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace assay {
+namespace {
+
+using enum TraceType;
+
+constexpr std::array kTables = {
+    TraceTable{"runs", "One command that wrote into this file.", ""},
+    TraceTable{"environment", "Where the capture was made and where it was replayed.", "run_id"},
+    TraceTable{"graphs", "Captured programs, with bodies of higher-order operators as children.",
+               "run_id"},
+    TraceTable{"nodes", "Steps of a graph in execution order.", "graph_id, seq"},
+    TraceTable{"operands", "Edges: which node reads the value of which other node.",
+               "producer_id, node_id"},
+    TraceTable{"claims", "What the capture says about each tensor or scalar of a node's value.",
+               "node_id, leaf"},
+    TraceTable{"observations", "What running the node really produced, leaf by leaf.",
+               "node_id, leaf"},
+    TraceTable{"findings", "What was found out about the program.", "node_id"},
+    TraceTable{"symbols", "Size symbols and what is known about them.", "graph_id"},
+    TraceTable{"guards", "Conditions the capture relies on.", "graph_id"},
+    TraceTable{"bindings", "Value of each symbol in a run, solved from its inputs.", "run_id"},
+};
+
+constexpr std::array kColumns = {
+    TraceColumn{"runs", "id", integer, "", "", "key"},
+    TraceColumn{"runs", "command", text, "", "", "sub-command: debug, replay, minify"},
+    TraceColumn{"runs", "source", text, "", "", "input as the user named it"},
+    TraceColumn{"runs", "format", text, "", "", "kind of input: fx text, pt2, bundle"},
+    TraceColumn{"runs", "options", text, "json", "", "options that differ from their defaults"},
+    TraceColumn{"runs", "tool", text, "", "", "who wrote this, with version"},
+    TraceColumn{"runs", "started", text, "", "", "UTC time in ISO 8601"},
+    TraceColumn{"runs", "duration_ms", real, "ms", "", "wall time; null while running"},
+    TraceColumn{"runs", "exit_code", integer, "", "", "of the command; null while running"},
+
+    TraceColumn{"environment", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"environment", "name", text, "", "", "e.g. torch"},
+    TraceColumn{"environment", "value", text, "", "", ""},
+
+    TraceColumn{"graphs", "id", integer, "", "", "key"},
+    TraceColumn{"graphs", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"graphs", "parent_id", integer, "", "graphs.id", "null for the program itself"},
+    TraceColumn{"graphs", "name", text, "", "", "class name, or attribute below the parent"},
+    TraceColumn{"graphs", "kind", text, "", "", "fwd, bwd, inf, export or empty"},
+    TraceColumn{"graphs", "hash", text, "", "", "structural hash, 16 hex digits"},
+    TraceColumn{"graphs", "text", text, "", "", "native text form, with its header"},
+
+    TraceColumn{"nodes", "id", integer, "", "", "key"},
+    TraceColumn{"nodes", "graph_id", integer, "", "graphs.id", ""},
+    TraceColumn{"nodes", "seq", integer, "", "", "position in execution order, from 0"},
+    TraceColumn{"nodes", "capture_id", integer, "", "", "stable id, kept through every edit"},
+    TraceColumn{"nodes", "kind", text, "", "", "placeholder, get_attr, call_function, ..."},
+    TraceColumn{"nodes", "name", text, "", "", ""},
+    TraceColumn{"nodes", "target", text, "", "", "canonical operator: aten.add.Tensor"},
+    TraceColumn{"nodes", "call", text, "", "", "the call as Python text"},
+    TraceColumn{"nodes", "file", text, "", "", "source file in the user's program"},
+    TraceColumn{"nodes", "line", integer, "", "", "in that file, from 1"},
+    TraceColumn{"nodes", "function", text, "", "", ""},
+    TraceColumn{"nodes", "code", text, "", "", "the source line"},
+    TraceColumn{"nodes", "module", text, "", "", "module path, e.g. layers.0.mlp"},
+    TraceColumn{"nodes", "status", text, "", "",
+                "ok, lies, inherits, failed, unsupported; null if not run"},
+    TraceColumn{"nodes", "reason", text, "", "", "why it failed or was not run"},
+    TraceColumn{"nodes", "duration_ms", real, "ms", "", "time in the reference kernel"},
+
+    TraceColumn{"operands", "node_id", integer, "", "nodes.id", "the reader"},
+    TraceColumn{"operands", "position", integer, "", "", "among its references, from 0"},
+    TraceColumn{"operands", "producer_id", integer, "", "nodes.id", "whose value is read"},
+
+    TraceColumn{"claims", "node_id", integer, "", "nodes.id", ""},
+    TraceColumn{"claims", "leaf", text, "", "", "path in a tuple: empty, 0, 1.2"},
+    TraceColumn{"claims", "dtype", text, "", "", "null for scalars"},
+    TraceColumn{"claims", "sizes", text, "elements", "", "[s77, 16]"},
+    TraceColumn{"claims", "strides", text, "elements", "", "[16, 1]"},
+    TraceColumn{"claims", "storage_offset", text, "elements", "", ""},
+    TraceColumn{"claims", "device", text, "", "", ""},
+    TraceColumn{"claims", "value", text, "", "", "scalars: the expression"},
+
+    TraceColumn{"observations", "node_id", integer, "", "nodes.id", ""},
+    TraceColumn{"observations", "leaf", text, "", "", "path in a tuple: empty, 0, 1.2"},
+    TraceColumn{"observations", "source", text, "", "", "replay, or recorded with the capture"},
+    TraceColumn{"observations", "dtype", text, "", "", "null for scalars"},
+    TraceColumn{"observations", "sizes", text, "elements", "", "[5, 16]"},
+    TraceColumn{"observations", "strides", text, "elements", "", "[16, 1]"},
+    TraceColumn{"observations", "storage_offset", integer, "elements", "", ""},
+    TraceColumn{"observations", "device", text, "", "", ""},
+    TraceColumn{"observations", "storage_id", integer, "", "",
+                "equal ids share memory within one run"},
+    TraceColumn{"observations", "storage_bytes", integer, "bytes", "", "size of that storage"},
+    TraceColumn{"observations", "sum", real, "", "",
+                "of all elements, in double; the text nan for NaN"},
+    TraceColumn{"observations", "abs_sum", real, "", "", "of their absolute values"},
+    TraceColumn{"observations", "value", text, "", "", "scalars: the value"},
+
+    TraceColumn{"findings", "id", integer, "", "", "key"},
+    TraceColumn{"findings", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"findings", "node_id", integer, "", "nodes.id", "null: about the whole graph"},
+    TraceColumn{"findings", "leaf", text, "", "", "path in a tuple"},
+    TraceColumn{"findings", "kind", text, "", "", "from the registry: stride-mismatch, ..."},
+    TraceColumn{"findings", "blame", text, "", "", "root or inherited"},
+    TraceColumn{"findings", "root_node_id", integer, "", "nodes.id", "where it begins"},
+    TraceColumn{"findings", "claimed", text, "", "", ""},
+    TraceColumn{"findings", "observed", text, "", "", ""},
+    TraceColumn{"findings", "witness", text, "json", "", "symbol values that show it"},
+    TraceColumn{"findings", "message", text, "", "", "one line"},
+
+    TraceColumn{"symbols", "graph_id", integer, "", "graphs.id", ""},
+    TraceColumn{"symbols", "name", text, "", "", "s77, u0"},
+    TraceColumn{"symbols", "kind", text, "", "", "backed, unbacked, ..."},
+    TraceColumn{"symbols", "low", text, "", "", "least admitted value; -int_oo for none"},
+    TraceColumn{"symbols", "high", text, "", "", "greatest admitted value; int_oo for none"},
+    TraceColumn{"symbols", "hint", text, "", "", "value at capture time"},
+    TraceColumn{"symbols", "sources", text, "json", "", "where it was read from"},
+
+    TraceColumn{"guards", "graph_id", integer, "", "graphs.id", ""},
+    TraceColumn{"guards", "seq", integer, "", "", "in the order recorded"},
+    TraceColumn{"guards", "condition", text, "", "", "simplified"},
+    TraceColumn{"guards", "text", text, "", "", "as recorded"},
+    TraceColumn{"guards", "origin", text, "", "", "where the capture came to rely on it"},
+    TraceColumn{"guards", "holds", integer, "", "", "1 or 0 in this run; null if not evaluated"},
+
+    TraceColumn{"bindings", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"bindings", "symbol", text, "", "", ""},
+    TraceColumn{"bindings", "value", text, "", "", ""},
+    TraceColumn{"bindings", "source", text, "", "", "which input gave it"},
+};
+
+auto type_name(TraceType type) -> std::string_view {
+  switch (type) {
+    case integer:
+      return "INTEGER";
+    case real:
+      return "REAL";
+    case text:
+      return "TEXT";
+  }
+  return "";
+}
+
+/// `nodes.id` -> `nodes(id)`
+auto reference_clause(std::string_view references) -> std::string {
+  if (references.empty()) return {};
+  const auto dot = references.find('.');
+  return fmt::format(" REFERENCES {}({})", references.substr(0, dot), references.substr(dot + 1));
+}
+
+}  // namespace
+
+auto trace_tables() -> std::span<const TraceTable> {
+  return kTables;
+}
+auto trace_columns() -> std::span<const TraceColumn> {
+  return kColumns;
+}
+
+auto trace_columns(std::string_view table) -> std::span<const TraceColumn> {
+  const auto is_other = [&](const TraceColumn& column) { return column.table != table; };
+  const auto begin = std::ranges::find_if_not(kColumns, is_other);
+  const auto end = std::find_if(begin, kColumns.end(), is_other);
+  return {begin, end};
+}
+
+auto trace_ddl() -> std::string {
+  std::string sql;
+  for (const auto& table : kTables) {
+    std::string columns;
+    for (const auto& column : trace_columns(table.name))
+      columns += fmt::format("{}\n  {} {}{}{}", columns.empty() ? "" : ",", column.name,
+                             type_name(column.type), column.name == "id" ? " PRIMARY KEY" : "",
+                             reference_clause(column.references));
+    sql += fmt::format("CREATE TABLE {} ({}\n);\n", table.name, columns);
+    if (!table.index.empty())
+      sql += fmt::format("CREATE INDEX {0}_index ON {0}({1});\n", table.name, table.index);
+  }
+  return sql;
+}
+
+auto trace_schema_page() -> std::string {
+  auto page = fmt::format(
+      "# Tables of a trace\n\nA trace is an SQLite file with application id 0x{:08x} and version "
+      "{}."
+      "\nNull means: not recorded.\n",
+      kTraceApplicationId, kTraceVersion);
+  for (const auto& table : kTables) {
+    page += fmt::format(
+        "\n## {}\n\n{}\n\n| column | type | unit | refers to | meaning |\n|---|---|---|---|---|\n",
+        table.name, table.doc);
+    for (const auto& column : trace_columns(table.name))
+      page += fmt::format("| {} | {} | {} | {} | {} |\n", column.name, type_name(column.type),
+                          column.unit, column.references, column.doc);
+  }
+  return page;
+}
+
+}  // namespace assay

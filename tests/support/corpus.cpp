@@ -1,0 +1,89 @@
+#include "tests/support/corpus.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace assay::testing {
+namespace fs = std::filesystem;
+namespace {
+
+auto wanted_folder() -> fs::path {
+  if (const char* set = std::getenv("ASSAY_CORPUS"); set != nullptr && *set != '\0') return set;
+  return fs::path(ASSAY_SOURCE_DIR).parent_path() / "shared" / "corpus";
+}
+
+/// Tests run in processes of their own, side by side, and unpack once.
+class FileLock {
+ public:
+  explicit FileLock(const fs::path& path)
+      : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX);
+  }
+  ~FileLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FileLock(const FileLock&) = delete;
+  auto operator=(const FileLock&) -> FileLock& = delete;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+auto corpus_folder() -> std::optional<fs::path> {
+  auto folder = wanted_folder();
+  std::error_code error;
+  return fs::is_directory(folder, error) ? std::optional(folder) : std::nullopt;
+}
+
+auto corpus_missing() -> std::string {
+  return fmt::format("no reference corpus at {} (set ASSAY_CORPUS)", wanted_folder().string());
+}
+
+auto unpacked_corpus(std::string_view archive) -> std::optional<fs::path> {
+  const auto folder = corpus_folder();
+  if (!folder) return std::nullopt;
+  const auto packed = *folder / fmt::format("{}.tar.xz", archive);
+  std::error_code error;
+  const auto size = fs::file_size(packed, error);
+  if (error) return std::nullopt;
+  const auto root = fs::path(ASSAY_TEST_DATA_DIR);
+  fs::create_directories(root, error);
+  const FileLock lock(root / fmt::format("{}.lock", archive));
+  const auto target = root / fmt::format("{}-{}", archive, size);
+  if (fs::is_directory(target, error)) return target;
+  const auto unfinished = root / fmt::format("{}-{}.tmp", archive, size);
+  fs::remove_all(unfinished, error);
+  fs::create_directories(unfinished, error);
+  const auto command = fmt::format("tar -xJf '{}' -C '{}'", packed.string(), unfinished.string());
+  if (std::system(command.c_str()) != 0) return std::nullopt;
+  fs::rename(unfinished, target, error);
+  return error ? std::nullopt : std::optional(target);
+}
+
+auto files_ending(const fs::path& folder, std::string_view suffix) -> std::vector<fs::path> {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().filename().string().ends_with(suffix))
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+auto read_text(const fs::path& path) -> std::string {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return std::move(text).str();
+}
+
+}  // namespace assay::testing

@@ -1,0 +1,240 @@
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "core/graph/text.h"
+#include "replay/formats/capture.h"
+
+namespace assay {
+namespace {
+
+/// A script with the given hint lines, __init__ lines and load_args lines around a fixed graph.
+struct Script {
+  std::string head = {};
+  std::vector<std::string> init = {};
+  std::string forward =
+      "    def forward(self, a, x, y):\n"
+      "        add = torch.ops.aten.add.Tensor(x, y);  x = y = None\n"
+      "        return (add, a)\n";
+  std::vector<std::string> load = {};
+
+  [[nodiscard]] auto text() const -> std::string {
+    std::string text = head +
+                       "import torch\nfrom math import inf\n"
+                       "# torch version: 2.11.0\n"
+                       "from torch.nn import *\n"
+                       "class Repro(torch.nn.Module):\n"
+                       "    def __init__(self) -> None:\n"
+                       "        super().__init__()\n";
+    for (const auto& line : init) text += "        " + line + "\n";
+    text += "\n\n\n" + forward + "\ndef load_args(reader):\n";
+    for (const auto& line : load) text += "    " + line + "\n";
+    return text + "load_args._version = 0\nmod = Repro()\nif __name__ == '__main__':\n    run()\n";
+  }
+};
+
+const std::vector<std::string> kTwoViews = {
+    "reader.symint(5)  # a", "buf0 = reader.storage(None, 4*s77*8)",
+    "reader.tensor(buf0, (s77, 8), is_leaf=True)  # x",
+    "reader.tensor(buf0, (8,), (2,), storage_offset=1, requires_grad=True)  # y"};
+
+auto read(const Script& script) -> Capture {
+  auto capture = read_repro_script(script.text());
+  EXPECT_TRUE(capture.has_value()) << capture.error().message;
+  return capture ? *std::move(capture) : Capture{};
+}
+
+auto error_of(const std::string& text) -> std::string {
+  const auto capture = read_repro_script(text);
+  return capture ? "no error" : capture.error().message;
+}
+
+TEST(ReproScript, ReadsGraphInputsAndEnvironment) {
+  const auto capture = read({.head = "s77 = 5\n", .load = kTwoViews});
+  EXPECT_EQ(capture.format, "repro script");
+  EXPECT_EQ(capture.graph.class_name, "Repro");
+  EXPECT_TRUE(verify(capture.graph).empty());
+  EXPECT_EQ(capture.graph.call_count(), 1);
+  ASSERT_EQ(capture.inputs.size(), 3U);
+  EXPECT_EQ(std::get<Expr>(capture.inputs[0]), Expr(5));
+  const auto& x = std::get<RecordedTensor>(capture.inputs[1]);
+  EXPECT_EQ(x.meta.sizes, (Ints{5, 8}));
+  EXPECT_EQ(x.meta.strides, (Ints{8, 1}));
+  EXPECT_EQ(x.meta.storage_bytes, 160);
+  const auto& y = std::get<RecordedTensor>(capture.inputs[2]);
+  EXPECT_EQ(y.meta.strides, (Ints{2}));
+  EXPECT_EQ(y.meta.offset, 1);
+  EXPECT_EQ(y.storage, x.storage);
+  ASSERT_EQ(capture.environment.size(), 1U);
+  EXPECT_EQ(capture.environment[0].second, "2.11.0");
+  EXPECT_TRUE(capture.warnings.empty());
+  EXPECT_EQ(capture.graph.env.find("s77")->hint, Expr(5));
+}
+
+TEST(ReproScript, InputsClaimTheirSymbolicSizes) {
+  const auto capture = read({.head = "s77 = 5\n", .load = kTwoViews});
+  EXPECT_TRUE(capture.graph.nodes[0].claim.empty());
+  EXPECT_EQ(to_string(*capture.graph.nodes[1].claim.tensor()), "f32[s77, 8][8, 1]cpu");
+  EXPECT_TRUE(capture.graph.nodes[2].claim.tensor()->requires_grad);
+}
+
+TEST(ReproScript, WithoutHintsInputsStaySymbolic) {
+  const auto capture = read({.load = kTwoViews});
+  const auto& x = std::get<SymbolicInput>(capture.inputs[1]);
+  EXPECT_EQ(to_string(x.meta), "f32[s77, 8][8, 1]cpu");
+  ASSERT_TRUE(x.storage_bytes.has_value());
+  EXPECT_EQ(*x.storage_bytes, 32 * capture.graph.env.find("s77")->expr);
+  EXPECT_EQ(x.storage, std::get<SymbolicInput>(capture.inputs[2]).storage);
+}
+
+TEST(ReproScript, EvaluatesPyTorchsSizeFunctions) {
+  const auto capture = read(
+      {.head = "s33 = 70\n",
+       .load = {"reader.symint(1)", "buf0 = reader.storage(None, 4*CeilToInt(IntTrueDiv(s33, 32)))",
+                "reader.tensor(buf0, (CeilToInt(IntTrueDiv(s33, 32)),))",
+                "buf1 = reader.storage(None, 4*Max(1, s33))",
+                "reader.tensor(buf1, (Max(1, s33),))"}});
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[1]).meta.sizes, (Ints{3}));
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[2]).meta.sizes, (Ints{70}));
+}
+
+TEST(ReproScript, ReadsDtypeDeviceAndFill) {
+  const auto capture = read(
+      {.load = {"reader.symint(1)",
+                "buf0 = reader.storage('abc', 16, device=device(type='cuda', index=0), "
+                "dtype_hint=torch.int64)",
+                "reader.tensor(buf0, (2,), dtype=torch.int64, device=device(type='cuda', index=1))",
+                "buf1 = reader.storage(None, 8)", "reader.tensor(buf1, ())"}});
+  const auto& x = std::get<RecordedTensor>(capture.inputs[1]);
+  EXPECT_EQ(x.meta.dtype, DType::int64);
+  EXPECT_EQ(to_string(x.meta.device), "cuda:1");
+  const auto& fill = std::get<Fill>(capture.storages[0].content);
+  EXPECT_EQ(fill.lo, 0);
+  EXPECT_EQ(fill.hi, 0);
+  const auto& floats = std::get<Fill>(capture.storages[1].content);
+  EXPECT_EQ(floats.seed, 1U);
+  EXPECT_EQ(floats.lo, -1);
+  EXPECT_EQ(capture.storages[1].fill_dtype, DType::float32);
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[2]).meta.rank(), 0);
+}
+
+TEST(ReproScript, InputsWithoutValuesAreUnknownAndSaidSo) {
+  const auto capture = read({.load = {"reader.const('a')  # a", "reader.unsupported('x')  # x",
+                                      "reader.generator('cuda', 0)"}});
+  for (const auto& input : capture.inputs) EXPECT_EQ(input.index(), 0U);
+  EXPECT_EQ(capture.warnings.size(), 3U);
+}
+
+TEST(ReproScript, KeepsAViewPastItsStorageForTheInterpreterToReport) {
+  const Script script{.load = {"reader.symint(1)", "buf0 = reader.storage(None, 12)",
+                               "reader.tensor(buf0, (4,))", "reader.tensor(buf0, (1,))"}};
+  EXPECT_EQ(error_of(script.text()), "no error");
+}
+
+TEST(ReproScript, PlacesErrorsOfLoadArgs) {
+  const auto with = [](const std::string& line) {
+    return error_of(Script{.load = {"reader.symint(1)", line, "reader.symint(1)"}}.text());
+  };
+  EXPECT_EQ(with("reader.tensor(buf9, (4,))"), "line 17: unknown storage buf9");
+  EXPECT_EQ(with("reader.symint(1"), "line 18, column 5: expected \",\" or \")\", found reader");
+  EXPECT_EQ(with("reader.bogus(1)"), "line 17: unknown call reader.bogus");
+  EXPECT_EQ(with("buf0 = reader.storage(None, -4)"), "line 17: storage of -4 bytes");
+  EXPECT_EQ(error_of(Script{.load = {"reader.symint(1)"}}.text()),
+            "the script gives 1 inputs, forward takes 3");
+}
+
+TEST(ReproScript, ReadsBuffersAndParameters) {
+  const auto capture =
+      read({.init = {"self.register_buffer('c', tensor(16.))",
+                     "self.register_buffer('m', tensor([[1, 2, 3], [4, 5, 6]]))",
+                     "self.register_buffer('r', torch.randn([2, 3], dtype=torch.float64).cuda())",
+                     "self.w = torch.nn.Parameter(torch.randn([4], dtype=torch.float32))",
+                     "self.register_buffer('e', tensor([], size=(0, 3)))"},
+            .load = {"reader.symint(1)", "reader.const('x')", "reader.const('y')"}});
+  ASSERT_EQ(capture.attributes.size(), 5U);
+  const auto& c = capture.attributes.at("c");
+  EXPECT_EQ(c.meta.rank(), 0);
+  const auto& bytes = *std::get<1>(capture.storages[static_cast<std::size_t>(c.storage)].content);
+  float value = 0;
+  ASSERT_EQ(bytes.size(), sizeof value);
+  std::memcpy(&value, bytes.data(), sizeof value);
+  EXPECT_EQ(value, 16.0F);
+  EXPECT_EQ(capture.attributes.at("m").meta.dtype, DType::int64);
+  EXPECT_EQ(capture.attributes.at("m").meta.sizes, (Ints{2, 3}));
+  EXPECT_EQ(to_string(capture.attributes.at("r").meta.device), "cuda:0");
+  EXPECT_EQ(capture.attributes.at("r").meta.storage_bytes, 48);
+  EXPECT_EQ(capture.attributes.at("w").meta.sizes, (Ints{4}));
+  EXPECT_EQ(capture.attributes.at("e").meta.sizes, (Ints{0, 3}));
+}
+
+TEST(ReproScript, BuffersThatCannotBeReadAreWarnings) {
+  const auto capture =
+      read({.init = {"self.register_buffer('a', tensor([1., ..., 2.]))",
+                     "self.register_buffer('b', tensor([[1], [2, 3]]))",
+                     "self.true_graph_0 = <lambda>()",
+                     "self.register_buffer('h', tensor([], size=(1000000, 1000000)))"},
+            .load = {"reader.symint(1)", "reader.const('x')", "reader.const('y')"}});
+  EXPECT_TRUE(capture.attributes.empty());
+  ASSERT_EQ(capture.warnings.size(), 6U);  // two of the unknown inputs
+  std::string all;
+  for (const auto& warning : capture.warnings) all += warning + "\n";
+  EXPECT_NE(all.find("printed shortened"), std::string::npos) << all;
+  EXPECT_NE(all.find("rows of unequal length"), std::string::npos) << all;
+  EXPECT_NE(all.find("sub-graph is not in the script"), std::string::npos) << all;
+}
+
+TEST(ReproScript, PutsSubGraphClassesInPlace) {
+  Script script{.head =
+                    "class true_graph_0_0(torch.nn.Module):\n    def __init__(self):\n"
+                    "        super().__init__()\n    def forward(self, arg0_1):\n"
+                    "        sin = torch.ops.aten.sin.default(arg0_1)\n        return (sin,)\n\n",
+                .init = {"self.true_graph_0 = true_graph_0_0()"},
+                .forward =
+                    "    def forward(self, a, x, y):\n        true_graph_0 = self.true_graph_0\n"
+                    "        c = torch.ops.higher_order.cond(a, true_graph_0, true_graph_0, [x])\n"
+                    "        return (c,)\n",
+                .load = {"reader.const('a')", "reader.const('x')", "reader.const('y')"}};
+  const auto capture = read(script);
+  ASSERT_NE(capture.graph.child("true_graph_0"), nullptr);
+  EXPECT_EQ(capture.graph.child("true_graph_0")->call_count(), 1);
+}
+
+TEST(ReproScript, ReadsLegacyArguments) {
+  const std::string text =
+      "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+      "    def forward(self, x, y):\n        return (x, y)\n\n"
+      "args = [((4, 8), (8, 1), torch.float32, 'cpu', False), ((3,), (2,), torch.int64, 'cuda', "
+      "True)]\n"
+      "args = [rand_strided(sh, st, dt, dev).requires_grad_(rg) for (sh, st, dt, dev, rg) in "
+      "args]\n"
+      "mod = make_fx(Repro(), tracing_mode='real')(*args)\n";
+  const auto capture = read_repro_script(text);
+  ASSERT_TRUE(capture.has_value()) << capture.error().message;
+  ASSERT_EQ(capture->inputs.size(), 2U);
+  const auto& y = std::get<RecordedTensor>(capture->inputs[1]);
+  EXPECT_EQ(y.meta.storage_bytes, 40);
+  EXPECT_EQ(to_string(y.meta.device), "cuda");
+}
+
+TEST(ReproScript, ToleratesWhatScriptsContain) {
+  const auto capture = read(
+      {.head = "os.environ['X'] = 'it's broken'\n"
+               "isolate_fails_code_str = '''\nclass Repro(torch.nn.Module):\n    junk\n'''\n"
+               "torch._inductor.config.load_config(b'\\x80\\x02}q')\n"
+               "ERROR: Repro will not work as intended, User-defined triton kernels\n"
+               "@triton.jit\ndef kernel(a, BLOCK: tl.constexpr):\n    x = a[:, None] if a else 1\n",
+       .load = {"reader.symint(1)", "buf0 = reader.storage(None, 8)", "reader.tensor(buf0, (2,))",
+                "reader.tensor(buf0, (2,))",
+                "if hasattr(reader, 'args'):", "    reader.args[0] = fix(reader.args[0])"}});
+  EXPECT_EQ(capture.inputs.size(), 3U);
+  EXPECT_EQ(capture.warnings.size(), 3U);
+}
+
+TEST(ReproScript, SaysWhyThereIsNothing) {
+  EXPECT_EQ(error_of("Repro is not generated due to existence of BackwardState in graph input"),
+            "line 1: PyTorch wrote no repro: a graph input is a BackwardState");
+  EXPECT_EQ(error_of("import torch\n"), "line 1: the script has no class with a forward");
+}
+
+}  // namespace
+}  // namespace assay
