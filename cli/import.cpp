@@ -1,4 +1,6 @@
 // assay import: any input as one bundle.
+#include <nlohmann/json.hpp>
+
 #include "cli/command.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
@@ -6,27 +8,42 @@
 namespace assay::cli {
 namespace {
 
-auto import_file(const std::string& file, const std::string& target) -> Result<int> {
-  ASSAY_TRY(const auto bundle, open_bundle(file));
+struct Options {
+  std::string file, output;
+  bool json = false;
+};
+
+auto import_file(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto bundle, open_bundle(options.file));
   ASSAY_TRY(const auto bytes, write_bundle(bundle));
-  ASSAY_TRY_VOID(write_file_atomically(target, bytes));
-  for (const auto& warning : bundle.capture.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print("{}\n", target);
+  ASSAY_TRY_VOID(write_file_atomically(options.output, bytes));
+  const auto& capture = bundle.capture;
+  if (options.json) {
+    const nlohmann::ordered_json report = {{"schema", "assay.import/1"},
+                                           {"source", options.file},
+                                           {"format", capture.format},
+                                           {"bundle", options.output},
+                                           {"bytes", bytes.size()},
+                                           {"calls", capture.graph.call_count()},
+                                           {"warnings", capture.warnings}};
+    fmt::print("{}\n", report.dump(2));
+    return kNothingFound;
+  }
+  for (const auto& warning : capture.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  fmt::print("{}\n", options.output);
   return kNothingFound;
 }
 
 }  // namespace
 
 auto add_import(CLI::App& app) -> Action {
-  struct Options {
-    std::string file, output;
-  };
   const auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file, "any input")->required();
   app.add_option("-o,--output", options->output, "the bundle to write, usually x.assay.zip")
       ->required();
+  app.add_flag("--json", options->json, "print JSON");
   return [options] {
-    const auto result = import_file(options->file, options->output);
+    const auto result = import_file(*options);
     return result ? *result : report_error(result.error());
   };
 }

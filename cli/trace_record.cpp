@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/expr/text.h"
+#include "core/graph/targets.h"
 #include "core/graph/text.h"
 #include "replay/bundle/bundle.h"
 #include "replay/formats/file.h"
@@ -43,23 +44,6 @@ auto status_name(NodeStatus status) -> std::string {
       return "unchecked";
     case NodeStatus::skipped:
       return "skipped";
-  }
-  return {};
-}
-auto kind_name(NodeKind kind) -> std::string {
-  switch (kind) {
-    case NodeKind::placeholder:
-      return "placeholder";
-    case NodeKind::get_attr:
-      return "get_attr";
-    case NodeKind::call_function:
-      return "call_function";
-    case NodeKind::call_method:
-      return "call_method";
-    case NodeKind::call_module:
-      return "call_module";
-    case NodeKind::output:
-      return "output";
   }
   return {};
 }
@@ -154,7 +138,7 @@ class Recorder {
     NodeRow row{.graph_id = graph_,
                 .seq = static_cast<std::int64_t>(i),
                 .capture_id = node.id.value,
-                .kind = kind_name(node.kind),
+                .kind = std::string(name(node.kind)),
                 .name = node.name,
                 .target = node.target,
                 .call = print_call(capture_.graph, node),

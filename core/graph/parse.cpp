@@ -3,6 +3,7 @@
 
 #include "core/graph/header.h"
 #include "core/graph/module_reader.h"
+#include "core/graph/python_lexer.h"
 #include "core/graph/str_graph.h"
 #include "core/graph/text.h"
 
@@ -87,6 +88,7 @@ auto read_form(std::string_view text, const Start& start, ClaimReader& claims) -
 }  // namespace
 
 auto parse_graph(std::string_view text) -> Result<Graph> {
+  ASSAY_TRY_VOID(check_utf8(text));
   std::string plain;
   if (text.contains('\x1b')) {  // coloured terminal output
     plain = strip_ansi(text);

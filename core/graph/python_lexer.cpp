@@ -147,6 +147,21 @@ auto utf8_length(std::string_view text) -> std::size_t {
   return overlong || surrogate_or_beyond ? 0 : length;
 }
 
+auto check_utf8(std::string_view text) -> Result<void> {
+  Token place;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto length = utf8_length(text.substr(i));
+    if (length == 0) return bad_source(place, "invalid UTF-8");
+    place.column += static_cast<int>(length);
+    if (text[i] == '\n') {
+      ++place.line;
+      place.column = 1;
+    }
+    i += length;
+  }
+  return {};
+}
+
 auto strip_ansi(std::string_view text) -> std::string {
   std::string out;
   out.reserve(text.size());

@@ -95,6 +95,9 @@ class PythonLexer {
 /// Bytes of the well-formed UTF-8 sequence at the front of `text`, 0 if there is none.
 [[nodiscard]] auto utf8_length(std::string_view text) -> std::size_t;
 
+/// Errors: bad_input with the line and column of the first byte that is not UTF-8.
+[[nodiscard]] auto check_utf8(std::string_view text) -> Result<void>;
+
 /// `line L, column C: MESSAGE`.
 template <class... Args>
 [[nodiscard]] auto bad_source(const Token& at, fmt::format_string<Args...> text, Args&&... args)

@@ -1,25 +1,12 @@
 // Line by line reader of str(graph).
 #include "core/graph/str_graph.h"
 
-#include <array>
-
 #include "core/graph/module_reader.h"
+#include "core/graph/targets.h"
 #include "core/graph/text.h"
 
 namespace assay {
 namespace {
-
-struct KindName {
-  std::string_view name;
-  NodeKind kind;
-};
-constexpr std::array kKinds = {
-    KindName{"placeholder", NodeKind::placeholder},
-    KindName{"get_attr", NodeKind::get_attr},
-    KindName{"call_function", NodeKind::call_function},
-    KindName{"call_method", NodeKind::call_method},
-    KindName{"call_module", NodeKind::call_module},
-};
 
 /// Values stand under a prefix that no word of the text has, since `%x` is a value and `x` a
 /// string.
@@ -37,15 +24,6 @@ auto mark_values(std::string_view text) -> std::string {
   return out;
 }
 
-auto is_utf8(std::string_view text) -> bool {
-  while (!text.empty()) {
-    const auto length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 class StrGraphReader {
  public:
   StrGraphReader(std::string_view text, std::size_t offset, int line, ClaimReader& claims)
@@ -57,7 +35,6 @@ class StrGraphReader {
     while (offset_ < text_.size()) {
       const auto content = trimmed(take_line());
       if (content.empty() || content.starts_with('#')) continue;
-      if (!is_utf8(content)) return fail("invalid UTF-8");
       if (graph_.output() != nullptr) return fail("text behind the return line");
       if (content.starts_with("return")) {
         ASSAY_TRY_VOID(output(trimmed(content.substr(6))));
@@ -91,7 +68,7 @@ class StrGraphReader {
     node.name = name;
     node.line = line_ - 1;
     std::string_view rest;
-    for (const auto& row : kKinds) {
+    for (const auto& row : node_kinds()) {
       const auto mark = fmt::format(" = {}[target=", row.name);
       const auto at = content.find(mark);
       if (at == std::string_view::npos) continue;

@@ -11,6 +11,15 @@ namespace {
 
 using enum OperatorShape;
 
+constexpr std::array kNodeKinds = {
+    NodeKindName{"placeholder", NodeKind::placeholder},
+    NodeKindName{"get_attr", NodeKind::get_attr},
+    NodeKindName{"call_function", NodeKind::call_function},
+    NodeKindName{"call_method", NodeKind::call_method},
+    NodeKindName{"call_module", NodeKind::call_module},
+    NodeKindName{"output", NodeKind::output},
+};
+
 constexpr std::array kOperators = {
     OperatorForm{"add", "+", binary},       OperatorForm{"sub", "-", binary},
     OperatorForm{"mul", "*", binary},       OperatorForm{"floordiv", "//", binary},
@@ -151,6 +160,14 @@ auto unmangled(std::string_view text) -> std::string {
 }
 
 }  // namespace
+
+auto node_kinds() -> std::span<const NodeKindName> {
+  return kNodeKinds;
+}
+
+auto name(NodeKind kind) -> std::string_view {
+  return std::ranges::find(kNodeKinds, kind, &NodeKindName::kind)->name;
+}
 
 auto operator_forms() -> std::span<const OperatorForm> {
   return kOperators;

@@ -5,7 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/graph/graph.h"
+
 namespace assay {
+
+/// FX's word for a kind of node, as recorders write it: "call_function".
+struct NodeKindName {
+  std::string_view name;
+  NodeKind kind;
+};
+[[nodiscard]] auto node_kinds() -> std::span<const NodeKindName>;
+[[nodiscard]] auto name(NodeKind kind) -> std::string_view;
 
 enum class OperatorShape : std::uint8_t { unary, binary };
 

@@ -8,6 +8,7 @@
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
 #include "core/ops/pointwise.h"
+#include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 
 namespace assay {
@@ -38,13 +39,26 @@ auto check_attention(MetaCall& c, int query_arg) -> bool {
         !c.require(eq(query.sizes[3], other.sizes[3]), "the feature sizes agree"))
       return false;
   }
-  return c.require(eq(c.meta(query_arg + 1).sizes[2], c.meta(query_arg + 2).sizes[2]),
-                   "key and value have one length");
+  const auto& key = c.meta(query_arg + 1);
+  const auto& value = c.meta(query_arg + 2);
+  return c.require(eq(key.sizes[2], value.sizes[2]), "key and value have one length") &&
+         c.require(eq(key.sizes[1], value.sizes[1]), "key and value have one number of heads") &&
+         c.require(gt(key.sizes[1], 0), "key has heads") &&
+         c.require(eq(mod(query.sizes[1], key.sizes[1]), 0), "query heads share key heads evenly");
+}
+
+/// An optional mask broadcasts to [batch, heads, query positions, key positions].
+auto check_mask(MetaCall& c, int query_arg, int mask_arg) -> bool {
+  const auto& query = c.meta(query_arg).sizes;
+  const auto& key = c.meta(query_arg + 1).sizes;
+  return !c.has(mask_arg) ||
+         require_expands(c, c.meta(mask_arg).sizes, {query[0], query[1], query[2], key[2]},
+                         "the mask broadcasts to the scores");
 }
 
 /// The output is laid out like the query, the logsumexp by position.
 auto flash_rule(MetaCall& c) -> Datum {
-  if (!check_attention(c, 0)) return {};
+  if (!check_attention(c, 0) || !check_mask(c, 0, kForwardMask)) return {};
   const auto& query = c.meta(0);
   const Dims rows(query.sizes.begin(), query.sizes.begin() + 3);
   const auto sum_dtype = query.dtype == DType::float64 ? DType::float64 : DType::float32;
@@ -53,7 +67,12 @@ auto flash_rule(MetaCall& c) -> Datum {
 }
 
 auto flash_backward_rule(MetaCall& c) -> Datum {
-  if (!check_attention(c, 1)) return {};
+  if (!check_attention(c, 1) || !check_mask(c, 1, kBackwardMask)) return {};
+  const auto& query = c.meta(1).sizes;
+  const Dims rows(query.begin(), query.begin() + 3);
+  for (const int i : {0, 4})
+    if (!require_same_sizes(c, c.meta(i).sizes, query, "outputs have the query's shape")) return {};
+  if (!require_same_sizes(c, c.meta(5).sizes, rows, "one logsumexp per query position")) return {};
   DatumList grads;
   for (int i = 1; i <= 3; ++i) {
     const auto& meta = c.meta(i);
@@ -347,6 +366,15 @@ auto safe_softmax(Composer& c, const Datum& scores) -> Datum {
   return c.call("aten.masked_fill.Scalar", {softmax, rows, Datum{Expr(0)}});
 }
 
+/// Query and key are each scaled by the root of the scale, 1 / sqrt(features) unless it is given.
+auto root_of_scale(Composer& c, const Expr& features) -> Expr {
+  if (c.has(6)) return Expr::real(std::sqrt(c.real(6)));
+  if (const auto count = features.as_int())
+    return Expr::real(std::sqrt(1 / std::sqrt(static_cast<double>(*count))));
+  const Expr power[] = {features * Expr::real(1), Expr::real(-0.25)};
+  return make(ExprOp::float_pow, power);
+}
+
 /// at::_scaled_dot_product_attention_math: half types compute in float.
 auto attention_math(Composer& c) -> Datum {
   const auto query = c.meta(0);
@@ -355,12 +383,9 @@ auto attention_math(Composer& c) -> Datum {
   const auto widened = [&](const Datum& tensor) {
     return half ? c.call("prims.convert_element_type.default", {tensor, Datum{compute}}) : tensor;
   };
-  const auto features = query.sizes.back().as_int();
-  if (!features && !c.has(6)) return c.fail("the number of features must be constant"), Datum{};
-  const double scale =
-      std::sqrt(c.has(6) ? c.real(6) : 1 / std::sqrt(static_cast<double>(*features)));
+  const Expr scale = root_of_scale(c, query.sizes.back());
   const auto scaled = [&](const Datum& tensor) {
-    return c.call("aten.mul.Scalar", {widened(tensor), number(scale)});
+    return c.call("aten.mul.Scalar", {widened(tensor), Datum{scale}});
   };
   const auto keys = c.call("aten.transpose.int", {c.arg(1), Datum{Expr(-2)}, Datum{Expr(-1)}});
   auto scores = c.call("aten.matmul.default", {scaled(c.arg(0)), scaled(keys)});
@@ -379,6 +404,8 @@ auto attention_math(Composer& c) -> Datum {
 
 auto scaled_dot_product_attention(Composer& c) -> Datum {
   if (c.has(4) && c.real(4) != 0) return c.fail("dropout is not supported"), Datum{};
+  for (int i = 0; i < 3; ++i)
+    if (c.meta(i).rank() < 2) return c.fail("operands of rank 2 or more are expected"), Datum{};
   if (c.flag(5) && c.has(3)) return c.fail("either a mask or is_causal"), Datum{};
   if (c.flag(7)) return c.fail("enable_gqa is not supported"), Datum{};
   if (!uses_flash(c)) return attention_math(c);

@@ -243,7 +243,6 @@ auto meshgrid(Composer& c) -> Datum {
     own[i] = shape[i];
     auto grid = c.call("aten.view.default", {inputs[i], int_list(own)});
     grid = c.call("aten.expand.default", {grid, int_list(shape)});
-    if (swaps) grid = c.call("aten.transpose.int", {grid, integer(0), integer(1)});
     grids.push_back(std::move(grid));
   }
   if (swaps) std::swap(grids[0], grids[1]);

@@ -1,7 +1,10 @@
 // Convolutions. Sizes, backends and layouts: aten/src/ATen/native/Convolution.cpp, ConvUtils.h.
+#include <algorithm>
+
 #include "core/ops/convolve.h"
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 
 namespace assay {
@@ -27,13 +30,12 @@ auto is_output_padding_big(const Call& c, const ConvArgs& args, int spatial) -> 
   return false;
 }
 
-/// Is the convolution run by oneDNN (ConvParams::use_mkldnn)? Others fall to the "slow"
+/// Is the convolution (in the backends' view of its operands, see Backend) run by oneDNN (ConvParams::use_mkldnn)? Others fall to the "slow"
 /// kernels, which differ in layout. Half runs on oneDNN only with AVX512-FP16, which the recording
 /// machines lack; bfloat16 wants AVX512, which they have.
-auto runs_on_onednn(MetaCall& c, const ConvArgs& args) -> bool {
-  const auto& input = c.meta(args.input);
-  const auto& weight = c.meta(args.weight);
-  if (is_output_padding_big(c, args, input.rank() - 2)) return false;
+auto runs_on_onednn(MetaCall& c, const ConvArgs& args, const TensorMeta& input,
+                    const TensorMeta& weight) -> bool {
+  if (is_output_padding_big(c, args, c.meta(args.input).rank() - 2)) return false;
   if (input.dtype == DType::bfloat16) return true;
   if (input.dtype != DType::float32) return false;
   if (c.integer(args.groups) > 1) return true;
@@ -79,7 +81,7 @@ auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
   auto format = suggest_memory_format(c, backend.input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(c, backend.weight);
   if (format == MemoryFormat::contiguous) return backend;
-  backend.onednn = runs_on_onednn(c, args);
+  backend.onednn = runs_on_onednn(c, args, backend.input, backend.weight);
   if (format == MemoryFormat::channels_last || backend.onednn) backend.format = format;
   return backend;
 }
@@ -88,6 +90,22 @@ auto is_empty(MetaCall& c, const Dims& sizes) -> bool {
   for (const auto& size : sizes)
     if (c.decide(eq(size, 0), "empty convolution")) return true;
   return false;
+}
+
+/// Kernel, stride and dilation are positive, paddings are not negative.
+auto check_window(MetaCall& c, const ConvArgs& args) -> bool {
+  const int spatial = c.meta(args.input).rank() - 2;
+  const auto all_at_least = [&](const Dims& values, int least, std::string_view message) {
+    return std::ranges::all_of(values,
+                               [&](const Expr& value) { return c.require(ge(value, least), message); });
+  };
+  const auto& weight = c.meta(args.weight).sizes;
+  return all_at_least({weight.begin() + 2, weight.end()}, 1, "the kernel is not empty") &&
+         all_at_least(window_values(c, args.stride, spatial, 1), 1, "the stride is positive") &&
+         all_at_least(window_values(c, args.dilation, spatial, 1), 1, "the dilation is positive") &&
+         all_at_least(window_values(c, args.padding, spatial, 0), 0, "no padding is negative") &&
+         all_at_least(window_values(c, args.output_padding, spatial, 0), 0,
+                      "no output padding is negative");
 }
 
 auto check_convolution(MetaCall& c, const ConvArgs& args) -> bool {
@@ -101,7 +119,9 @@ auto check_convolution(MetaCall& c, const ConvArgs& args) -> bool {
   const auto groups = c.integer(args.groups);
   if (!c.require(groups > 0, "groups is positive")) return false;
   const Expr channels = c.flag(args.transposed) ? weight.sizes[0] : weight.sizes[1] * groups;
-  return c.require(eq(input.sizes[1], channels), "input and weight agree in channels");
+  return c.require(eq(input.sizes[1], channels), "input and weight agree in channels") &&
+         c.require(eq(mod(weight.sizes[0], groups), 0), "groups divide the weight's channels") &&
+         check_window(c, args);
 }
 
 auto convolution_sizes(MetaCall& c, const ConvArgs& args) -> Dims {
@@ -137,7 +157,7 @@ auto backend_strides(const Dims& sizes, MemoryFormat format) -> Dims {
 auto convolution_rule(MetaCall& c) -> Datum {
   if (!check_convolution(c, kForward)) return {};
   auto sizes = convolution_sizes(c, kForward);
-  if (c.error()) return {};
+  if (c.error() || !require_count(c, 2, sizes[1], "one bias per output channel")) return {};
   const auto dtype = c.meta(0).dtype;
   if (is_empty(c, c.meta(0).sizes) || is_empty(c, sizes)) return c.fresh(dtype, std::move(sizes));
   auto strides = backend_strides(sizes, make_backend(c, kForward).format);
@@ -162,6 +182,10 @@ auto convolution_backward_rule(MetaCall& c) -> Datum {
   if (!check_convolution(c, kBackward)) return {};
   const auto mask = c.flags(10);
   if (mask.size() != 3) return c.fail("output_mask has three members"), Datum{};
+  const auto sizes = convolution_sizes(c, kBackward);
+  if (c.error() ||
+      !require_same_sizes(c, c.meta(0).sizes, sizes, "one gradient per output element"))
+    return {};
   const auto& input = c.meta(1);
   const auto& weight = c.meta(2);
   DatumList grads(3);

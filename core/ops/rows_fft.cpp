@@ -25,7 +25,12 @@ void sort_by_stride(MetaCall& c, std::span<std::size_t> dims, const Dims& stride
 
 auto transformed_dims(MetaCall& c, int rank) -> std::vector<std::size_t> {
   std::vector<std::size_t> dims;
-  for (const auto dim : c.integers(1)) dims.push_back(static_cast<std::size_t>(c.dim(dim, rank)));
+  for (const auto dim : c.integers(1)) {
+    const auto at = static_cast<std::size_t>(c.dim(dim, rank));
+    c.require(rank > 0, "a tensor without dimensions cannot be transformed");
+    c.require(std::ranges::find(dims, at) == dims.end(), "a dimension is transformed once");
+    dims.push_back(at);
+  }
   return dims;
 }
 
@@ -66,7 +71,9 @@ auto fft_r2c_rule(MetaCall& c) -> Datum {
   const auto dtype = complex_of(input.dtype);
   auto dims = transformed_dims(c, input.rank());
   if (!c.require(dtype && !dims.empty(), "a real floating input and a dimension")) return {};
-  if (c.error()) return {};
+  if (c.error() ||
+      !c.require(gt(input.sizes[dims.back()], 0), "the last dimension is not empty"))
+    return {};
   auto sizes = input.sizes;
   if (c.flag(3)) sizes[dims.back()] = floor_div(sizes[dims.back()], 2) + 1;
   sort_by_stride(c, std::span(dims).first(dims.size() - 1), input.strides);
@@ -82,6 +89,9 @@ auto fft_c2r_rule(MetaCall& c) -> Datum {
     return {};
   if (c.error()) return {};
   const auto last = dims.back();
+  if (!c.require(gt(input.sizes[last], 0), "the last dimension is not empty") ||
+      !c.require(gt(c.expr(3), 0), "the last size is positive"))
+    return {};
   dims.pop_back();
   if (!dims.empty()) {
     sort_by_stride(c, dims, input.strides);

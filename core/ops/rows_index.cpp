@@ -125,7 +125,10 @@ auto index_select_rule(MetaCall& c) -> Datum {
   if (!require_index_dtype(c, index) || !c.require(index.rank() <= 1, "the index is a vector"))
     return {};
   auto sizes = self.sizes;
-  if (!sizes.empty()) sizes[dim] = numel(index);
+  if (!sizes.empty())
+    sizes[dim] = numel(index);
+  else if (!c.require(eq(numel(index), 1), "an index to a scalar has one element"))
+    return {};
   return c.fresh(self.dtype, std::move(sizes));
 }
 

@@ -2,6 +2,7 @@
 // (aten/src/ATen/native/LinearAlgebra.cpp, Blas.cpp); only addr follows TensorIterator.
 #include "core/ops/blas.h"
 #include "core/ops/pointwise.h"
+#include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 
 namespace assay {
@@ -46,10 +47,7 @@ auto product_rule(MetaCall& c) -> Datum {
   if (kArgs.self >= 0) {
     const auto& self = c.meta(kArgs.self);
     c.require(self.dtype == left.dtype, "the operands have one dtype");
-    const auto grown = broadcast(c, self.sizes, sizes);
-    c.require(grown.size() == sizes.size(), "self broadcasts to the product");
-    for (std::size_t i = 0; i < std::min(grown.size(), sizes.size()); ++i)
-      c.require(eq(grown[i], sizes[i]), "self broadcasts to the product");
+    require_expands(c, self.sizes, sizes, "self broadcasts to the product");
   }
   return c.fresh(left.dtype, std::move(sizes));
 }
@@ -146,7 +144,9 @@ auto addbmm_rule(MetaCall& c) -> Datum {
             "the operands have one dtype");
   c.require(eq(left.sizes[0], right.sizes[0]), "the batch sizes agree");
   c.require(eq(left.sizes[2], right.sizes[1]), "the inner sizes agree");
-  return c.fresh(left.dtype, {left.sizes[1], right.sizes[2]});
+  const Dims sizes{left.sizes[1], right.sizes[2]};
+  require_expands(c, c.meta(0).sizes, sizes, "self broadcasts to the product");
+  return c.fresh(left.dtype, sizes);
 }
 
 /// vdot conjugates its first operand.
@@ -166,6 +166,7 @@ auto addr_rule(MetaCall& c) -> Datum {
     return c.fail("vec1 and vec2 must be vectors"), Datum{};
   const Dims sizes{c.meta(1).sizes[0], c.meta(2).sizes[0]};
   auto self = c.meta(0);
+  if (!require_expands(c, self.sizes, sizes, "self broadcasts to the product")) return {};
   auto column = c.meta(1);
   auto row = c.meta(2);
   self.strides = expanded_strides(c, self, sizes);
@@ -344,6 +345,7 @@ auto linear(Composer& c) -> Datum {
   const auto weight = c.meta(1);
   if (c.error()) return {};
   if (weight.rank() != 2 && c.has(2)) return c.fail("a bias needs a weight of rank 2"), Datum{};
+  if (c.has(2) && c.meta(2).rank() > 1) return c.fail("the bias is a vector"), Datum{};
   const auto transposed = weight.rank() == 2 ? c.call("aten.t.default", {c.arg(1)}) : c.arg(1);
   if (!c.has(2)) return c.call("aten.matmul.default", {c.arg(0), transposed});
   if (input.rank() == 2) return c.call("aten.addmm.default", {c.arg(2), c.arg(0), transposed});

@@ -82,7 +82,8 @@ auto layer_norm_backward_rule(MetaCall& c) -> Datum {
       !require_same_sizes(c, c.meta(0).sizes, input.sizes, "one gradient per element") ||
       !require_count(c, 3, rows, "one mean per row") ||
       !require_count(c, 4, rows, "one rstd per row") ||
-      !require_count(c, 5, product(normalized), "one weight per normalized element"))
+      !require_count(c, 5, product(normalized), "one weight per normalized element") ||
+      !require_count(c, 6, product(normalized), "one bias per normalized element"))
     return {};
   const auto parameter = [&](int arg) {
     return c.has(arg) ? c.fresh(c.meta(arg).dtype, c.meta(arg).sizes)

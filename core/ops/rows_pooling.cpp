@@ -6,6 +6,7 @@
 
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 #include "core/ops/window.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr WindowArgs kAverage{.kernel = 1, .stride = 2, .padding = 3, .ceil_mode = 4};
 constexpr WindowArgs kAverageBackward{.kernel = 2, .stride = 3, .padding = 4, .ceil_mode = 5};
+constexpr WindowArgs kMaxBackward{
+    .kernel = 2, .stride = 3, .padding = 4, .dilation = 5, .ceil_mode = 6};
 constexpr WindowArgs kMax{.kernel = 1, .stride = 2, .padding = 3, .dilation = 4, .ceil_mode = 5};
 
 /// Do results keep channels last? The 3-d average pools never do.
@@ -24,6 +27,10 @@ auto check_input(MetaCall& c, const TensorMeta& input, int spatial) -> bool {
                    "an input with channels and an optional batch");
 }
 
+auto check_divisor(MetaCall& c, int arg) -> bool {
+  return !c.has(arg) || c.require(ne(c.expr(arg), 0), "the divisor is not zero");
+}
+
 /// Strides of a result with the sizes, in the format that `like` suggests.
 auto pool_strides(MetaCall& c, const TensorMeta& like, const Dims& sizes, int spatial,
                   Format format) -> Dims {
@@ -32,15 +39,19 @@ auto pool_strides(MetaCall& c, const TensorMeta& like, const Dims& sizes, int sp
 }
 
 template <int kSpatial, WindowArgs kArgs>
-auto pooled_sizes(MetaCall& c) -> Dims {
-  const auto& input = c.meta(0);
+auto pooled_sizes(MetaCall& c, int input_arg = 0) -> Dims {
+  const auto& input = c.meta(input_arg);
   if (c.error() || !check_input(c, input, kSpatial)) return {};
   const auto dims = window_dims(c, kArgs, kSpatial);
   const bool ceil_mode = c.flag(kArgs.ceil_mode);
   Dims sizes = input.sizes;
   const auto first = sizes.size() - kSpatial;
   for (std::size_t i = 0; i < dims.size(); ++i) {
+    c.require(gt(dims[i].kernel, 0), "the window is not empty");
     c.require(gt(dims[i].stride, 0), "the stride is positive");
+    c.require(gt(dims[i].dilation, 0), "the dilation is positive");
+    c.require(ge(dims[i].padding, 0), "the padding is not negative");
+    if (c.error()) return {};
     c.require(le(2 * dims[i].padding, dims[i].dilation * (dims[i].kernel - 1) + 1),
               "the padding is at most half the window");
     sizes[first + i] = window_count(c, input.sizes[first + i], dims[i], ceil_mode);
@@ -52,7 +63,7 @@ auto pooled_sizes(MetaCall& c) -> Dims {
 template <int kSpatial, WindowArgs kArgs, Format kFormat>
 auto average_rule(MetaCall& c) -> Datum {
   auto sizes = pooled_sizes<kSpatial, kArgs>(c);
-  if (c.error()) return {};
+  if (c.error() || !check_divisor(c, 6)) return {};
   auto strides = pool_strides(c, c.meta(0), sizes, kSpatial, kFormat);
   return c.fresh(c.meta(0).dtype, std::move(sizes), std::move(strides));
 }
@@ -89,26 +100,64 @@ auto max_rule(MetaCall& c, DType index_dtype) -> Datum {
   auto offset_strides = iterator_strides(c, operands, sizes);
   return {DatumList{values, c.fresh(index_dtype, sizes, std::move(offset_strides))}};
 }
+/// prims name the dimensions by the rank of the kernel.
+auto check_spatial(MetaCall& c) -> bool {
+  const auto spatial = c.exprs(1).size();
+  return c.require(spatial == 2 || spatial == 3, "two or three spatial dimensions");
+}
 template <int kSpatial>
 auto max_with_indices_rule(MetaCall& c) -> Datum {
   return max_rule<kSpatial>(c, DType::int64);
 }
 /// The offsets stand for positions within the window; the rank of the kernel tells the dimensions.
 auto max_with_offsets_rule(MetaCall& c) -> Datum {
+  if (!check_spatial(c)) return {};
   return c.exprs(1).size() == 3 ? max_rule<3>(c, DType::int8) : max_rule<2>(c, DType::int8);
 }
 
 /// Gradients of pools look like the pool's input.
 template <int kSpatial, Format kFormat>
-auto input_gradient_rule(MetaCall& c) -> Datum {
+auto input_gradient(MetaCall& c) -> Datum {
   const auto& input = c.meta(1);
-  if (c.error() || !check_input(c, input, kSpatial)) return {};
   return c.fresh(input.dtype, input.sizes, pool_strides(c, input, input.sizes, kSpatial, kFormat));
 }
 
-auto max3d_backward_rule(MetaCall& c) -> Datum {
+template <int kSpatial, Format kFormat>
+auto average_backward_rule(MetaCall& c) -> Datum {
+  const auto sizes = pooled_sizes<kSpatial, kAverageBackward>(c, 1);
+  if (c.error() || !check_divisor(c, 7) ||
+      !require_same_sizes(c, c.meta(0).sizes, sizes, "one gradient per window"))
+    return {};
+  return input_gradient<kSpatial, kFormat>(c);
+}
+
+template <int kSpatial, Format kFormat>
+auto adaptive_backward_rule(MetaCall& c) -> Datum {
+  const auto& gradient = c.meta(0);
   const auto& input = c.meta(1);
-  if (c.error() || !check_input(c, input, 3)) return {};
+  if (c.error() || !check_input(c, input, kSpatial)) return {};
+  // Any output size may have been asked for; everything else is the input's.
+  auto sizes = input.sizes;
+  if (gradient.rank() == input.rank())
+    std::copy(gradient.sizes.end() - kSpatial, gradient.sizes.end(), sizes.end() - kSpatial);
+  if (!require_same_sizes(c, gradient.sizes, sizes, "one gradient per window")) return {};
+  return input_gradient<kSpatial, kFormat>(c);
+}
+
+/// Gradient and indices are there for every window.
+template <int kSpatial>
+auto check_max_backward(MetaCall& c) -> bool {
+  const auto sizes = pooled_sizes<kSpatial, kMaxBackward>(c, 1);
+  return !c.error() &&
+         require_same_sizes(c, c.meta(0).sizes, sizes, "one gradient per window") &&
+         require_same_sizes(c, c.meta(7).sizes, sizes, "one index per window");
+}
+auto max2d_backward_rule(MetaCall& c) -> Datum {
+  return check_max_backward<2>(c) ? input_gradient<2, Format::suggested>(c) : Datum{};
+}
+auto max3d_backward_rule(MetaCall& c) -> Datum {
+  if (!check_max_backward<3>(c)) return {};
+  const auto& input = c.meta(1);
   return c.fresh(input.dtype, input.sizes, max_strides(c, input, input.sizes, 3));
 }
 
@@ -117,6 +166,8 @@ auto adaptive_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
   if (c.error() || !check_input(c, input, kSpatial)) return {};
   const auto requested = window_values(c, 1, kSpatial, 1);
+  for (const auto& size : requested)
+    if (!c.require(ge(size, 0), "no output size is negative")) return {};
   Dims sizes = input.sizes;
   std::ranges::copy(requested, sizes.end() - kSpatial);
   auto strides = pool_strides(c, input, sizes, kSpatial, kFormat);
@@ -253,7 +304,9 @@ void spread_planes(const Tensor& gradient, Tensor& result, const Triple& in,
     for (std::int64_t p = 0; p < planes; ++p) {
       T* values = out.data() + p * plane;
       for (const auto& average : averages) {
-        const T share = step.divided(*grad++, average.divisors);
+        const T gradient_here = *grad++;
+        if (elems_in(average.box) == 0) continue;
+        const T share = step.divided(gradient_here, average.divisors);
         for_each_in(average.box, in,
                     [&](std::int64_t at) { values[at] = step.rounded(values[at] + share); });
       }
@@ -393,6 +446,14 @@ void max_backward_kernel(KernelCall& k) {
 
 /// torch/_inductor/inductor_prims.py: a pointwise function of the offsets and their positions.
 auto offsets_to_indices_rule(MetaCall& c) -> Datum {
+  if (!check_spatial(c)) return {};
+  const auto spatial = c.exprs(1).size();
+  if (!c.require(c.meta(0).sizes.size() >= spatial && c.exprs(2).size() == spatial,
+                 "one offset per window of the input") ||
+      !std::ranges::all_of(c.exprs(1), [&](const Expr& size) {
+        return c.require(gt(size, 0), "the window is not empty");
+      }))
+    return {};
   const TensorMeta* operands[] = {&c.meta(0)};
   return c.fresh(DType::int64, c.meta(0).sizes, iterator_strides(c, operands, c.meta(0).sizes));
 }
@@ -477,15 +538,15 @@ void add_pooling_rows(OpTable& t) {
   using enum Format;
   t.add({.schema_text = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .rule = average_rule<2, kAverage, suggested>, .kernel = average_kernel<2>});
   t.add({.schema_text = "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .rule = average_rule<3, kAverage, contiguous>, .kernel = average_kernel<3>});
-  t.add({.schema_text = "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .rule = input_gradient_rule<2, suggested>, .kernel = average_backward_kernel<2>});
-  t.add({.schema_text = "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .rule = input_gradient_rule<3, contiguous>, .kernel = average_backward_kernel<3>});
+  t.add({.schema_text = "aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .rule = average_backward_rule<2, suggested>, .kernel = average_backward_kernel<2>});
+  t.add({.schema_text = "aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .rule = average_backward_rule<3, contiguous>, .kernel = average_backward_kernel<3>});
   t.add({.schema_text = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", .rule = adaptive_rule<2, suggested>, .kernel = adaptive_kernel<2>});
   t.add({.schema_text = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", .rule = adaptive_rule<3, contiguous>, .kernel = adaptive_kernel<3>});
-  t.add({.schema_text = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", .rule = input_gradient_rule<2, suggested>, .kernel = adaptive_backward_kernel<2>});
-  t.add({.schema_text = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", .rule = input_gradient_rule<3, contiguous>, .kernel = adaptive_backward_kernel<3>});
+  t.add({.schema_text = "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", .rule = adaptive_backward_rule<2, suggested>, .kernel = adaptive_backward_kernel<2>});
+  t.add({.schema_text = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", .rule = adaptive_backward_rule<3, contiguous>, .kernel = adaptive_backward_kernel<3>});
   t.add({.schema_text = "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .rule = max_with_indices_rule<2>, .kernel = max_with_indices_kernel<2>});
   t.add({.schema_text = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .rule = max_with_indices_rule<3>, .kernel = max_with_indices_kernel<3>});
-  t.add({.schema_text = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = input_gradient_rule<2, suggested>, .kernel = max_backward_kernel<2>});
+  t.add({.schema_text = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max2d_backward_rule, .kernel = max_backward_kernel<2>});
   t.add({.schema_text = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max3d_backward_rule, .kernel = max_backward_kernel<3>});
   t.add({.schema_text = "prims::_low_memory_max_pool_with_offsets(Tensor self, SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool ceil_mode) -> (Tensor, Tensor)", .rule = max_with_offsets_rule, .kernel = max_with_offsets_kernel});
   t.add({.schema_text = "prims::_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor", .rule = offsets_to_indices_rule, .kernel = offsets_to_indices_kernel});

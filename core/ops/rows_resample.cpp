@@ -6,6 +6,7 @@
 
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 #include "core/ops/window.h"
 
@@ -50,7 +51,8 @@ auto nearest_index(const Axis& axis, std::int64_t position, bool exact) -> std::
   const auto step = step_of<float>(axis, false);
   const auto at = exact ? static_cast<float>(static_cast<double>(position) + 0.5)
                         : static_cast<float>(position);
-  return std::min(static_cast<std::int64_t>(std::floor(at * step)), axis.in - 1);
+  return static_cast<std::int64_t>(
+      std::min(std::floor(at * step), static_cast<float>(axis.in - 1)));
 }
 
 template <class T>
@@ -58,7 +60,7 @@ auto linear_taps(const Axis& axis, std::int64_t position, bool align_corners) ->
   const T step = step_of<T>(axis, align_corners);
   const T at = static_cast<T>(position);
   const T source = align_corners ? step * at : std::max(step * (at + T(0.5)) - T(0.5), T(0));
-  const auto low = std::min(static_cast<std::int64_t>(source), axis.in - 1);
+  const auto low = static_cast<std::int64_t>(std::min(source, static_cast<T>(axis.in - 1)));
   const auto high = std::min(low + 1, axis.in - 1);
   const T share = std::clamp(source - static_cast<T>(low), T(0), T(1));
   return {.index = {low, high}, .weight = {T(1) - share, share}, .count = 2};
@@ -70,7 +72,8 @@ auto cubic_taps(const Axis& axis, std::int64_t position, bool align_corners) -> 
   const T step = step_of<T>(axis, align_corners);
   const T at = static_cast<T>(position);
   const T source = align_corners ? step * at : step * (at + T(0.5)) - T(0.5);
-  const T whole = std::floor(source);
+  // Where every tap repeats an edge it does not matter how far beyond it lies.
+  const T whole = std::clamp(std::floor(source), T(-3), static_cast<T>(axis.in + 3));
   const T share = source - whole;
   constexpr T kA = T(-0.75);
   const auto near = [](T x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
@@ -163,6 +166,14 @@ auto resample_backward_rule(MetaCall& c) -> Datum {
   if (c.error() || !check_rank(c, gradient.sizes.size(), kSpatial) ||
       !check_rank(c, sizes.size(), kSpatial))
     return {};
+  Dims expected(sizes.begin(), sizes.begin() + 2);
+  for (const auto& size : window_values(c, 1, kSpatial, 1)) expected.push_back(size);
+  if (!require_same_sizes(c, gradient.sizes, expected, "one gradient per output element"))
+    return {};
+  for (std::size_t i = 2; i < sizes.size(); ++i)
+    if (!c.require(gt(sizes[i], 0), "the input size is positive") ||
+        !c.require(gt(expected[i], 0), "the output size is positive"))
+      return {};
   constexpr bool kContiguous =
       kFilter == Filter::cubic || (kSpatial == 3 && kFilter != Filter::linear);
   auto strides = kContiguous ? contiguous_strides(sizes)
@@ -232,14 +243,11 @@ auto resample_vec(Composer& c, std::string_view overload) -> Datum {
     const auto& size = input.sizes[i + 2];
     const auto* factor = (*factors)[i].scalar();
     const auto value = factor ? factor->as_number() : std::nullopt;
-    const auto whole = value ? static_cast<std::int64_t>(*value) : 0;
-    const auto known = size.as_int();
-    if (value && static_cast<double>(whole) == *value)
-      sizes.push_back({size * whole});
-    else if (value && known)
-      sizes.push_back({Expr(static_cast<std::int64_t>(static_cast<double>(*known) * *value))});
-    else
-      return c.fail("a fractional factor needs a constant size"), Datum{};
+    if (!value || !(std::fabs(*value) < 1e9)) return c.fail("a factor is a number"), Datum{};
+    const auto whole = static_cast<std::int64_t>(*value);
+    const Expr scaled[] = {size * Expr::real(*value)};
+    sizes.push_back({static_cast<double>(whole) == *value ? size * whole
+                                                          : make(ExprOp::trunc_to_int, scaled)});
   }
   args[1] = {std::move(sizes)};
   args.insert(args.end(), factors->begin(), factors->end());

@@ -100,6 +100,7 @@ class Builder {
     Node node;
     node.kind = NodeKind::placeholder;
     node.name = fmt::format("arg{}_1", placeholders_.size());
+    node.target = node.name;
     node.claim.value = to_claim(tensor.meta);
     const auto id = capture_.graph.add(std::move(node));
     capture_.inputs.emplace_back(RecordedTensor{static_cast<int>(at), tensor.meta});

@@ -11,19 +11,6 @@
 namespace assay {
 namespace {
 
-struct KindName {
-  std::string_view name;
-  NodeKind kind;
-};
-constexpr std::array kKinds = {
-    KindName{"placeholder", NodeKind::placeholder},
-    KindName{"get_attr", NodeKind::get_attr},
-    KindName{"call_function", NodeKind::call_function},
-    KindName{"call_method", NodeKind::call_method},
-    KindName{"call_module", NodeKind::call_module},
-    KindName{"output", NodeKind::output},
-};
-
 auto is_float_symbol(const Symbol& symbol) -> bool {
   return symbol.kind == SymbolKind::backed_float || symbol.kind == SymbolKind::unbacked_float;
 }
@@ -199,9 +186,8 @@ auto JsonGraphReader::node(JsonValue value) -> Result<Node> {
   node.name = value["name"].as_string().value_or("");
   if (!is_identifier(node.name)) return bad_input("\"{}\" is no name of a node", node.name);
   const auto op = value["op"].as_string().value_or("");
-  const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
-                                 [&](const KindName& row) { return row.name == op; });
-  if (kind == kKinds.end()) return bad_input("unknown op \"{}\"", op);
+  const auto kind = std::ranges::find(node_kinds(), op, &NodeKindName::name);
+  if (kind == node_kinds().end()) return bad_input("unknown op \"{}\"", op);
   node.kind = kind->kind;
   const auto target = value["target"].as_string().value_or("");
   node.target =

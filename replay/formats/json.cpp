@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/graph/python_lexer.h"
+
 namespace assay {
 namespace {
 
@@ -52,17 +54,6 @@ auto quote_number_words(std::string_view text) -> std::string {
     out += c;
   }
   return out;
-}
-
-/// Length of the UTF-8 sequence at `at`, 0 if it is malformed.
-auto utf8_length(std::string_view text, std::size_t at) -> std::size_t {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto lead = byte(at);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead >= 0xf8 || (lead >= 0x80 && lead < 0xc2) || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  return simdjson::validate_utf8(text.data() + at, length) ? length : 0;
 }
 
 }  // namespace
@@ -172,7 +163,7 @@ auto json_quote(std::string_view text) -> std::string {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
-    const auto length = utf8_length(text, i);
+    const auto length = utf8_length(text.substr(i));
     if (length == 0) {
       out += "\xef\xbf\xbd";
     } else if (c == '"' || c == '\\') {

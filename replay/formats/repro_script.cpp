@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/graph/python_lexer.h"
 #include "core/graph/text.h"
 #include "replay/formats/repro_values.h"
 
@@ -242,6 +243,7 @@ class ScriptReader {
 }  // namespace
 
 auto read_repro_script(std::string_view text) -> Result<Capture> {
+  ASSAY_TRY_VOID(check_utf8(text));
   if (!text.contains('\x1b')) return ScriptReader(text).read();
   const auto plain = strip_ansi(text);
   return ScriptReader(plain).read();

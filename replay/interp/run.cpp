@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/expr/text.h"
+#include "replay/interp/higher_order.h"
 
 namespace assay {
 namespace {
@@ -61,58 +62,6 @@ auto get_item(const std::vector<Datum>& args) -> Result<Datum> {
   return (*items)[static_cast<std::size_t>(at)];
 }
 
-/// Runs a body graph with its placeholders bound to `args`; the result is what it returns.
-auto run_body(const Graph& body, const DatumList& args, Domain& domain) -> Result<Datum> {
-  std::unordered_map<std::int32_t, Datum> values;
-  const Lookup lookup = [&](NodeId id) -> const Datum* {
-    const auto found = values.find(id.value);
-    return found == values.end() ? nullptr : &found->second;
-  };
-  std::size_t next = 0;
-  for (const auto& node : body.nodes) {
-    if (node.kind == NodeKind::placeholder) {
-      if (next >= args.size()) return bad_input("the body takes more than {} inputs", args.size());
-      values[node.id.value] = args[next++];
-    } else if (node.kind == NodeKind::output) {
-      return to_datum(node.args.at(0), lookup);
-    } else {
-      auto value = run_node(body, node, domain, lookup);
-      if (!value) return with_context(value.error(), "node " + node.name);
-      values[node.id.value] = *std::move(value);
-    }
-  }
-  return bad_input("the body has no output");
-}
-
-/// Higher-order operators that run one body in another mode: position of the body argument.
-struct Wrapper {
-  std::string_view target;
-  std::size_t body;
-};
-constexpr Wrapper kWrappers[] = {
-    {"higher_order.wrap_with_set_grad_enabled", 1},
-    {"higher_order.wrap", 0},
-    {"higher_order.invoke_subgraph", 0},
-};
-
-auto run_wrapper(const Graph& graph, const Node& node, std::size_t body_at, Domain& domain,
-                 const Lookup& lookup) -> Result<Datum> {
-  if (node.args.size() <= body_at) return bad_input("the body argument is missing");
-  const auto* reference = std::get_if<NodeId>(&node.args[body_at].value);
-  const auto* attribute = reference ? graph.find(*reference) : nullptr;
-  const auto* body = attribute ? graph.child(attribute->target) : nullptr;
-  if (!body) return unsupported("the body of {} is not in the capture", node.target);
-  // invoke_subgraph passes an identifier between the body and its operands.
-  auto first = body_at + 1;
-  if (node.target == "higher_order.invoke_subgraph") ++first;
-  DatumList args;
-  for (auto i = first; i < node.args.size(); ++i) {
-    ASSAY_TRY(auto datum, to_datum(node.args[i], lookup));
-    args.push_back(std::move(datum));
-  }
-  return run_body(*body, args, domain);
-}
-
 /// One pass over a tensor.
 void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
   if (is_complex(tensor.dtype())) {
@@ -127,6 +76,15 @@ void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
     }
   }
   seen.finite = std::isfinite(seen.abs_sum);
+}
+
+/// Does the call, or a body it runs, draw random numbers?
+auto draws_random(const Graph& graph, const Node& node, const Domain& domain) -> bool {
+  if (const auto* row = domain.find(node.target)) return row->random;
+  return std::ranges::any_of(bodies_of(graph, node), [&](const Graph* body) {
+    return std::ranges::any_of(
+        body->nodes, [&](const Node& inner) { return draws_random(*body, inner, domain); });
+  });
 }
 
 class GraphRunner {
@@ -225,8 +183,8 @@ class GraphRunner {
       case NodeKind::output:
         return to_datum(node.args.at(0), lookup);
       case NodeKind::call_function: {
+        record.random = record.random || draws_random(graph_, node, domain_);
         if (const auto* row = domain_.find(node.target)) {
-          record.random = record.random || row->random;
           record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
           if (row->schema.is_mutating()) note_mutation(*row, node);
         }
@@ -321,9 +279,7 @@ auto to_datum(const Arg& arg, const Lookup& lookup) -> Result<Datum> {
 
 auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
     -> Result<Datum> {
-  for (const auto& wrapper : kWrappers)
-    if (wrapper.target == node.target)
-      return run_wrapper(graph, node, wrapper.body, domain, lookup);
+  if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
   DatumList args;
   args.reserve(node.args.size());
   for (const auto& arg : node.args) {
@@ -340,6 +296,10 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
   }
   ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), std::move(keywords)));
   return domain.run(*row, std::move(bound));
+}
+
+auto can_run(std::string_view target, const OpTable& table) -> bool {
+  return target == "operator.getitem" || is_higher_order(target) || table.find(target);
 }
 
 auto run_graph(const Graph& graph, const RunInputs& inputs, const OpTable& table,

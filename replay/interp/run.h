@@ -60,9 +60,12 @@ struct RunOptions {
 [[nodiscard]] auto to_datum(const Arg& arg, const std::function<const Datum*(NodeId)>& lookup)
     -> Result<Datum>;
 
-/// Runs one call on its operands in any domain: table rows, getitem, and the higher-order operators
-/// that only wrap a body. Errors: unsupported if there is no row, else the row's own.
+/// Runs one call on its operands in any domain: table rows, getitem, and higher-order operators
+/// (higher_order.h). Errors: unsupported if there is no row, else the row's own.
 [[nodiscard]] auto run_node(const Graph& graph, const Node& node, Domain& domain,
                             const std::function<const Datum*(NodeId)>& lookup) -> Result<Datum>;
+
+/// Is there an implementation for this target: a row, getitem or a higher-order operator?
+[[nodiscard]] auto can_run(std::string_view target, const OpTable& table) -> bool;
 
 }  // namespace assay

@@ -37,6 +37,29 @@ class FileLock {
   int descriptor_;
 };
 
+/// The folder that `command` (packed file, folder) fills from NAME.ENDING of the corpus.
+auto unpacked(std::string_view name, std::string_view ending, std::string_view command)
+    -> std::optional<fs::path> {
+  const auto folder = corpus_folder();
+  if (!folder) return std::nullopt;
+  const auto packed = *folder / fmt::format("{}.{}", name, ending);
+  std::error_code error;
+  const auto size = fs::file_size(packed, error);
+  if (error) return std::nullopt;
+  const auto root = fs::path(ASSAY_TEST_DATA_DIR);
+  fs::create_directories(root, error);
+  const FileLock lock(root / fmt::format("{}.lock", name));
+  const auto target = root / fmt::format("{}-{}", name, size);
+  if (fs::is_directory(target, error)) return target;
+  const auto unfinished = root / fmt::format("{}-{}.tmp", name, size);
+  fs::remove_all(unfinished, error);
+  fs::create_directories(unfinished, error);
+  const auto line = fmt::format(fmt::runtime(command), packed.string(), unfinished.string());
+  if (std::system(line.c_str()) != 0) return std::nullopt;
+  fs::rename(unfinished, target, error);
+  return error ? std::nullopt : std::optional(target);
+}
+
 }  // namespace
 
 auto corpus_folder() -> std::optional<fs::path> {
@@ -50,24 +73,12 @@ auto corpus_missing() -> std::string {
 }
 
 auto unpacked_corpus(std::string_view archive) -> std::optional<fs::path> {
-  const auto folder = corpus_folder();
-  if (!folder) return std::nullopt;
-  const auto packed = *folder / fmt::format("{}.tar.xz", archive);
-  std::error_code error;
-  const auto size = fs::file_size(packed, error);
-  if (error) return std::nullopt;
-  const auto root = fs::path(ASSAY_TEST_DATA_DIR);
-  fs::create_directories(root, error);
-  const FileLock lock(root / fmt::format("{}.lock", archive));
-  const auto target = root / fmt::format("{}-{}", archive, size);
-  if (fs::is_directory(target, error)) return target;
-  const auto unfinished = root / fmt::format("{}-{}.tmp", archive, size);
-  fs::remove_all(unfinished, error);
-  fs::create_directories(unfinished, error);
-  const auto command = fmt::format("tar -xJf '{}' -C '{}'", packed.string(), unfinished.string());
-  if (std::system(command.c_str()) != 0) return std::nullopt;
-  fs::rename(unfinished, target, error);
-  return error ? std::nullopt : std::optional(target);
+  return unpacked(archive, "tar.xz", "tar -xJf '{}' -C '{}'");
+}
+
+auto unpacked_file(std::string_view name) -> std::optional<fs::path> {
+  const auto folder = unpacked(name, "xz", "xz -dc '{}' > '{}/content'");
+  return folder ? std::optional(*folder / "content") : std::nullopt;
 }
 
 auto files_ending(const fs::path& folder, std::string_view suffix) -> std::vector<fs::path> {

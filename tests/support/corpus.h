@@ -15,6 +15,8 @@ namespace assay::testing {
 /// Nothing if the archive is not there or cannot be unpacked.
 [[nodiscard]] auto unpacked_corpus(std::string_view archive)
     -> std::optional<std::filesystem::path>;
+/// The same for a single packed file `NAME.xz`.
+[[nodiscard]] auto unpacked_file(std::string_view name) -> std::optional<std::filesystem::path>;
 /// Why a test skips: names the folder that was looked for.
 [[nodiscard]] auto corpus_missing() -> std::string;
 /// Files below a folder whose name ends so, sorted.

@@ -1,0 +1,296 @@
+#include "replay/interp/higher_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/ops/op_table.h"
+#include "replay/interp/run.h"
+
+namespace assay {
+namespace {
+
+using Lookup = std::function<const Datum*(NodeId)>;
+
+/// A loop that runs longer than this is taken for one that does not end.
+constexpr int kMaxIterations = 100'000;
+
+/// Runs a body graph with its placeholders bound to `args`; the result is what it returns.
+auto run_body(const Graph& body, const DatumList& args, Domain& domain) -> Result<Datum> {
+  std::unordered_map<std::int32_t, Datum> values;
+  const Lookup lookup = [&](NodeId id) -> const Datum* {
+    const auto found = values.find(id.value);
+    return found == values.end() ? nullptr : &found->second;
+  };
+  std::size_t next = 0;
+  for (const auto& node : body.nodes) {
+    if (node.kind == NodeKind::placeholder) {
+      if (next >= args.size()) return bad_input("the body takes more than {} inputs", args.size());
+      values[node.id.value] = args[next++];
+    } else if (node.kind == NodeKind::output) {
+      return to_datum(node.args.at(0), lookup);
+    } else if (node.kind == NodeKind::get_attr && body.child(node.target)) {
+      values[node.id.value] = Datum{};
+    } else if (node.kind != NodeKind::call_function) {
+      return unsupported("the body's {} is not an operator call", node.name);
+    } else {
+      auto value = run_node(body, node, domain, lookup);
+      if (!value) return with_context(value.error(), "node " + node.name);
+      values[node.id.value] = *std::move(value);
+    }
+  }
+  return bad_input("the body has no output");
+}
+
+auto as_list(const Datum& datum) -> DatumList {
+  return datum.list() ? *datum.list() : DatumList{datum};
+}
+
+/// One call of a higher-order operator, its bodies and operands taken apart.
+class BodyCall {
+ public:
+  BodyCall(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
+      : graph_(graph), node_(node), domain_(domain), lookup_(lookup) {}
+
+  [[nodiscard]] auto arg_count() const -> std::size_t { return node_.args.size(); }
+  [[nodiscard]] auto domain() const -> Domain& { return domain_; }
+
+  [[nodiscard]] auto body(std::size_t i) const -> Result<const Graph*> {
+    if (i >= node_.args.size()) return bad_input("body argument {} is missing", i);
+    const auto* reference = std::get_if<NodeId>(&node_.args[i].value);
+    const auto* attribute = reference ? graph_.find(*reference) : nullptr;
+    const auto* body = attribute ? graph_.child(attribute->target) : nullptr;
+    if (!body) return unsupported("the body of {} is not in the capture", node_.target);
+    return body;
+  }
+  /// Position of the first argument that is a body.
+  [[nodiscard]] auto first_body() const -> std::size_t {
+    for (std::size_t i = 0; i < node_.args.size(); ++i)
+      if (body(i)) return i;
+    return node_.args.size();
+  }
+  [[nodiscard]] auto value(std::size_t i) const -> Result<Datum> {
+    if (i >= node_.args.size()) return bad_input("argument {} is missing", i);
+    return to_datum(node_.args[i], lookup_);
+  }
+  /// Operands behind argument `first`, lists of operands flattened.
+  [[nodiscard]] auto operands_from(std::size_t first) const -> Result<DatumList> {
+    DatumList operands;
+    for (auto i = first; i < node_.args.size(); ++i) {
+      ASSAY_TRY(auto datum, value(i));
+      auto items = as_list(datum);
+      std::ranges::move(items, std::back_inserter(operands));
+    }
+    return operands;
+  }
+  /// A keyword or positional list argument; empty if it is not there.
+  [[nodiscard]] auto list(std::size_t i, std::string_view keyword) const -> Result<DatumList> {
+    for (const auto& [key, arg] : node_.kwargs) {
+      if (key != keyword) continue;
+      ASSAY_TRY(auto datum, to_datum(arg, lookup_));
+      return as_list(datum);
+    }
+    if (i >= node_.args.size()) return DatumList{};
+    ASSAY_TRY(auto datum, value(i));
+    return as_list(datum);
+  }
+  [[nodiscard]] auto run(std::size_t body_at, const DatumList& args) const -> Result<Datum> {
+    ASSAY_TRY(const auto* graph, body(body_at));
+    return run_body(*graph, args, domain_);
+  }
+  [[nodiscard]] auto call(std::string_view overload, DatumList args) const -> Result<Datum> {
+    const auto* row = domain_.find(overload);
+    if (!row) return unsupported("no row for operator {}", overload);
+    ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), {}));
+    return domain_.run(*row, std::move(bound));
+  }
+
+ private:
+  const Graph& graph_;
+  const Node& node_;
+  Domain& domain_;
+  const Lookup& lookup_;
+};
+
+/// Truth of a predicate: a scalar, or a real tensor of one element. Nothing without data.
+auto truth(const Datum& predicate) -> std::optional<bool> {
+  if (const auto* scalar = predicate.scalar()) {
+    if (const auto flag = scalar->as_bool()) return flag;
+    if (const auto number = scalar->as_number()) return *number != 0;
+    return std::nullopt;
+  }
+  const auto* tensor = predicate.real();
+  if (!tensor || tensor->numel() != 1) return std::nullopt;
+  return to_vector<double>(*tensor).front() != 0;
+}
+
+auto is_fake(const Datum& datum) -> bool {
+  if (datum.fake()) return true;
+  const auto* list = datum.list();
+  return list && std::ranges::any_of(*list, is_fake);
+}
+
+/// Do two results claim the same, storages apart?
+auto same_layout(const Datum& a, const Datum& b) -> bool {
+  if (a.fake() && b.fake()) return a.fake()->meta == b.fake()->meta;
+  if (a.list() && b.list()) return std::ranges::equal(*a.list(), *b.list(), same_layout);
+  return a.value.index() == b.value.index();
+}
+
+/// Operators that run one body in another mode on the operands behind it.
+auto run_wrapper(const BodyCall& call) -> Result<Datum> {
+  const auto at = call.first_body();
+  if (at == call.arg_count()) return unsupported("the body is not in the capture");
+  ASSAY_TRY(auto operands, call.operands_from(at + 1));
+  return call.run(at, operands);
+}
+
+/// invoke_subgraph(body, identifier, operands...)
+auto run_invoke_subgraph(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(auto operands, call.operands_from(2));
+  return call.run(0, operands);
+}
+
+/// cond(predicate, true body, false body, operands)
+auto run_cond(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(const auto predicate, call.value(0));
+  ASSAY_TRY(const auto operands, call.operands_from(3));
+  if (const auto taken = truth(predicate)) return call.run(*taken ? 1 : 2, operands);
+  ASSAY_TRY(auto if_true, call.run(1, operands));
+  ASSAY_TRY(const auto if_false, call.run(2, operands));
+  if (!same_layout(if_true, if_false))
+    return unsupported("the branches of cond give different layouts and only data decide");
+  return if_true;
+}
+
+/// while_loop(condition, body, carried, additional)
+auto run_while_loop(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(auto carried, call.list(2, "carried_inputs"));
+  ASSAY_TRY(const auto additional, call.list(3, "additional_inputs"));
+  const auto with_additional = [&](DatumList args) {
+    args.insert(args.end(), additional.begin(), additional.end());
+    return args;
+  };
+  for (int i = 0; i < kMaxIterations; ++i) {
+    ASSAY_TRY(const auto predicate, call.run(0, with_additional(carried)));
+    const auto goes_on = truth(as_list(predicate).at(0));
+    if (goes_on && !*goes_on) {
+      if (i > 0) return Datum{std::move(carried)};
+      for (auto& value : carried) {  // results never alias operands
+        if (!value.is_tensor()) continue;
+        ASSAY_TRY(value, call.call("aten.clone.default", {value}));
+      }
+      return Datum{std::move(carried)};
+    }
+    ASSAY_TRY(const auto next, call.run(1, with_additional(carried)));
+    carried = as_list(next);
+    if (!goes_on) return Datum{std::move(carried)};  // no data: one round has the layouts
+  }
+  return unsupported("while_loop did not end within {} iterations", kMaxIterations);
+}
+
+/// Slices `xs` along dimension 0, runs the body on each slice and stacks what it gives per slice.
+/// `carried` values come first among the body's inputs and outputs.
+auto run_over_slices(const BodyCall& call, DatumList carried, const DatumList& xs,
+                     const DatumList& additional) -> Result<Datum> {
+  if (xs.empty() || !xs[0].is_tensor()) return bad_input("there is nothing to run over");
+  const auto meta = call.domain().meta(xs[0]);
+  if (meta.rank() == 0) return bad_input("a tensor without dimensions cannot be run over");
+  const bool fake = std::ranges::any_of(xs, is_fake);
+  const auto length = fake ? 1 : meta.sizes[0].as_int().value_or(0);
+  if (length == 0) return unsupported("running over an empty dimension");
+  std::vector<DatumList> stacks;
+  for (std::int64_t i = 0; i < length; ++i) {
+    auto args = carried;
+    for (const auto& x : xs) {
+      ASSAY_TRY(auto slice, call.call("aten.select.int", {x, {Expr(0)}, {Expr(i)}}));
+      args.push_back(std::move(slice));
+    }
+    args.insert(args.end(), additional.begin(), additional.end());
+    ASSAY_TRY(const auto result, call.run(call.first_body(), args));
+    const auto values = as_list(result);
+    if (values.size() < carried.size())
+      return bad_input("the body gives {} results, fewer than the {} it carries", values.size(),
+                       carried.size());
+    const auto first_stacked = values.begin() + std::ssize(carried);
+    stacks.resize(static_cast<std::size_t>(values.end() - first_stacked));
+    for (std::size_t k = 0; k < stacks.size(); ++k)
+      stacks[k].push_back(*(first_stacked + static_cast<std::ptrdiff_t>(k)));
+    carried.assign(values.begin(), first_stacked);
+  }
+  for (auto& stack : stacks) {
+    if (!stack[0].is_tensor()) return unsupported("only tensors can be stacked");
+    ASSAY_TRY(auto stacked, call.call("aten.stack.default", {{std::move(stack)}}));
+    if (fake) {  // one slice stands for all
+      auto& layout = std::get<FakeTensor>(stacked.value).meta;
+      layout.sizes[0] = meta.sizes[0];
+    }
+    carried.push_back(std::move(stacked));
+  }
+  return Datum{std::move(carried)};
+}
+
+/// scan(body, init, xs, additional)
+auto run_scan(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(auto init, call.list(1, "init"));
+  ASSAY_TRY(const auto xs, call.list(2, "xs"));
+  ASSAY_TRY(const auto additional, call.list(3, "additional_inputs"));
+  return run_over_slices(call, std::move(init), xs, additional);
+}
+
+/// map_impl(body, xs, additional)
+auto run_map(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(const auto xs, call.list(1, "xs"));
+  ASSAY_TRY(const auto additional, call.list(2, "pos_args"));
+  return run_over_slices(call, {}, xs, additional);
+}
+
+struct HigherOrderRow {
+  std::string_view target;
+  auto (*run)(const BodyCall&) -> Result<Datum>;
+};
+constexpr HigherOrderRow kRows[] = {
+    {"higher_order.wrap", run_wrapper},
+    {"higher_order.wrap_with_set_grad_enabled", run_wrapper},
+    {"higher_order.wrap_with_autocast", run_wrapper},
+    {"higher_order.wrap_activation_checkpoint", run_wrapper},
+    {"higher_order.tag_activation_checkpoint", run_wrapper},
+    {"higher_order.strict_mode", run_wrapper},
+    {"higher_order.invoke_subgraph", run_invoke_subgraph},
+    {"higher_order.cond", run_cond},
+    {"higher_order.while_loop", run_while_loop},
+    {"higher_order.scan", run_scan},
+    {"higher_order.map_impl", run_map},
+};
+
+auto find_row(std::string_view target) -> const HigherOrderRow* {
+  const auto* row = std::ranges::find(kRows, target, &HigherOrderRow::target);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
+}  // namespace
+
+auto run_higher_order(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
+    -> std::optional<Result<Datum>> {
+  const auto* row = find_row(node.target);
+  if (!row) return std::nullopt;
+  return row->run(BodyCall(graph, node, domain, lookup));
+}
+
+auto is_higher_order(std::string_view target) -> bool {
+  return find_row(target) != nullptr;
+}
+
+auto bodies_of(const Graph& graph, const Node& node) -> std::vector<const Graph*> {
+  std::vector<const Graph*> bodies;
+  for (const auto id : operands(node)) {
+    const auto* attribute = graph.find(id);
+    const auto* body = attribute && attribute->kind == NodeKind::get_attr
+                           ? graph.child(attribute->target)
+                           : nullptr;
+    if (body) bodies.push_back(body);
+  }
+  return bodies;
+}
+
+}  // namespace assay

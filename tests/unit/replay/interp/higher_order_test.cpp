@@ -1,0 +1,142 @@
+// Bodies of higher-order operators run, on data and on symbols.
+#include <gtest/gtest.h>
+
+#include "core/graph/text.h"
+#include "replay/interp/run.h"
+#include "replay/interp/symbolic.h"
+#include "tests/support/run_op.h"
+
+namespace assay {
+namespace {
+
+using testing::make_tensor;
+using testing::values_of;
+
+auto table() -> const OpTable& {
+  static const OpTable kTable = build_op_table();
+  return kTable;
+}
+
+/// The tensors a graph returns; inputs are taken in order.
+auto run_values(const std::string& text, const std::vector<Datum>& inputs) -> NodeRun {
+  const auto graph = parse_graph(text);
+  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+  RunInputs feed;
+  feed.values = inputs;
+  feed.made_up.resize(inputs.size());
+  feed.defects.resize(inputs.size());
+  const auto run = run_graph(*graph, feed, table(), {.statistics = true, .progress = {}});
+  return run.nodes.back();
+}
+
+auto sum_of(const NodeRun& run, std::size_t i = 0) -> double {
+  EXPECT_EQ(run.status, NodeStatus::ran) << run.message;
+  return i < run.value.items.size() && run.value.items[i].tensor ? run.value.items[i].tensor->sum
+                                                                 : -1e9;
+}
+
+const std::string kBranches =
+    "class G(torch.nn.Module):\n"
+    "    def forward(self, p, x: \"f32[s0][1]cpu\"):\n"
+    "        a = self.a\n"
+    "        b = self.b\n"
+    "        c = torch.ops.higher_order.cond(p, a, b, (x,))\n"
+    "        getitem: \"f32[s0][1]cpu\" = c[0]\n"
+    "        return (getitem,)\n"
+    "\n"
+    "    class a(torch.nn.Module):\n"
+    "        def forward(self, x):\n"
+    "            y = torch.ops.aten.add.Tensor(x, 1)\n"
+    "            return (y,)\n"
+    "\n"
+    "    class b(torch.nn.Module):\n"
+    "        def forward(self, x):\n"
+    "            y = torch.ops.aten.mul.Tensor(x, 10)\n"
+    "            return (y,)\n";
+
+TEST(HigherOrder, CondTakesTheBranchThatItsPredicateNames) {
+  const Datum x{make_tensor({2}, {1, 2}, DType::float32)};
+  EXPECT_EQ(sum_of(run_values(kBranches, {Datum{make_tensor({}, {1}, DType::boolean)}, x})), 5);
+  EXPECT_EQ(sum_of(run_values(kBranches, {Datum{make_tensor({}, {0}, DType::boolean)}, x})), 30);
+  EXPECT_EQ(sum_of(run_values(kBranches, {Datum{Expr::boolean(false)}, x})), 30);
+}
+
+TEST(HigherOrder, CondOnSymbolsHasTheLayoutOfBothBranches) {
+  const auto graph = *parse_graph(kBranches);
+  const auto run = run_symbolic(graph, table());
+  EXPECT_EQ(run.nodes[5].verdict, ClaimVerdict::equal) << run.nodes[5].rule;
+}
+
+TEST(HigherOrder, BranchesOfDifferentLayoutAreNotGuessed) {
+  auto text = kBranches;
+  const auto at = text.rfind("aten.mul.Tensor(x, 10)");
+  text.replace(at, 22, "aten.sum.default(x)");
+  const auto run = run_symbolic(*parse_graph(text), table());
+  EXPECT_EQ(run.nodes[5].verdict, ClaimVerdict::no_rule) << run.nodes[5].rule;
+}
+
+TEST(HigherOrder, WhileLoopRunsUntilItsConditionIsFalse) {
+  const std::string text =
+      "class G(torch.nn.Module):\n"
+      "    def forward(self, i, x: \"f32[2][1]cpu\"):\n"
+      "        a = self.a\n"
+      "        b = self.b\n"
+      "        c = torch.ops.higher_order.while_loop(a, b, (i, x), ())\n"
+      "        getitem: \"f32[2][1]cpu\" = c[1]\n"
+      "        return (getitem,)\n"
+      "\n"
+      "    class a(torch.nn.Module):\n"
+      "        def forward(self, i, x):\n"
+      "            y = torch.ops.aten.lt.Scalar(i, 3)\n"
+      "            return y\n"
+      "\n"
+      "    class b(torch.nn.Module):\n"
+      "        def forward(self, i, x):\n"
+      "            j = torch.ops.aten.add.Tensor(i, 1)\n"
+      "            y = torch.ops.aten.mul.Tensor(x, 2)\n"
+      "            return (j, y)\n";
+  const Datum x{make_tensor({2}, {1, 2}, DType::float32)};
+  EXPECT_EQ(sum_of(run_values(text, {Datum{make_tensor({}, {0}, DType::int64)}, x})), 24);
+  EXPECT_EQ(sum_of(run_values(text, {Datum{make_tensor({}, {3}, DType::int64)}, x})), 3);
+}
+
+TEST(HigherOrder, ScanCarriesAndStacks) {
+  const std::string text =
+      "class G(torch.nn.Module):\n"
+      "    def forward(self, i, x: \"f32[s0, 2][2, 1]cpu\"):\n"
+      "        a = self.a\n"
+      "        c = torch.ops.higher_order.scan(a, [i], [x], ())\n"
+      "        last: \"f32[2][1]cpu\" = c[0]\n"
+      "        all: \"f32[s0, 2][2, 1]cpu\" = c[1]\n"
+      "        return (last, all)\n"
+      "\n"
+      "    class a(torch.nn.Module):\n"
+      "        def forward(self, i, x):\n"
+      "            y = torch.ops.aten.add.Tensor(i, x)\n"
+      "            z = torch.ops.aten.clone.default(y)\n"
+      "            return (y, z)\n";
+  const auto run = run_values(text, {Datum{make_tensor({2}, {0, 0}, DType::float32)},
+                                     Datum{make_tensor({2, 2}, {1, 2, 3, 4}, DType::float32)}});
+  EXPECT_EQ(sum_of(run, 0), 10);  // 1 + 2 + 3 + 4
+  EXPECT_EQ(sum_of(run, 1), 13);  // and the first slice once more
+  ASSERT_EQ(run.value.items.size(), 2U);
+  EXPECT_EQ(run.value.items[1].tensor->meta.sizes, (Ints{2, 2}));
+}
+
+TEST(HigherOrder, ABodyThatIsNotThereLeavesTheNodeUnchecked) {
+  const std::string text =
+      "def forward(self, x):\n"
+      "    c = torch.ops.higher_order.wrap(x, x)\n"
+      "    return (c,)\n";
+  const auto graph = *parse_graph(text);
+  RunInputs feed;
+  feed.values = {Datum{make_tensor({2}, {1, 2})}};
+  feed.made_up.resize(1);
+  feed.defects.resize(1);
+  const auto run = run_graph(graph, feed, table(), {.progress = {}});
+  EXPECT_EQ(run.nodes[1].status, NodeStatus::unchecked) << run.nodes[1].message;
+  EXPECT_EQ(run.nodes[2].status, NodeStatus::skipped);
+}
+
+}  // namespace
+}  // namespace assay
