@@ -19,13 +19,11 @@ auto import_file(const Options& options) -> Result<int> {
   ASSAY_TRY_VOID(write_file_atomically(options.output, bytes));
   const auto& capture = bundle.capture;
   if (options.json) {
-    const nlohmann::ordered_json report = {{"schema", "assay.import/1"},
-                                           {"source", options.file},
-                                           {"format", capture.format},
-                                           {"bundle", options.output},
-                                           {"bytes", bytes.size()},
-                                           {"calls", capture.graph.call_count()},
-                                           {"warnings", capture.warnings}};
+    const nlohmann::ordered_json report = {
+        {"schema", "assay.import/1"},  {"source", options.file},
+        {"format", capture.format},    {"bundle", options.output},
+        {"bytes", bytes.size()},       {"calls", capture.graph.call_count()},
+        {"warnings", capture.warnings}};
     fmt::print("{}\n", report.dump(2));
     return kNothingFound;
   }

@@ -44,10 +44,10 @@ auto count_inputs(const Graph& graph) -> std::int64_t {
 
 auto summary(const Capture& capture, const OpTable& table) -> std::string {
   const auto& graph = capture.graph;
-  auto text = fmt::format("{}: {}{}, {}, {}\n", capture.source_path, capture.format,
-                          capture.kind.empty() ? "" : " (" + capture.kind + ")",
-                          counted(graph.call_count(), "call"),
-                          counted(count_inputs(graph), "input"));
+  auto text =
+      fmt::format("{}: {}{}, {}, {}\n", capture.source_path, capture.format,
+                  capture.kind.empty() ? "" : " (" + capture.kind + ")",
+                  counted(graph.call_count(), "call"), counted(count_inputs(graph), "input"));
   for (const auto& symbol : graph.env.symbols()) {
     text += fmt::format("symbol {} in [{}, {}]", symbol.name, print_expr(symbol.range.low),
                         print_expr(symbol.range.high));
@@ -91,20 +91,16 @@ auto node_json(const Graph& graph, const Node& node) -> Json {
   if (called) json["text"] = print_call(graph, node);
   json["claim"] = claim_json(node.claim);
   if (node.origin && !node.origin->file.empty())
-    json["source"] = Json{{"file", node.origin->file},
-                          {"line", node.origin->line},
-                          {"code", node.origin->code}};
+    json["source"] =
+        Json{{"file", node.origin->file}, {"line", node.origin->line}, {"code", node.origin->code}};
   return json;
 }
 
 auto show_json(const Capture& capture, const OpTable& table, bool with_nodes) -> Json {
   const auto& graph = capture.graph;
-  Json json{{"schema", "assay.show/1"},
-            {"source", capture.source_path},
-            {"format", capture.format},
-            {"kind", capture.kind},
-            {"inputs", count_inputs(graph)},
-            {"calls", graph.call_count()}};
+  Json json{{"schema", "assay.show/1"},      {"source", capture.source_path},
+            {"format", capture.format},      {"kind", capture.kind},
+            {"inputs", count_inputs(graph)}, {"calls", graph.call_count()}};
   for (const char* list : {"symbols", "guards", "operators"}) json[list] = Json::array();
   for (const auto& symbol : graph.env.symbols())
     json["symbols"].push_back({{"name", symbol.name},

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "core/expr/text.h"
+#include "core/graph/python_lexer.h"
 #include "core/graph/targets.h"
 
 namespace assay {
@@ -23,7 +24,7 @@ auto is_control(char c) -> bool {
 /// Text that can stand in a comment as it is and reads back the same.
 auto is_plain(std::string_view text) -> bool {
   return !text.empty() && trimmed(text) == text && text.front() != '\'' && text.front() != '"' &&
-         std::none_of(text.begin(), text.end(), is_control);
+         std::none_of(text.begin(), text.end(), is_control) && check_utf8(text);
 }
 
 /// Quoted so that neither line ends nor brackets and commas can be mistaken for ours.
@@ -141,8 +142,17 @@ class HeaderReader {
 }  // namespace
 
 auto single_line(std::string_view text) -> std::string {
-  std::string line(text);
-  std::replace_if(line.begin(), line.end(), is_control, ' ');
+  std::string line;
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 0)
+      line += "\ufffd";
+    else if (is_control(text.front()))
+      line += ' ';
+    else
+      line += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
   return line;
 }
 

@@ -160,7 +160,7 @@ class ArgPrinter {
   }
 
   auto reads_back(const std::string& text) const -> bool {
-    if (text.find_first_of("\n#;") != std::string::npos) return false;
+    if (text.find_first_of("\n#;") != std::string::npos || !check_utf8(text)) return false;
     if (!names_) {
       names_.emplace();
       for (const auto& node : graph_.nodes) names_->emplace(node.name, node.id);

@@ -14,6 +14,9 @@ auto is_self_path(std::string_view target) -> bool {
          !target.contains("..");
 }
 
+/// Real targets have a handful of parts; more would not read back.
+constexpr auto kMostTargetDots = 60;
+
 class Verifier {
  public:
   Verifier(const Graph& graph, std::string place) : graph_(graph), place_(std::move(place)) {}
@@ -63,6 +66,8 @@ class Verifier {
   }
 
   void check_kind(const Node& node) {
+    if (std::ranges::count(node.target, '.') > kMostTargetDots)
+      report(node, "target has more than {} parts", kMostTargetDots);
     switch (node.kind) {
       case NodeKind::placeholder:
         if (!node.args.empty() || !node.kwargs.empty()) report(node, "placeholder has arguments");

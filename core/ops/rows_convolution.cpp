@@ -30,9 +30,10 @@ auto is_output_padding_big(const Call& c, const ConvArgs& args, int spatial) -> 
   return false;
 }
 
-/// Is the convolution (in the backends' view of its operands, see Backend) run by oneDNN (ConvParams::use_mkldnn)? Others fall to the "slow"
-/// kernels, which differ in layout. Half runs on oneDNN only with AVX512-FP16, which the recording
-/// machines lack; bfloat16 wants AVX512, which they have.
+/// Is the convolution (in the backends' view of its operands, see Backend) run by oneDNN
+/// (ConvParams::use_mkldnn)? Others fall to the "slow" kernels, which differ in layout. Half runs
+/// on oneDNN only with AVX512-FP16, which the recording machines lack; bfloat16 wants AVX512, which
+/// they have.
 auto runs_on_onednn(MetaCall& c, const ConvArgs& args, const TensorMeta& input,
                     const TensorMeta& weight) -> bool {
   if (is_output_padding_big(c, args, c.meta(args.input).rank() - 2)) return false;
@@ -96,8 +97,8 @@ auto is_empty(MetaCall& c, const Dims& sizes) -> bool {
 auto check_window(MetaCall& c, const ConvArgs& args) -> bool {
   const int spatial = c.meta(args.input).rank() - 2;
   const auto all_at_least = [&](const Dims& values, int least, std::string_view message) {
-    return std::ranges::all_of(values,
-                               [&](const Expr& value) { return c.require(ge(value, least), message); });
+    return std::ranges::all_of(
+        values, [&](const Expr& value) { return c.require(ge(value, least), message); });
   };
   const auto& weight = c.meta(args.weight).sizes;
   return all_at_least({weight.begin() + 2, weight.end()}, 1, "the kernel is not empty") &&

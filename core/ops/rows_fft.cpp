@@ -71,8 +71,7 @@ auto fft_r2c_rule(MetaCall& c) -> Datum {
   const auto dtype = complex_of(input.dtype);
   auto dims = transformed_dims(c, input.rank());
   if (!c.require(dtype && !dims.empty(), "a real floating input and a dimension")) return {};
-  if (c.error() ||
-      !c.require(gt(input.sizes[dims.back()], 0), "the last dimension is not empty"))
+  if (c.error() || !c.require(gt(input.sizes[dims.back()], 0), "the last dimension is not empty"))
     return {};
   auto sizes = input.sizes;
   if (c.flag(3)) sizes[dims.back()] = floor_div(sizes[dims.back()], 2) + 1;

@@ -148,8 +148,7 @@ auto adaptive_backward_rule(MetaCall& c) -> Datum {
 template <int kSpatial>
 auto check_max_backward(MetaCall& c) -> bool {
   const auto sizes = pooled_sizes<kSpatial, kMaxBackward>(c, 1);
-  return !c.error() &&
-         require_same_sizes(c, c.meta(0).sizes, sizes, "one gradient per window") &&
+  return !c.error() && require_same_sizes(c, c.meta(0).sizes, sizes, "one gradient per window") &&
          require_same_sizes(c, c.meta(7).sizes, sizes, "one index per window");
 }
 auto max2d_backward_rule(MetaCall& c) -> Datum {

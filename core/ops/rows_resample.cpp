@@ -246,8 +246,8 @@ auto resample_vec(Composer& c, std::string_view overload) -> Datum {
     if (!value || !(std::fabs(*value) < 1e9)) return c.fail("a factor is a number"), Datum{};
     const auto whole = static_cast<std::int64_t>(*value);
     const Expr scaled[] = {size * Expr::real(*value)};
-    sizes.push_back({static_cast<double>(whole) == *value ? size * whole
-                                                          : make(ExprOp::trunc_to_int, scaled)});
+    sizes.push_back(
+        {static_cast<double>(whole) == *value ? size * whole : make(ExprOp::trunc_to_int, scaled)});
   }
   args[1] = {std::move(sizes)};
   args.insert(args.end(), factors->begin(), factors->end());

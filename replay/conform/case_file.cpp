@@ -11,6 +11,9 @@
 namespace assay {
 namespace {
 
+/// Results larger than this are taken for damage.
+constexpr std::int64_t kMostResizedElems = std::int64_t{1} << 24;
+
 using Json = nlohmann::json;
 constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 30;
 
@@ -156,8 +159,13 @@ class CaseReader {
                           record_.before[storage]->size_bytes(),
                           {}};
       ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
-      if (record_.is_recorded[storage] && elems > meta.storage_bytes / size_bytes(*dtype))
-        return bad_input("tensor {} runs past its storage", metas_.size());
+      if (record_.is_recorded[storage] && elems > meta.storage_bytes / size_bytes(*dtype)) {
+        if (metas_.size() < inputs || elems > kMostResizedElems)
+          return bad_input("tensor {} runs past its storage", metas_.size());
+        // The call resized its argument; the content after it was cut at the old size.
+        record_.is_recorded[storage] = false;
+        record_.after[storage] = std::make_shared<Storage>(elems * size_bytes(*dtype));
+      }
       metas_.push_back({storage, meta});
     }
     return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/schema.h"
+
 namespace assay {
 namespace {
 
@@ -126,7 +128,7 @@ class Builder {
       observations_.push_back(leaves[i].real() ? observe(*leaves[i].real(), !record_.seeded)
                                                : Observation{});
     }
-    const bool tuple = leaves.size() != 1 || record_.results[0].list() != nullptr;
+    const bool tuple = leaves.size() != 1 || record_.results[0].list() != nullptr || returns_list();
     if (!tuple) {
       call.claim = items_[0];
       observation_ = observations_[0];
@@ -136,6 +138,12 @@ class Builder {
     observation_.items = observations_;
     observation_.is_tuple = true;
     return true;
+  }
+
+  /// The recording writes a list of one result like a single result; the schema tells them apart.
+  [[nodiscard]] auto returns_list() const -> bool {
+    const auto schema = parse_schema(record_.schema);
+    return schema && schema->returns.size() == 1 && schema->returns[0].is_list;
   }
 
   void add_items(NodeId call, SequenceArg& results) {

@@ -63,9 +63,11 @@ auto read_pt2_dtype(JsonValue json) -> Result<DType> {
 auto read_pt2_device(JsonValue json) -> Result<Device> {
   const auto type = json["type"].as_string();
   const auto index = json["index"].as_int();
-  if (!type || !is_identifier(*type) || (index && (*index < 0 || *index > 255)))
+  auto device = type && !type->contains(':') ? device_from_string(*type) : std::nullopt;
+  if (!device || (index && (*index < 0 || *index > 255)))
     return bad_input("device {}", json.dump());
-  return Device{std::string(*type), index ? static_cast<int>(*index) : -1};
+  if (index) device->index = static_cast<int>(*index);
+  return *std::move(device);
 }
 
 auto read_pt2_layout(JsonValue json) -> Result<Layout> {

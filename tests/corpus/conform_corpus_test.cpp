@@ -82,16 +82,18 @@ TEST_F(ConformCorpus, RightPredictionsAreClean) {
   int clean = 0;
   int right = 0;
   // A few calls of every overload: values are not looked at, so more would show nothing new.
-  const auto read = for_each_case(path_, {.filter = {}, .limit = 3}, [&](const OperatorCase& record) {
-    if (record.fake.empty() || has_significant_fake_error(record) || !table_.find(record.overload))
-      return;
-    std::string why;
-    const auto roots = roots_of(record, table_, why);
-    if (!roots) return;
-    ++right;
-    clean += *roots == 0 ? 1 : 0;
-    EXPECT_EQ(*roots, 0) << "case " << record.id << " " << record.overload;
-  });
+  const auto read =
+      for_each_case(path_, {.filter = {}, .limit = 3}, [&](const OperatorCase& record) {
+        if (record.fake.empty() || has_significant_fake_error(record) ||
+            !table_.find(record.overload))
+          return;
+        std::string why;
+        const auto roots = roots_of(record, table_, why);
+        if (!roots) return;
+        ++right;
+        clean += *roots == 0 ? 1 : 0;
+        EXPECT_EQ(*roots, 0) << "case " << record.id << " " << record.overload;
+      });
   ASSERT_TRUE(read) << read.error().message;
   std::cout << clean << " of " << right << " calls with right predictions are clean\n";
   EXPECT_GT(right, 500);

@@ -284,7 +284,7 @@ TEST(ParseGraph, ReadsStrOfGraph) {
   EXPECT_EQ(error_of("graph():\n    %x : [num_users=0] = placeholder[target=x]\n"),
             "line 2: the graph has no return line");
   EXPECT_EQ(error_of("graph():\n    %x : [num_users=0] = get_attr[target=w\xff]\n    return x\n"),
-            "line 2: invalid UTF-8");
+            "line 2, column 43: invalid UTF-8");
 }
 
 TEST(ParseGraph, RefusesSymbolsNamedLikeKeywords) {
@@ -297,11 +297,13 @@ TEST(ParseGraph, RefusesSymbolsNamedLikeKeywords) {
 
 TEST(ParseGraph, ReplacesOnlyWhatReadsAsASymbol) {
   const auto with = [](const std::string& name) {
-    return error_of("# assay replacement " + name + " -> 3\ndef forward(self, x):\n    return x\n");
+    return error_of("# assay graph 1\n# replacement " + name +
+                    " -> 3\ndef forward(self, x):\n    return x\n");
   };
   EXPECT_TRUE(with("oo").ends_with("\"oo\" is no name of a symbol")) << with("oo");
   EXPECT_TRUE(with("s0 + 1").ends_with("\"s0 + 1\" is no name of a symbol"));
-  EXPECT_TRUE(parse_graph("# assay replacement s0 -> 3\ndef forward(self, x):\n    return x\n"));
+  EXPECT_TRUE(
+      parse_graph("# assay graph 1\n# replacement s0 -> 3\ndef forward(self, x):\n    return x\n"));
 }
 
 TEST(ParseGraph, SurvivesHostileNesting) {
