@@ -237,7 +237,11 @@ auto python_callee(std::string_view target) -> std::string {
 
 auto canonical_target(std::string_view text) -> std::string {
   if (text.starts_with('<')) return from_repr(text);
-  if (text.starts_with("torch.ops.")) return std::string(text.substr(10));
+  constexpr std::string_view kOps = "torch.ops.";
+  if (text.starts_with(kOps)) {
+    while (text.starts_with(kOps)) text.remove_prefix(kOps.size());
+    return std::string(text);
+  }
   if (text.starts_with("_operator.")) text.remove_prefix(1);
   if (text.starts_with("builtins.")) return at_home(text);
   if (!text.contains('.')) return unmangled(text);

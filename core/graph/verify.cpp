@@ -73,6 +73,8 @@ class Verifier {
         if (!node.args.empty() || !node.kwargs.empty()) report(node, "placeholder has arguments");
         if (!is_identifier(node.target) && !is_identifier(starless(node.target)))
           report(node, "target \"{}\" is not a parameter name", node.target);
+        if (!parameters_.insert(node.target).second)
+          report(node, "parameter {} is there twice", node.target);
         if (body_began_) report(node, "placeholder follows other nodes");
         return;
       case NodeKind::get_attr:
@@ -81,6 +83,7 @@ class Verifier {
         break;
       case NodeKind::call_function:
         if (node.target.empty()) report(node, "call without a target");
+        check_callee(node);
         break;
       case NodeKind::call_method:
         if (!is_identifier(node.target)) report(node, "\"{}\" is no method name", node.target);
@@ -97,6 +100,14 @@ class Verifier {
         break;
     }
     body_began_ = true;
+  }
+
+  /// In Python a node's name hides a function or module of that name.
+  void check_callee(const Node& node) {
+    const auto callee = python_callee(node.target);
+    const auto first = std::string_view(callee).substr(0, callee.find('.'));
+    if (!operator_form(node.target) && names_.contains(first))
+      report(node, "target \"{}\" is hidden by the node {}", node.target, first);
   }
 
   static auto starless(std::string_view target) -> std::string_view {
@@ -116,7 +127,10 @@ class Verifier {
   }
 
   void check_arg(const Node& node, const Arg& arg) {
-    if (const auto* e = std::get_if<Expr>(&arg.value)) check_expr(node, *e, "argument");
+    if (const auto* e = std::get_if<Expr>(&arg.value)) {
+      check_expr(node, *e, "argument");
+      check_hidden(node, *e);
+    }
     if (const auto* sequence = std::get_if<SequenceArg>(&arg.value))
       for (const auto& item : sequence->items) check_arg(node, item);
     if (const auto* dict = std::get_if<DictArg>(&arg.value))
@@ -138,6 +152,13 @@ class Verifier {
     for (const auto& size : meta->sizes) check_expr(node, size, "claimed size");
     for (const auto& stride : meta->strides) check_expr(node, stride, "claimed stride");
     check_expr(node, meta->offset, "claimed offset");
+  }
+
+  /// Names of symbols and functions that read as a node's.
+  void check_hidden(const Node& node, const Expr& e) {
+    if (names_.contains(e.name()))
+      report(node, "{} in an argument is hidden by the node of that name", e.name());
+    for (const auto& arg : e.args()) check_hidden(node, arg);
   }
 
   void check_expr(const Node& node, const Expr& e, std::string_view what) {
@@ -167,6 +188,7 @@ class Verifier {
   std::vector<Defect> defects_;
   std::unordered_map<std::int32_t, std::size_t> positions_;
   std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> parameters_;
   std::size_t position_ = 0;
   bool body_began_ = false;
 };
