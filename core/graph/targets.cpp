@@ -240,7 +240,8 @@ auto canonical_target(std::string_view text) -> std::string {
   constexpr std::string_view kOps = "torch.ops.";
   if (text.starts_with(kOps)) {
     while (text.starts_with(kOps)) text.remove_prefix(kOps.size());
-    return std::string(text);
+    // An operator has a namespace; a bare word would read as a function of Python's.
+    return text.contains('.') ? std::string(text) : fmt::format("{}{}", kOps, text);
   }
   if (text.starts_with("_operator.")) text.remove_prefix(1);
   if (text.starts_with("builtins.")) return at_home(text);
