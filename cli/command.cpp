@@ -64,6 +64,11 @@ auto commands() -> std::vector<Command> {
        "  assay import repro.py -o failure.assay.zip\n", add_import},
       {"replay", "re-run a bundle and say whether its recorded verdict still holds",
        "  assay replay failure.assay.zip\n", add_replay},
+      {"minify", "cut a failing capture down to the smallest one that fails the same way",
+       "  assay minify graph.json --oracle debug -o out\n"
+       "  assay minify repro.py --oracle 'exec:python check.py' -j 2 --max-time 10m -o out\n"
+       "  assay minify graph.json --oracle torch:accuracy --backend inductor -o out\n",
+       add_minify},
       {"query", "ask a trace in SQL",
        "  assay debug graph.json --trace run.trace\n"
        "  assay query run.trace \"select name, target from nodes where status = 'unchecked'\"\n",

@@ -46,6 +46,7 @@ auto add_debug(CLI::App& app) -> Action;
 auto add_replay(CLI::App& app) -> Action;
 auto add_query(CLI::App& app) -> Action;
 auto add_conform(CLI::App& app) -> Action;
+auto add_minify(CLI::App& app) -> Action;
 auto add_completion(CLI::App& app) -> Action;
 
 /// A line that overwrites itself on a terminal and is silent elsewhere. At most ten updates a

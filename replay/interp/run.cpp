@@ -158,6 +158,7 @@ class GraphRunner {
     record.status = NodeStatus::ran;
     if (node.kind == NodeKind::call_function) adopt_recorded(node, *value);
     record.value = observe(*value);
+    if (options_.tap) options_.tap(i, *value);
     values_[static_cast<std::size_t>(node.id.value)] = *std::move(value);
   }
 

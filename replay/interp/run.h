@@ -48,6 +48,8 @@ struct RunOptions {
   bool statistics = false;  ///< sums and finiteness of every tensor (one pass over it)
   /// Recorded layouts to adopt where Assay's differ, so that one difference does not spread.
   const std::map<NodeId, Observation>* recorded = nullptr;
+  /// Called with the position and value of every node that ran, before an operator can change it.
+  std::function<void(std::size_t, const Datum&)> tap = {};
   /// Called after each node with (done, total); for progress on a terminal.
   std::function<void(std::size_t, std::size_t)> progress;
 };

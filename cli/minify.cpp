@@ -1,0 +1,216 @@
+// assay minify: the smallest capture that still fails the same way.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/command.h"
+#include "core/finding/finding.h"
+#include "minifier/search/minify.h"
+#include "replay/bundle/open.h"
+#include "replay/formats/file.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string file, oracle = "debug", output = "minified", max_time, match = "normal";
+  int workers = 1, max_calls = 0, confirm = 1;
+  double timeout = 0;
+  std::int64_t memory_mib = 8192;
+  bool json = false, calls_only = false, fresh = false;
+  TorchOptions torch;
+};
+
+auto usage_error(std::string message) -> std::unexpected<Error> {
+  return std::unexpected(Error{ErrorCode::usage, std::move(message)});
+}
+
+/// "90", "90s", "10m", "2h" in seconds.
+auto parse_duration(const std::string& text) -> Result<double> {
+  if (text.empty()) return 0.0;
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const auto unit = text.substr(end);
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (end == 0 || factor == 0 || !(value > 0))
+    return usage_error(
+        fmt::format("--max-time: \"{}\" is no duration such as 90s, 10m or 2h", text));
+  return value * factor;
+}
+
+auto split(const std::string& text, char separator) -> std::vector<std::string> {
+  std::vector<std::string> parts;
+  std::string part;
+  std::istringstream stream(text);
+  while (std::getline(stream, part, separator)) parts.push_back(part);
+  return parts;
+}
+
+auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {
+  const auto colon = options.oracle.find(':');
+  const auto kind = options.oracle.substr(0, colon);
+  const auto rest = colon == std::string::npos ? std::string() : options.oracle.substr(colon + 1);
+  if (kind == "debug") {
+    if (!rest.empty() && !finding_kind(rest))
+      return usage_error(fmt::format("--oracle: \"{}\" is no kind of finding", rest));
+    return debug_oracle(table, rest);
+  }
+  if (kind == "exec") {
+    if (rest.empty()) return usage_error("--oracle: exec: needs a command");
+    return exec_oracle(rest);
+  }
+  if (kind == "node" || kind == "chain") {
+    if (rest.empty()) return usage_error("--oracle: node: needs names of nodes");
+    return node_oracle(split(rest, ','), kind == "chain");
+  }
+  if (kind == "torch") {
+    auto torch = options.torch;
+    if (!rest.empty()) torch.mode = rest;
+    return torch_oracle(std::move(torch));
+  }
+  return usage_error(
+      fmt::format("--oracle: \"{}\" is none of debug[:KIND], exec:COMMAND, "
+                  "torch[:MODE], node:NAMES, chain:NAMES",
+                  options.oracle));
+}
+
+/// A line that overwrites itself on a terminal, at most ten times a second.
+class MinifyProgress {
+ public:
+  explicit MinifyProgress(double max_seconds) : max_seconds_(max_seconds) {}
+  ~MinifyProgress() {
+    if (enabled_) fmt::print(stderr, "\r\033[K");
+  }
+  MinifyProgress(const MinifyProgress&) = delete;
+  auto operator=(const MinifyProgress&) -> MinifyProgress& = delete;
+
+  void update(const std::string& phase, int calls, const SessionCounts& counts) {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (!enabled_ || seconds - last_ < 0.1) return;
+    last_ = seconds;
+    const auto left = max_seconds_ > 0
+                          ? fmt::format(", {:.0f} s left", std::max(0.0, max_seconds_ - seconds))
+                          : std::string();
+    fmt::print(stderr, "\r\033[K{}: {} left, {} asked, {} known, {:.1f}/s{}", phase,
+               counted(calls, "call"), counts.queries, counts.cached,
+               counts.queries / std::max(seconds, 0.001), left);
+  }
+
+ private:
+  double max_seconds_;
+  bool enabled_ = isatty(STDERR_FILENO) != 0;
+  double last_ = -1;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void print_result(const MinifyResult& result, const std::string& folder) {
+  const auto& before = result.original.graph;
+  if (!result.reproduced) {
+    fmt::print("{}: the capture does not fail under {} ({} asked)\n",
+               styled("nothing to minify", Style::yellow), result.oracle,
+               counted(result.queries + result.cached, "time"));
+    return;
+  }
+  fmt::print("{}: {}\n", styled("minified", Style::green), to_string(result.wanted));
+  fmt::print("  calls      {} -> {}{}\n", before.call_count(), result.minimal.graph.call_count(),
+             result.one_minimal ? "  (none can be left out)" : "");
+  fmt::print("  oracle     {}: {} asked, {} already known, {:.1f} s\n", result.oracle,
+             result.queries, result.cached, result.seconds);
+  if (result.failure_rate < 1)
+    fmt::print("  flaky      fails in {:.0f} % of {} runs\n", 100 * result.failure_rate,
+               result.confirmations);
+  if (!result.fails_iff.empty()) fmt::print("  fails iff  {}\n", result.fails_iff);
+  for (const auto& other : result.others) fmt::print("  also met   {}\n", to_string(other));
+  for (const auto& warning : result.warnings) fmt::print("  warning    {}\n", warning);
+  if (!result.complete)
+    fmt::print("  {}\n", styled("stopped by the budget: run again to go on", Style::yellow));
+  fmt::print("{}\n", (std::filesystem::path(folder) / "repro.py").string());
+}
+
+auto match_level(const std::string& text) -> Result<MatchLevel> {
+  if (text == "strict") return MatchLevel::strict;
+  if (text == "normal") return MatchLevel::normal;
+  if (text == "loose") return MatchLevel::loose;
+  return usage_error(fmt::format("--match: \"{}\" is none of strict, normal, loose", text));
+}
+
+auto minify_file(const Options& options) -> Result<int> {
+  MinifyOptions settings;
+  ASSAY_TRY(settings.budget.seconds, parse_duration(options.max_time));
+  ASSAY_TRY(settings.match, match_level(options.match));
+  settings.budget.calls = options.max_calls;
+  settings.confirmations = options.confirm;
+  settings.values = !options.calls_only;
+  settings.limits.workers = options.workers;
+  settings.limits.memory_bytes = options.memory_mib << 20;
+  settings.default_timeout = options.timeout <= 0;
+  if (options.timeout > 0) settings.limits.seconds = options.timeout;
+  ASSAY_TRY(auto capture, open_capture(options.file));
+  const auto table = build_op_table();
+  ASSAY_TRY(const auto oracle, make_oracle(options, table));
+  const std::filesystem::path folder = options.output;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return bad_input("{}: {}", folder.string(), error.message());
+  const auto answers = folder / "answers.sqlite";
+  if (options.fresh) std::filesystem::remove(answers, error);
+  ASSAY_TRY(auto store, AnswerStore::open(answers));
+  std::ofstream log(folder / "log.jsonl", std::ios::trunc);
+  settings.log = [&](const std::string& line) { log << line << "\n"; };
+  MinifyProgress progress(settings.budget.seconds);
+  settings.progress = [&](const std::string& phase, int calls, const SessionCounts& counts) {
+    progress.update(phase, calls, counts);
+  };
+  ASSAY_TRY(const auto result, minify(std::move(capture), *oracle, store, table, settings));
+  ASSAY_TRY_VOID(write_result(result, folder));
+  if (options.json)
+    fmt::print("{}", summary_json(result));
+  else
+    print_result(result, options.output);
+  if (!result.complete) return kUndecided;
+  return result.reproduced ? kFindings : kNothingFound;
+}
+
+}  // namespace
+
+auto add_minify(CLI::App& app) -> Action {
+  const auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->file, "any input")->required();
+  app.add_option("--oracle", options->oracle,
+                 "what judges a candidate: debug[:KIND] (a root finding of assay debug), "
+                 "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
+                 "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash]");
+  app.add_option("-o,--output", options->output, "folder for the result, also holds the answers");
+  app.add_option("-j,--workers", options->workers, "oracle calls at the same time")
+      ->check(CLI::Range(1, 256));
+  app.add_option("--max-time", options->max_time, "stop after, e.g. 90s, 10m, 2h");
+  app.add_option("--max-calls", options->max_calls, "stop after so many oracle calls");
+  app.add_option("--timeout", options->timeout,
+                 "seconds of one oracle call (default: 10 times the first, 1 to 300)");
+  app.add_option("--memory", options->memory_mib, "MiB of one oracle call");
+  app.add_option("--match", options->match, "how alike failures must be: strict, normal, loose");
+  app.add_option("--confirm", options->confirm, "runs that measure how often it fails")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--calls-only", options->calls_only, "leave sizes, data and arguments as they are");
+  app.add_flag("--fresh", options->fresh, "forget the answers of earlier runs");
+  app.add_option("--python", options->torch.python, "torch: interpreter with PyTorch");
+  app.add_option("--torch-worker", options->torch.worker, "torch: path of torch_worker.py");
+  app.add_option("--backend", options->torch.backend, "torch: backend of torch.compile");
+  app.add_option("--dynamic", options->torch.dynamic, "torch: true or false; PyTorch decides");
+  app.add_option("--tolerance", options->torch.tolerance, "torch: of accuracy");
+  app.add_flag("--json", options->json, "print the summary as JSON");
+  return [options] {
+    const auto result = minify_file(*options);
+    return result ? *result : report_error(result.error());
+  };
+}
+
+}  // namespace assay::cli

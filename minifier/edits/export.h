@@ -1,0 +1,16 @@
+// A capture as files that an oracle or a person can use.
+#pragma once
+#include <filesystem>
+
+#include "replay/formats/capture.h"
+
+namespace assay {
+
+inline constexpr const char* kBundleName = "minimal.assay.zip";
+
+/// repro.py, graph.txt, the bundle, and the blobs unpacked beside them, so that repro.py runs as it
+/// lies there. Errors: bad_input naming the file.
+[[nodiscard]] auto write_candidate(const Capture& capture, const std::filesystem::path& folder)
+    -> Result<void>;
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+// The capture that is being cut down, indexed once, and what a candidate keeps of it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ops/op_table.h"
+#include "replay/formats/capture.h"
+
+namespace assay {
+
+/// Which call nodes of a program stay calls. A call that does not stay becomes an input with its
+/// recorded value where a kept call uses it, and disappears elsewhere.
+struct Selection {
+  std::vector<bool> keep;  ///< by position in Graph::nodes; only calls count
+  friend auto operator==(const Selection&, const Selection&) -> bool = default;
+};
+
+/// Immutable. Node ids survive every cut, so results, caches and siblings line up.
+class Program {
+ public:
+  /// Executes the capture once to learn the value of every node (a node that does not run, or whose
+  /// values exceed `memory_bytes` in total, is known by its claim only). `table` is not kept.
+  Program(Capture capture, const OpTable& table, std::int64_t memory_bytes = std::int64_t{1} << 30);
+
+  [[nodiscard]] auto capture() const -> const Capture& { return capture_; }
+  [[nodiscard]] auto graph() const -> const Graph& { return capture_.graph; }
+  /// Positions of the calls, in execution order.
+  [[nodiscard]] auto calls() const -> const std::vector<int>& { return calls_; }
+  /// Positions a node refers to, each once.
+  [[nodiscard]] auto operands(int position) const -> const std::vector<int>& {
+    return operands_[static_cast<std::size_t>(position)];
+  }
+  /// Does the node reach the output?
+  [[nodiscard]] auto is_live(int position) const -> bool {
+    return live_[static_cast<std::size_t>(position)];
+  }
+  [[nodiscard]] auto position(NodeId id) const -> int;
+  /// Hash of everything an oracle may look at: graph with names, inputs, guards.
+  [[nodiscard]] auto content_hash() const -> std::uint64_t { return content_hash_; }
+
+  [[nodiscard]] auto everything() const -> Selection;
+  [[nodiscard]] auto nothing() const -> Selection;
+  /// Adds what a selection needs to be a graph: producers of tuples whose elements are kept, since
+  /// no input can be a tuple.
+  void repair(Selection& selection) const;
+  [[nodiscard]] auto kept_calls(const Selection& selection) const -> int;
+  /// The selection as a capture of its own: inputs nobody uses are gone, a kept call that lost its
+  /// last user is returned unless it was dead before, guards and symbols that no longer occur are
+  /// dropped. `selection` must be repaired.
+  [[nodiscard]] auto cut(const Selection& selection) const -> Capture;
+
+ private:
+  void index();
+  void record(const OpTable& table, std::int64_t memory_bytes);
+  class Cutter;
+
+  Capture capture_;
+  std::vector<int> by_id_;
+  std::vector<int> calls_;
+  std::vector<std::vector<int>> operands_;
+  std::vector<bool> live_;
+  std::vector<InputValue> values_;           ///< by position; of calls
+  std::vector<StorageData> value_storages_;  ///< RecordedTensor::storage of values_ points here
+  std::uint64_t content_hash_ = 0;
+};
+
+/// Hash of a capture as content_hash() takes it.
+[[nodiscard]] auto content_hash_of(const Capture& capture) -> std::uint64_t;
+
+/// Removes symbols, guards and replacements that no claim, argument or input mentions any more
+/// (guards that share a symbol with what is left stay).
+void drop_unused_symbols(Capture& capture);
+
+}  // namespace assay

@@ -1,0 +1,103 @@
+// A command of the user's: the contract of C-Vise and git bisect, with signals told apart.
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "minifier/edits/export.h"
+#include "minifier/oracle/child.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kReproduces = 0;
+constexpr int kDoesNot = 1;
+constexpr int kInvalid = 125;
+constexpr int kFirstOther = 64;
+constexpr int kLastOther = 113;
+constexpr int kNotStarted = 127;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    auto pattern = (fs::temp_directory_path() / "assay-minify-XXXXXX").string();
+    if (mkdtemp(pattern.data())) path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  auto operator=(const TemporaryFolder&) -> TemporaryFolder& = delete;
+  [[nodiscard]] auto path() const -> const fs::path& { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+auto classify(const ChildResult& child) -> Observed {
+  Observed observed{.output = child.output, .seconds = child.seconds};
+  const auto fails = [&](std::string error_class) {
+    observed.outcome = Outcome::fails;
+    observed.signature = {.stage = "exec", .error_class = std::move(error_class)};
+  };
+  if (child.timed_out)
+    observed.outcome = Outcome::timeout;
+  else if (child.out_of_memory)
+    observed.outcome = Outcome::out_of_memory;
+  else if (child.signal != 0)
+    fails(signal_name(child.signal));
+  else if (child.exit_code == kReproduces)
+    fails("reproduces");
+  else if (child.exit_code == kInvalid || child.exit_code == kNotStarted)
+    observed.outcome = Outcome::invalid;
+  else if (child.exit_code >= kFirstOther && child.exit_code <= kLastOther)
+    fails(fmt::format("failure {}", child.exit_code));
+  else if (child.exit_code > 128)
+    fails(signal_name(child.exit_code - 128));  // a shell says so of a signal
+  else if (child.exit_code != kDoesNot)
+    observed.outcome = Outcome::invalid;
+  return observed;
+}
+
+class ExecOracle final : public Oracle {
+ public:
+  explicit ExecOracle(std::string command) : command_(std::move(command)) {}
+  [[nodiscard]] auto identity() const -> std::string override { return "exec " + command_; }
+
+  [[nodiscard]] auto judge(std::span<const Candidate> candidates, const OracleLimits& limits)
+      -> std::vector<Observed> override {
+    std::vector<TemporaryFolder> folders(candidates.size());
+    std::vector<ChildJob> jobs;
+    std::vector<std::string> broken(candidates.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto& folder = folders[i].path();
+      if (auto written = write_candidate(candidates[i].capture(), folder); !written)
+        broken[i] = written.error().message;
+      ChildJob job;
+      job.command = broken[i].empty() ? command_ : "exit 125;";
+      job.folder = folder.string();
+      job.arguments = {(folder / "repro.py").string(), (folder / kBundleName).string()};
+      jobs.push_back(std::move(job));
+    }
+    std::vector<Observed> answers;
+    const auto children = run_children(std::move(jobs), limits);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      answers.push_back(classify(children[i]));
+      if (!broken[i].empty()) answers[i].output = broken[i];
+    }
+    return answers;
+  }
+
+ private:
+  std::string command_;
+};
+
+}  // namespace
+
+auto exec_oracle(std::string command) -> std::unique_ptr<Oracle> {
+  return std::make_unique<ExecOracle>(std::move(command));
+}
+
+}  // namespace assay

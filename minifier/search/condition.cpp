@@ -1,0 +1,135 @@
+#include "minifier/search/condition.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/expr/text.h"
+#include "minifier/edits/patches.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostSymbols = 4;
+constexpr std::size_t kAsked = 10;     ///< sizes that a condition is made from
+constexpr std::size_t kPredicted = 4;  ///< further sizes that it must foretell
+
+/// Conditions over one symbol, simplest first.
+auto candidates_for(const Expr& symbol, const std::map<std::int64_t, bool>& answers,
+                    std::vector<std::int64_t> divisors) -> std::vector<Expr> {
+  for (std::int64_t m = 2; m <= 64; m *= 2) divisors.push_back(m);
+  std::ranges::sort(divisors);
+  divisors.erase(std::unique(divisors.begin(), divisors.end()), divisors.end());
+  std::vector<Expr> all;
+  for (const auto m : divisors) {
+    all.push_back(ne(mod(symbol, m), 0));
+    all.push_back(eq(mod(symbol, m), 0));
+  }
+  for (const auto& [size, fails] : answers) {
+    all.push_back(gt(symbol, size));
+    all.push_back(lt(symbol, size));
+    all.push_back(eq(symbol, size));
+    all.push_back(ne(symbol, size));
+  }
+  for (const auto m : divisors)
+    for (std::int64_t r = 1; r < std::min<std::int64_t>(m, 9); ++r)
+      all.push_back(eq(mod(symbol, m), r));
+  return all;
+}
+
+class ConditionFinder {
+ public:
+  ConditionFinder(const Capture& capture, const Binding& sizes, const CaptureTest& test)
+      : capture_(capture), sizes_(sizes), test_(test) {}
+
+  /// The condition over this symbol, or nothing.
+  auto find(const Expr& symbol, std::int64_t now) -> std::string {
+    answers_.clear();
+    std::vector<std::int64_t> later;
+    for (const auto value : order_around(now)) {
+      if (answers_.size() >= kAsked)
+        later.push_back(value);
+      else
+        ask(symbol, value);
+    }
+    const auto fails = [](const auto& entry) { return entry.second; };
+    if (answers_.size() < 4 || std::ranges::all_of(answers_, fails)) return {};
+    for (const auto& condition : candidates_for(symbol, answers_, divisors_of(capture_)))
+      if (explains(condition, symbol) && foretells(condition, symbol, later))
+        return fmt::format("{} ({} sizes asked)", print_expr(condition), answers_.size());
+    return {};
+  }
+
+ private:
+  /// Small sizes and neighbours of the failing one and of every divisor, nearest first.
+  [[nodiscard]] auto order_around(std::int64_t now) const -> std::vector<std::int64_t> {
+    std::vector<std::int64_t> values{now};
+    const auto add = [&](std::int64_t value) {
+      if (value >= 0 && std::ranges::find(values, value) == values.end()) values.push_back(value);
+    };
+    for (const auto m : divisors_of(capture_)) {
+      for (const std::int64_t k : {1, 2, 3})
+        for (const std::int64_t d : {0, 1, -1}) add(k * m + d);
+    }
+    for (const std::int64_t d : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+      add(now + d);
+      add(now - d);
+    }
+    for (const std::int64_t value : {12, 16, 17, 24, 25, 32, 33, 40, 48, 64}) add(value);
+    return values;
+  }
+
+  /// Asks at one value of the symbol, the others as they are. False if the guards forbid it.
+  auto ask(const Expr& symbol, std::int64_t value) -> bool {
+    auto at = sizes_;
+    at[symbol] = Expr(value);
+    const auto cut = at_sizes(capture_, at);
+    if (!cut) return false;
+    answers_[value] = test_(*cut);
+    return true;
+  }
+  [[nodiscard]] static auto holds(const Expr& condition, const Expr& symbol, std::int64_t value)
+      -> bool {
+    const auto result = evaluate(condition, {{symbol, Expr(value)}});
+    return result && result->as_bool().value_or(false);
+  }
+  [[nodiscard]] auto explains(const Expr& condition, const Expr& symbol) const -> bool {
+    return std::ranges::all_of(answers_, [&](const auto& entry) {
+      return holds(condition, symbol, entry.first) == entry.second;
+    });
+  }
+  auto foretells(const Expr& condition, const Expr& symbol, const std::vector<std::int64_t>& later)
+      -> bool {
+    std::size_t asked = 0;
+    for (const auto value : later) {
+      if (asked >= kPredicted) break;
+      if (answers_.contains(value) || !ask(symbol, value)) continue;
+      ++asked;
+      if (holds(condition, symbol, value) != answers_.at(value)) return false;
+    }
+    return true;
+  }
+
+  const Capture& capture_;
+  const Binding& sizes_;
+  const CaptureTest& test_;
+  std::map<std::int64_t, bool> answers_;
+};
+
+}  // namespace
+
+auto find_condition(const Capture& capture, const OpTable& table, const CaptureTest& test)
+    -> std::string {
+  const auto sizes = sizes_of(capture, table);
+  ConditionFinder finder(capture, sizes, test);
+  std::string all;
+  std::size_t symbols = 0;
+  for (const auto& [symbol, value] : sorted_sizes(sizes)) {
+    const auto now = value.as_int();
+    if (!now || symbol.type() != ExprType::integer || ++symbols > kMostSymbols) continue;
+    const auto condition = finder.find(symbol, *now);
+    if (!condition.empty()) all += (all.empty() ? "" : " and ") + condition;
+  }
+  return all;
+}
+
+}  // namespace assay
