@@ -24,7 +24,13 @@ class Minimal {
   auto run() -> Kept {
     if (count_ == 0 || passes({}, {})) return {};
     open();
-    while (limit_ > low_ && !passes(with_middle(low_), {})) find_last();
+    // Needed elements come in clusters: whether the rest can go is asked at the end of one.
+    for (bool in_cluster = false; limit_ > low_;) {
+      if (!in_cluster && passes(with_middle(low_), {})) break;
+      const int before = limit_;
+      find_last();
+      in_cluster = limit_ == before - 1;
+    }
     return sweep(with_middle(low_));
   }
 

@@ -25,7 +25,8 @@ void Session::note_other(const Signature& signature) {
   const auto known = [&](const Signature& other) {
     return matches(other, signature, MatchLevel::normal);
   };
-  if (signature == Signature{} || matches(signature, wanted_, level_)) return;
+  if (signature == Signature{} || wanted_ == Signature{} || matches(signature, wanted_, level_))
+    return;
   if (std::ranges::none_of(others_, known)) others_.push_back(signature);
 }
 
