@@ -161,8 +161,8 @@ TEST(ExecOracle, FollowsTheExitCodes) {
   EXPECT_EQ(outcome("exit 125;").outcome, Outcome::invalid);
   EXPECT_EQ(outcome("exit 70;").signature.error_class, "failure 70");
   EXPECT_EQ(outcome("kill -ABRT $$;").signature.error_class, "SIGABRT");
-  EXPECT_EQ(outcome("test -f $1 -o -f").outcome, Outcome::fails)
-      << "repro.py is the first argument";
+  EXPECT_EQ(outcome("both() { test -f $1 && test -f $2; }; both").outcome, Outcome::fails)
+      << "repro.py and the bundle are arguments";
 }
 
 TEST(Emit, EveryFormNamesTheFailure) {
