@@ -57,7 +57,10 @@ auto commands() -> std::vector<Command> {
        "  assay debug model.pt2 --sweep --json   boundary sizes, for machines\n",
        add_debug},
       {"show", "print a capture as graph text, with symbols and guards",
-       "  assay show model.pt2\n  assay show repro.py --summary\n", add_show},
+       "  assay show model.pt2\n  assay show repro.py --summary\n"
+       "  assay show TRACE.log                   events, symbols, guards, graphs of a TORCH_TRACE\n"
+       "  assay show TRACE.log --graph inductor_output_code\n",
+       add_show},
       {"run", "execute a capture without PyTorch and print its outputs",
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
       {"import", "pack any input into one self-contained bundle",

@@ -1,17 +1,19 @@
-// assay show: a capture as text.
+// assay show: a capture as text, a trace log as an overview.
 #include <map>
 
 #include "cli/command.h"
+#include "cli/trace_log.h"
 #include "core/expr/text.h"
 #include "core/graph/text.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 
 namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file;
-  bool summary = false, plain = false;
+  std::string file, graph;
+  bool summary = false, plain = false, json = false;
 };
 
 auto summary(const Capture& capture, const OpTable& table) -> std::string {
@@ -42,6 +44,22 @@ auto summary(const Capture& capture, const OpTable& table) -> std::string {
   return text;
 }
 
+auto run_show(const Options& options) -> int {
+  const auto bytes = read_file(options.file);
+  if (!bytes) return report_error(bytes.error());
+  if (detect_format(*bytes) == InputFormat::torch_trace)
+    return show_trace_log(*bytes, options.file, {.json = options.json, .part = options.graph});
+  if (options.json || !options.graph.empty())
+    return report_error({ErrorCode::usage, "--json and --graph are for TORCH_TRACE logs"});
+  const auto capture = open_capture(options.file);
+  if (!capture) return report_error(capture.error());
+  if (options.summary)
+    fmt::print("{}", summary(*capture, build_op_table()));
+  else
+    fmt::print("{}", print_graph(capture->graph, {.header = !options.plain}));
+  return kNothingFound;
+}
+
 }  // namespace
 
 auto add_show(CLI::App& app) -> Action {
@@ -49,15 +67,10 @@ auto add_show(CLI::App& app) -> Action {
   app.add_option("FILE", options->file, "any input")->required();
   app.add_flag("--summary", options->summary, "symbols, guards and operators, not the graph");
   app.add_flag("--plain", options->plain, "without the header of comment lines");
-  return [options] {
-    const auto capture = open_capture(options->file);
-    if (!capture) return report_error(capture.error());
-    if (options->summary)
-      fmt::print("{}", summary(*capture, build_op_table()));
-    else
-      fmt::print("{}", print_graph(capture->graph, {.header = !options->plain}));
-    return static_cast<int>(kNothingFound);
-  };
+  app.add_option("--graph", options->graph,
+                 "of a trace log: print this graph or program, e.g. aot_forward_graph");
+  app.add_flag("--json", options->json, "of a trace log: everything as JSON");
+  return [options] { return run_show(*options); };
 }
 
 }  // namespace assay::cli
