@@ -1,4 +1,5 @@
-// What a proof attempt says: proved, refuted with a witness, or unknown with a reason. Never a bool.
+// What a proof attempt says: proved, refuted with a witness, or unknown with a reason. Never a
+// bool.
 #pragma once
 #include <cstdint>
 #include <string>
