@@ -104,11 +104,11 @@ class Attempt {
     return search(options_.search_points);
   }
   auto linear() -> Maybe {
-    if (!options_.use_solver) return std::nullopt;
+    if (!options_.use_solver || options_.linear_rlimit == 0) return std::nullopt;
     return solved(Tier::linear, SmtForm::linear, options_.linear_rlimit);
   }
   auto non_linear() -> Maybe {
-    if (!options_.use_solver) return std::nullopt;
+    if (!options_.use_solver || options_.non_linear_rlimit == 0) return std::nullopt;
     return solved(Tier::non_linear, SmtForm::native, options_.non_linear_rlimit);
   }
 
@@ -151,6 +151,7 @@ auto Attempt::proved(Tier tier, Holds holds) -> Maybe {
 }
 
 auto Attempt::search(std::uint64_t limit) -> Maybe {
+  if (limit == 0) return std::nullopt;
   last_ = Tier::search;
   reason_ = fmt::format("no counterexample among {} sizes", limit);
   Program program(box_.symbols());
