@@ -226,8 +226,7 @@ auto GuardSet::Impl::implies(const Expr& condition) -> Answer {
   if (claim.as_bool() == true) return Proved{Tier::interval, {}};
   std::vector<Group*> touched;
   for (const Expr& symbol : claim.symbols())
-    if (auto* group = group_of(symbol);
-        group && std::ranges::find(touched, group) == touched.end())
+    if (auto* group = group_of(symbol); group && std::ranges::find(touched, group) == touched.end())
       touched.push_back(group);
   Query query{claim, {}, env.ranges()};
   Indices origin;
@@ -279,7 +278,8 @@ void GuardSet::Impl::describe(SymbolFacts& facts) {
   const auto admitted = group->samples->admitted(group->kept);
   if (admitted.empty()) return;
   const auto& symbols = group->samples->symbols();
-  const auto axis = static_cast<std::size_t>(std::ranges::find(symbols, facts.symbol) - symbols.begin());
+  const auto axis =
+      static_cast<std::size_t>(std::ranges::find(symbols, facts.symbol) - symbols.begin());
   std::set<std::int64_t> values;
   for (const auto* point : admitted) values.insert((*point)[axis]);
   const auto proved = [&](const Expr& claim, Indices& by) {

@@ -32,8 +32,8 @@ struct GuardDecision {
 struct SymbolFacts {
   Expr symbol;
   Interval range;
-  Congruence residue;                   ///< of its admitted values, if proved
-  std::vector<std::size_t> low_by;      ///< guards that give the low end; none: the recorded range
+  Congruence residue;               ///< of its admitted values, if proved
+  std::vector<std::size_t> low_by;  ///< guards that give the low end; none: the recorded range
   std::vector<std::size_t> high_by;
   std::vector<std::size_t> residue_by;
 };
@@ -46,8 +46,8 @@ struct Specialisation {
 };
 
 struct GuardReport {
-  std::vector<GuardDecision> guards;  ///< per guard, in recorded order
-  std::vector<std::size_t> minimal;   ///< needed and undecided ones, cheapest first
+  std::vector<GuardDecision> guards;       ///< per guard, in recorded order
+  std::vector<std::size_t> minimal;        ///< needed and undecided ones, cheapest first
   std::vector<std::size_t> contradiction;  ///< guards that cannot hold together, if any
   std::vector<SymbolFacts> symbols;        ///< in the environment's order, without replaced ones
   std::vector<Specialisation> specialisations;

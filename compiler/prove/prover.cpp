@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "compiler/prove/corner.h"
@@ -219,6 +220,7 @@ auto Attempt::smaller(Binding witness) -> Binding {
 struct Prover::Impl {
   ProverOptions options;
   auto prove_connected(const Query& query) const -> Answer;
+  auto refute_floats(const Query& query) const -> std::optional<Refuted>;
   auto prove(const Query& query) const -> Answer;
 };
 
@@ -237,7 +239,63 @@ auto simplified(const Query& query) -> Query {
   return result;
 }
 
+/// Floats are only ever compared, so the values around the constants they are compared with show
+/// all there is to see.
+auto float_candidates(const Query& query) -> std::unordered_map<Expr, std::vector<Expr>> {
+  std::unordered_map<Expr, std::vector<Expr>> candidates;
+  const auto look = [&](auto& self, const Expr& e) -> void {
+    if (e.args().size() == 2)
+      for (const int side : {0, 1}) {
+        const Expr& x = e.args()[side == 0 ? 0 : 1];
+        const auto value = e.args()[side == 0 ? 1 : 0].as_number();
+        if (x.op() != ExprOp::symbol || x.type() != ExprType::real || !value) continue;
+        for (const double near : {*value, std::nextafter(*value, HUGE_VAL), *value + 1,
+                                  std::nextafter(*value, -HUGE_VAL), *value - 1})
+          candidates[x].push_back(Expr::real(near));
+      }
+    for (const Expr& arg : e.args()) self(self, arg);
+  };
+  look(look, query.claim);
+  for (const Expr& a : query.assumptions) look(look, a);
+  return candidates;
+}
+
+/// Counterexamples of a query with floats: floats fixed one way after the other.
+auto Prover::Impl::refute_floats(const Query& query) const -> std::optional<Refuted> {
+  constexpr int kMaxTries = 64;
+  int tries = 0;
+  const auto candidates = float_candidates(query);
+  std::vector<Expr> floats;
+  for (const auto& [symbol, values] : candidates) floats.push_back(symbol);
+  std::ranges::sort(floats, {}, &Expr::name);
+  ProverOptions light = options;
+  light.use_solver = false;
+  const auto fix = [&](auto& self, std::size_t at, const Query& part) -> std::optional<Refuted> {
+    if (at == floats.size()) {
+      if (++tries > kMaxTries) return std::nullopt;
+      light.search_points = std::max<std::uint64_t>(options.search_points, 64);
+      auto answer = Attempt(part, light).run();
+      auto* refuted = std::get_if<Refuted>(&answer);
+      return refuted ? std::optional(std::move(*refuted)) : std::nullopt;
+    }
+    for (const Expr& value : candidates.at(floats[at])) {
+      const auto range = query.ranges.find(floats[at]);
+      if (range != query.ranges.end() && !range->second.contains(value)) continue;
+      const std::unordered_map<Expr, Expr> by{{floats[at], value}};
+      Query fixed{substitute(part.claim, by), {}, part.ranges};
+      for (const Expr& a : part.assumptions) fixed.assumptions.push_back(substitute(a, by));
+      if (auto found = self(self, at + 1, fixed)) {
+        found->witness[floats[at]] = value;
+        if (at > 0 || confirmed(query, found->witness)) return found;
+      }
+    }
+    return std::nullopt;
+  };
+  return floats.empty() ? std::nullopt : fix(fix, 0, query);
+}
+
 auto Prover::Impl::prove_connected(const Query& query) const -> Answer {
+  if (auto refuted = refute_floats(query)) return *std::move(refuted);
   const Query simple = simplified(query);
   auto answer = Attempt(simple, options).run();
   const auto* refuted = std::get_if<Refuted>(&answer);

@@ -58,7 +58,8 @@ void Samples::around_hints(const Ranges& ranges, const Binding& hints) {
   const auto near = [&](std::size_t i) {
     constexpr auto kReach = std::to_array<std::int64_t>({2, 8, 64, 1024});
     const auto reach = kReach[random() % kReach.size()];
-    const auto step = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * reach + 1));
+    const auto step =
+        static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * reach + 1));
     std::int64_t value = 0;
     if (__builtin_add_overflow(center[i], step - reach, &value)) value = center[i];
     if (random() % 4 == 0 && center[i] < (1 << 20)) value = center[i] * (1 + step % 4);

@@ -36,7 +36,7 @@ class Samples {
 
   std::vector<Expr> symbols_;
   Program program_;
-  std::vector<std::size_t> slots_;                 ///< per condition
+  std::vector<std::size_t> slots_;  ///< per condition
   std::vector<std::vector<std::int64_t>> points_;
   std::vector<std::vector<std::uint64_t>> yes_;    ///< per condition, one bit per point
   std::vector<std::vector<std::uint64_t>> maybe_;  ///< likewise: true, or not known

@@ -27,6 +27,10 @@ struct Number {
 struct Condition {
   std::string holds, fails;
 };
+/// A float that is not a number compares unequal to everything.
+struct RealOperand {
+  std::string text, is_nan;
+};
 struct NotWritable {
   std::string reason;
 };
@@ -73,7 +77,7 @@ class Encoder {
   auto choice(const Expr& e) -> Number;
   auto bounded(const Expr& e) -> Number;
   auto comparison(const Expr& e) -> Condition;
-  auto real_operand(const Expr& e) -> std::string;
+  auto real_operand(const Expr& e) -> RealOperand;
   auto junction(const Expr& e) -> Condition;
 
   /// A name for a term, so that its text occurs once.
@@ -318,8 +322,10 @@ auto Encoder::comparison(const Expr& e) -> Condition {
     result = {any_of({all_of({a.holds, b.holds}), all_of({a.fails, b.fails})}),
               any_of({all_of({a.holds, b.fails}), all_of({a.fails, b.holds})})};
   } else if (args[0].type() == ExprType::real || args[1].type() == ExprType::real) {
-    const auto text =
-        fmt::format("({} {} {})", word->second, real_operand(args[0]), real_operand(args[1]));
+    const auto a = real_operand(args[0]);
+    const auto b = real_operand(args[1]);
+    const auto text = all_of({fmt::format("(not (or {} {}))", a.is_nan, b.is_nan),
+                              fmt::format("({} {} {})", word->second, a.text, b.text)});
     result = {text, fmt::format("(not {})", text)};
   } else {
     const Number a = integer(args[0]);
@@ -331,20 +337,27 @@ auto Encoder::comparison(const Expr& e) -> Condition {
   return e.op() == ne ? Condition{result.fails, result.holds} : result;
 }
 
-/// Comparisons of float symbols with constants are exact; arithmetic on floats is not.
-auto Encoder::real_operand(const Expr& e) -> std::string {
+/// Order and equality of float symbols and constants are exact; arithmetic on floats is not. No
+/// infinity is needed: a large enough number compares with finitely many others as it does.
+auto Encoder::real_operand(const Expr& e) -> RealOperand {
   if (const auto value = e.as_number(); value && std::isfinite(*value)) {
     auto digits = fmt::format("{:.1100f}", std::fabs(*value));  // exact: no double has more places
     digits.erase(digits.find_last_not_of('0') + 1);
     if (digits.ends_with('.')) digits += '0';
-    return std::signbit(*value) ? fmt::format("(- {})", digits) : digits;
+    return {std::signbit(*value) ? fmt::format("(- {})", digits) : digits, "false"};
   }
-  const Interval range = e.op() == symbol ? interval_of(e, ranges_) : Interval{};
-  if (e.op() != symbol || e.type() != ExprType::real || !range.low.is_const() ||
-      !range.high.is_const())
-    throw NotWritable{"arithmetic on floats"};
-  declare(e);
-  return names_.at(e);
+  if (e.op() != symbol || e.type() != ExprType::real) throw NotWritable{"arithmetic on floats"};
+  if (!names_.contains(e)) {
+    declare(e);
+    const Interval range = interval_of(e, ranges_);
+    const auto& name = names_.at(e);
+    const bool low = range.low.is_const(), high = range.high.is_const();
+    if (low) assert_that(fmt::format("(<= {} {})", real_operand(range.low).text, name));
+    if (high) assert_that(fmt::format("(<= {} {})", name, real_operand(range.high).text));
+    line(fmt::format("(declare-const |{}.nan| Bool)", e.name()));
+    if (low || high) assert_that(fmt::format("(not |{}.nan|)", e.name()));
+  }
+  return {names_.at(e), fmt::format("|{}.nan|", e.name())};
 }
 
 }  // namespace

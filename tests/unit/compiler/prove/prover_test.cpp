@@ -137,6 +137,15 @@ TEST_F(ProverTest, Arithmetic_on_floats_is_unknown_where_no_size_refutes_it) {
   EXPECT_TRUE(std::holds_alternative<Unknown>(answer)) << shown(answer);
 }
 
+TEST_F(ProverTest, Float_symbols_are_compared_but_may_be_no_number) {
+  ranges_[pool_.symbol("zf0", ExprType::real)] = {};
+  EXPECT_TRUE(std::holds_alternative<Refuted>(prover_.prove(query("zf0 <= 0.5"))));
+  EXPECT_TRUE(proves("zf0 <= 0.5", {"zf0 < 0.25"}));
+  EXPECT_FALSE(proves("(zf0 <= 0.5) | (zf0 > 0.5)"));  // false of NaN
+  ranges_[pool_.symbol("zf0", ExprType::real)] = {Expr::real(0.0), Expr::real(1.0)};
+  EXPECT_TRUE(proves("(zf0 <= 0.5) | (zf0 > 0.5)"));
+}
+
 TEST_F(ProverTest, Finite_domains_are_proved_by_looking_at_all_of_them) {
   range("s0", Expr(2), Expr(40));
   Prover without_solver({.use_solver = false});
