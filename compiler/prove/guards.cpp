@@ -65,6 +65,10 @@ struct GuardSet::Impl {
                    const Indices& by);
   auto prove(const Group& group, const Indices& kept, const Expr& claim) -> Answer;
   auto implies(const Expr& condition) -> Answer;
+  auto answer_to(const Expr& claim) -> Answer;
+  auto violations(const Expr& condition, std::size_t count) -> std::vector<Binding>;
+  auto sampled(const Expr& claim, std::size_t count) -> std::vector<Binding>;
+  auto touched(const Expr& claim) -> std::vector<Group*>;
   auto group_of(const Expr& symbol) -> Group*;
 
   ShapeEnv env;
@@ -72,6 +76,7 @@ struct GuardSet::Impl {
   RangeSimplifier simplifier;
   std::vector<Expr> conditions;  ///< canonical, per guard
   std::vector<Group> groups;
+  std::unordered_map<Expr, Answer> answers;  ///< what implies() was asked
   GuardReport report;
 };
 
@@ -221,16 +226,39 @@ auto GuardSet::Impl::group_of(const Expr& symbol) -> Group* {
   return nullptr;
 }
 
+auto GuardSet::Impl::touched(const Expr& claim) -> std::vector<Group*> {
+  std::vector<Group*> found;
+  for (const Expr& symbol : claim.symbols())
+    if (auto* group = group_of(symbol); group && std::ranges::find(found, group) == found.end())
+      found.push_back(group);
+  return found;
+}
+
+/// Points of a group that knows all symbols of the claim; none if there is no such group.
+auto GuardSet::Impl::sampled(const Expr& claim, std::size_t count) -> std::vector<Binding> {
+  const auto related = touched(claim);
+  if (related.size() != 1) return {};
+  const auto& known = related[0]->samples->symbols();
+  for (const Expr& symbol : claim.symbols())
+    if (std::ranges::find(known, symbol) == known.end()) return {};
+  return related[0]->samples->against(related[0]->kept, claim, count);
+}
+
 auto GuardSet::Impl::implies(const Expr& condition) -> Answer {
   const Expr claim = canonical(condition);
+  if (const auto known = answers.find(claim); known != answers.end()) return known->second;
+  const auto answer = answer_to(claim);
+  answers.emplace(claim, answer);
+  return answer;
+}
+
+auto GuardSet::Impl::answer_to(const Expr& claim) -> Answer {
   if (claim.as_bool() == true) return Proved{Tier::interval, {}};
-  std::vector<Group*> touched;
-  for (const Expr& symbol : claim.symbols())
-    if (auto* group = group_of(symbol); group && std::ranges::find(touched, group) == touched.end())
-      touched.push_back(group);
+  if (auto points = sampled(claim, 1); !points.empty())
+    return Refuted{Tier::search, std::move(points[0])};
   Query query{claim, {}, env.ranges()};
   Indices origin;
-  for (const Group* group : touched)
+  for (const Group* group : touched(claim))
     for (const auto k : group->kept) {
       query.assumptions.push_back(conditions[group->guards[k]]);
       origin.push_back(group->guards[k]);
@@ -239,6 +267,14 @@ auto GuardSet::Impl::implies(const Expr& condition) -> Answer {
   if (auto* proved = std::get_if<Proved>(&answer))
     for (auto& index : proved->needed) index = origin[index];
   return answer;
+}
+
+auto GuardSet::Impl::violations(const Expr& condition, std::size_t count) -> std::vector<Binding> {
+  auto points = sampled(canonical(condition), count);
+  if (!points.empty()) return points;
+  const auto answer = implies(condition);
+  if (const auto* refuted = std::get_if<Refuted>(&answer)) points.push_back(refuted->witness);
+  return points;
 }
 
 void GuardSet::Impl::describe_symbols() {
@@ -338,6 +374,9 @@ auto GuardSet::report() const -> const GuardReport& {
 }
 auto GuardSet::implies(const Expr& condition) -> Answer {
   return impl_->implies(condition);
+}
+auto GuardSet::violations(const Expr& condition, std::size_t count) -> std::vector<Binding> {
+  return impl_->violations(condition, count);
 }
 
 }  // namespace assay

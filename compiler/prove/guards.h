@@ -69,6 +69,9 @@ class GuardSet {
   [[nodiscard]] auto report() const -> const GuardReport&;
   /// Does the condition follow from guards, ranges and replacements? `needed` holds guard indices.
   [[nodiscard]] auto implies(const Expr& condition) -> Answer;
+  /// Up to `count` points that the guards admit and at which the condition is not true, smallest
+  /// first; they name the symbols of the condition and of all guards that share symbols with it.
+  [[nodiscard]] auto violations(const Expr& condition, std::size_t count) -> std::vector<Binding>;
 
  private:
   struct Impl;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <random>
 
 #include "compiler/prove/normalise.h"
@@ -123,18 +124,32 @@ auto Samples::counterexample(std::span<const std::size_t> kept, std::size_t clai
   return nullptr;
 }
 
-auto Samples::find_against(std::span<const std::size_t> kept, const Expr& claim)
-    -> const std::vector<std::int64_t>* {
+auto Samples::against(std::span<const std::size_t> kept, const Expr& claim,
+                      std::size_t count) const -> std::vector<Binding> {
   Program program(symbols_);
   const auto slot = program.add(claim);
   const auto bits = all_true(kept);
+  std::vector<std::pair<double, const std::vector<std::int64_t>*>> found;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if ((bits[i / 64] >> (i % 64) & 1) == 0) continue;
     program.run(points_[i]);
     const auto truth = program.truth(slot);
-    if (truth == Truth::no || truth == Truth::undefined) return &points_[i];
+    if (truth != Truth::no && truth != Truth::undefined) continue;
+    double size = 0;
+    for (const auto value : points_[i]) size += std::abs(static_cast<double>(value));
+    found.emplace_back(size, &points_[i]);
   }
-  return nullptr;
+  std::ranges::sort(found, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : *a.second < *b.second;
+  });
+  std::vector<Binding> points;
+  for (const auto& [size, point] : found) {
+    auto binding = to_binding(symbols_, *point);
+    if (std::ranges::find(points, binding) != points.end()) continue;
+    points.push_back(std::move(binding));
+    if (points.size() == count) break;
+  }
+  return points;
 }
 
 auto Samples::admitted(std::span<const std::size_t> kept) const

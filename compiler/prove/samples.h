@@ -20,8 +20,9 @@ class Samples {
   /// A point at which all `kept` conditions are true and `claim` is not: nothing if none is known.
   [[nodiscard]] auto counterexample(std::span<const std::size_t> kept, std::size_t claim) const
       -> const std::vector<std::int64_t>*;
-  [[nodiscard]] auto find_against(std::span<const std::size_t> kept, const Expr& claim)
-      -> const std::vector<std::int64_t>*;
+  /// Up to `count` points at which all `kept` are true and `claim` is not, smallest first.
+  [[nodiscard]] auto against(std::span<const std::size_t> kept, const Expr& claim,
+                             std::size_t count) const -> std::vector<Binding>;
   /// Points at which all `kept` conditions are true.
   [[nodiscard]] auto admitted(std::span<const std::size_t> kept) const
       -> std::vector<const std::vector<std::int64_t>*>;
