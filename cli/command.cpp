@@ -63,6 +63,10 @@ auto commands() -> std::vector<Command> {
        add_show},
       {"run", "execute a capture without PyTorch and print its outputs",
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
+      {"prove", "prove storage and index bounds for all sizes, or show the smallest counterexample",
+       "  assay prove TRACE.log                  every Inductor program of a TORCH_TRACE log\n"
+       "  assay prove wrapper.py --json          one Inductor wrapper\n",
+       add_prove},
       {"import", "pack any input into one self-contained bundle",
        "  assay import repro.py -o failure.assay.zip\n", add_import},
       {"replay", "re-run a bundle and say whether its recorded verdict still holds",

@@ -39,8 +39,8 @@ auto print_witness(const Binding& witness) -> std::string {
   for (const auto& symbol : symbols) {
     auto name = std::string(symbol.name());
     name = name.substr(0, name.find('.'));
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name,
-                        print_expr(witness.at(symbol)));
+    text +=
+        fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, print_expr(witness.at(symbol)));
   }
   return text;
 }
@@ -90,9 +90,8 @@ void WrapperWalk::walk(const HostFunction& function, Names names) {
         buffer.dtype = storages_.back().dtype = example->second.dtype;
     }
   if (function.has_control_flow)
-    report_.assumptions.push_back(
-        fmt::format("`{}` has branches or loops; its statements are taken in order once",
-                    function.name));
+    report_.assumptions.push_back(fmt::format(
+        "`{}` has branches or loops; its statements are taken in order once", function.name));
   for (const auto& op : function.ops)
     std::visit([&](const auto& what) { step(op, what); }, op.what);
 }
@@ -158,11 +157,11 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& base, const H
                Unknown{Tier::normalise,
                        fmt::format("the storage of {} has no known extent", storage.name)});
   const auto high = where(eq(span, 0), 0, *storage.elems - view.offset - span);
-  auto answer = worst(decide_bound(bound(view.offset)),
-                      decide_bound(bound(span.is_const() || interval_of(span, ranges_).low.as_int()
-                                                                    .value_or(0) >= 1
-                                             ? *storage.elems - view.offset - span
-                                             : high)));
+  auto answer = worst(
+      decide_bound(bound(view.offset)),
+      decide_bound(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
+                             ? *storage.elems - view.offset - span
+                             : high)));
   std::string message;
   if (const auto* refuted = std::get_if<Refuted>(&answer)) {
     const auto need = evaluate_int(view.offset + span, refuted->witness);
@@ -289,7 +288,6 @@ void WrapperWalk::use(const HostOp& op, const HostArgs& args) {
         Proved{Tier::normalise, {}});
 }
 
-
 void WrapperWalk::step(const HostOp& op, const HostCall& call) {
   if (partition(op, call)) return;
   use(op, call.args);
@@ -307,10 +305,10 @@ auto WrapperWalk::partition(const HostOp& op, const HostCall& call) -> bool {
   const auto digits = call.target.find_first_of("0123456789", open == std::string::npos ? 0 : open);
   if (digits == std::string::npos) return false;
   const auto name = fmt::format(
-      "partition_{}", call.target.substr(digits, call.target.find_first_not_of("0123456789", digits) -
-                                                     digits));
-  const auto function = std::ranges::find_if(
-      program_.functions, [&](const HostFunction& f) { return f.name == name; });
+      "partition_{}",
+      call.target.substr(digits, call.target.find_first_not_of("0123456789", digits) - digits));
+  const auto function = std::ranges::find_if(program_.functions,
+                                             [&](const HostFunction& f) { return f.name == name; });
   if (function == program_.functions.end() || depth_ > 4) return false;
   HostArgs args = call.args;
   if (args.size() == 1 && args[0].mentions.size() == 1)
@@ -391,8 +389,8 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
   const auto row =
       std::ranges::find_if(kRows, [&](const Row& r) { return r.target == call.target; });
   if (row == kRows.end() || call.args.size() < row->first + 2) return;
-  const auto out_arg = std::ranges::find_if(
-      call.args, [](const HostArg& arg) { return arg.keyword == "out"; });
+  const auto out_arg =
+      std::ranges::find_if(call.args, [](const HostArg& arg) { return arg.keyword == "out"; });
   if (out_arg == call.args.end()) return;
   const auto a = sizes_of(call.args[row->first]);
   const auto b = sizes_of(call.args[row->first + 1]);
@@ -405,8 +403,7 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
     const auto last = row->rank - 1;
     const std::array pairs = {std::pair{(*a)[last], (*b)[last - 1]},
                               std::pair{(*out)[last - 1], (*a)[last - 1]},
-                              std::pair{(*out)[last], (*b)[last]},
-                              std::pair{(*out)[0], (*a)[0]}};
+                              std::pair{(*out)[last], (*b)[last]}, std::pair{(*out)[0], (*a)[0]}};
     for (const auto& [x, y] : pairs) answer = worst(std::move(answer), equal(x, y));
   }
   auto message = fmt::format("{} times {} into {}", joined(*a), joined(*b), joined(*out));

@@ -27,6 +27,10 @@ constexpr std::array kKinds = {
     FindingKindInfo{insignificant_stride, "insignificant-stride", "a stride of a dimension of size 1 or of an empty tensor differs", Severity::note},
     FindingKindInfo{claim_not_general, "claim-not-general", "the claim holds at these sizes but not for all", Severity::note},
     FindingKindInfo{recording_differs, "recording-differs", "the recorded run and Assay's own rule disagree", Severity::note},
+    FindingKindInfo{access_out_of_bounds, "access-out-of-bounds", "a kernel reads or writes outside of a storage", Severity::finding},
+    FindingKindInfo{integer_overflow, "integer-overflow", "an integer does not fit the 32 bits it is computed or passed in", Severity::finding},
+    FindingKindInfo{assert_fails, "assert-fails", "an assert of the compiled program can fail", Severity::finding},
+    FindingKindInfo{dead_storage_used, "dead-storage-used", "a buffer is used after it was deleted or its storage was reused", Severity::finding},
 };
 // clang-format on
 

@@ -28,6 +28,10 @@ enum class FindingKind : std::uint8_t {
   insignificant_stride,
   claim_not_general,
   recording_differs,
+  access_out_of_bounds,
+  integer_overflow,
+  assert_fails,
+  dead_storage_used,
 };
 
 /// A finding fails the check and sets exit code 1; a note is worth knowing and does not.

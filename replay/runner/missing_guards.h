@@ -1,0 +1,51 @@
+// What a graph relies on against what its guards say, for all sizes.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/prove/guards.h"
+#include "core/ops/op_table.h"
+#include "core/ops/shape_context.h"
+#include "replay/formats/capture.h"
+
+namespace assay {
+
+/// Sizes that pass the guards and break a node, and what happens there.
+struct MissingGuard {
+  Obligation obligation;  ///< what a guard would have to say
+  Binding witness;        ///< every symbol of the capture
+  std::string consequence;
+};
+
+struct ObligationReport {
+  int total = 0;        ///< different conditions
+  int from_ranges = 0;  ///< implied without any guard
+  int implied = 0;      ///< implied by guards
+  int assumed = 0;      ///< about unbacked symbols, decided as PyTorch's guard_or_false does
+  int harmless = 0;     ///< not implied, but the node's result is as claimed at the sizes tried
+  std::vector<MissingGuard> missing;  ///< one per node and place in its rule
+  struct Undecided {
+    Obligation obligation;
+    Tier tier;
+    std::string reason;
+  };
+  std::vector<Undecided> undecided;
+  std::vector<std::size_t> relied_on;  ///< guards that proofs of obligations used, in order
+};
+
+/// Runs the rules on symbols, and asks the guards for every fact they relied on. A fact that does
+/// not follow is a missing guard if the node, run on its operands' claims at the smallest such
+/// sizes, fails or gives another layout than it claims.
+[[nodiscard]] auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& guards)
+    -> ObligationReport;
+
+/// What a node does on its operands' claims at these sizes: nothing if it does as it claims, else
+/// one sentence. Errors: undecided when that cannot be said (no rule, no claims).
+[[nodiscard]] auto misbehaviour_at(const Graph& graph, const Node& node, const OpTable& table,
+                                   const Binding& sizes) -> Result<std::string>;
+
+/// The witness with values for all symbols of the environment: hints for those it does not name,
+/// replaced symbols as their replacements say.
+[[nodiscard]] auto completed(const ShapeEnv& env, Binding witness) -> Binding;
+
+}  // namespace assay
