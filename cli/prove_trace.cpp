@@ -76,8 +76,8 @@ auto programs_of(std::string_view bytes, const std::string& name) -> Result<std:
 }
 
 auto verdict(const Counts& counts) -> std::string {
-  const auto total = fmt::format("of {}", counted(static_cast<std::int64_t>(counts.total()),
-                                                  "obligation"));
+  const auto total =
+      fmt::format("of {}", counted(static_cast<std::int64_t>(counts.total()), "obligation"));
   if (counts.refuted != 0)
     return fmt::format("{}: {} refuted, {} unknown {}", styled("out of bounds", Style::red),
                        counts.refuted, counts.unknown, total);
@@ -94,7 +94,7 @@ auto line_text(const Program& program, int line) -> std::string {
   return fmt::format("line {} (line {} of the log)", line, program.log_line + line);
 }
 
-auto print_obligation(const Program& program, const Obligation& o) -> std::string {
+auto print_obligation(const Program& program, const WrapperObligation& o) -> std::string {
   auto text = fmt::format("  {} at {}\n    {}\n", name(o.kind), line_text(program, o.line),
                           o.statement.substr(0, 160));
   if (!o.access.empty())
@@ -104,8 +104,7 @@ auto print_obligation(const Program& program, const Obligation& o) -> std::strin
   if (const auto* refuted = std::get_if<Refuted>(&o.answer)) {
     text += fmt::format("    {}\n", styled("refuted", Style::red));
     if (!o.message.empty()) text += fmt::format("    because  {}\n", o.message);
-    if (!refuted->witness.empty())
-      text += fmt::format("    witness  {}\n", witness_text(*refuted));
+    if (!refuted->witness.empty()) text += fmt::format("    witness  {}\n", witness_text(*refuted));
   } else if (const auto* unknown = std::get_if<Unknown>(&o.answer)) {
     text += fmt::format("    {} ({}): {}\n", styled("unknown", Style::yellow), name(unknown->tier),
                         unknown->reason);
@@ -143,7 +142,7 @@ auto print_programs(const std::vector<Program>& programs, bool all) -> std::stri
   return text + (counts.tiers.empty() ? " nothing\n" : "\n");
 }
 
-auto json_of(const Program& program, const Obligation& o) -> Json {
+auto json_of(const Program& program, const WrapperObligation& o) -> Json {
   Json json = {{"kind", name(o.kind)}, {"line", o.line}, {"statement", o.statement}};
   if (program.log_line != 0) json["log_line"] = program.log_line + o.line;
   if (!o.kernel.empty()) json["kernel"] = o.kernel;
@@ -218,8 +217,8 @@ auto prove_trace(std::string_view bytes, const std::string& name, const ProveTra
     -> int {
   const auto programs = programs_of(bytes, name);
   if (!programs) return report_error(programs.error());
-  fmt::print("{}", options.json ? programs_json(*programs, name)
-                                : print_programs(*programs, options.all));
+  fmt::print(
+      "{}", options.json ? programs_json(*programs, name) : print_programs(*programs, options.all));
   const auto counts = count(*programs);
   return counts.refuted != 0 ? kFindings : counts.unknown != 0 ? kUndecided : kNothingFound;
 }

@@ -115,6 +115,9 @@ auto KernelEvaluator::call(int node) -> Result<KernelValue> {
     }
     const auto& syntax = cursor_.syntax(function);
     const auto root = name.substr(0, name.find('.'));
+    const bool of_result = syntax.kind == SyntaxKind::attribute &&
+                           cursor_.syntax(syntax.first_child).kind == SyntaxKind::call;
+    if (of_result) return method(node, syntax.text);
     if (syntax.kind == SyntaxKind::attribute && root != "tl" && root != "libdevice" &&
         root != "triton_helpers" && root != "tl_math" && root != "math")
       return method(node, syntax.text);

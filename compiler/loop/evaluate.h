@@ -25,7 +25,7 @@ struct KernelValue {
 
 class KernelEvaluator {
  public:
-  KernelEvaluator(PythonCursor& cursor, Kernel& kernel, ExprPool& pool)
+  KernelEvaluator(PythonCursor& cursor, TritonKernel& kernel, ExprPool& pool)
       : cursor_(cursor), kernel_(kernel), pool_(pool) {}
 
   /// Value of an expression. Loads, stores and asserts in it are recorded.
@@ -79,7 +79,7 @@ class KernelEvaluator {
       -> KernelValue;
 
   PythonCursor& cursor_;
-  Kernel& kernel_;
+  TritonKernel& kernel_;
   ExprPool& pool_;
   std::map<std::string, KernelValue, std::less<>> locals_;
   std::map<Expr, Expr, bool (*)(const Expr&, const Expr&)> lanes_{

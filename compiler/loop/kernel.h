@@ -54,7 +54,7 @@ struct KernelAccess {
   Expr mask;                 ///< boolean; lanes where it is false do not access
   int index_bits = 32;       ///< width Triton computes the index in
   std::vector<Expr> narrow;  ///< sub-results of the index that are computed in 32 bits
-  std::size_t facts = 0;     ///< that many of Kernel::facts hold when it happens
+  std::size_t facts = 0;     ///< that many of TritonKernel::facts hold when it happens
   int line = 0;
   std::string text;
 };
@@ -69,7 +69,7 @@ struct KernelLine {
   std::string text, reason;
 };
 
-struct Kernel {
+struct TritonKernel {
   std::string name;
   std::string heuristic;  ///< "pointwise", "reduction", "persistent_reduction", "template", ...
   std::vector<KernelParam> params;                 ///< in order of the definition, blocks included
@@ -91,6 +91,6 @@ struct Kernel {
 
 /// Reads one kernel's source. Symbols go into `pool`; parameters keep their names there.
 /// What is not understood is listed in the result. Errors: bad_input where there is no kernel.
-[[nodiscard]] auto read_kernel(std::string_view text, ExprPool& pool) -> Result<Kernel>;
+[[nodiscard]] auto read_kernel(std::string_view text, ExprPool& pool) -> Result<TritonKernel>;
 
 }  // namespace assay

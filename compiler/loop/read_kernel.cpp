@@ -36,7 +36,7 @@ class KernelReader {
   KernelReader(std::string_view text, ExprPool& pool)
       : cursor_(text), pool_(pool), evaluator_(cursor_, kernel_, pool) {}
 
-  auto read() -> Result<Kernel> {
+  auto read() -> Result<TritonKernel> {
     while (cursor_.token().kind != TokenKind::end) {
       if (cursor_.token().kind == TokenKind::newline) {
         cursor_.advance();
@@ -339,7 +339,7 @@ class KernelReader {
 
   PythonCursor cursor_;
   ExprPool& pool_;
-  Kernel kernel_;
+  TritonKernel kernel_;
   KernelEvaluator evaluator_;
   std::vector<std::pair<std::string, std::string>> signature_;
   std::vector<Block> blocks_;
@@ -362,13 +362,13 @@ auto KernelParam::bits() const -> int {
   return type == "i32" || type == "u32" || type == "i16" || type == "i8" ? 32 : 0;
 }
 
-auto Kernel::param(std::string_view wanted) const -> const KernelParam* {
+auto TritonKernel::param(std::string_view wanted) const -> const KernelParam* {
   for (const auto& one : params)
     if (one.name == wanted) return &one;
   return nullptr;
 }
 
-auto read_kernel(std::string_view text, ExprPool& pool) -> Result<Kernel> {
+auto read_kernel(std::string_view text, ExprPool& pool) -> Result<TritonKernel> {
   return KernelReader(text, pool).read();
 }
 

@@ -1,8 +1,37 @@
 #include "compiler/prove/bounds_decider.h"
 
-namespace assay {
+#include <algorithm>
 
-auto decide_bound(const Bound& bound) -> Answer {
+namespace assay {
+namespace {
+
+/// The general prover knows nothing of axes: they are symbols between 0 and their count. Counts may
+/// be larger than what runs, so a counterexample counts only where it stays below the extents.
+auto ask_prover(const Bound& bound, Prover& prover) -> Answer {
+  Query query{.claim = ge(bound.value, 0), .assumptions = {}, .ranges = bound.facts.ranges};
+  for (const auto& axis : bound.facts.axes)
+    for (const auto& condition : {ge(axis.symbol, 0), lt(axis.symbol, axis.count)})
+      split_conjunction(condition, query.assumptions);
+  for (const auto& condition : bound.facts.conditions)
+    split_conjunction(condition, query.assumptions);
+  if (std::ranges::any_of(query.assumptions, [](const Expr& e) {
+        return std::ranges::any_of(
+            e.symbols(), [](const Expr& symbol) { return symbol.type() != ExprType::integer; });
+      }))
+    return Unknown{Tier::normalise, "a condition on data"};
+  auto answer = prover.prove(query);
+  if (const auto* refuted = std::get_if<Refuted>(&answer))
+    for (const auto& axis : bound.axes) {
+      const auto inside = evaluate(lt(axis.symbol, axis.numel), refuted->witness);
+      if (inside && inside->as_bool() != true)
+        return Unknown{refuted->tier, "the only counterexample lies beyond the grid"};
+    }
+  return answer;
+}
+
+}  // namespace
+
+auto decide_bound(const Bound& bound, Prover& prover) -> Answer {
   if (!bound.value.is_valid())
     return Unknown{Tier::normalise, "the expression is undefined or too large"};
   if (const auto constant = bound.value.as_int()) {
@@ -15,7 +44,7 @@ auto decide_bound(const Bound& bound) -> Answer {
   const SearchSpace space{bound.facts.ranges, bound.facts.conditions, bound.axes, bound.hints};
   if (auto witness = find_negative(bound.value, space))
     return Refuted{Tier::search, std::move(*witness)};
-  return Unknown{Tier::search, "no proof, and no counterexample among small sizes"};
+  return ask_prover(bound, prover);
 }
 
 }  // namespace assay

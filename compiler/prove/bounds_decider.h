@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/prove/answer.h"
+#include "compiler/prove/prover.h"
 #include "compiler/prove/violation.h"
 
 namespace assay {
@@ -18,6 +19,6 @@ struct Bound {
 };
 
 /// Proved, refuted with a witness that core/expr has evaluated, or unknown.
-[[nodiscard]] auto decide_bound(const Bound& bound) -> Answer;
+[[nodiscard]] auto decide_bound(const Bound& bound, Prover& prover) -> Answer;
 
 }  // namespace assay

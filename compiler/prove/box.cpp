@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <set>
 #include <unordered_set>
 
 #include "compiler/prove/digits.h"
@@ -48,8 +50,7 @@ class Box {
     if (!e.is_valid() || depth > kMaxDepth || --fuel_ < 0) return false;
     if (const auto constant = e.as_int()) return *constant >= 0;
     if (shifted_nonnegative(e)) return true;
-    for (const auto& fact : facts_)
-      if (shifted_nonnegative(e - fact)) return true;
+    if (follows_from_one(e)) return true;
     // Compound atoms may contain the plain ones, so they go first.
     for (const bool compound : {true, false})
       for (const auto& atom : atoms(e)) {
@@ -100,6 +101,25 @@ class Box {
       return std::ranges::find(symbols, atom) != symbols.end();
     }
     return std::ranges::any_of(e.args(), [&](const Expr& arg) { return mentions(arg, atom); });
+  }
+
+  /// a*e - b*fact >= 0 for some a, b > 0, which makes `e` no less than a positive share of the
+  /// fact.
+  auto follows_from_one(const Expr& e) -> bool {
+    std::set<std::int64_t> ours;
+    for (const auto& term : to_poly(e))
+      if (term.coefficient < 0 && !term.monomial.is_const()) ours.insert(-term.coefficient);
+    for (const auto& fact : facts_)
+      for (const auto& term : to_poly(fact)) {
+        if (term.coefficient >= 0 || term.monomial.is_const()) continue;
+        for (const auto mine : ours) {
+          const auto common = std::gcd(mine, term.coefficient);
+          if (--fuel_ < 0) return false;
+          if (shifted_nonnegative(e * (-term.coefficient / common) - fact * (mine / common)))
+            return true;
+        }
+      }
+    return false;
   }
 
   /// Proves coefficient * atom + rest >= 0 for every value the atom can have.

@@ -40,7 +40,7 @@ auto under_mask(const Expr& fact, const std::vector<Expr>& mask) -> Expr {
 struct WrapperWalk::Launch {
   const HostOp* op = nullptr;
   const KernelSource* source = nullptr;
-  const Kernel* kernel = nullptr;
+  const TritonKernel* kernel = nullptr;
   std::unordered_map<Expr, Expr> scalars;               ///< parameter -> what is passed
   std::vector<std::optional<HostBuffer>> buffers;       ///< per parameter
   std::vector<std::pair<std::size_t, Expr>> arguments;  ///< scalar parameters, passed values
@@ -48,7 +48,7 @@ struct WrapperWalk::Launch {
   [[nodiscard]] auto bound(const Expr& e) const -> Expr { return substitute(e, scalars); }
 };
 
-auto WrapperWalk::kernel_of(const std::string& name) -> const Kernel* {
+auto WrapperWalk::kernel_of(const std::string& name) -> const TritonKernel* {
   if (const auto known = report_.kernels.find(name); known != report_.kernels.end())
     return &known->second;
   if (failed_kernels_.contains(name)) return nullptr;
@@ -78,11 +78,11 @@ void WrapperWalk::step(const HostOp& op, const HostLaunch& what) {
   launch.kernel = kernel_of(what.kernel);
   const Place place{&op, what.kernel, 0, {}};
   if (launch.kernel == nullptr)
-    return add(ObligationKind::access_in_bounds, place, "all accesses are in bounds",
+    return add(WrapperClaim::access_in_bounds, place, "all accesses are in bounds",
                Unknown{Tier::normalise, fmt::format("the kernel `{}` ({}) was not read",
                                                     what.kernel, launch.source->language)});
   if (const auto problem = bind_arguments(launch, what); !problem.empty())
-    return add(ObligationKind::access_in_bounds, place, "all accesses are in bounds",
+    return add(WrapperClaim::access_in_bounds, place, "all accesses are in bounds",
                Unknown{Tier::normalise, problem});
   check_launch(launch);
 }
@@ -124,7 +124,7 @@ auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std:
 void WrapperWalk::check_launch(Launch& launch) {
   if (!launch.kernel->is_understood()) {
     const auto& line = launch.kernel->not_understood.front();
-    add(ObligationKind::access_in_bounds, {launch.op, launch.source->name, 0, {}},
+    add(WrapperClaim::access_in_bounds, {launch.op, launch.source->name, 0, {}},
         "accesses on lines that are not understood",
         Unknown{Tier::normalise, fmt::format("`{}`: {}", line.text, line.reason)});
   }
@@ -161,12 +161,12 @@ void WrapperWalk::check_arguments(const Launch& launch) {
       }
       continue;
     }
-    auto answer = decide_bound(bound(kMax32 - value));
+    auto answer = decide(bound(kMax32 - value));
     std::string message;
     if (const auto* refuted = std::get_if<Refuted>(&answer))
       if (const auto now = evaluate_int(value, refuted->witness))
         message = fmt::format("{} is {}, more than {} bits hold", param.name, *now, 31);
-    add(ObligationKind::fits_32_bits, place,
+    add(WrapperClaim::fits_32_bits, place,
         fmt::format("{} = {} fits {}", param.name, print_expr(value), param.type),
         std::move(answer), std::move(message));
   }
@@ -280,14 +280,14 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
   const auto trouble = trouble_of(launch, access, goal);
   const auto decide = [&](const Expr& value) -> Answer {
     goal.value = value;
-    auto answer = decide_bound(goal);
+    auto answer = decide_bound(goal, prover_);
     if (!trouble.empty() && !std::holds_alternative<Proved>(answer))
       return Unknown{Tier::normalise, trouble};
     return answer;
   };
   const auto limit = limit_of(launch, access);
   if (!limit) {
-    add(ObligationKind::access_in_bounds, place, std::move(claim),
+    add(WrapperClaim::access_in_bounds, place, std::move(claim),
         Unknown{Tier::normalise,
                 fmt::format("what is passed for {} has no known extent", param.name)});
   } else {
@@ -296,7 +296,7 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
     std::string message;
     if (const auto* refuted = std::get_if<Refuted>(&answer))
       message = describe(launch, access, index, *limit, refuted->witness);
-    add(ObligationKind::access_in_bounds, place, std::move(claim), std::move(answer),
+    add(WrapperClaim::access_in_bounds, place, std::move(claim), std::move(answer),
         std::move(message));
   }
   Answer fits = Proved{Tier::normalise, {}};
@@ -312,7 +312,7 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
     break;
   }
   if (!access.narrow.empty())
-    add(ObligationKind::fits_32_bits, place, "the index is computed in 32 bits without overflow",
+    add(WrapperClaim::fits_32_bits, place, "the index is computed in 32 bits without overflow",
         std::move(fits), std::move(message));
 }
 

@@ -16,7 +16,7 @@
 
 namespace assay {
 
-enum class ObligationKind : std::uint8_t {
+enum class WrapperClaim : std::uint8_t {
   view_in_storage,   ///< offset and extent of a view lie in its storage
   access_in_bounds,  ///< every access of a launch lies in the storage behind its pointer
   fits_32_bits,      ///< i32 arguments and index arithmetic in 32 bits do not overflow
@@ -24,10 +24,10 @@ enum class ObligationKind : std::uint8_t {
   operands_live,     ///< nothing deleted, or overwritten through a reuse, is read
   shapes_agree,      ///< sizes of a matrix product and its result fit
 };
-[[nodiscard]] auto name(ObligationKind kind) -> std::string_view;
+[[nodiscard]] auto name(WrapperClaim kind) -> std::string_view;
 
-struct Obligation {
-  ObligationKind kind = ObligationKind::view_in_storage;
+struct WrapperObligation {
+  WrapperClaim kind = WrapperClaim::view_in_storage;
   int line = 0;           ///< in the wrapper
   std::string statement;  ///< of the wrapper
   std::string kernel;     ///< empty outside of kernels
@@ -39,9 +39,9 @@ struct Obligation {
 };
 
 struct BoundsReport {
-  std::vector<Obligation> obligations;
+  std::vector<WrapperObligation> obligations;
   /// Read once each; key is the kernel's name in the wrapper.
-  std::map<std::string, Kernel> kernels;
+  std::map<std::string, TritonKernel> kernels;
   std::vector<KernelLine> kernels_not_understood;  ///< text is the kernel's name
   std::vector<HostLine> lines_not_understood;
   std::vector<std::string> assumptions;  ///< what is taken for granted, each once

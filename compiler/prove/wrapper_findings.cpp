@@ -5,19 +5,19 @@
 namespace assay {
 namespace {
 
-auto kind_of(ObligationKind kind) -> FindingKind {
+auto kind_of(WrapperClaim kind) -> FindingKind {
   switch (kind) {
-    case ObligationKind::view_in_storage:
+    case WrapperClaim::view_in_storage:
       return FindingKind::storage_too_small;
-    case ObligationKind::access_in_bounds:
+    case WrapperClaim::access_in_bounds:
       return FindingKind::access_out_of_bounds;
-    case ObligationKind::fits_32_bits:
+    case WrapperClaim::fits_32_bits:
       return FindingKind::integer_overflow;
-    case ObligationKind::assert_holds:
+    case WrapperClaim::assert_holds:
       return FindingKind::assert_fails;
-    case ObligationKind::operands_live:
+    case WrapperClaim::operands_live:
       return FindingKind::dead_storage_used;
-    case ObligationKind::shapes_agree:
+    case WrapperClaim::shapes_agree:
       return FindingKind::wrong_size;
   }
   return FindingKind::wrong_structure;

@@ -111,12 +111,12 @@ auto WrapperWalk::bound(const Expr& value) const -> Bound {
           .hints = hints_};
 }
 
-auto WrapperWalk::equal(const Expr& a, const Expr& b) const -> Answer {
+auto WrapperWalk::equal(const Expr& a, const Expr& b) -> Answer {
   if (a == b) return Proved{Tier::normalise, {}};
-  return worst(decide_bound(bound(a - b)), decide_bound(bound(b - a)));
+  return worst(decide(bound(a - b)), decide(bound(b - a)));
 }
 
-void WrapperWalk::add(ObligationKind kind, const Place& place, std::string claim, Answer answer,
+void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
                       std::string message) {
   report_.obligations.push_back({.kind = kind,
                                  .line = place.op->line,
@@ -153,13 +153,13 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& base, const H
   auto claim = fmt::format("{} strides {} offset {} lies in the storage of {}", joined(view.sizes),
                            joined(view.strides), print_expr(view.offset), storage.name);
   if (!storage.elems)
-    return add(ObligationKind::view_in_storage, {&op, {}, 0, {}}, std::move(claim),
+    return add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim),
                Unknown{Tier::normalise,
                        fmt::format("the storage of {} has no known extent", storage.name)});
   const auto high = where(eq(span, 0), 0, *storage.elems - view.offset - span);
-  auto answer = worst(
-      decide_bound(bound(view.offset)),
-      decide_bound(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
+  auto answer =
+      worst(decide(bound(view.offset)),
+            decide(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
                              ? *storage.elems - view.offset - span
                              : high)));
   std::string message;
@@ -171,7 +171,7 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& base, const H
       message = fmt::format("needs {} {}, the storage of {} has {}", *need * bytes,
                             storage.dtype ? "bytes" : "elements", storage.name, *have * bytes);
   }
-  add(ObligationKind::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(answer),
+  add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(answer),
       std::move(message));
 }
 
@@ -207,9 +207,9 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
     if (!known || !storages_[base.storage].elems || !storages_[base.storage].dtype) return;
     const auto have = *storages_[base.storage].elems * size_bytes(*storages_[base.storage].dtype);
     const auto need = bind.pool_offset_bytes + span * size_bytes(*buffer.dtype);
-    add(ObligationKind::view_in_storage, {&op, {}, 0, {}},
+    add(WrapperClaim::view_in_storage, {&op, {}, 0, {}},
         fmt::format("{} lies in the pool {}", bind.name, bind.source.base),
-        worst(decide_bound(bound(bind.pool_offset_bytes)), decide_bound(bound(have - need))));
+        worst(decide(bound(bind.pool_offset_bytes)), decide(bound(have - need))));
     return;
   }
   auto buffer = view_of(op, bind.source);
@@ -253,7 +253,7 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
     }
   }
   const bool refuted = std::holds_alternative<Refuted>(answer);
-  add(ObligationKind::assert_holds, {&op, {}, 0, {}},
+  add(WrapperClaim::assert_holds, {&op, {}, 0, {}},
       fmt::format("{} has sizes {} and strides {}", check.name, joined(check.sizes),
                   joined(check.strides)),
       std::move(answer),
@@ -279,12 +279,12 @@ void WrapperWalk::use(const HostOp& op, const HostArgs& args) {
       const auto reason = dead_reason(name);
       any = any || names_.contains(name);
       if (reason.empty()) continue;
-      add(ObligationKind::operands_live, {&op, {}, 0, {}}, fmt::format("{} is alive", name),
+      add(WrapperClaim::operands_live, {&op, {}, 0, {}}, fmt::format("{} is alive", name),
           Refuted{Tier::normalise, {}}, reason);
       return;
     }
   if (any)
-    add(ObligationKind::operands_live, {&op, {}, 0, {}}, "all operands are alive",
+    add(WrapperClaim::operands_live, {&op, {}, 0, {}}, "all operands are alive",
         Proved{Tier::normalise, {}});
 }
 
@@ -408,27 +408,27 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
   }
   auto message = fmt::format("{} times {} into {}", joined(*a), joined(*b), joined(*out));
   const bool refuted = std::holds_alternative<Refuted>(answer);
-  add(ObligationKind::shapes_agree, {&op, {}, 0, {}}, "sizes of the product agree",
-      std::move(answer), refuted ? message : std::string());
+  add(WrapperClaim::shapes_agree, {&op, {}, 0, {}}, "sizes of the product agree", std::move(answer),
+      refuted ? message : std::string());
 }
 
 auto check_wrapper(const HostProgram& program, const BoundsOptions& options) -> BoundsReport {
   return WrapperWalk(program, options).run();
 }
 
-auto name(ObligationKind kind) -> std::string_view {
+auto name(WrapperClaim kind) -> std::string_view {
   switch (kind) {
-    case ObligationKind::view_in_storage:
+    case WrapperClaim::view_in_storage:
       return "view-in-storage";
-    case ObligationKind::access_in_bounds:
+    case WrapperClaim::access_in_bounds:
       return "access-in-bounds";
-    case ObligationKind::fits_32_bits:
+    case WrapperClaim::fits_32_bits:
       return "fits-32-bits";
-    case ObligationKind::assert_holds:
+    case WrapperClaim::assert_holds:
       return "assert-holds";
-    case ObligationKind::operands_live:
+    case WrapperClaim::operands_live:
       return "operands-live";
-    case ObligationKind::shapes_agree:
+    case WrapperClaim::shapes_agree:
       return "shapes-agree";
   }
   return "";

@@ -66,14 +66,15 @@ class WrapperWalk {
   [[nodiscard]] auto dead_reason(std::string_view name) const -> std::string;
   void product_shapes(const HostOp& op, const HostCall& call);
   [[nodiscard]] auto sizes_of(const HostArg& arg) const -> std::optional<Dims>;
-  void add(ObligationKind kind, const Place& place, std::string claim, Answer answer,
+  void add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
            std::string message = {});
   /// Bound over sizes alone.
   [[nodiscard]] auto bound(const Expr& value) const -> Bound;
-  [[nodiscard]] auto equal(const Expr& a, const Expr& b) const -> Answer;
+  [[nodiscard]] auto decide(const Bound& bound) -> Answer { return decide_bound(bound, prover_); }
+  [[nodiscard]] auto equal(const Expr& a, const Expr& b) -> Answer;
 
   // launch_bounds.cpp
-  [[nodiscard]] auto kernel_of(const std::string& name) -> const Kernel*;
+  [[nodiscard]] auto kernel_of(const std::string& name) -> const TritonKernel*;
   struct Launch;
   void check_launch(Launch& launch);
   [[nodiscard]] auto bind_arguments(Launch& launch, const HostLaunch& what) -> std::string;
@@ -91,6 +92,7 @@ class WrapperWalk {
   const HostProgram& program_;
   BoundsOptions options_;
   BoundsReport report_;
+  Prover prover_;
   std::vector<HostStorage> storages_;
   Names names_;
   std::map<std::string, std::string, std::less<>> deleted_;  ///< name -> statement
