@@ -244,7 +244,8 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
                              const Bound& bound) const -> std::string {
   for (const auto& quotient : launch.bad_divisions)
     if (contains(access.index, quotient) || contains(access.mask, quotient))
-      return fmt::format("`{}` may divide a negative number", print_expr(quotient));
+      return fmt::format("`{}` may divide a negative number",
+                         without_numbers(print_expr(quotient)));
   for (const auto& data : launch.kernel->data) {
     if (!contains(access.index, data.symbol)) continue;
     const bool is_bounded = std::ranges::any_of(bound.facts.conditions, [&](const Expr& condition) {
@@ -275,7 +276,8 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
   const Place place{launch.op, launch.source->name, launch.source->line + access.line - 1,
                     access.text};
   const auto index = launch.bound(access.index);
-  auto claim = fmt::format("0 <= {} < extent of {}", print_expr(index), param.name);
+  auto claim =
+      fmt::format("0 <= {} < extent of {}", without_numbers(print_expr(index)), param.name);
   auto goal = access_bound(launch, access);
   const auto trouble = trouble_of(launch, access, goal);
   const auto decide = [&](const Expr& value) -> Answer {
@@ -308,7 +310,8 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
     const auto* refuted = std::get_if<Refuted>(&fits);
     if (refuted == nullptr) continue;
     if (const auto now = evaluate_int(value, refuted->witness))
-      message = fmt::format("{} is {}, which 32 bits do not hold", print_expr(narrow), *now);
+      message = fmt::format("{} is {}, which 32 bits do not hold",
+                            without_numbers(print_expr(narrow)), *now);
     break;
   }
   if (!access.narrow.empty())

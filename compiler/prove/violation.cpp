@@ -218,13 +218,25 @@ class Search {
       if (is_violation(e, conditions, point)) {
         binding.insert(point.begin(), point.end());
         // Once more in full, without what substitution simplified.
-        if (is_violation(e_, conditions_, binding)) return binding;
+        if (is_violation(e_, conditions_, binding)) return without_idle_blocks(std::move(binding));
       }
       std::size_t i = 0;
       while (i < at.size() && ++at[i] == (*axes)[i].values.size()) at[i++] = 0;
       if (i == at.size()) break;
     }
     return std::nullopt;
+  }
+
+  /// The size of a block tells something only where it makes lanes run past the extent.
+  [[nodiscard]] auto without_idle_blocks(Binding binding) const -> Binding {
+    for (const auto& axis : space_.axes) {
+      const auto numel = evaluate_int(axis.numel, binding);
+      const auto at = binding.find(axis.symbol);
+      if (axis.block.op() == ExprOp::symbol && numel && at != binding.end() &&
+          at->second.as_int().value_or(0) < *numel)
+        binding.erase(axis.block);
+    }
+    return binding;
   }
 
   [[nodiscard]] static auto is_violation(const Expr& e, const std::vector<Expr>& conditions,

@@ -39,6 +39,7 @@ struct WrapperObligation {
 };
 
 struct BoundsReport {
+  ShapeEnv env;  ///< owns the symbols of witnesses and kernels
   std::vector<WrapperObligation> obligations;
   /// Read once each; key is the kernel's name in the wrapper.
   std::map<std::string, TritonKernel> kernels;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "core/expr/text.h"
 
@@ -45,6 +46,21 @@ auto print_witness(const Binding& witness) -> std::string {
   return text;
 }
 
+auto without_numbers(std::string text) -> std::string {
+  for (std::size_t at = 0; (at = text.find('.', at)) != std::string::npos;) {
+    const auto end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+    const bool is_name =
+        at > 0 &&
+        (std::isalpha(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_' ||
+         text.find_last_not_of("0123456789", at - 1) != text.find_last_of(" (+-*/<>=,", at - 1));
+    if (is_name && end > at + 1)
+      text.erase(at, end - at);
+    else
+      ++at;
+  }
+  return text;
+}
+
 auto worst(Answer a, Answer b) -> Answer {
   if (std::holds_alternative<Refuted>(a)) return a;
   if (std::holds_alternative<Refuted>(b)) return b;
@@ -74,6 +90,7 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const BoundsOptions& option
 }
 
 auto WrapperWalk::run() -> BoundsReport {
+  report_.env = program_.env;
   report_.lines_not_understood = program_.not_understood;
   report_.statements = program_.statements;
   for (const auto& [name, source] : program_.kernels) (void)kernel_of(name);

@@ -107,6 +107,8 @@ class WrapperWalk {
 
 /// "s77 = 3, xindex = 41", sizes first.
 [[nodiscard]] auto print_witness(const Binding& witness) -> std::string;
+/// Symbols of kernel values carry a number behind a dot, which means nothing to people.
+[[nodiscard]] auto without_numbers(std::string text) -> std::string;
 /// The first answer that is not a proof, else the proof of the highest tier.
 [[nodiscard]] auto worst(Answer a, Answer b) -> Answer;
 
