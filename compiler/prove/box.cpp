@@ -170,13 +170,6 @@ class Box {
   /// Lower (upper) bounds of an atom, each sound by itself.
   auto ends(const Expr& atom, bool upper) -> std::vector<Expr> {
     std::vector<Expr> result;
-    for (const auto& fact : facts_) {
-      const auto linear = split(fact, atom);
-      const auto c = linear ? linear->coefficient.as_int() : std::nullopt;
-      if (!c || *c == 0 || (*c < 0) != upper) continue;
-      // c * atom + rest >= 0
-      result.push_back(upper ? floor_div(linear->rest, -*c) : ceil_div(-linear->rest, *c));
-    }
     if (upper)
       if (const auto known = highs_.find(atom); known != highs_.end())
         result.insert(result.end(), known->second.begin(), known->second.end());
@@ -190,6 +183,14 @@ class Box {
     const auto interval = interval_of(atom, ranges_);
     const auto& end = upper ? interval.high : interval.low;
     if (end.as_int()) result.push_back(end);
+    // Masks come last: most of them only repeat what the digits say.
+    for (const auto& fact : facts_) {
+      const auto linear = split(fact, atom);
+      const auto c = linear ? linear->coefficient.as_int() : std::nullopt;
+      if (!c || *c == 0 || (*c < 0) != upper) continue;
+      // c * atom + rest >= 0
+      result.push_back(upper ? floor_div(linear->rest, -*c) : ceil_div(-linear->rest, *c));
+    }
     return result;
   }
 

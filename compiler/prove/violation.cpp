@@ -127,7 +127,7 @@ class Search {
   }
 
   /// All indices if they are few, else those near the ends.
-  [[nodiscard]] static auto points(std::int64_t count, bool corners_only)
+  [[nodiscard]] static auto points(std::int64_t count, std::int64_t numel, bool corners_only)
       -> std::vector<std::int64_t> {
     std::set<std::int64_t> values;
     if (count <= 0) return {};
@@ -138,6 +138,7 @@ class Search {
       for (std::int64_t i = 0; i < std::min(near, count); ++i) {
         values.insert(i);
         values.insert(count - 1 - i);
+        if (numel > i) values.insert(numel - 1 - i);
       }
       if (!corners_only)
         for (const std::int64_t i : {count / 2, count / 3, 63L, 64L, 127L, 128L})
@@ -168,7 +169,7 @@ class Search {
       } else if (axis.block.op() == ExprOp::symbol) {
         binding[axis.block] = 1;
       }
-      result.push_back({axis.symbol, points(count, corners_only)});
+      result.push_back({axis.symbol, points(count, *numel, corners_only)});
     }
     for (const auto& symbol : data_) result.push_back({symbol, data_values(symbol, binding)});
     return result;

@@ -27,6 +27,16 @@ auto joined(const Dims& dims) -> std::string {
   return "(" + text + ")";
 }
 
+auto overrun_text(const HostStorage& storage, const Expr& needed, const Binding& at)
+    -> std::string {
+  const auto need = evaluate_int(needed, at);
+  const auto have = evaluate_int(*storage.elems, at);
+  if (!need || !have) return {};
+  const auto bytes = size_bytes(storage.dtype.value_or(DType::uint8));
+  return fmt::format("needs {} {}, the storage of {} has {}", *need * bytes,
+                     storage.dtype ? "bytes" : "elements", storage.name, *have * bytes);
+}
+
 }  // namespace
 
 auto print_witness(const Binding& witness) -> std::string {
@@ -163,9 +173,9 @@ void WrapperWalk::step(const HostOp&, const HostAlloc& alloc) {
   storage.elems = span_of(alloc.sizes, alloc.strides, ranges_);
 }
 
-/// `base` is where the view was taken from, `view` counts from the start of the storage.
-void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& base, const HostBuffer& view) {
-  const auto& storage = storages_[base.storage];
+/// The view counts from the start of its storage.
+void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
+  const auto& storage = storages_[view.storage];
   const auto span = span_of(view.sizes, view.strides, ranges_);
   auto claim = fmt::format("{} strides {} offset {} lies in the storage of {}", joined(view.sizes),
                            joined(view.strides), print_expr(view.offset), storage.name);
@@ -181,12 +191,13 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& base, const H
                              : high)));
   std::string message;
   if (const auto* refuted = std::get_if<Refuted>(&answer)) {
-    const auto need = evaluate_int(view.offset + span, refuted->witness);
-    const auto have = evaluate_int(*storage.elems, refuted->witness);
-    const auto bytes = size_bytes(storage.dtype.value_or(DType::uint8));
-    if (need && have)
-      message = fmt::format("needs {} {}, the storage of {} has {}", *need * bytes,
-                            storage.dtype ? "bytes" : "elements", storage.name, *have * bytes);
+    message = overrun_text(storage, view.offset + span, refuted->witness);
+    // What the recording itself would have run into says more than the smallest sizes.
+    const auto need = evaluate_int(view.offset + span, hints_);
+    const auto have = evaluate_int(*storage.elems, hints_);
+    if (need && have && *need > *have)
+      message += fmt::format("; at the recorded {}: {}", print_witness(hints_),
+                             overrun_text(storage, view.offset + span, hints_));
   }
   add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(answer),
       std::move(message));
@@ -201,7 +212,7 @@ auto WrapperWalk::view_of(const HostOp& op, const HostView& view) -> std::option
   result.strides = view.strides;
   result.offset = base->second.offset + view.offset;
   result.has_layout = true;
-  check_extent(op, base->second, result);
+  check_extent(op, result);
   return result;
 }
 
