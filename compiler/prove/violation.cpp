@@ -139,6 +139,7 @@ class Search {
         values.insert(i);
         values.insert(count - 1 - i);
         if (numel > i) values.insert(numel - 1 - i);
+        if (numel + i < count) values.insert(numel + i);
       }
       if (!corners_only)
         for (const std::int64_t i : {count / 2, count / 3, 63L, 64L, 127L, 128L})
