@@ -100,9 +100,14 @@ class KernelReader {
     const auto text = source.substr(place.offset, source.find('\n', place.offset) - place.offset);
     kernel_.not_understood.push_back({place.line, std::string(trimmed(text)), std::move(reason)});
   }
+  /// Goes behind the physical line of the current token, out of all brackets. The lexer is one
+  /// token ahead, so it cannot be asked to skip.
   void skip_line() {
-    cursor_.lexer().skip_line();
-    cursor_.advance();
+    const auto token = cursor_.token();
+    if (token.kind == TokenKind::newline || token.kind == TokenKind::end) return cursor_.advance();
+    const auto source = cursor_.lexer().source();
+    const auto end = source.find('\n', token.offset);
+    cursor_.seek(end == std::string_view::npos ? source.size() : end + 1, token.line + 1);
   }
   void skip_logical_line() {
     while (cursor_.token().kind != TokenKind::newline && cursor_.token().kind != TokenKind::end) {
