@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "compiler/prove/wrapper_bounds.h"
 #include "compiler/prove/wrapper_findings.h"
+#include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
 
@@ -44,6 +45,29 @@ auto count(const std::vector<Program>& programs) -> Counts {
   return counts;
 }
 
+/// Claims of the AOT graph whose placeholders are the program's inputs, in the program's symbols.
+auto claims_of(const TraceLog& log, const TraceCompilation& compilation, const HostProgram& program)
+    -> std::map<std::string, TensorMeta> {
+  std::map<std::string, TensorMeta> claims;
+  const auto& inputs = program.functions.back().inputs;
+  for (const auto& part : compilation.graphs) {
+    if (!part.name.starts_with("aot_")) continue;
+    const auto graph = trace_graph(log, part);
+    const auto is_placeholder = [&](const std::string& name) {
+      const auto* node = graph->find(name);
+      return node != nullptr && node->kind == NodeKind::placeholder;
+    };
+    if (!graph || !std::ranges::all_of(inputs, is_placeholder)) continue;
+    auto env = program.env;
+    ClaimReader reader(env);
+    for (const auto& input : inputs)
+      if (const auto claim = reader.claim(print_claim(graph->find(input)->claim)))
+        if (const auto* tensor = claim->tensor()) claims[input] = *tensor;
+    break;
+  }
+  return claims;
+}
+
 auto programs_of_log(std::string_view bytes, const std::string& name)
     -> Result<std::vector<Program>> {
   auto log = read_torch_trace(bytes);
@@ -56,7 +80,8 @@ auto programs_of_log(std::string_view bytes, const std::string& name)
       const auto wrapper = read_wrapper(event.payload, shapes.env);
       Program program{fmt::format("{} {}", compilation.compile_id, part.name), event.line, {}};
       if (wrapper)
-        program.report = check_wrapper(*wrapper);
+        program.report =
+            check_wrapper(*wrapper, {.claims = claims_of(*log, compilation, *wrapper)});
       else
         program.report.lines_not_understood.push_back({1, part.name, wrapper.error().message});
       programs.push_back(std::move(program));
@@ -71,7 +96,7 @@ auto programs_of(std::string_view bytes, const std::string& name) -> Result<std:
   auto wrapper = read_wrapper(bytes);
   if (!wrapper) return with_context(std::move(wrapper).error(), name);
   std::vector<Program> programs;
-  programs.push_back({name, 0, check_wrapper(*wrapper, {.guards_are_known = false})});
+  programs.push_back({name, 0, check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}})});
   return programs;
 }
 

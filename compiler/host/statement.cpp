@@ -48,6 +48,16 @@ auto is_symbol_name(std::string_view name) -> bool {
   return std::ranges::find(kPrefixes, name.substr(0, digits)) != kPrefixes.end();
 }
 
+/// `align(n)` of memory planning rounds up to 64 (torch/_inductor/codegen/memory_planning.py).
+auto without_align(const Expr& e) -> Expr {
+  if (e.args().empty()) return e;
+  std::vector<Expr> args;
+  for (const auto& arg : e.args()) args.push_back(without_align(arg));
+  if (e.op() == ExprOp::opaque && e.name() == "align" && args.size() == 1)
+    return 64 * floor_div(args[0] + 63, 64);
+  return e.pool() != nullptr ? make(*e.pool(), e.op(), args, e.name()) : e;
+}
+
 /// Scalars are kept as symbols of the pool under this name until their values replace them.
 auto find_scalar(const HostFunction& function, std::string_view name) -> const HostScalar* {
   for (auto op = function.ops.rbegin(); op != function.ops.rend(); ++op)
@@ -227,7 +237,8 @@ auto StatementReader::expr(int node) -> Result<Expr> {
       (void)added;
     }
   }
-  const auto value = values.empty() ? *parsed : substitute(*parsed, values);
+  auto value = values.empty() ? *parsed : substitute(*parsed, values);
+  if (text.contains("align(")) value = without_align(value);
   if (!value.is_valid()) return bad(node, "the value is undefined or too large");
   return value;
 }
@@ -335,6 +346,7 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     const auto& base = cursor_.syntax(children[0]);
     if (base.kind == SyntaxKind::name && !is_scalar(base.text) &&
         cursor_.syntax(children[1]).kind == SyntaxKind::integer) {
+      if (is_symbol_name(names[0])) return fresh_scalar(names[0]);  // `s0 = arg1_1_size[0]`
       add(HostItem{names[0], std::string(base.text)});
       return {};
     }
@@ -391,17 +403,19 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
     }
     const bool reads_number = std::ranges::any_of(
         kNumberMethods, [&](std::string_view method) { return target.ends_with(method); });
-    if (reads_number) {
-      if (program_.env.find(std::string_view(name)) == nullptr)
-        ASSAY_TRY_VOID(program_.env.add_symbol(name));
-      add(HostScalar{name, program_.env.find(std::string_view(name))->expr, true});
-      return {};
-    }
+    if (reads_number) return fresh_scalar(name);
     if (!target.contains('.'))  // max(1, s77), math on symbols
       if (const auto value = expr(right); value && !value->symbols().empty())
         return assign_scalar(name, right);
   }
   return call(right, names);
+}
+
+auto StatementReader::fresh_scalar(const std::string& name) -> Result<void> {
+  if (program_.env.find(std::string_view(name)) == nullptr)
+    ASSAY_TRY_VOID(program_.env.add_symbol(name));
+  add(HostScalar{name, program_.env.find(std::string_view(name))->expr, true});
+  return {};
 }
 
 auto StatementReader::alloc(const std::string& name, int right) -> Result<void> {
@@ -490,9 +504,7 @@ auto StatementReader::call(int node, std::vector<std::string> results) -> Result
     constexpr std::array<std::string_view, 9> kModules = {
         "torch", "aten",  "extern_kernels", "inductor_ops", "_quantized",
         "self",  "prims", "triton_helpers", "runner"};
-    if (std::ranges::find(kModules, root) == kModules.end() && root.starts_with("async") == false &&
-        (cursor_.syntax(receiver).kind != SyntaxKind::name || root.starts_with("buf") ||
-         std::ranges::find(function_.inputs, root) != function_.inputs.end())) {
+    if (std::ranges::find(kModules, root) == kModules.end() && !root.starts_with("async")) {
       result.args.push_back(argument(receiver));
       result.target = "." + std::string(cursor_.syntax(function).text);
     }

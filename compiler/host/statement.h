@@ -28,6 +28,7 @@ class StatementReader {
   [[nodiscard]] auto assign_call(const std::vector<std::string>& names, int right) -> Result<void>;
   [[nodiscard]] auto assign_view(const std::string& name, const HostView& view) -> Result<void>;
   [[nodiscard]] auto assign_scalar(const std::string& name, int right) -> Result<void>;
+  [[nodiscard]] auto fresh_scalar(const std::string& name) -> Result<void>;
   [[nodiscard]] auto alloc(const std::string& name, int right) -> Result<void>;
   [[nodiscard]] auto pool_view(const std::string& name, int right) -> Result<void>;
   [[nodiscard]] auto expression_statement(int node) -> Result<void>;

@@ -54,6 +54,10 @@ struct BoundsOptions {
   /// Guards of the compilation are known (a bare wrapper comes without). Without them it is assumed
   /// that arguments of type i32 fit, since Inductor guards on that before it chooses the type.
   bool guards_are_known = true;
+  /// What the captured graph claims about inputs, over the symbols of the program: asserts on
+  /// inputs must follow from it. An assert without such a claim is taken for a fact, as it runs
+  /// first.
+  std::map<std::string, TensorMeta> claims;
 };
 
 [[nodiscard]] auto check_wrapper(const HostProgram& program, const BoundsOptions& options = {})

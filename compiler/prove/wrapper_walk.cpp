@@ -268,16 +268,24 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
     buffer.has_layout = true;
     auto& storage = storages_[buffer.storage];
     if (!storage.elems) storage.elems = span_of(check.sizes, check.strides, ranges_);
-    return;
+    const auto claim = options_.claims.find(check.name);
+    if (claim == options_.claims.end()) return;
+    storage.dtype = buffer.dtype = claim->second.dtype;
+    return check_layout(op, check, claim->second.sizes, claim->second.strides);
   }
+  check_layout(op, check, buffer.sizes, buffer.strides);
+}
+
+void WrapperWalk::check_layout(const HostOp& op, const HostCheck& check, const Dims& sizes,
+                               const Dims& strides) {
   Answer answer = Proved{Tier::normalise, {}};
-  if (buffer.sizes.size() != check.sizes.size()) {
+  if (sizes.size() != check.sizes.size()) {
     answer = Refuted{Tier::normalise, {}};
   } else {
     for (std::size_t i = 0; i < check.sizes.size(); ++i) {
-      answer = worst(std::move(answer), equal(buffer.sizes[i], check.sizes[i]));
+      answer = worst(std::move(answer), equal(sizes[i], check.sizes[i]));
       if (!check.sizes[i].is_int(1))
-        answer = worst(std::move(answer), equal(buffer.strides[i], check.strides[i]));
+        answer = worst(std::move(answer), equal(strides[i], check.strides[i]));
     }
   }
   const bool refuted = std::holds_alternative<Refuted>(answer);
@@ -285,8 +293,7 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
       fmt::format("{} has sizes {} and strides {}", check.name, joined(check.sizes),
                   joined(check.strides)),
       std::move(answer),
-      refuted ? fmt::format("it has sizes {} and strides {}", joined(buffer.sizes),
-                            joined(buffer.strides))
+      refuted ? fmt::format("it has sizes {} and strides {}", joined(sizes), joined(strides))
               : std::string());
 }
 

@@ -62,6 +62,8 @@ class WrapperWalk {
   [[nodiscard]] auto fresh(const std::string& name) -> HostBuffer&;
   [[nodiscard]] auto view_of(const HostOp& op, const HostView& view) -> std::optional<HostBuffer>;
   void check_extent(const HostOp& op, const HostBuffer& view);
+  void check_layout(const HostOp& op, const HostCheck& check, const Dims& sizes,
+                    const Dims& strides);
   void use(const HostOp& op, const HostArgs& args);
   [[nodiscard]] auto dead_reason(std::string_view name) const -> std::string;
   void product_shapes(const HostOp& op, const HostCall& call);

@@ -295,7 +295,9 @@ auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture
   if (count > 1)
     capture->warnings.push_back(fmt::format("one of {} repro scripts of the log: {} of compile {}",
                                             count, chosen->name, of.compile_id));
-  for (const auto& warning : log.warnings) capture->warnings.push_back(warning);
+  if (event.hash == PayloadHash::differs)
+    capture->warnings.push_back(
+        fmt::format("the script's text does not have the hash that line {} gives", event.line));
   return capture;
 }
 
