@@ -1,6 +1,6 @@
 // assay prove: storage and index bounds of compiled programs, for all sizes.
 #include "cli/command.h"
-#include "cli/prove_trace.h"
+#include "cli/prove_log.h"
 #include "replay/formats/capture.h"
 
 namespace assay::cli {
@@ -15,7 +15,7 @@ auto run_prove(const Options& options) -> int {
   const auto bytes = read_file(options.file);
   if (!bytes) return report_error(bytes.error());
   if (is_trace_or_wrapper(*bytes))
-    return prove_trace(*bytes, options.file, {.json = options.json, .all = options.all});
+    return prove_log(*bytes, options.file, {.json = options.json, .all = options.all});
   return report_error({ErrorCode::unsupported,
                        options.file + ": neither a TORCH_TRACE log nor an Inductor wrapper"});
 }

@@ -38,7 +38,7 @@ struct WrapperObligation {
   std::string message;  ///< of a refuted one: what is needed and what is there, with numbers
 };
 
-struct BoundsReport {
+struct WrapperReport {
   ShapeEnv env;  ///< owns the symbols of witnesses and kernels
   std::vector<WrapperObligation> obligations;
   /// Read once each; key is the kernel's name in the wrapper.
@@ -50,7 +50,7 @@ struct BoundsReport {
   int launches = 0;
 };
 
-struct BoundsOptions {
+struct WrapperOptions {
   /// Guards of the compilation are known (a bare wrapper comes without). Without them it is assumed
   /// that arguments of type i32 fit, since Inductor guards on that before it chooses the type.
   bool guards_are_known = true;
@@ -60,7 +60,7 @@ struct BoundsOptions {
   std::map<std::string, TensorMeta> claims;
 };
 
-[[nodiscard]] auto check_wrapper(const HostProgram& program, const BoundsOptions& options = {})
-    -> BoundsReport;
+[[nodiscard]] auto check_wrapper(const HostProgram& program, const WrapperOptions& options = {})
+    -> WrapperReport;
 
 }  // namespace assay

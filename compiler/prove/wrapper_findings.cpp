@@ -29,7 +29,7 @@ auto witness_text(const Refuted& refuted) -> std::string {
   return print_witness(refuted.witness);
 }
 
-auto wrapper_findings(const BoundsReport& report) -> std::vector<Finding> {
+auto wrapper_findings(const WrapperReport& report) -> std::vector<Finding> {
   std::vector<Finding> findings;
   for (const auto& obligation : report.obligations) {
     const auto* refuted = std::get_if<Refuted>(&obligation.answer);

@@ -9,7 +9,7 @@
 namespace assay {
 
 /// One finding per refuted obligation; `target` is the kernel or the statement.
-[[nodiscard]] auto wrapper_findings(const BoundsReport& report) -> std::vector<Finding>;
+[[nodiscard]] auto wrapper_findings(const WrapperReport& report) -> std::vector<Finding>;
 /// "s77 = 68, xindex = 2176": sizes first, then indices.
 [[nodiscard]] auto witness_text(const Refuted& refuted) -> std::string;
 

@@ -79,7 +79,7 @@ auto worst(Answer a, Answer b) -> Answer {
   return std::get<Proved>(a).tier < std::get<Proved>(b).tier ? b : a;
 }
 
-WrapperWalk::WrapperWalk(const HostProgram& program, const BoundsOptions& options)
+WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& options)
     : program_(program), options_(options) {
   for (const auto& symbol : program.env.symbols()) {
     if (symbol.expr.type() != ExprType::integer) continue;
@@ -99,7 +99,7 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const BoundsOptions& option
   });
 }
 
-auto WrapperWalk::run() -> BoundsReport {
+auto WrapperWalk::run() -> WrapperReport {
   report_.env = program_.env;
   report_.lines_not_understood = program_.not_understood;
   report_.statements = program_.statements;
@@ -447,7 +447,7 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
       refuted ? message : std::string());
 }
 
-auto check_wrapper(const HostProgram& program, const BoundsOptions& options) -> BoundsReport {
+auto check_wrapper(const HostProgram& program, const WrapperOptions& options) -> WrapperReport {
   return WrapperWalk(program, options).run();
 }
 

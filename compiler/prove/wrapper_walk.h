@@ -38,8 +38,8 @@ struct Place {
 
 class WrapperWalk {
  public:
-  WrapperWalk(const HostProgram& program, const BoundsOptions& options);
-  [[nodiscard]] auto run() -> BoundsReport;
+  WrapperWalk(const HostProgram& program, const WrapperOptions& options);
+  [[nodiscard]] auto run() -> WrapperReport;
 
  private:
   using Names = std::map<std::string, HostBuffer, std::less<>>;
@@ -92,8 +92,8 @@ class WrapperWalk {
                               const Expr& limit, const Binding& witness) const -> std::string;
 
   const HostProgram& program_;
-  BoundsOptions options_;
-  BoundsReport report_;
+  WrapperOptions options_;
+  WrapperReport report_;
   Prover prover_;
   std::vector<HostStorage> storages_;
   Names names_;

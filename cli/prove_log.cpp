@@ -1,4 +1,4 @@
-#include "cli/prove_trace.h"
+#include "cli/prove_log.h"
 
 #include <array>
 #include <map>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 struct Program {
   std::string name;  ///< "0/0 inductor_output_code#2", or the file
   int log_line = 0;  ///< of the event, 0 for a wrapper file
-  BoundsReport report;
+  WrapperReport report;
 };
 
 struct Counts {
@@ -238,7 +238,7 @@ auto is_trace_or_wrapper(std::string_view bytes) -> bool {
   return detect_format(bytes) == InputFormat::torch_trace || is_wrapper(bytes);
 }
 
-auto prove_trace(std::string_view bytes, const std::string& name, const ProveTraceOptions& options)
+auto prove_log(std::string_view bytes, const std::string& name, const ProveLogOptions& options)
     -> int {
   const auto programs = programs_of(bytes, name);
   if (!programs) return report_error(programs.error());

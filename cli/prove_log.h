@@ -5,17 +5,17 @@
 
 namespace assay::cli {
 
-struct ProveTraceOptions {
+struct ProveLogOptions {
   bool json = false;
   bool all = false;  ///< list every obligation, not only those that are not proved
 };
 
-/// Whether `assay prove` should hand these bytes to prove_trace.
+/// Whether `assay prove` should hand these bytes to prove_log.
 [[nodiscard]] auto is_trace_or_wrapper(std::string_view bytes) -> bool;
 
 /// Proves storage and index bounds of every Inductor program in the log, or of the wrapper; prints
 /// the verdict and gives the exit code (findings before undecided).
-[[nodiscard]] auto prove_trace(std::string_view bytes, const std::string& name,
-                               const ProveTraceOptions& options) -> int;
+[[nodiscard]] auto prove_log(std::string_view bytes, const std::string& name,
+                               const ProveLogOptions& options) -> int;
 
 }  // namespace assay::cli
