@@ -363,6 +363,15 @@ void GuardSet::Impl::specialised(const SymbolFacts& facts, const std::set<std::i
   report.specialisations.push_back({facts.symbol, {values.begin(), values.end()}, guards});
 }
 
+auto with_guards(const ShapeEnv& env, std::span<const std::size_t> guards) -> ShapeEnv {
+  ShapeEnv result = env;
+  auto mark = result.mark();
+  mark.guards = 0;
+  result.rollback(mark);
+  for (const auto index : guards) result.add_guard(env.guards()[index]);
+  return result;
+}
+
 GuardSet::GuardSet(const ShapeEnv& env, GuardOptions options)
     : impl_(std::make_unique<Impl>(env, options)) {}
 GuardSet::~GuardSet() = default;

@@ -124,8 +124,8 @@ auto Samples::counterexample(std::span<const std::size_t> kept, std::size_t clai
   return nullptr;
 }
 
-auto Samples::against(std::span<const std::size_t> kept, const Expr& claim,
-                      std::size_t count) const -> std::vector<Binding> {
+auto Samples::against(std::span<const std::size_t> kept, const Expr& claim, std::size_t count) const
+    -> std::vector<Binding> {
   Program program(symbols_);
   const auto slot = program.add(claim);
   const auto bits = all_true(kept);

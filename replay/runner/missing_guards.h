@@ -30,6 +30,12 @@ struct ObligationReport {
     std::string reason;
   };
   std::vector<Undecided> undecided;
+  struct Fact {
+    Expr condition;
+    std::string why;
+    std::vector<std::size_t> needed;  ///< guards its proof used
+  };
+  std::vector<Fact> facts;             ///< implied by guards, in the order they were met
   std::vector<std::size_t> relied_on;  ///< guards that proofs of obligations used, in order
 };
 
@@ -38,6 +44,17 @@ struct ObligationReport {
 /// sizes, fails or gives another layout than it claims.
 [[nodiscard]] auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& guards)
     -> ObligationReport;
+
+/// A guard of the minimal set that says more than the graph needs.
+struct StrongerGuard {
+  std::size_t guard = 0;
+  std::vector<Expr>
+      replacement;   ///< with the other guards they imply every obligation; may be none
+  Binding excluded;  ///< smallest sizes that only this guard excludes
+};
+[[nodiscard]] auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
+                                        const ObligationReport& obligations)
+    -> std::vector<StrongerGuard>;
 
 /// What a node does on its operands' claims at these sizes: nothing if it does as it claims, else
 /// one sentence. Errors: undecided when that cannot be said (no rule, no claims).
