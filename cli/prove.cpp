@@ -13,7 +13,8 @@ namespace {
 struct Options {
   std::string file, smt_lib;
   std::vector<std::string> claims;
-  bool guards = false, bounds = false, json = false, all = false, no_solver = false;
+  bool guards = false, bounds = false, json = false, all = false, notes = false;
+  bool no_solver = false;
 };
 
 /// A condition over the capture's symbols. Errors: usage.
@@ -83,9 +84,15 @@ auto prove(const Options& options, const Capture& capture) -> Result<ProveReport
     report.claims.push_back({options.claims[i], claims[i], guards.implies(claims[i])});
   if (report.guards_asked) {
     report.obligations = find_missing_guards(capture.graph, table, guards);
-    report.stronger = find_stronger_guards(env, guards.report(), *report.obligations);
+    auto bounds = check_bounds(capture, table, guards);
+    auto facts = report.obligations->facts;
+    facts.insert(facts.end(), bounds.facts.begin(), bounds.facts.end());
+    if (report.obligations->missing.empty())
+      report.stronger = find_stronger_guards(env, guards.report(), facts);
+    if (everything || options.bounds) report.bounds = std::move(bounds);
+  } else if (options.bounds) {
+    report.bounds = check_bounds(capture, table, guards);
   }
-  if (everything || options.bounds) report.bounds = check_bounds(capture, table, guards);
   report.guards = guards.report();
   if (!report.guards_asked) {  // what was not asked for is not reported
     report.guards.specialisations.clear();
@@ -102,8 +109,8 @@ auto run_prove(const Options& options) -> Result<int> {
     ASSAY_TRY(const int written, dump_proofs(options.smt_lib, capture, report));
     fmt::print(stderr, "wrote {} to {}\n", counted(written, "proof"), options.smt_lib);
   }
-  fmt::print(
-      "{}", options.json ? prove_json(capture, report) : print_prove(capture, report, options.all));
+  fmt::print("{}", options.json ? prove_json(capture, report)
+                                : print_prove(capture, report, {options.all, options.notes}));
   if (!root_findings(findings_of(capture, report)).empty()) return kFindings;
   return undecided_of(capture, report).empty() ? kNothingFound : kUndecided;
 }
@@ -119,6 +126,7 @@ auto add_prove(CLI::App& app) -> Action {
   app.add_option("--claim", options->claims,
                  "only this condition: does it follow? May be repeated");
   app.add_flag("--all", options->all, "every guard and finding, not only the first ten");
+  app.add_flag("--notes", options->notes, "list notes too (guards stronger than needed)");
   app.add_flag("--no-solver", options->no_solver, "without the tiers that use a solver");
   app.add_flag("--json", options->json, "print the report as JSON");
   app.add_option("--smt-lib", options->smt_lib, "write proofs as SMT-LIB scripts into this folder");

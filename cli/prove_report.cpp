@@ -120,9 +120,10 @@ auto stronger_note(const ShapeEnv& env, const StrongerGuard& stronger) -> Findin
   finding.claimed = guard_line(env, stronger.guard);
   std::string enough;
   for (const Expr& e : stronger.replacement) enough += (enough.empty() ? "" : "; ") + print_expr(e);
-  finding.rule = enough.empty() ? "no operator relies on it" : "enough would be: " + enough;
+  finding.rule =
+      enough.empty() ? "nothing in the graph relies on it" : "enough would be: " + enough;
   finding.witness = sizes_text(stronger.excluded, {env.guards()[stronger.guard].condition});
-  finding.message = "the graph also works at sizes that this guard excludes";
+  finding.message = "the graph works at sizes that only this guard excludes";
   return finding;
 }
 
@@ -178,8 +179,16 @@ auto is_size(const Expr& symbol) -> bool {
 
 auto guards_text(const ShapeEnv& env, const ProveReport& report, bool all) -> std::string {
   std::string text;
-  for (const auto& facts : report.guards.symbols)
-    if (is_size(facts.symbol)) text += symbol_row(env, facts);
+  int unbounded = 0;
+  for (const auto& facts : report.guards.symbols) {
+    if (!is_size(facts.symbol)) continue;
+    const bool bounded = facts.range != Interval{} || facts.residue.modulus > 1;
+    if (bounded || all)
+      text += symbol_row(env, facts);
+    else
+      ++unbounded;
+  }
+  if (unbounded > 0) text += fmt::format("  {} that may be any integer\n", unbounded);
   if (!text.empty()) text = "symbols\n" + text;
   if (report.guards.guards.empty()) return text;
   text += "guards that say everything\n";
@@ -211,6 +220,10 @@ auto counts_text(const ProveReport& report) -> std::string {
       if (counts[i] > 0)
         text += fmt::format(" {} {},", counts[i], name(static_cast<GuardVerdict>(i)));
     text.back() = '\n';
+    if (!report.stronger.empty())
+      text +=
+          fmt::format("{} than the graph needs (--notes)\n",
+                      counted(std::ssize(report.stronger), "guard says more", "guards say more"));
   }
   if (report.obligations) {
     const auto& o = *report.obligations;
@@ -307,7 +320,9 @@ auto undecided_of(const Capture& capture, const ProveReport& report) -> std::vec
   return lines;
 }
 
-auto print_prove(const Capture& capture, const ProveReport& report, bool all) -> std::string {
+auto print_prove(const Capture& capture, const ProveReport& report, const ProveText& options)
+    -> std::string {
+  const bool all = options.all;
   const auto findings = findings_of(capture, report);
   const auto roots = root_findings(findings);
   const auto undecided = undecided_of(capture, report);
@@ -323,6 +338,7 @@ auto print_prove(const Capture& capture, const ProveReport& report, bool all) ->
   text += "\n\n";
   std::size_t shown = 0;
   for (const auto& finding : findings) {
+    if (info(finding.kind).severity == Severity::note && !options.notes) continue;
     if (!all && shown++ == kLimit) {
       text += fmt::format("  ... and {} more (--all shows them, --json has them)\n\n",
                           findings.size() - kLimit);

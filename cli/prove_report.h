@@ -34,8 +34,12 @@ struct ProveReport {
 [[nodiscard]] auto undecided_of(const Capture& capture, const ProveReport& report)
     -> std::vector<std::string>;
 
-[[nodiscard]] auto print_prove(const Capture& capture, const ProveReport& report, bool all)
-    -> std::string;
+struct ProveText {
+  bool all = false;    ///< every row, not only the first ten
+  bool notes = false;  ///< notes too
+};
+[[nodiscard]] auto print_prove(const Capture& capture, const ProveReport& report,
+                               const ProveText& options) -> std::string;
 [[nodiscard]] auto prove_json(const Capture& capture, const ProveReport& report) -> std::string;
 
 }  // namespace assay::cli

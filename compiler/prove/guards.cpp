@@ -286,7 +286,7 @@ void GuardSet::Impl::describe_symbols() {
   }
 }
 
-/// Which guard alone gives which end of the recorded range.
+/// What single guards say, and which of them gives which end of the recorded range.
 void GuardSet::Impl::from_single_guards(SymbolFacts& facts) const {
   for (std::size_t i = 0; i < env.guards().size(); ++i) {
     const Expr guard = env.replaced(env.guards()[i].condition);
@@ -295,8 +295,16 @@ void GuardSet::Impl::from_single_guards(SymbolFacts& facts) const {
     Ranges alone{{facts.symbol, Interval{}}};
     if (!narrow(alone, guard)) continue;
     const Interval& range = alone.at(facts.symbol);
-    if (facts.low_by.empty() && range.low == facts.range.low) facts.low_by.push_back(i);
-    if (facts.high_by.empty() && range.high == facts.range.high) facts.high_by.push_back(i);
+    const auto low = low_end(range), old_low = low_end(facts.range);
+    const auto high = high_end(range), old_high = high_end(facts.range);
+    if (low && (!old_low || *low > *old_low || (*low == *old_low && facts.low_by.empty()))) {
+      facts.range.low = *low;
+      facts.low_by = {i};
+    }
+    if (high && (!old_high || *high < *old_high || (*high == *old_high && facts.high_by.empty()))) {
+      facts.range.high = *high;
+      facts.high_by = {i};
+    }
   }
 }
 
@@ -345,6 +353,11 @@ void GuardSet::Impl::describe(SymbolFacts& facts) {
   if (!low || *values.begin() > *low) {
     if (proved(le(*values.begin(), facts.symbol), facts.low_by)) facts.range.low = *values.begin();
   }
+  const auto high = high_end(facts.range);
+  const auto largest = *values.rbegin();
+  if ((!high || largest < *high) && group->samples->largest(axis) > largest &&
+      proved(le(facts.symbol, largest), facts.high_by))
+    facts.range.high = largest;
   std::int64_t step = 0;
   for (const auto value : values) step = std::gcd(step, value - *values.begin());
   if (step > 1) {

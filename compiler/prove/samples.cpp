@@ -161,4 +161,9 @@ auto Samples::admitted(std::span<const std::size_t> kept) const
   return found;
 }
 
+auto Samples::largest(std::size_t symbol) const -> std::int64_t {
+  return (*std::ranges::max_element(
+      points_, {}, [&](const std::vector<std::int64_t>& point) { return point[symbol]; }))[symbol];
+}
+
 }  // namespace assay

@@ -71,9 +71,9 @@ class Comparison {
       if (pair.claim == pair.rule || pair.claim.type() == ExprType::real) continue;
       const auto same = logic_or(pair.irrelevant, eq(pair.claim, pair.rule));
       if (same.is_valid() && same.as_bool() != true)
-        claims.push_back({same, fmt::format("{}: claimed {} {}, the rule says {}", node.target,
-                                            pair.what, print_expr(pair.claim),
-                                            print_expr(pair.rule)),
+        claims.push_back({same,
+                          fmt::format("{}: claimed {} {}, the rule says {}", node.target, pair.what,
+                                      print_expr(pair.claim), print_expr(pair.rule)),
                           node.id.value, false});
     }
   }

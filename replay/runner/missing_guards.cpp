@@ -210,10 +210,9 @@ auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& gua
 }
 
 auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
-                          const ObligationReport& obligations) -> std::vector<StrongerGuard> {
+                          const std::vector<ImpliedFact>& facts) -> std::vector<StrongerGuard> {
   constexpr std::size_t kMaxGuards = 40;  // each costs a guard set of its own
   std::vector<StrongerGuard> found;
-  if (!obligations.missing.empty() || !obligations.undecided.empty()) return found;
   for (const auto guard : guards.minimal) {
     if (guards.minimal.size() > kMaxGuards) break;
     if (guards.guards[guard].verdict != GuardVerdict::needed) continue;
@@ -222,7 +221,7 @@ auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
     auto weaker = with_guards(env, others);
     GuardSet rest(weaker, {.prover = {}, .symbols = false});
     StrongerGuard stronger{guard, {}, {}};
-    for (const auto& fact : obligations.facts) {
+    for (const auto& fact : facts) {
       if (std::ranges::find(fact.needed, guard) == fact.needed.end()) continue;
       if (std::holds_alternative<Proved>(rest.implies(fact.condition))) continue;
       stronger.replacement.push_back(fact.condition);

@@ -17,6 +17,13 @@ struct MissingGuard {
   std::string consequence;
 };
 
+/// A condition that guards imply.
+struct ImpliedFact {
+  Expr condition;
+  std::string why;
+  std::vector<std::size_t> needed;  ///< guards its proof used
+};
+
 struct ObligationReport {
   int total = 0;        ///< different conditions
   int from_ranges = 0;  ///< implied without any guard
@@ -30,12 +37,7 @@ struct ObligationReport {
     std::string reason;
   };
   std::vector<Undecided> undecided;
-  struct Fact {
-    Expr condition;
-    std::string why;
-    std::vector<std::size_t> needed;  ///< guards its proof used
-  };
-  std::vector<Fact> facts;             ///< implied by guards, in the order they were met
+  std::vector<ImpliedFact> facts;      ///< implied by guards, in the order they were met
   std::vector<std::size_t> relied_on;  ///< guards that proofs of obligations used, in order
 };
 
@@ -52,8 +54,9 @@ struct StrongerGuard {
       replacement;   ///< with the other guards they imply every obligation; may be none
   Binding excluded;  ///< smallest sizes that only this guard excludes
 };
+/// `facts` is everything that needed a guard: obligations and storage bounds.
 [[nodiscard]] auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
-                                        const ObligationReport& obligations)
+                                        const std::vector<ImpliedFact>& facts)
     -> std::vector<StrongerGuard>;
 
 /// What a node does on its operands' claims at these sizes: nothing if it does as it claims, else

@@ -4,11 +4,9 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "core/expr/text.h"
 #include "replay/interp/symbolic.h"
-#include "replay/runner/missing_guards.h"
 
 namespace assay {
 namespace {
@@ -66,7 +64,6 @@ class Checker {
       }
       remember(node, result.value);
     }
-    report_.relied_on.assign(relied_on_.begin(), relied_on_.end());
     return std::move(report_);
   }
 
@@ -149,8 +146,8 @@ class Checker {
   void ask(BoundCheck check, const Expr& condition, const TensorMeta* written = nullptr) {
     check.condition = condition;
     check.answer = guards_.implies(condition);
-    if (const auto* proved = std::get_if<Proved>(&check.answer))
-      relied_on_.insert(proved->needed.begin(), proved->needed.end());
+    if (const auto* proved = std::get_if<Proved>(&check.answer); proved && !proved->needed.empty())
+      report_.facts.push_back({condition, std::string(name(check.kind)), proved->needed});
     if (auto* refuted = std::get_if<Refuted>(&check.answer)) {
       refuted->witness = completed(graph_.env, refuted->witness);
       if (written && !overlaps(*written, refuted->witness))
@@ -176,7 +173,6 @@ class Checker {
   BoundsReport report_;
   std::map<int, StorageFacts> storages_;
   std::map<NodeId, FakeTensor> values_;
-  std::set<std::size_t> relied_on_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "compiler/prove/guards.h"
 #include "core/ops/op_table.h"
 #include "replay/formats/capture.h"
+#include "replay/runner/missing_guards.h"
 
 namespace assay {
 
@@ -29,9 +30,9 @@ struct BoundCheck {
 };
 
 struct BoundsReport {
-  std::vector<BoundCheck> checks;      ///< in node order; the same condition is asked once
-  int without_rule = 0;                ///< tensors of which no rule says whose storage they have
-  std::vector<std::size_t> relied_on;  ///< guards that made accesses safe
+  std::vector<BoundCheck> checks;  ///< in node order; the same condition is asked once
+  int without_rule = 0;            ///< tensors of which no rule says whose storage they have
+  std::vector<ImpliedFact> facts;  ///< bounds that hold because of guards
 };
 
 /// Storages are as large as recorded (`4*s77` bytes or a number) for inputs, as the operator's own
