@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -80,9 +81,19 @@ struct GuardSet::Impl {
   GuardReport report;
 };
 
+/// Recorders write floats with 15 digits, so what differs by less was equal.
+auto equal_as_recorded(const Expr& condition, const ShapeEnv& env) -> bool {
+  if (condition.op() != ExprOp::eq || condition.args()[0].type() != ExprType::real) return false;
+  const auto a = env.replaced(condition.args()[0]).as_real();
+  const auto b = env.replaced(condition.args()[1]).as_real();
+  constexpr double kDigits = 1e-14;
+  return a && b && std::fabs(*a - *b) <= kDigits * std::max(std::fabs(*a), std::fabs(*b));
+}
+
 /// With replacements and ranges used up. What the short form no longer shows but the condition
 /// needs to have a value stays beside it.
 auto GuardSet::Impl::canonical(const Expr& e) -> Expr {
+  if (equal_as_recorded(e, env)) return Expr::boolean(true);
   const Expr replaced = env.replaced(e);
   std::vector<Expr> parts{simplifier.apply(replaced)};
   for (const Expr& needed : value_conditions(replaced)) {

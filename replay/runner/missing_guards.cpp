@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kWitnesses = 4;  ///< sizes at which a node is tried
+constexpr std::size_t kWitnesses = 32;  ///< sizes at which a node is tried
 
 auto at_sizes(const Expr& e, const Binding& sizes) -> Result<Expr> {
   return evaluate(e, sizes);
@@ -83,11 +83,9 @@ auto is_constant(const Datum& datum) -> bool {
                    std::ranges::all_of(fake->meta.strides, &Expr::is_const));
 }
 
-auto guards_hold(const ShapeEnv& env, const Binding& sizes) -> bool {
-  return std::ranges::all_of(env.guards(), [&](const Guard& guard) {
-    const auto truth = evaluate(guard.condition, sizes);
-    return !truth || truth->as_bool() != false;
-  });
+/// Equalities of floats are recorded with too few digits to be evaluated.
+auto compares_floats(const Expr& condition) -> bool {
+  return condition.op() == ExprOp::eq && condition.args()[0].type() == ExprType::real;
 }
 
 class Search {
@@ -134,7 +132,7 @@ class Search {
     if (!node || blamed_.contains(obligation.node)) return;
     for (const Binding& witness : guards_.violations(obligation.condition, kWitnesses)) {
       const auto sizes = completed(graph_.env, witness);
-      if (!guards_hold(graph_.env, sizes)) continue;
+      if (!admits(graph_, sizes)) continue;
       const auto text = misbehaviour_at(graph_, *node, table_, sizes);
       if (!text || text->empty()) continue;
       blamed_.insert(obligation.node);
@@ -158,6 +156,18 @@ class Search {
 };
 
 }  // namespace
+
+auto admits(const Graph& graph, const Binding& sizes) -> bool {
+  for (const auto& node : graph.nodes) {
+    const auto* meta = node.kind == NodeKind::placeholder ? node.claim.tensor() : nullptr;
+    for (std::size_t i = 0; meta && i < meta->sizes.size(); ++i)
+      if (evaluate_int(meta->sizes[i], sizes).value_or(0) < 0) return false;
+  }
+  return std::ranges::all_of(graph.env.guards(), [&](const Guard& guard) {
+    const auto truth = evaluate(guard.condition, sizes);
+    return !truth || truth->as_bool() != false || compares_floats(guard.condition);
+  });
+}
 
 auto completed(const ShapeEnv& env, Binding witness) -> Binding {
   for (const Symbol& symbol : env.symbols()) {

@@ -64,6 +64,9 @@ struct StrongerGuard {
 [[nodiscard]] auto misbehaviour_at(const Graph& graph, const Node& node, const OpTable& table,
                                    const Binding& sizes) -> Result<std::string>;
 
+/// Can a caller pass these sizes: all guards hold, and no input has a negative size?
+[[nodiscard]] auto admits(const Graph& graph, const Binding& sizes) -> bool;
+
 /// The witness with values for all symbols of the environment: hints for those it does not name,
 /// replaced symbols as their replacements say.
 [[nodiscard]] auto completed(const ShapeEnv& env, Binding witness) -> Binding;

@@ -148,13 +148,22 @@ class Checker {
     check.answer = guards_.implies(condition);
     if (const auto* proved = std::get_if<Proved>(&check.answer); proved && !proved->needed.empty())
       report_.facts.push_back({condition, std::string(name(check.kind)), proved->needed});
-    if (auto* refuted = std::get_if<Refuted>(&check.answer)) {
-      refuted->witness = completed(graph_.env, refuted->witness);
-      if (written && !overlaps(*written, refuted->witness))
-        check.answer = Unknown{refuted->tier, "the dimensions do not nest, but do not overlap at " +
-                                                  std::string("the sizes tried")};
-    }
+    if (const auto* refuted = std::get_if<Refuted>(&check.answer))
+      check.answer = confirmed(condition, refuted->tier, written);
     report_.checks.push_back(std::move(check));
+  }
+
+  /// The smallest refuting sizes that a caller can pass and, of a written tensor, that overlap.
+  auto confirmed(const Expr& condition, Tier tier, const TensorMeta* written) -> Answer {
+    constexpr std::size_t kWitnesses = 32;
+    for (const auto& witness : guards_.violations(condition, kWitnesses)) {
+      auto sizes = completed(graph_.env, witness);
+      if (admits(graph_, sizes) && (!written || overlaps(*written, sizes)))
+        return Refuted{tier, std::move(sizes)};
+    }
+    return Unknown{tier, written
+                             ? "the dimensions do not nest, but do not overlap at the sizes tried"
+                             : "refuted only at sizes that no input has"};
   }
 
   static auto overlaps(const TensorMeta& meta, const Binding& sizes) -> bool {
