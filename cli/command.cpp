@@ -56,6 +56,13 @@ auto commands() -> std::vector<Command> {
        "  assay debug graph.json --at s77=68     other sizes\n"
        "  assay debug model.pt2 --sweep --json   boundary sizes, for machines\n",
        add_debug},
+      {"prove", "prove guards and storage bounds for all sizes, or find the smallest that break them",
+       "  assay prove graph.json                 guards, what they miss, storage bounds\n"
+       "  assay prove graph.json --bounds --json storage bounds alone, for machines\n"
+       "  assay prove graph.json --claim \"s77 % 8 == 0\"\n"
+       "  assay prove TRACE.log                  every Inductor program of a TORCH_TRACE log\n"
+       "  assay prove wrapper.py --json          one Inductor wrapper\n",
+       add_prove},
       {"show", "print a capture as graph text, with symbols and guards",
        "  assay show model.pt2\n  assay show repro.py --summary\n"
        "  assay show TRACE.log                   events, symbols, guards, graphs of a TORCH_TRACE\n"
@@ -63,10 +70,6 @@ auto commands() -> std::vector<Command> {
        add_show},
       {"run", "execute a capture without PyTorch and print its outputs",
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
-      {"prove", "prove storage and index bounds for all sizes, or show the smallest counterexample",
-       "  assay prove TRACE.log                  every Inductor program of a TORCH_TRACE log\n"
-       "  assay prove wrapper.py --json          one Inductor wrapper\n",
-       add_prove},
       {"import", "pack any input into one self-contained bundle",
        "  assay import repro.py -o failure.assay.zip\n", add_import},
       {"replay", "re-run a bundle and say whether its recorded verdict still holds",

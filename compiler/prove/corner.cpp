@@ -163,18 +163,94 @@ auto find_split(const Expr& e, std::set<const void*>& seen)
   return k && *k > 1 ? find_modulus(e.args()[0], *k) : std::nullopt;
 }
 
-auto compare_holds(const Expr& claim, const Ranges& ranges) -> bool {
+/// e == rest + factor * symbol, where the symbol occurs nowhere else.
+struct LinearIn {
+  Expr rest, factor;
+};
+auto linear_in(const Expr& e, const Expr& symbol) -> std::optional<LinearIn> {
+  auto& pool = *symbol.pool();
+  Poly rest, factor;
+  for (const Term& term : to_poly(e)) {
+    const auto symbols = term.monomial.symbols();
+    if (std::ranges::find(symbols, symbol) == symbols.end()) {
+      rest.push_back(term);
+      continue;
+    }
+    const auto quotient = monomial_div(pool, term.monomial, symbol);
+    if (!quotient) return std::nullopt;  // inside another function
+    const auto left = quotient->symbols();
+    if (std::ranges::find(left, symbol) != left.end()) return std::nullopt;
+    factor.push_back({*quotient, term.coefficient});
+  }
+  if (factor.empty()) return std::nullopt;
+  return LinearIn{from_poly(pool, rest), from_poly(pool, factor)};
+}
+
+/// A bound that an assumption gives a symbol: symbol <= end, or symbol >= end.
+struct SymbolBound {
+  Expr symbol, end;
+  bool upper = false;
+};
+void add_bounds(const Expr& assumption, std::vector<SymbolBound>& bounds) {
+  const ExprOp op = assumption.op();
+  if (op != ExprOp::le && op != ExprOp::lt && op != ExprOp::eq) return;
+  if (assumption.args()[0].type() != ExprType::integer ||
+      assumption.args()[1].type() != ExprType::integer)
+    return;
+  // 0 <= gap, with the symbol in it once and with the factor 1 or -1
+  const Expr gap = assumption.args()[1] - assumption.args()[0] - (op == ExprOp::lt ? 1 : 0);
+  if (!gap.is_valid()) return;
+  for (const Expr& symbol : gap.symbols()) {
+    const auto form = linear_in(gap, symbol);
+    if (!form || symbol.type() != ExprType::integer) continue;
+    const bool minus = form->factor.is_int(-1);
+    if (!minus && !form->factor.is_int(1)) continue;
+    const Expr end = minus ? form->rest : -form->rest;
+    bounds.push_back({symbol, end, minus});
+    if (op == ExprOp::eq) bounds.push_back({symbol, end, !minus});
+  }
+}
+
+/// A lower bound of `e`: symbols in which it is monotone are moved to the ends that assumptions
+/// give them, one after the other; those already moved do not come back.
+auto at_corners(Expr e, const std::vector<SymbolBound>& bounds, const Ranges& ranges) -> Expr {
+  std::vector<Expr> gone;
+  for (const SymbolBound& bound : bounds) {
+    const auto symbols = bound.end.symbols();
+    const auto is_gone = [&](const Expr& x) { return std::ranges::find(gone, x) != gone.end(); };
+    if (is_gone(bound.symbol) || std::ranges::any_of(symbols, is_gone)) continue;
+    const auto form = linear_in(e, bound.symbol);
+    if (!form) continue;
+    const bool monotone =
+        bound.upper ? at_least(-form->factor, 0, ranges) : at_least(form->factor, 0, ranges);
+    if (!monotone) continue;
+    const Expr moved = form->rest + form->factor * bound.end;
+    if (!moved.is_valid()) continue;
+    e = moved;
+    gone.push_back(bound.symbol);
+  }
+  return e;
+}
+
+auto compare_holds(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges)
+    -> bool {
   const auto args = claim.args();
   if (args[0].type() != ExprType::integer || args[1].type() != ExprType::integer) return false;
   const Expr up = args[1] - args[0];
   const Expr down = args[0] - args[1];
   if (!up.is_valid() || !down.is_valid()) return false;
-  if (claim.op() == ExprOp::le) return at_least(up, 0, ranges);
-  if (claim.op() == ExprOp::lt) return at_least(up, 1, ranges);
-  if (claim.op() == ExprOp::ge) return at_least(down, 0, ranges);
-  if (claim.op() == ExprOp::gt) return at_least(down, 1, ranges);
-  if (claim.op() == ExprOp::ne) return at_least(up, 1, ranges) || at_least(down, 1, ranges);
-  return claim.op() == ExprOp::eq && at_least(up, 0, ranges) && at_least(down, 0, ranges);
+  std::vector<SymbolBound> bounds;
+  for (const Expr& a : assumptions) add_bounds(a, bounds);
+  const auto reaches = [&](const Expr& e, std::int64_t above) {
+    return at_least(e, above, ranges) ||
+           (!bounds.empty() && at_least(at_corners(e, bounds, ranges), above, ranges));
+  };
+  if (claim.op() == ExprOp::le) return reaches(up, 0);
+  if (claim.op() == ExprOp::lt) return reaches(up, 1);
+  if (claim.op() == ExprOp::ge) return reaches(down, 0);
+  if (claim.op() == ExprOp::gt) return reaches(down, 1);
+  if (claim.op() == ExprOp::ne) return reaches(up, 1) || reaches(down, 1);
+  return claim.op() == ExprOp::eq && reaches(up, 0) && reaches(down, 0);
 }
 
 }  // namespace
@@ -230,7 +306,7 @@ auto CaseProof::prove(const Expr& claim, std::vector<Expr> assumptions, Ranges r
     }
     return false;
   }
-  if (goal.args().size() == 2 && compare_holds(goal, ranges)) return true;
+  if (goal.args().size() == 2 && compare_holds(goal, kept, ranges)) return true;
   if (std::ranges::find(kept, goal) != kept.end()) return true;
   return depth < kMaxDepth && split(goal, kept, ranges, depth);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -80,9 +81,19 @@ struct GuardSet::Impl {
   GuardReport report;
 };
 
+/// Recorders write floats with 15 digits, so what differs by less was equal.
+auto equal_as_recorded(const Expr& condition, const ShapeEnv& env) -> bool {
+  if (condition.op() != ExprOp::eq || condition.args()[0].type() != ExprType::real) return false;
+  const auto a = env.replaced(condition.args()[0]).as_real();
+  const auto b = env.replaced(condition.args()[1]).as_real();
+  constexpr double kDigits = 1e-14;
+  return a && b && std::fabs(*a - *b) <= kDigits * std::max(std::fabs(*a), std::fabs(*b));
+}
+
 /// With replacements and ranges used up. What the short form no longer shows but the condition
 /// needs to have a value stays beside it.
 auto GuardSet::Impl::canonical(const Expr& e) -> Expr {
+  if (equal_as_recorded(e, env)) return Expr::boolean(true);
   const Expr replaced = env.replaced(e);
   std::vector<Expr> parts{simplifier.apply(replaced)};
   for (const Expr& needed : value_conditions(replaced)) {
@@ -286,7 +297,7 @@ void GuardSet::Impl::describe_symbols() {
   }
 }
 
-/// Which guard alone gives which end of the recorded range.
+/// What single guards say, and which of them gives which end of the recorded range.
 void GuardSet::Impl::from_single_guards(SymbolFacts& facts) const {
   for (std::size_t i = 0; i < env.guards().size(); ++i) {
     const Expr guard = env.replaced(env.guards()[i].condition);
@@ -295,8 +306,16 @@ void GuardSet::Impl::from_single_guards(SymbolFacts& facts) const {
     Ranges alone{{facts.symbol, Interval{}}};
     if (!narrow(alone, guard)) continue;
     const Interval& range = alone.at(facts.symbol);
-    if (facts.low_by.empty() && range.low == facts.range.low) facts.low_by.push_back(i);
-    if (facts.high_by.empty() && range.high == facts.range.high) facts.high_by.push_back(i);
+    const auto low = low_end(range), old_low = low_end(facts.range);
+    const auto high = high_end(range), old_high = high_end(facts.range);
+    if (low && (!old_low || *low > *old_low || (*low == *old_low && facts.low_by.empty()))) {
+      facts.range.low = *low;
+      facts.low_by = {i};
+    }
+    if (high && (!old_high || *high < *old_high || (*high == *old_high && facts.high_by.empty()))) {
+      facts.range.high = *high;
+      facts.high_by = {i};
+    }
   }
 }
 
@@ -345,6 +364,11 @@ void GuardSet::Impl::describe(SymbolFacts& facts) {
   if (!low || *values.begin() > *low) {
     if (proved(le(*values.begin(), facts.symbol), facts.low_by)) facts.range.low = *values.begin();
   }
+  const auto high = high_end(facts.range);
+  const auto largest = *values.rbegin();
+  if ((!high || largest < *high) && group->samples->largest(axis) > largest &&
+      proved(le(facts.symbol, largest), facts.high_by))
+    facts.range.high = largest;
   std::int64_t step = 0;
   for (const auto value : values) step = std::gcd(step, value - *values.begin());
   if (step > 1) {
@@ -361,6 +385,15 @@ void GuardSet::Impl::specialised(const SymbolFacts& facts, const std::set<std::i
   guards.erase(std::ranges::unique(guards).begin(), guards.end());
   if (guards.size() < 2) return;
   report.specialisations.push_back({facts.symbol, {values.begin(), values.end()}, guards});
+}
+
+auto with_guards(const ShapeEnv& env, std::span<const std::size_t> guards) -> ShapeEnv {
+  ShapeEnv result = env;
+  auto mark = result.mark();
+  mark.guards = 0;
+  result.rollback(mark);
+  for (const auto index : guards) result.add_guard(env.guards()[index]);
+  return result;
 }
 
 GuardSet::GuardSet(const ShapeEnv& env, GuardOptions options)

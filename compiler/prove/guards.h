@@ -53,6 +53,10 @@ struct GuardReport {
   std::vector<Specialisation> specialisations;
 };
 
+/// The same environment with only some of its guards, in the given order.
+[[nodiscard]] auto with_guards(const ShapeEnv& env, std::span<const std::size_t> guards)
+    -> ShapeEnv;
+
 struct GuardOptions {
   ProverOptions prover;
   bool symbols = true;  ///< also say what holds of each symbol

@@ -124,8 +124,8 @@ auto Samples::counterexample(std::span<const std::size_t> kept, std::size_t clai
   return nullptr;
 }
 
-auto Samples::against(std::span<const std::size_t> kept, const Expr& claim,
-                      std::size_t count) const -> std::vector<Binding> {
+auto Samples::against(std::span<const std::size_t> kept, const Expr& claim, std::size_t count) const
+    -> std::vector<Binding> {
   Program program(symbols_);
   const auto slot = program.add(claim);
   const auto bits = all_true(kept);
@@ -159,6 +159,11 @@ auto Samples::admitted(std::span<const std::size_t> kept) const
   for (std::size_t i = 0; i < points_.size(); ++i)
     if ((bits[i / 64] >> (i % 64) & 1) != 0) found.push_back(&points_[i]);
   return found;
+}
+
+auto Samples::largest(std::size_t symbol) const -> std::int64_t {
+  return (*std::ranges::max_element(
+      points_, {}, [&](const std::vector<std::int64_t>& point) { return point[symbol]; }))[symbol];
 }
 
 }  // namespace assay

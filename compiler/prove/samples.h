@@ -26,6 +26,8 @@ class Samples {
   /// Points at which all `kept` conditions are true.
   [[nodiscard]] auto admitted(std::span<const std::size_t> kept) const
       -> std::vector<const std::vector<std::int64_t>*>;
+  /// Largest value of a symbol at any point.
+  [[nodiscard]] auto largest(std::size_t symbol) const -> std::int64_t;
   /// Adds a point, e.g. a witness that a prover found.
   void add(const Binding& point);
 

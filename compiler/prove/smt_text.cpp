@@ -74,6 +74,7 @@ class Encoder {
   auto power(const Expr& e) -> Number;
   auto division(const Expr& e) -> Number;
   auto symbolic_division(const Expr& e, const Number& x, const Number& y) -> std::string;
+  auto shift(const Expr& e) -> Number;
   auto choice(const Expr& e) -> Number;
   auto bounded(const Expr& e) -> Number;
   auto comparison(const Expr& e) -> Condition;
@@ -122,9 +123,9 @@ auto Encoder::fresh(Ends ends) -> std::string {
 void Encoder::declare(const Expr& symbol) {
   const auto name = fmt::format("|{}|", symbol.name());
   if (!names_.emplace(symbol, name).second) return;
-  const bool real = symbol.type() == ExprType::real;
-  line(fmt::format("(declare-const {} {})", name, real ? "Real" : "Int"));
-  if (real) return;
+  constexpr auto kSorts = std::to_array<std::string_view>({"Int", "Real", "Bool"});
+  line(fmt::format("(declare-const {} {})", name, kSorts[static_cast<std::size_t>(symbol.type())]));
+  if (symbol.type() != ExprType::integer) return;
   symbols_.emplace_back(symbol, name);
   const Ends ends = ends_of(symbol, ranges_);
   if (ends.low) assert_that(fmt::format("(<= {} {})", smt_number(*ends.low), name));
@@ -155,7 +156,11 @@ auto Encoder::interior(const Expr& e) -> Number {
       op == modular_indexing)
     return division(e);
   if (op == where) return choice(e);
-  if (op == identity) return integer(e.args()[0]);
+  if (op == lshift || op == rshift) return shift(e);
+  const bool rounds =
+      op == ceil_to_int || op == floor_to_int || op == trunc_to_int || op == round_to_int;
+  if (op == identity || (rounds && e.args()[0].type() == ExprType::integer))
+    return integer(e.args()[0]);
   if (op == abs_) {
     const Number x = integer(e.args()[0]);
     return {fmt::format("(ite (<= 0 {0}) {0} (- {0}))", x.text), x.defined};
@@ -200,7 +205,8 @@ auto Encoder::product(std::vector<Number> factors) -> Number {
 auto Encoder::power(const Expr& e) -> Number {
   const auto exponent = e.args()[1].as_int();
   constexpr std::int64_t kMaxExponent = 16;
-  if (!exponent || *exponent < 0 || *exponent > kMaxExponent) return bounded(e);
+  if (exponent && *exponent < 0) return {"0", "false"};  // no integer
+  if (!exponent || *exponent > kMaxExponent) return bounded(e);
   const Number base = integer(e.args()[0]);
   if (*exponent == 0) return {"1", base.defined};
   return product(std::vector<Number>(static_cast<std::size_t>(*exponent), base));
@@ -253,6 +259,16 @@ auto Encoder::symbolic_division(const Expr& e, const Number& x, const Number& y)
   return fmt::format("(+ {} (* (- 1) {}))", x.text, products_.product({y.text, at->second}));
 }
 
+/// Shifts by a constant are products with, and quotients by, a power of two.
+auto Encoder::shift(const Expr& e) -> Number {
+  const auto count = e.args()[1].as_int();
+  if (!count || *count < 0 || *count > 62) return bounded(e);
+  const Number x = integer(e.args()[0]);
+  return {
+      fmt::format("({} {} {})", e.op() == lshift ? "*" : "div", x.text, std::int64_t{1} << *count),
+      x.defined};
+}
+
 auto Encoder::choice(const Expr& e) -> Number {
   const Condition c = condition(e.args()[0]);
   const Number a = integer(e.args()[1]);
@@ -277,7 +293,10 @@ auto Encoder::condition(const Expr& e) -> Condition {
   if (e.type() != ExprType::boolean || !e.pool()) throw NotWritable{"not a condition"};
   if (const auto known = conditions_.find(e); known != conditions_.end()) return known->second;
   Condition result;
-  if (e.op() == logic_not) {
+  if (e.op() == symbol) {
+    declare(e);
+    result = {names_.at(e), fmt::format("(not {})", names_.at(e))};
+  } else if (e.op() == logic_not) {
     const Condition inner = condition(e.args()[0]);
     result = {inner.fails, inner.holds};
   } else if (e.op() == logic_and || e.op() == logic_or) {

@@ -71,9 +71,9 @@ class Comparison {
       if (pair.claim == pair.rule || pair.claim.type() == ExprType::real) continue;
       const auto same = logic_or(pair.irrelevant, eq(pair.claim, pair.rule));
       if (same.is_valid() && same.as_bool() != true)
-        claims.push_back({same, fmt::format("{}: claimed {} {}, the rule says {}", node.target,
-                                            pair.what, print_expr(pair.claim),
-                                            print_expr(pair.rule)),
+        claims.push_back({same,
+                          fmt::format("{}: claimed {} {}, the rule says {}", node.target, pair.what,
+                                      print_expr(pair.claim), print_expr(pair.rule)),
                           node.id.value, false});
     }
   }
@@ -162,6 +162,7 @@ class SymbolicRunner {
         value = judge(node, result.nodes[i]);
       else if (node.kind != NodeKind::output)
         value = claimed_datum(node.claim, nullptr, context_);
+      result.nodes[i].value = value;
     }
     result.obligations = context_.obligations();
     result.claims = std::move(claims_);
@@ -184,6 +185,7 @@ class SymbolicRunner {
     auto tied =
         tie_made_symbols(node.claim, *std::move(rule),
                          {made.begin() + static_cast<std::ptrdiff_t>(made_before), made.end()});
+    verdict.ruled = tied;
     if (node.claim.empty()) {
       verdict.verdict = ClaimVerdict::no_claim;
       return tied;

@@ -23,6 +23,8 @@ struct SymbolicNode {
   std::string rule;     ///< what the rule says, printed; filled where it differs or fails
   std::string witness;  ///< a binding that tells claim and rule apart
   bool leaf_insignificant = false;  ///< only insignificant strides differ
+  Datum ruled;  ///< what the rule gives on the operands' claims; nothing without a rule
+  Datum value;  ///< the claim, with the storages the rule says (equal ids share one)
 };
 
 struct SymbolicRun {

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kWitnesses = 4;  ///< sizes at which a node is tried
+constexpr std::size_t kWitnesses = 32;  ///< sizes at which a node is tried
 
 auto at_sizes(const Expr& e, const Binding& sizes) -> Result<Expr> {
   return evaluate(e, sizes);
@@ -56,7 +56,8 @@ auto difference(const Datum& claimed, const Datum& seen) -> std::string {
     if (!b || a->meta.rank() != b->meta.rank()) return "it gives another kind of value";
     bool differs = a->meta.sizes != b->meta.sizes || a->meta.offset != b->meta.offset;
     for (std::size_t i = 0; i < a->meta.sizes.size() && !is_empty(a->meta); ++i)
-      differs = differs || (!a->meta.sizes[i].is_int(1) && a->meta.strides[i] != b->meta.strides[i]);
+      differs =
+          differs || (!a->meta.sizes[i].is_int(1) && a->meta.strides[i] != b->meta.strides[i]);
     if (!differs) return {};
     return fmt::format("it gives {} but {} is claimed", to_string(b->meta), to_string(a->meta));
   }
@@ -82,11 +83,9 @@ auto is_constant(const Datum& datum) -> bool {
                    std::ranges::all_of(fake->meta.strides, &Expr::is_const));
 }
 
-auto guards_hold(const ShapeEnv& env, const Binding& sizes) -> bool {
-  return std::ranges::all_of(env.guards(), [&](const Guard& guard) {
-    const auto truth = evaluate(guard.condition, sizes);
-    return !truth || truth->as_bool() != false;
-  });
+/// Equalities of floats are recorded with too few digits to be evaluated.
+auto compares_floats(const Expr& condition) -> bool {
+  return condition.op() == ExprOp::eq && condition.args()[0].type() == ExprType::real;
 }
 
 class Search {
@@ -121,6 +120,8 @@ class Search {
     if (const auto* proved = std::get_if<Proved>(&answer)) {
       ++(proved->needed.empty() ? report_.from_ranges : report_.implied);
       relied_on_.insert(proved->needed.begin(), proved->needed.end());
+      if (!proved->needed.empty())
+        report_.facts.push_back({obligation.condition, obligation.why, proved->needed});
     } else if (const auto* unknown = std::get_if<Unknown>(&answer)) {
       report_.undecided.push_back({obligation, unknown->tier, unknown->reason});
     }
@@ -131,7 +132,7 @@ class Search {
     if (!node || blamed_.contains(obligation.node)) return;
     for (const Binding& witness : guards_.violations(obligation.condition, kWitnesses)) {
       const auto sizes = completed(graph_.env, witness);
-      if (!guards_hold(graph_.env, sizes)) continue;
+      if (!admits(graph_, sizes)) continue;
       const auto text = misbehaviour_at(graph_, *node, table_, sizes);
       if (!text || text->empty()) continue;
       blamed_.insert(obligation.node);
@@ -142,9 +143,7 @@ class Search {
   }
 
   struct Before {
-    auto operator()(const Expr& a, const Expr& b) const -> bool {
-      return Expr::compare(a, b) < 0;
-    }
+    auto operator()(const Expr& a, const Expr& b) const -> bool { return Expr::compare(a, b) < 0; }
   };
   const Graph& graph_;
   const OpTable& table_;
@@ -158,10 +157,23 @@ class Search {
 
 }  // namespace
 
+auto admits(const Graph& graph, const Binding& sizes) -> bool {
+  for (const auto& node : graph.nodes) {
+    const auto* meta = node.kind == NodeKind::placeholder ? node.claim.tensor() : nullptr;
+    for (std::size_t i = 0; meta && i < meta->sizes.size(); ++i)
+      if (evaluate_int(meta->sizes[i], sizes).value_or(0) < 0) return false;
+  }
+  return std::ranges::all_of(graph.env.guards(), [&](const Guard& guard) {
+    const auto truth = evaluate(guard.condition, sizes);
+    return !truth || truth->as_bool() != false || compares_floats(guard.condition);
+  });
+}
+
 auto completed(const ShapeEnv& env, Binding witness) -> Binding {
   for (const Symbol& symbol : env.symbols()) {
     const auto low = symbol.range.low.as_int();
-    const Expr fallback = symbol.hint ? *symbol.hint : Expr(std::max<std::int64_t>(low.value_or(2), 2));
+    const Expr fallback =
+        symbol.hint ? *symbol.hint : Expr(std::max<std::int64_t>(low.value_or(2), 2));
     witness.try_emplace(symbol.expr, fallback);
   }
   for (std::size_t round = 0; round < 4; ++round)  // replacements of replacements
@@ -205,6 +217,34 @@ auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& gua
   for (const auto& obligation : run.obligations) search.look_at(obligation);
   for (const auto& claim : run.claims) search.look_at(claim);
   return search.finish();
+}
+
+auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
+                          const std::vector<ImpliedFact>& facts) -> std::vector<StrongerGuard> {
+  constexpr std::size_t kMaxGuards = 40;  // each costs a guard set of its own
+  std::vector<StrongerGuard> found;
+  for (const auto guard : guards.minimal) {
+    if (guards.minimal.size() > kMaxGuards) break;
+    if (guards.guards[guard].verdict != GuardVerdict::needed) continue;
+    auto others = guards.minimal;
+    std::erase(others, guard);
+    auto weaker = with_guards(env, others);
+    GuardSet rest(weaker, {.prover = {}, .symbols = false});
+    StrongerGuard stronger{guard, {}, {}};
+    for (const auto& fact : facts) {
+      if (std::ranges::find(fact.needed, guard) == fact.needed.end()) continue;
+      if (std::holds_alternative<Proved>(rest.implies(fact.condition))) continue;
+      stronger.replacement.push_back(fact.condition);
+      weaker.add_guard({fact.condition, print_expr(fact.condition), fact.why});
+      rest = GuardSet(weaker, {.prover = {}, .symbols = false});
+    }
+    const auto answer = rest.implies(env.guards()[guard].condition);
+    const auto* refuted = std::get_if<Refuted>(&answer);
+    if (!refuted) continue;
+    stronger.excluded = completed(env, refuted->witness);
+    found.push_back(std::move(stronger));
+  }
+  return found;
 }
 
 }  // namespace assay

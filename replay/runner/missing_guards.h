@@ -17,6 +17,13 @@ struct MissingGuard {
   std::string consequence;
 };
 
+/// A condition that guards imply.
+struct ImpliedFact {
+  Expr condition;
+  std::string why;
+  std::vector<std::size_t> needed;  ///< guards its proof used
+};
+
 struct ObligationReport {
   int total = 0;        ///< different conditions
   int from_ranges = 0;  ///< implied without any guard
@@ -30,6 +37,7 @@ struct ObligationReport {
     std::string reason;
   };
   std::vector<Undecided> undecided;
+  std::vector<ImpliedFact> facts;      ///< implied by guards, in the order they were met
   std::vector<std::size_t> relied_on;  ///< guards that proofs of obligations used, in order
 };
 
@@ -39,10 +47,25 @@ struct ObligationReport {
 [[nodiscard]] auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& guards)
     -> ObligationReport;
 
+/// A guard of the minimal set that says more than the graph needs.
+struct StrongerGuard {
+  std::size_t guard = 0;
+  std::vector<Expr>
+      replacement;   ///< with the other guards they imply every obligation; may be none
+  Binding excluded;  ///< smallest sizes that only this guard excludes
+};
+/// `facts` is everything that needed a guard: obligations and storage bounds.
+[[nodiscard]] auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
+                                        const std::vector<ImpliedFact>& facts)
+    -> std::vector<StrongerGuard>;
+
 /// What a node does on its operands' claims at these sizes: nothing if it does as it claims, else
 /// one sentence. Errors: undecided when that cannot be said (no rule, no claims).
 [[nodiscard]] auto misbehaviour_at(const Graph& graph, const Node& node, const OpTable& table,
                                    const Binding& sizes) -> Result<std::string>;
+
+/// Can a caller pass these sizes: all guards hold, and no input has a negative size?
+[[nodiscard]] auto admits(const Graph& graph, const Binding& sizes) -> bool;
 
 /// The witness with values for all symbols of the environment: hints for those it does not name,
 /// replaced symbols as their replacements say.
