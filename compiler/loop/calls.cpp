@@ -184,7 +184,14 @@ auto KernelEvaluator::plain_call(int node, int meaning, const Args& values) -> R
     if (!a.is_int() || !b.is_int()) return KernelValue{};
     if (!first.is_bool())
       return fresh("data", cursor_.source_of(node), {}, std::max(a.bits, b.bits));
-    return integer(where(first.expr, a.expr, b.expr), std::max(a.bits, b.bits), a, b);
+    // What the other branch computes does not matter: `tmp0 + n` only where tmp0 < 0.
+    auto result = KernelValue{.kind = Kind::integer,
+                              .expr = where(first.expr, a.expr, b.expr),
+                              .bits = std::max(a.bits, b.bits),
+                              .narrow = first.narrow};
+    for (const auto& narrow : a.narrow) result.narrow.push_back(where(first.expr, narrow, 0));
+    for (const auto& narrow : b.narrow) result.narrow.push_back(where(first.expr, 0, narrow));
+    return result;
   }
   if (values.size() != 2 || !first.is_int() || !values[1].is_int()) return KernelValue{};
   const auto& b = values[1];

@@ -78,6 +78,7 @@ class WrapperWalk {
   // launch_bounds.cpp
   [[nodiscard]] auto kernel_of(const std::string& name) -> const TritonKernel*;
   struct Launch;
+  [[nodiscard]] auto key_of(const Launch& launch) const -> std::string;
   void check_launch(Launch& launch);
   [[nodiscard]] auto bind_arguments(Launch& launch, const HostLaunch& what) -> std::string;
   void check_arguments(const Launch& launch);
@@ -104,7 +105,8 @@ class WrapperWalk {
   Ranges ranges_;
   Binding hints_;
   std::set<std::string> failed_kernels_;
-  int depth_ = 0;  ///< of partitions
+  std::map<std::string, std::pair<std::size_t, std::size_t>> launches_;  ///< their obligations
+  int depth_ = 0;                                                        ///< of partitions
 };
 
 /// "s77 = 3, xindex = 41", sizes first.

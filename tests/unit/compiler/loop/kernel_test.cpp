@@ -113,6 +113,14 @@ TEST_F(KernelTest, ResultsIn32BitsAreKept) {
   EXPECT_TRUE(wide.accesses[0].narrow.empty());
 }
 
+TEST_F(KernelTest, TheBranchThatIsNotTakenMayOverflow) {
+  const auto kernel = read(
+      "i = xindex\nj = tl.where(i < 0, i + 512, i)\n"
+      "tmp0 = tl.load(in_ptr0 + (j), xmask)");
+  ASSERT_FALSE(kernel.accesses[0].narrow.empty());
+  EXPECT_EQ(kernel.accesses[0].narrow[0].op(), ExprOp::where);
+}
+
 TEST_F(KernelTest, APointerThatGoesElsewhereIsNotUnderstood) {
   const auto kernel = read(
       "tmp0 = triton_helpers.bucketize_binary_search(xindex, in_ptr0, 4)\n"
