@@ -102,8 +102,11 @@ class WrapperReader {
     ASSAY_TRY(const auto name, cursor_.expect_name("the name of a function"));
     ASSAY_TRY_VOID(cursor_.expect("("));
     bool has_args = false;
-    while (!cursor_.at(")") && cursor_.token().kind != TokenKind::newline &&
-           cursor_.token().kind != TokenKind::end) {
+    // What the lexer cannot read it does not pass either.
+    for (auto kind = cursor_.token().kind;
+         !cursor_.at(")") && kind != TokenKind::newline && kind != TokenKind::end;
+         kind = cursor_.token().kind) {
+      if (kind == TokenKind::invalid) return cursor_.unexpected("parameters");
       has_args = has_args || cursor_.at("args");
       cursor_.advance();
     }

@@ -162,6 +162,7 @@ void WrapperWalk::check_launch(Launch& launch) {
         Unknown{Tier::normalise, fmt::format("`{}`: {}", line.text, line.reason)});
   }
   check_arguments(launch);
+  if (!options_.guards_are_known) assume_small_storages(launch);
   for (const auto& division : launch.kernel->divisions) {
     auto ranges = bound(0);
     ranges.facts.ranges.insert(launch.kernel->ranges.begin(), launch.kernel->ranges.end());
@@ -179,19 +180,37 @@ void WrapperWalk::check_launch(Launch& launch) {
   for (const auto& access : launch.kernel->accesses) check_access(launch, access);
 }
 
+void WrapperWalk::assume(const Expr& condition, std::string why) {
+  if (condition.is_const() || std::ranges::find(facts_, condition) != facts_.end()) return;
+  facts_.push_back(condition);
+  report_.assumptions.push_back(std::move(why));
+}
+
+/// Inductor indexes in 32 bits only after guarding that extents and storages fit (SIMDScheduling.
+/// can_use_32bit_indexing); templates are chosen otherwise.
+void WrapperWalk::assume_small_storages(const Launch& launch) {
+  const auto& params = launch.kernel->params;
+  const bool is_narrow = std::ranges::any_of(params, [](const KernelParam& param) {
+    return param.bits() == 32 && param.name.ends_with("numel");
+  });
+  if (!is_narrow || launch.kernel->heuristic == "template") return;
+  for (const auto& buffer : launch.buffers) {
+    if (!buffer || !storages_[buffer->storage].elems) continue;
+    const auto& elems = *storages_[buffer->storage].elems;
+    assume(le(elems, kMax32),
+           fmt::format("{} <= {}, since a kernel that indexes {} in 32 bits was chosen",
+                       print_expr(elems), kMax32, storages_[buffer->storage].name));
+  }
+}
+
 void WrapperWalk::check_arguments(const Launch& launch) {
   for (const auto& [position, value] : launch.arguments) {
     const auto& param = launch.kernel->params[position];
     if (param.bits() != 32 || value.is_const()) continue;
     const Place place{launch.op, launch.source->name, 0, {}};
     if (!options_.guards_are_known) {
-      const auto fits = le(value, kMax32);
-      if (std::ranges::find(facts_, fits) == facts_.end()) {
-        facts_.push_back(fits);
-        report_.assumptions.push_back(fmt::format("{} <= {}, since `{}` is passed as {}",
-                                                  print_expr(value), kMax32, param.name,
-                                                  param.type));
-      }
+      assume(le(value, kMax32), fmt::format("{} <= {}, since `{}` is passed as {}",
+                                            print_expr(value), kMax32, param.name, param.type));
       continue;
     }
     auto answer = decide(bound(kMax32 - value));

@@ -52,7 +52,8 @@ struct WrapperReport {
 
 struct WrapperOptions {
   /// Guards of the compilation are known (a bare wrapper comes without). Without them it is assumed
-  /// that arguments of type i32 fit, since Inductor guards on that before it chooses the type.
+  /// that arguments of type i32 and storages indexed in 32 bits fit, since Inductor guards on that
+  /// before it chooses the type.
   bool guards_are_known = true;
   /// What the captured graph claims about inputs, over the symbols of the program: asserts on
   /// inputs must follow from it. An assert without such a claim is taken for a fact, as it runs

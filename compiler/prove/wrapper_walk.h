@@ -81,6 +81,8 @@ class WrapperWalk {
   [[nodiscard]] auto key_of(const Launch& launch) const -> std::string;
   void check_launch(Launch& launch);
   [[nodiscard]] auto bind_arguments(Launch& launch, const HostLaunch& what) -> std::string;
+  void assume(const Expr& condition, std::string why);
+  void assume_small_storages(const Launch& launch);
   void check_arguments(const Launch& launch);
   void check_access(const Launch& launch, const KernelAccess& access);
   [[nodiscard]] auto access_bound(const Launch& launch, const KernelAccess& access) const -> Bound;

@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 from torch._inductor.runtime import triton_helpers, triton_heuristics
 
-@triton_heuristics.pointwise(
+@triton_heuristics.template(
     size_hints={'x': 4096},
     filename=__file__,
     triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'ks0': 'i64', 'xnumel': 'i32', 'XBLOCK': 'constexpr'}, 'device': None, 'constants': {}},

@@ -121,6 +121,10 @@ TEST(Wrapper, ExamplesOfInputsComeFromTheHarness) {
   EXPECT_EQ(program.examples.at("arg1_1").sizes, (std::vector<std::int64_t>{9, 4}));
 }
 
+TEST(Wrapper, ParametersThatAreNoTextEndTheDefinition) {
+  EXPECT_FALSE(read_wrapper("def call(ar\xff\xfegs):\n    return ()\n"));
+}
+
 TEST(Wrapper, WithoutCallThereIsNoProgram) {
   const auto program = read_wrapper("import torch\n");
   ASSERT_FALSE(program);
