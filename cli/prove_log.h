@@ -16,6 +16,6 @@ struct ProveLogOptions {
 /// Proves storage and index bounds of every Inductor program in the log, or of the wrapper; prints
 /// the verdict and gives the exit code (findings before undecided).
 [[nodiscard]] auto prove_log(std::string_view bytes, const std::string& name,
-                               const ProveLogOptions& options) -> int;
+                             const ProveLogOptions& options) -> int;
 
 }  // namespace assay::cli
