@@ -56,7 +56,8 @@ auto commands() -> std::vector<Command> {
        "  assay debug graph.json --at s77=68     other sizes\n"
        "  assay debug model.pt2 --sweep --json   boundary sizes, for machines\n",
        add_debug},
-      {"prove", "prove guards and storage bounds for all sizes, or find the smallest that break them",
+      {"prove",
+       "prove guards and storage bounds for all sizes, or find the smallest that break them",
        "  assay prove graph.json                 guards, what they miss, storage bounds\n"
        "  assay prove graph.json --bounds --json storage bounds alone, for machines\n"
        "  assay prove graph.json --claim \"s77 % 8 == 0\"\n",

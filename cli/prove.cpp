@@ -11,7 +11,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, smt_lib;
+  std::string file, smt_lib, trace;
   std::vector<std::string> claims;
   bool guards = false, bounds = false, json = false, all = false, notes = false;
   bool no_solver = false;
@@ -111,8 +111,11 @@ auto run_prove(const Options& options) -> Result<int> {
   }
   fmt::print("{}", options.json ? prove_json(capture, report)
                                 : print_prove(capture, report, {options.all, options.notes}));
-  if (!root_findings(findings_of(capture, report)).empty()) return kFindings;
-  return undecided_of(capture, report).empty() ? kNothingFound : kUndecided;
+  const bool found = !root_findings(findings_of(capture, report)).empty();
+  const bool decided = undecided_of(capture, report).empty();
+  const int exit = found ? kFindings : (decided ? kNothingFound : kUndecided);
+  if (!options.trace.empty()) ASSAY_TRY_VOID(record_proofs(options.trace, capture, report, exit));
+  return exit;
 }
 
 }  // namespace
@@ -130,6 +133,7 @@ auto add_prove(CLI::App& app) -> Action {
   app.add_flag("--no-solver", options->no_solver, "without the tiers that use a solver");
   app.add_flag("--json", options->json, "print the report as JSON");
   app.add_option("--smt-lib", options->smt_lib, "write proofs as SMT-LIB scripts into this folder");
+  app.add_option("--trace", options->trace, "write an SQLite trace with verdicts and certificates");
   return [options] {
     const auto result = run_prove(*options);
     return result ? *result : report_error(result.error());

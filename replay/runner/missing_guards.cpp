@@ -121,7 +121,8 @@ class Search {
       ++(proved->needed.empty() ? report_.from_ranges : report_.implied);
       relied_on_.insert(proved->needed.begin(), proved->needed.end());
       if (!proved->needed.empty())
-        report_.facts.push_back({obligation.condition, obligation.why, proved->needed});
+        report_.facts.push_back(
+            {obligation.condition, obligation.why, proved->tier, proved->needed});
     } else if (const auto* unknown = std::get_if<Unknown>(&answer)) {
       report_.undecided.push_back({obligation, unknown->tier, unknown->reason});
     }

@@ -21,6 +21,7 @@ struct MissingGuard {
 struct ImpliedFact {
   Expr condition;
   std::string why;
+  Tier tier = Tier::normalise;
   std::vector<std::size_t> needed;  ///< guards its proof used
 };
 
