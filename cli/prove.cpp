@@ -1,4 +1,5 @@
 // assay prove: guards and storage bounds, for all sizes.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -84,11 +85,14 @@ auto prove(const Options& options, const Capture& capture) -> Result<ProveReport
     report.claims.push_back({options.claims[i], claims[i], guards.implies(claims[i])});
   if (report.guards_asked) {
     report.obligations = find_missing_guards(capture.graph, table, guards);
+    constexpr std::size_t kRuns = 3;  // a look at real tensors for the first few
+    auto& missing = report.obligations->missing;
+    for (std::size_t i = 0; i < std::min(missing.size(), kRuns); ++i)
+      run_at_witness(capture, table, missing[i]);
     auto bounds = check_bounds(capture, table, guards);
     auto facts = report.obligations->facts;
     facts.insert(facts.end(), bounds.facts.begin(), bounds.facts.end());
-    if (report.obligations->missing.empty())
-      report.stronger = find_stronger_guards(env, guards.report(), facts);
+    if (missing.empty()) report.stronger = find_stronger_guards(env, guards.report(), facts);
     if (everything || options.bounds) report.bounds = std::move(bounds);
   } else if (options.bounds) {
     report.bounds = check_bounds(capture, table, guards);
