@@ -1,4 +1,5 @@
 // assay prove: guards and storage bounds, for all sizes.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -12,7 +13,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, smt_lib;
+  std::string file, smt_lib, trace;
   std::vector<std::string> claims;
   bool guards = false, bounds = false, json = false, all = false, notes = false;
   bool no_solver = false;
@@ -85,11 +86,14 @@ auto prove(const Options& options, const Capture& capture) -> Result<ProveReport
     report.claims.push_back({options.claims[i], claims[i], guards.implies(claims[i])});
   if (report.guards_asked) {
     report.obligations = find_missing_guards(capture.graph, table, guards);
+    constexpr std::size_t kRuns = 3;  // a look at real tensors for the first few
+    auto& missing = report.obligations->missing;
+    for (std::size_t i = 0; i < std::min(missing.size(), kRuns); ++i)
+      run_at_witness(capture, table, missing[i]);
     auto bounds = check_bounds(capture, table, guards);
     auto facts = report.obligations->facts;
     facts.insert(facts.end(), bounds.facts.begin(), bounds.facts.end());
-    if (report.obligations->missing.empty())
-      report.stronger = find_stronger_guards(env, guards.report(), facts);
+    if (missing.empty()) report.stronger = find_stronger_guards(env, guards.report(), facts);
     if (everything || options.bounds) report.bounds = std::move(bounds);
   } else if (options.bounds) {
     report.bounds = check_bounds(capture, table, guards);
@@ -115,8 +119,11 @@ auto run_prove(const Options& options) -> Result<int> {
   }
   fmt::print("{}", options.json ? prove_json(capture, report)
                                 : print_prove(capture, report, {options.all, options.notes}));
-  if (!root_findings(findings_of(capture, report)).empty()) return kFindings;
-  return undecided_of(capture, report).empty() ? kNothingFound : kUndecided;
+  const bool found = !root_findings(findings_of(capture, report)).empty();
+  const bool decided = undecided_of(capture, report).empty();
+  const int exit = found ? kFindings : (decided ? kNothingFound : kUndecided);
+  if (!options.trace.empty()) ASSAY_TRY_VOID(record_proofs(options.trace, capture, report, exit));
+  return exit;
 }
 
 }  // namespace
@@ -135,6 +142,7 @@ auto add_prove(CLI::App& app) -> Action {
   app.add_flag("--no-solver", options->no_solver, "without the tiers that use a solver");
   app.add_flag("--json", options->json, "print the report as JSON");
   app.add_option("--smt-lib", options->smt_lib, "write proofs as SMT-LIB scripts into this folder");
+  app.add_option("--trace", options->trace, "write an SQLite trace with verdicts and certificates");
   return [options] {
     const auto result = run_prove(*options);
     return result ? *result : report_error(result.error());

@@ -67,7 +67,8 @@ auto obligations_json(const ObligationReport& report) -> Json {
                        {"why", m.obligation.why},
                        {"node", m.obligation.node},
                        {"witness", sizes_json(m.witness)},
-                       {"consequence", m.consequence}});
+                       {"consequence", m.consequence},
+                       {"run", m.run}});
   return {{"total", report.total},         {"from_ranges", report.from_ranges},
           {"implied", report.implied},     {"harmless", report.harmless},
           {"assumed", report.assumed},     {"undecided", report.undecided.size()},

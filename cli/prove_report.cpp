@@ -48,6 +48,7 @@ auto missing_finding(const Graph& graph, const MissingGuard& missing) -> Finding
   finding.kind = FindingKind::missing_guard;
   finding.claimed = print_expr(missing.obligation.condition);
   finding.observed = missing.consequence;
+  finding.rule = missing.run;
   finding.message =
       fmt::format("no guard says what the rule relies on ({})", missing.obligation.why);
   finding.witness = sizes_text(missing.witness, {missing.obligation.condition});
@@ -150,7 +151,7 @@ auto describe(const Finding& finding) -> std::string {
   row(guards ? "guards" : (finding.kind == FindingKind::missing_guard ? "needs" : "claimed"),
       finding.claimed);
   row("then", finding.observed);
-  row("rule", finding.rule);
+  row(finding.kind == FindingKind::missing_guard ? "and" : "rule", finding.rule);
   row("source", place(finding));
   if (finding.origin) row("code", finding.origin->code);
   return text;

@@ -42,4 +42,8 @@ struct ProveText {
                                const ProveText& options) -> std::string;
 [[nodiscard]] auto prove_json(const Capture& capture, const ProveReport& report) -> std::string;
 
+/// Writes a trace with findings, and every verdict with its tier and the guards it rests on.
+[[nodiscard]] auto record_proofs(const std::string& path, const Capture& capture,
+                                 const ProveReport& report, int exit_code) -> Result<void>;
+
 }  // namespace assay::cli

@@ -104,6 +104,7 @@ auto RangeSimplifier::rebuilt(const Expr& e) -> Expr {
 auto RangeSimplifier::integer(const Expr& e) -> Expr {
   const auto args = e.args();
   const ExprOp op = e.op();
+  if (op == ExprOp::add) return joined_pairs(e);
   if (op == ExprOp::ceil_to_int || op == ExprOp::floor_to_int || op == ExprOp::trunc_to_int)
     return through_float(e);
   if (op == ExprOp::min || op == ExprOp::max) return extreme(e);
@@ -115,6 +116,28 @@ auto RangeSimplifier::integer(const Expr& e) -> Expr {
     return division(mod(division(floor_div(args[0], args[1])), args[2]));
   if (op == ExprOp::abs_ && decide_statically(le(0, args[0]), ranges_) == true) return args[0];
   if (op == ExprOp::abs_ && decide_statically(le(args[0], 0), ranges_) == true) return -args[0];
+  return e;
+}
+
+/// Quotient and remainder that belong together: c*(x mod y) + c*y*(x // y) is c*x.
+auto RangeSimplifier::joined_pairs(const Expr& e) -> Expr {
+  if (e.type() != ExprType::integer) return e;
+  const Poly poly = to_poly(e);
+  for (const Term& term : poly) {
+    if (term.monomial.op() != ExprOp::mod) continue;
+    const Expr x = term.monomial.args()[0];
+    const Expr y = term.monomial.args()[1];
+    const Expr pair = Expr(term.coefficient) * (y * floor_div(x, y));
+    const Poly wanted = pair.is_valid() ? to_poly(pair) : Poly{};
+    const bool there = !wanted.empty() && std::ranges::all_of(wanted, [&](const Term& part) {
+      const auto at = std::ranges::find(poly, part.monomial, &Term::monomial);
+      return at != poly.end() && at->coefficient == part.coefficient;
+    });
+    if (!there) continue;
+    const Expr shorter =
+        e - pair - Expr(term.coefficient) * term.monomial + Expr(term.coefficient) * x;
+    return shorter.is_valid() && shorter.op() == ExprOp::add ? joined_pairs(shorter) : shorter;
+  }
   return e;
 }
 

@@ -23,6 +23,7 @@ class RangeSimplifier {
  private:
   auto rebuilt(const Expr& e) -> Expr;
   auto integer(const Expr& e) -> Expr;
+  auto joined_pairs(const Expr& e) -> Expr;
   auto through_float(const Expr& e) -> Expr;
   auto extreme(const Expr& e) -> Expr;
   auto division(const Expr& e) -> Expr;

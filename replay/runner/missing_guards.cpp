@@ -121,7 +121,8 @@ class Search {
       ++(proved->needed.empty() ? report_.from_ranges : report_.implied);
       relied_on_.insert(proved->needed.begin(), proved->needed.end());
       if (!proved->needed.empty())
-        report_.facts.push_back({obligation.condition, obligation.why, proved->needed});
+        report_.facts.push_back(
+            {obligation.condition, obligation.why, proved->tier, proved->needed});
     } else if (const auto* unknown = std::get_if<Unknown>(&answer)) {
       report_.undecided.push_back({obligation, unknown->tier, unknown->reason});
     }
@@ -137,7 +138,7 @@ class Search {
       if (!text || text->empty()) continue;
       blamed_.insert(obligation.node);
       broken_.insert(obligation.condition);
-      report_.missing.push_back({obligation, sizes, *text});
+      report_.missing.push_back({obligation, sizes, *text, {}});
       return;
     }
   }
@@ -217,6 +218,34 @@ auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& gua
   for (const auto& obligation : run.obligations) search.look_at(obligation);
   for (const auto& claim : run.claims) search.look_at(claim);
   return search.finish();
+}
+
+void run_at_witness(const Capture& capture, const OpTable& table, MissingGuard& missing) {
+  constexpr std::int64_t kMaxElements = 1 << 22;
+  constexpr std::size_t kMaxNodes = 2000;
+  const auto& graph = capture.graph;
+  if (graph.nodes.size() > kMaxNodes) return;
+  for (const auto& node : graph.nodes) {
+    const auto* meta = node.claim.tensor();
+    if (!meta) continue;
+    const auto elements = evaluate_int(numel(*meta), missing.witness);
+    if (!elements || *elements > kMaxElements) return;
+  }
+  const auto inputs = inputs_at(capture, missing.witness);
+  if (!inputs) return;
+  const auto run = run_graph(graph, *inputs, table, {});
+  const auto at = std::ranges::find(graph.nodes, NodeId{missing.obligation.node}, &Node::id);
+  if (at == graph.nodes.end()) return;
+  const auto& seen = run.nodes[static_cast<std::size_t>(at - graph.nodes.begin())];
+  if (seen.status == NodeStatus::failed) missing.run = "running it fails: " + seen.message;
+  const auto* tensor =
+      seen.status == NodeStatus::ran && seen.value.tensor ? &*seen.value.tensor : nullptr;
+  if (!tensor || !at->claim.tensor()) return;
+  ShapeContext context;
+  const auto claimed = concrete_claim(at->claim, missing.witness, context);
+  if (!claimed) return;
+  const auto text = difference(*claimed, Datum{FakeTensor{to_claim(tensor->meta), -1}});
+  if (!text.empty()) missing.run = "run on real tensors, " + text;
 }
 
 auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,

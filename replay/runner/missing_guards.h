@@ -12,15 +12,17 @@ namespace assay {
 
 /// Sizes that pass the guards and break a node, and what happens there.
 struct MissingGuard {
-  Obligation obligation;  ///< what a guard would have to say
-  Binding witness;        ///< every symbol of the capture
-  std::string consequence;
+  Obligation obligation;    ///< what a guard would have to say
+  Binding witness;          ///< every symbol of the capture
+  std::string consequence;  ///< of the fake run of the node
+  std::string run;          ///< of running the graph there; empty if it was not run
 };
 
 /// A condition that guards imply.
 struct ImpliedFact {
   Expr condition;
   std::string why;
+  Tier tier = Tier::normalise;
   std::vector<std::size_t> needed;  ///< guards its proof used
 };
 
@@ -46,6 +48,10 @@ struct ObligationReport {
 /// sizes, fails or gives another layout than it claims.
 [[nodiscard]] auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& guards)
     -> ObligationReport;
+
+/// Runs the graph on real tensors of the missing guard's sizes and fills in `run`. Leaves it empty
+/// where the inputs cannot be made there, or would be too big for a quick look.
+void run_at_witness(const Capture& capture, const OpTable& table, MissingGuard& missing);
 
 /// A guard of the minimal set that says more than the graph needs.
 struct StrongerGuard {

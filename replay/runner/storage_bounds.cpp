@@ -147,7 +147,8 @@ class Checker {
     check.condition = condition;
     check.answer = guards_.implies(condition);
     if (const auto* proved = std::get_if<Proved>(&check.answer); proved && !proved->needed.empty())
-      report_.facts.push_back({condition, std::string(name(check.kind)), proved->needed});
+      report_.facts.push_back(
+          {condition, std::string(name(check.kind)), proved->tier, proved->needed});
     if (const auto* refuted = std::get_if<Refuted>(&check.answer))
       check.answer = confirmed(condition, refuted->tier, written);
     report_.checks.push_back(std::move(check));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <random>
+#include <unordered_map>
 
 #include "core/expr/text.h"
 #include "replay/interp/symbolic.h"
@@ -148,10 +149,15 @@ auto breaks_somewhere(const Graph& graph, const OpTable& table) -> bool {
   facts.insert(facts.end(), run.claims.begin(), run.claims.end());
   for (const auto& sizes : points_of(graph.env, 100)) {
     if (!admits(graph, sizes)) continue;
+    std::unordered_map<Expr, bool> holds_there;  // many nodes rely on the same
     for (const auto& fact : facts) {
-      const auto truth = evaluate(fact.condition, sizes);
+      const auto [at, is_new] = holds_there.try_emplace(fact.condition, true);
+      if (is_new) {
+        const auto truth = evaluate(fact.condition, sizes);
+        at->second = !truth || truth->as_bool() == true;
+      }
       const auto* node = graph.find(NodeId{fact.node});
-      if (!node || fact.assumed || !truth || truth->as_bool() == true) continue;
+      if (!node || fact.assumed || at->second) continue;
       const auto text = misbehaviour_at(graph, *node, table, sizes);
       if (text && !text->empty()) return true;
     }

@@ -104,6 +104,16 @@ TEST_F(ProverTest, Contiguous_addresses_stay_inside_at_any_rank) {
   EXPECT_NE(witness(fmt::format("{} < {} - 1", address, size), bounds, "s0"), -1);
 }
 
+TEST_F(ProverTest, A_flat_index_taken_apart_and_put_together_is_the_index) {
+  range("x", Expr(0), Expr::infinity());
+  EXPECT_TRUE(proves("Mod(x, s1) + s1*((x//s1)) < s0*s1", {"x < s0*s1"}));
+  EXPECT_TRUE(proves("s2*Mod(x, s1) + s2*s1*((x//s1)) < s0*s1*s2", {"x < s0*s1"}));
+  EXPECT_TRUE(proves("((x//s1)) < s0", {"x < s0*s1"}));
+  EXPECT_TRUE(proves("Mod(x, 8) + 8*((x//8)) < 8*s0", {"x < 8*s0"}));
+  EXPECT_TRUE(proves("((x//s1)) + s0*Mod(x, s1) < s0*s1", {"x < s0*s1"}));  // transposed
+  EXPECT_NE(witness("Mod(x, s1) + s1*((x//s1)) < s0*s1", {"x <= s0*s1"}, "x"), -1);
+}
+
 TEST_F(ProverTest, A_division_by_zero_is_no_proof) {
   range("u0", Expr(0), Expr::infinity());
   EXPECT_EQ(witness("Mod(s0, u0) <= s0", {}, "u0"), 0);
