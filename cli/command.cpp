@@ -56,8 +56,19 @@ auto commands() -> std::vector<Command> {
        "  assay debug graph.json --at s77=68     other sizes\n"
        "  assay debug model.pt2 --sweep --json   boundary sizes, for machines\n",
        add_debug},
+      {"prove",
+       "prove guards and storage bounds for all sizes, or find the smallest that break them",
+       "  assay prove graph.json                 guards, what they miss, storage bounds\n"
+       "  assay prove graph.json --bounds --json storage bounds alone, for machines\n"
+       "  assay prove graph.json --claim \"s77 % 8 == 0\"\n"
+       "  assay prove TRACE.log                  every Inductor program of a TORCH_TRACE log\n"
+       "  assay prove wrapper.py --json          one Inductor wrapper\n",
+       add_prove},
       {"show", "print a capture as graph text, with symbols and guards",
-       "  assay show model.pt2\n  assay show repro.py --summary\n", add_show},
+       "  assay show model.pt2\n  assay show repro.py --summary\n"
+       "  assay show TRACE.log                   events, symbols, guards, graphs of a TORCH_TRACE\n"
+       "  assay show TRACE.log --graph inductor_output_code\n",
+       add_show},
       {"run", "execute a capture without PyTorch and print its outputs",
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
       {"import", "pack any input into one self-contained bundle",

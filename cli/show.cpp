@@ -1,14 +1,16 @@
-// assay show: a capture as text.
+// assay show: a capture as text, a trace log as an overview.
 #include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/trace_log.h"
 #include "core/expr/text.h"
 #include "core/graph/targets.h"
 #include "core/graph/text.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 #include "replay/interp/run.h"
 
 namespace assay::cli {
@@ -17,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string file;
+  std::string file, graph;
   bool summary = false, plain = false, json = false;
 };
 
@@ -122,6 +124,24 @@ auto show_json(const Capture& capture, const OpTable& table, bool with_nodes) ->
   return json;
 }
 
+auto run_show(const Options& options) -> int {
+  const auto bytes = read_file(options.file);
+  if (!bytes) return report_error(bytes.error());
+  if (detect_format(*bytes) == InputFormat::torch_trace)
+    return show_trace_log(*bytes, options.file, {.json = options.json, .part = options.graph});
+  if (!options.graph.empty())
+    return report_error({ErrorCode::usage, "--graph is for TORCH_TRACE logs"});
+  const auto capture = open_capture(options.file);
+  if (!capture) return report_error(capture.error());
+  if (options.json)
+    fmt::print("{}\n", show_json(*capture, build_op_table(), !options.summary).dump(2));
+  else if (options.summary)
+    fmt::print("{}", summary(*capture, build_op_table()));
+  else
+    fmt::print("{}", print_graph(capture->graph, {.header = !options.plain}));
+  return kNothingFound;
+}
+
 }  // namespace
 
 auto add_show(CLI::App& app) -> Action {
@@ -129,18 +149,10 @@ auto add_show(CLI::App& app) -> Action {
   app.add_option("FILE", options->file, "any input")->required();
   app.add_flag("--summary", options->summary, "symbols, guards and operators, not the graph");
   app.add_flag("--plain", options->plain, "without the header of comment lines");
+  app.add_option("--graph", options->graph,
+                 "of a trace log: print this graph or program, e.g. aot_forward_graph");
   app.add_flag("--json", options->json, "print JSON; with --summary without the nodes");
-  return [options] {
-    const auto capture = open_capture(options->file);
-    if (!capture) return report_error(capture.error());
-    if (options->json)
-      fmt::print("{}\n", show_json(*capture, build_op_table(), !options->summary).dump(2));
-    else if (options->summary)
-      fmt::print("{}", summary(*capture, build_op_table()));
-    else
-      fmt::print("{}", print_graph(capture->graph, {.header = !options->plain}));
-    return static_cast<int>(kNothingFound);
-  };
+  return [options] { return run_show(*options); };
 }
 
 }  // namespace assay::cli

@@ -10,7 +10,6 @@
 #include "core/graph/text.h"
 #include "replay/bundle/bundle.h"
 #include "replay/formats/file.h"
-#include "replay/trace/trace.h"
 
 namespace assay::cli {
 namespace {
@@ -86,8 +85,8 @@ class Recorder {
   Recorder(TraceWriter& writer, const Capture& capture, const DebugReport& report)
       : writer_(writer), capture_(capture), report_(report) {}
 
-  auto record(const std::string& command, const std::string& options, int exit_code)
-      -> Result<void> {
+  auto record(const std::string& command, const std::string& options, int exit_code,
+              const MoreRows& more) -> Result<void> {
     ASSAY_TRY(run_, writer_.add(RunRow{.command = command,
                                        .source = capture_.source_path,
                                        .format = capture_.format,
@@ -106,6 +105,7 @@ class Recorder {
     ASSAY_TRY_VOID(symbols_and_guards());
     for (std::size_t i = 0; i < capture_.graph.nodes.size(); ++i) ASSAY_TRY_VOID(node(i));
     for (const auto& finding : report_.findings) ASSAY_TRY_VOID(this->finding(finding));
+    if (more) ASSAY_TRY_VOID(more(writer_, run_, node_ids_));
     ASSAY_TRY_VOID(writer_.finish_run(run_, exit_code, 0));
     return writer_.finalise();
   }
@@ -134,7 +134,8 @@ class Recorder {
 
   auto node(std::size_t i) -> Result<void> {
     const auto& node = capture_.graph.nodes[i];
-    const auto& record = report_.run.nodes[i];
+    const bool ran = i < report_.run.nodes.size();
+    const NodeRun& record = ran ? report_.run.nodes[i] : kNotRun;
     NodeRow row{.graph_id = graph_,
                 .seq = static_cast<std::int64_t>(i),
                 .capture_id = node.id.value,
@@ -147,7 +148,7 @@ class Recorder {
                 .function = {},
                 .code = {},
                 .module = {},
-                .status = status_name(record.status),
+                .status = ran ? status_name(record.status) : "",
                 .reason = record.message,
                 .duration_ms = {}};
     if (node.origin) {
@@ -243,6 +244,7 @@ class Recorder {
     return {};
   }
 
+  inline static const NodeRun kNotRun;
   TraceWriter& writer_;
   const Capture& capture_;
   const DebugReport& report_;
@@ -254,10 +256,10 @@ class Recorder {
 }  // namespace
 
 auto record_trace(const std::string& path, const Capture& capture, const DebugReport& report,
-                  const std::string& command, const std::string& options, int exit_code)
-    -> Result<void> {
+                  const std::string& command, const std::string& options, int exit_code,
+                  const MoreRows& more) -> Result<void> {
   ASSAY_TRY(auto writer, TraceWriter::create(path));
-  return Recorder(writer, capture, report).record(command, options, exit_code);
+  return Recorder(writer, capture, report).record(command, options, exit_code, more);
 }
 
 auto record_bundle(const std::string& path, const Capture& capture, const DebugReport& report,

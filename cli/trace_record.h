@@ -1,15 +1,24 @@
-// Records of a debug run: the SQLite trace and the bundle with its verdict.
+// Records of a run: the SQLite trace, and the bundle with its verdict.
 #pragma once
+#include <functional>
+#include <map>
 #include <string>
 
 #include "replay/interp/debug.h"
+#include "replay/trace/trace.h"
 
 namespace assay::cli {
 
-/// Writes graphs, nodes, claims, observations, findings, symbols, guards and environment.
+/// Rows of a command's own, after all others: gets the run and the keys of its nodes.
+using MoreRows =
+    std::function<Result<void>(TraceWriter&, TraceId run, const std::map<NodeId, TraceId>& nodes)>;
+
+/// Writes graphs, nodes, claims, observations, findings, symbols, guards and environment. A report
+/// without a run (of nodes) records no statuses and observations.
 [[nodiscard]] auto record_trace(const std::string& path, const Capture& capture,
                                 const DebugReport& report, const std::string& command,
-                                const std::string& options, int exit_code) -> Result<void>;
+                                const std::string& options, int exit_code,
+                                const MoreRows& more = {}) -> Result<void>;
 
 /// The options that decide a verdict; stored with it so that a replay runs the same.
 struct VerdictOptions {

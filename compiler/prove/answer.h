@@ -18,7 +18,7 @@ enum class Tier : std::uint8_t {
   corner,      ///< monotone address: its largest corner as a polynomial with coefficients >= 0
   linear,      ///< linear SMT, products abstracted with monotonicity lemmas
   non_linear,  ///< integer SMT with native div and mod, in a worker process
-  search,      ///< enumeration of small sizes in shortlex order; refutes only
+  search,      ///< enumeration in shortlex order; proves where the admitted sizes are few
 };
 [[nodiscard]] auto name(Tier tier) -> std::string_view;
 

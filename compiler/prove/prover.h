@@ -20,7 +20,8 @@ struct Query {
   Ranges ranges;
 };
 
-/// Work limits, never times: the same query gets the same answer on every machine.
+/// Work limits, never times: the same query gets the same answer on every machine. A limit of 0
+/// leaves the tier out.
 struct ProverOptions {
   std::uint64_t linear_rlimit = 200'000;
   std::uint64_t non_linear_rlimit = 2'000'000;

@@ -27,6 +27,17 @@ constexpr std::array kKinds = {
     FindingKindInfo{insignificant_stride, "insignificant-stride", "a stride of a dimension of size 1 or of an empty tensor differs", Severity::note},
     FindingKindInfo{claim_not_general, "claim-not-general", "the claim holds at these sizes but not for all", Severity::note},
     FindingKindInfo{recording_differs, "recording-differs", "the recorded run and Assay's own rule disagree", Severity::note},
+    FindingKindInfo{missing_guard, "missing-guard", "sizes that pass the guards break the graph", Severity::finding},
+    FindingKindInfo{contradicting_guards, "contradicting-guards", "no sizes pass the guards", Severity::finding},
+    FindingKindInfo{over_specialised, "over-specialised", "guards leave a symbol few values although none says so alone", Severity::finding},
+    FindingKindInfo{out_of_bounds, "out-of-bounds", "a layout leaves its storage at sizes that pass the guards", Severity::finding},
+    FindingKindInfo{internal_overlap, "internal-overlap", "a tensor that is written has elements with several indices", Severity::finding},
+    FindingKindInfo{claim_refuted, "claim-refuted", "a condition asked about does not follow from the guards", Severity::finding},
+    FindingKindInfo{strong_guard, "strong-guard", "a guard excludes sizes at which the graph works", Severity::note},
+    FindingKindInfo{access_out_of_bounds, "access-out-of-bounds", "a kernel reads or writes outside of a storage", Severity::finding},
+    FindingKindInfo{integer_overflow, "integer-overflow", "an integer does not fit the 32 bits it is computed or passed in", Severity::finding},
+    FindingKindInfo{assert_fails, "assert-fails", "an assert of the compiled program can fail", Severity::finding},
+    FindingKindInfo{dead_storage_used, "dead-storage-used", "a buffer is used after it was deleted or its storage was reused", Severity::finding},
 };
 // clang-format on
 

@@ -28,6 +28,17 @@ enum class FindingKind : std::uint8_t {
   insignificant_stride,
   claim_not_general,
   recording_differs,
+  missing_guard,
+  contradicting_guards,
+  over_specialised,
+  out_of_bounds,
+  internal_overlap,
+  claim_refuted,
+  strong_guard,
+  access_out_of_bounds,
+  integer_overflow,
+  assert_fails,
+  dead_storage_used,
 };
 
 /// A finding fails the check and sets exit code 1; a note is worth knowing and does not.

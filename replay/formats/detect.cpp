@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "replay/formats/json.h"
+#include "replay/formats/torch_trace.h"
 #include "replay/formats/zip.h"
 
 namespace assay {
@@ -35,9 +36,12 @@ auto is_bundle(std::string_view bytes) -> bool {
   return manifest && manifest->root()["format"].as_string() == kBundleFormat;
 }
 
-/// Lines of glog begin `V1120 10:49:12.345678 `: level, month, day, time.
+/// Lines of glog begin `V1120 10:49:12.345678 `: level, month, day, time; perhaps behind
+/// `[rank0]:`.
 auto is_trace_log(std::string_view text) -> bool {
   constexpr std::string_view kShape = "Ldddd dd:dd:dd";
+  if (text.starts_with("[rank"))
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(": ", text.find(']') + 1)));
   if (text.size() < kShape.size()) return false;
   for (std::size_t i = 0; i < kShape.size(); ++i) {
     const char c = text[i];
@@ -59,6 +63,11 @@ auto detect_text(std::string_view text) -> InputFormat {
   return InputFormat::graph_text;
 }
 
+auto read_torch_trace_capture(std::string_view bytes) -> Result<Capture> {
+  ASSAY_TRY(const auto log, read_torch_trace(bytes));
+  return trace_capture(log);
+}
+
 auto read_as(InputFormat format, std::string_view bytes, const std::filesystem::path& folder)
     -> Result<Capture> {
   switch (format) {
@@ -75,7 +84,7 @@ auto read_as(InputFormat format, std::string_view bytes, const std::filesystem::
     case InputFormat::bundle:
       return unsupported("a bundle is more than a capture; open it as a bundle");
     case InputFormat::torch_trace:
-      return unsupported("a TORCH_TRACE log; only single graphs cut out of it can be read");
+      return read_torch_trace_capture(bytes);
     case InputFormat::trace_db:
       return unsupported("a trace database, not a capture; ask it with `assay query`");
     case InputFormat::compressed:
@@ -93,6 +102,7 @@ auto detect_format(std::string_view bytes) -> InputFormat {
   if (looks_like_zip(bytes)) return is_bundle(bytes) ? InputFormat::bundle : InputFormat::pt2;
   for (const auto& row : kMagics)
     if (bytes.starts_with(row.bytes)) return row.format;
+  if (is_trace_log(bytes)) return InputFormat::torch_trace;  // payloads may hold any bytes
   if (bytes.contains('\0') || !is_utf8(bytes)) return InputFormat::binary;
   return detect_text(bytes);
 }

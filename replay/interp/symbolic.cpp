@@ -31,6 +31,8 @@ auto claimed_datum(const Claim& claim, const Datum* ruled, ShapeContext& context
 
 struct ExprPair {
   Expr claim, rule;
+  std::string_view what;
+  Expr irrelevant = Expr::boolean(false);  ///< where the pair may differ
 };
 
 /// Pairs of expressions that must agree, or nothing if the shapes of the values differ.
@@ -45,13 +47,13 @@ class Comparison {
         return;
       }
       for (std::size_t i = 0; i < meta->sizes.size(); ++i) {
-        pairs_.push_back({meta->sizes[i], fake->meta.sizes[i]});
+        pairs_.push_back({meta->sizes[i], fake->meta.sizes[i], "size", {}});
         add_stride(*meta, i, fake->meta.strides[i]);
       }
-      pairs_.push_back({meta->offset, fake->meta.offset});
+      pairs_.push_back({meta->offset, fake->meta.offset, "offset", {}});
     } else if (const auto* scalar = claim.scalar()) {
       if (rule.scalar())
-        pairs_.push_back({*scalar, *rule.scalar()});
+        pairs_.push_back({*scalar, *rule.scalar(), "value", {}});
       else
         structure_differs_ = true;
     } else if (const auto* items = claim.items()) {
@@ -60,6 +62,19 @@ class Comparison {
         structure_differs_ = true;
       else
         for (std::size_t i = 0; i < items->size(); ++i) add((*items)[i], (*list)[i]);
+    }
+  }
+
+  /// Conditions under which claim and rule say the same; nothing where they do so anyway.
+  void add_obligations(const Node& node, std::vector<Obligation>& claims) const {
+    for (const auto& pair : pairs_) {
+      if (pair.claim == pair.rule || pair.claim.type() == ExprType::real) continue;
+      const auto same = logic_or(pair.irrelevant, eq(pair.claim, pair.rule));
+      if (same.is_valid() && same.as_bool() != true)
+        claims.push_back({same,
+                          fmt::format("{}: claimed {} {}, the rule says {}", node.target, pair.what,
+                                      print_expr(pair.claim), print_expr(pair.rule)),
+                          node.id.value, false});
     }
   }
 
@@ -85,7 +100,10 @@ class Comparison {
     const bool insignificant =
         meta.sizes[dim].is_int(1) ||
         std::ranges::any_of(meta.sizes, [](const Expr& s) { return s.is_int(0); });
-    (insignificant ? insignificant_ : pairs_).push_back({meta.strides[dim], rule});
+    std::vector<Expr> cases{eq(meta.sizes[dim], 1)};
+    for (const Expr& size : meta.sizes) cases.push_back(eq(size, 0));
+    (insignificant ? insignificant_ : pairs_)
+        .push_back({meta.strides[dim], rule, "stride", make(ExprOp::logic_or, cases)});
   }
 
   static auto differ(const Expr& claim, const Expr& rule, const std::vector<Binding>& samples,
@@ -144,8 +162,10 @@ class SymbolicRunner {
         value = judge(node, result.nodes[i]);
       else if (node.kind != NodeKind::output)
         value = claimed_datum(node.claim, nullptr, context_);
+      result.nodes[i].value = value;
     }
     result.obligations = context_.obligations();
+    result.claims = std::move(claims_);
     return result;
   }
 
@@ -165,12 +185,14 @@ class SymbolicRunner {
     auto tied =
         tie_made_symbols(node.claim, *std::move(rule),
                          {made.begin() + static_cast<std::ptrdiff_t>(made_before), made.end()});
+    verdict.ruled = tied;
     if (node.claim.empty()) {
       verdict.verdict = ClaimVerdict::no_claim;
       return tied;
     }
     Comparison comparison;
     comparison.add(node.claim, tied);
+    comparison.add_obligations(node, claims_);
     verdict.verdict = comparison.judge(graph_.env, samples(), verdict);
     if (verdict.verdict == ClaimVerdict::differs || verdict.leaf_insignificant)
       verdict.rule = to_text(tied);
@@ -197,6 +219,7 @@ class SymbolicRunner {
   std::vector<Datum> values_;
   const SymbolicOptions& options_;
   std::optional<std::vector<Binding>> samples_;
+  std::vector<Obligation> claims_;
 };
 
 /// A random admitted value: small ones often, the range's ends sometimes.

@@ -23,11 +23,16 @@ struct SymbolicNode {
   std::string rule;     ///< what the rule says, printed; filled where it differs or fails
   std::string witness;  ///< a binding that tells claim and rule apart
   bool leaf_insignificant = false;  ///< only insignificant strides differ
+  Datum ruled;  ///< what the rule gives on the operands' claims; nothing without a rule
+  Datum value;  ///< the claim, with the storages the rule says (equal ids share one)
 };
 
 struct SymbolicRun {
   std::vector<SymbolicNode> nodes;      ///< by position in Graph::nodes
   std::vector<Obligation> obligations;  ///< facts the rules relied on
+  /// Claims that are other expressions than the rule's: what must hold for them to be the same
+  /// (where it matters: strides of dimensions of size 1 do not).
+  std::vector<Obligation> claims;
 };
 
 struct SymbolicOptions {

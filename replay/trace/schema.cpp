@@ -25,6 +25,10 @@ constexpr std::array kTables = {
     TraceTable{"findings", "What was found out about the program.", "node_id"},
     TraceTable{"symbols", "Size symbols and what is known about them.", "graph_id"},
     TraceTable{"guards", "Conditions the capture relies on.", "graph_id"},
+    TraceTable{"proofs", "Conditions that were proved, refuted or not decided for all sizes.",
+               "run_id, node_id"},
+    TraceTable{"proof_guards", "Certificates: the guards that, with the ranges, a proof used.",
+               "proof_id"},
     TraceTable{"bindings", "Value of each symbol in a run, solved from its inputs.", "run_id"},
 };
 
@@ -124,6 +128,21 @@ constexpr std::array kColumns = {
     TraceColumn{"guards", "text", text, "", "", "as recorded"},
     TraceColumn{"guards", "origin", text, "", "", "where the capture came to rely on it"},
     TraceColumn{"guards", "holds", integer, "", "", "1 or 0 in this run; null if not evaluated"},
+
+    TraceColumn{"proofs", "id", integer, "", "", "key"},
+    TraceColumn{"proofs", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"proofs", "node_id", integer, "", "nodes.id", "null: about the guards alone"},
+    TraceColumn{"proofs", "kind", text, "", "",
+                "guard, obligation, extent, offset, overlap, claim"},
+    TraceColumn{"proofs", "condition", text, "", "", "what was asked about"},
+    TraceColumn{"proofs", "verdict", text, "", "",
+                "proved, refuted, unknown; of guards also needed"},
+    TraceColumn{"proofs", "tier", text, "", "", "the step that answered"},
+    TraceColumn{"proofs", "witness", text, "", "", "sizes that refute it"},
+    TraceColumn{"proofs", "reason", text, "", "", "why it is unknown"},
+
+    TraceColumn{"proof_guards", "proof_id", integer, "", "proofs.id", ""},
+    TraceColumn{"proof_guards", "guard_seq", integer, "", "", "guards.seq of the same graph"},
 
     TraceColumn{"bindings", "run_id", integer, "", "runs.id", ""},
     TraceColumn{"bindings", "symbol", text, "", "", ""},

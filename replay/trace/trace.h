@@ -79,6 +79,15 @@ struct GuardRow {
   std::string condition, text, origin;
   std::optional<bool> holds;
 };
+struct ProofRow {
+  TraceId run_id = 0;
+  std::optional<TraceId> node_id;
+  std::string kind, condition, verdict, tier, witness, reason;
+};
+struct ProofGuardRow {
+  TraceId proof_id = 0;
+  std::int64_t guard_seq = 0;
+};
 struct BindingRow {
   TraceId run_id = 0;
   std::string symbol, value, source;
@@ -106,6 +115,8 @@ class TraceWriter {
   auto add(const FindingRow& row) -> Result<TraceId>;
   auto add(const SymbolRow& row) -> Result<TraceId>;
   auto add(const GuardRow& row) -> Result<TraceId>;
+  auto add(const ProofRow& row) -> Result<TraceId>;
+  auto add(const ProofGuardRow& row) -> Result<TraceId>;
   auto add(const BindingRow& row) -> Result<TraceId>;
 
   /// Fills in what is only known after a node ran.

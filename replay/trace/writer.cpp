@@ -197,6 +197,15 @@ auto TraceWriter::add(const GuardRow& row) -> Result<TraceId> {
                                   maybe(row.origin), maybe(row.holds)});
 }
 
+auto TraceWriter::add(const ProofRow& row) -> Result<TraceId> {
+  return impl_->insert("proofs", {row.run_id, maybe(row.node_id), row.kind, row.condition,
+                                  row.verdict, row.tier, maybe(row.witness), maybe(row.reason)});
+}
+
+auto TraceWriter::add(const ProofGuardRow& row) -> Result<TraceId> {
+  return impl_->insert("proof_guards", {row.proof_id, row.guard_seq});
+}
+
 auto TraceWriter::add(const BindingRow& row) -> Result<TraceId> {
   return impl_->insert("bindings", {row.run_id, row.symbol, row.value, maybe(row.source)});
 }

@@ -45,7 +45,7 @@ FENCES = [
     ("cli11", r"CLI/", ["cli"], ["cli"]),
     ("json", r"(nlohmann/.*|simdjson\.h)$", EVERYWHERE, []),
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
-    ("openssl", r"openssl/", ["replay/bundle"], []),
+    ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]

@@ -1,0 +1,153 @@
+// The host side of a compiled graph: what an Inductor wrapper allocates, views, reuses, launches,
+// frees and returns, in order. Whole in this header.
+// Source: torch/_inductor/codegen/wrapper.py, PyTorch 2.5 to 2.11.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/shape/shape_env.h"
+#include "core/tensor/meta.h"
+
+namespace assay {
+
+/// A tensor as an operand: a named buffer, or a view of it made on the spot.
+/// Sizes, strides and the offset are in elements; the offset counts from the start of the storage.
+struct HostView {
+  std::string base;
+  bool is_reinterpreted = false;  ///< false: the buffer as it is, the rest is empty
+  Dims sizes, strides;
+  Expr offset;
+  std::optional<DType> dtype;  ///< only where the text says so (alloc_from_pool)
+};
+
+struct HostArg;
+using HostArgs = std::vector<HostArg>;
+/// Not read further (None, dtypes, strings, devices, method calls); see HostArg::mentions.
+struct HostOpaque {};
+struct HostArg {
+  std::variant<HostOpaque, Expr, HostView, HostArgs> value;
+  std::string keyword;                ///< empty for positional arguments
+  std::string text;                   ///< as written
+  std::vector<std::string> mentions;  ///< buffers named anywhere in it
+};
+
+/// `buf0 = empty_strided_cuda(sizes, strides, dtype)`
+struct HostAlloc {
+  std::string name;
+  Dims sizes, strides;
+  DType dtype = DType::float32;
+};
+/// `buf1 = reinterpret_tensor(buf0, ...)`, `buf1 = buf0`, `buf1 = alloc_from_pool(pool0, ...)`
+struct HostBind {
+  std::string name;
+  HostView source;
+  bool is_reuse = false;   ///< the old value is dead: its name is deleted in the same line
+  Expr pool_offset_bytes;  ///< alloc_from_pool only
+};
+/// `ps0 = 8*s27`, `triton_poi_fused_0_xnumel = 16*s77`, `s77 = primals_1`
+struct HostScalar {
+  std::string name;
+  Expr value;             ///< over the symbols of HostProgram::env
+  bool is_fresh = false;  ///< read from data (`u0 = buf0.item()`): value is a symbol of its own
+};
+/// `assert_size_stride(buf0, sizes, strides, 'op')`: false stops the program.
+struct HostCheck {
+  std::string name;
+  Dims sizes, strides;
+};
+/// What the wrapper checks or claims about scalars: `if not (u0 >= 0): raise ...`, `assert ...`.
+struct HostFact {
+  Expr condition;
+};
+/// `triton_poi_fused_0.run(buf0, s77, xnumel, stream=stream0)`, `cpp_fused_0(buf0, buf1)`
+struct HostLaunch {
+  std::string kernel;  ///< key of HostProgram::kernels
+  HostArgs args;       ///< without stream and grid
+};
+/// `extern_kernels.mm(a, b, out=buf0)`, `buf1 = torch.ops.aten.convolution.default(...)`,
+/// `buf0.copy_(x)`
+struct HostCall {
+  std::string target;                ///< "extern_kernels.mm"; of a method call ".copy_"
+  std::vector<std::string> results;  ///< names that get its results
+  HostArgs args;                     ///< of a method call the receiver first
+};
+/// `buf5 = buf4[0]`
+struct HostItem {
+  std::string name, tuple;
+};
+/// `buf3 = [buf1, buf2]`, arguments of a partition
+struct HostGroup {
+  std::string name;
+  HostArgs items;
+};
+struct HostDelete {
+  std::vector<std::string> names;
+};
+struct HostReturn {
+  HostArgs values;
+};
+/// Without effect on memory: streams, device guards, alignment asserts, hooks.
+struct HostNote {};
+
+struct HostOp {
+  std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostCheck, HostFact, HostLaunch, HostCall,
+               HostItem, HostGroup, HostDelete, HostReturn>
+      what;
+  int line = 0;      ///< 1-based, in the wrapper's text
+  std::string text;  ///< the statement
+};
+
+/// `call` of the wrapper, or one of its partitions.
+struct HostFunction {
+  std::string name;
+  std::vector<std::string> inputs;  ///< names the arguments are unpacked to
+  std::vector<HostOp> ops;
+  bool has_control_flow = false;  ///< branches or loops, which are not followed
+};
+
+/// Source of one kernel, named by the variable that holds it.
+struct KernelSource {
+  std::string name;
+  std::string language;  ///< "triton", "cpp" (C++ for the CPU), or what async_compile calls it
+  std::string text;      ///< of the string literal, decoded
+  int line = 0;          ///< of its first line in the wrapper's text
+  std::vector<std::string> cpp_params;  ///< of cpp_pybinding: "const float*", "const int64_t"
+};
+
+/// What `get_args` at the end of a wrapper makes for an input: hints, and its dtype.
+struct HostExample {
+  std::vector<std::int64_t> sizes, strides;
+  DType dtype = DType::float32;
+};
+
+struct HostLine {
+  int line = 0;
+  std::string text;
+  std::string reason;
+};
+
+struct HostProgram {
+  ShapeEnv env;  ///< symbols of the program; a symbol nobody declared has PyTorch's default range
+  std::map<std::string, KernelSource> kernels;
+  std::vector<HostFunction> functions;  ///< partitions first, `call` last
+  std::map<std::string, HostExample> examples;
+  int statements = 0;                    ///< logical lines outside of kernels
+  std::vector<HostLine> not_understood;  ///< those of them that are kept, but not followed
+};
+
+/// Reads a wrapper. `env` has the symbols and guards that are known around it; it is copied, so
+/// symbols may be added. Statements that are not understood are listed, never dropped.
+/// Errors: bad_input when there is no `call` function.
+[[nodiscard]] auto read_wrapper(std::string_view text, const ShapeEnv& env = {})
+    -> Result<HostProgram>;
+
+/// Whether a text looks like an Inductor wrapper.
+[[nodiscard]] auto is_wrapper(std::string_view text) -> bool;
+
+}  // namespace assay

@@ -1,0 +1,217 @@
+// Reader of Inductor's Python wrappers: regions of the file, then one statement after the other.
+#include <algorithm>
+#include <array>
+
+#include "compiler/host/host.h"
+#include "compiler/host/statement.h"
+#include "core/graph/python_syntax.h"
+
+namespace assay {
+namespace {
+
+/// Functions around the program proper: benchmark code and the Runner class.
+constexpr std::array<std::string_view, 6> kHarness = {"__init__",      "recursively_apply_fns",
+                                                      "get_args",      "benchmark_compiled_module",
+                                                      "compile_times", "benchmark_all_configs"};
+
+class WrapperReader {
+ public:
+  WrapperReader(std::string_view text, const ShapeEnv& env) : cursor_(text) { program_.env = env; }
+
+  auto read() -> Result<HostProgram> {
+    while (cursor_.token().kind != TokenKind::end) {
+      if (cursor_.token().kind == TokenKind::newline) {
+        cursor_.advance();
+        continue;
+      }
+      const auto place = cursor_.token();
+      const auto done = statement();
+      if (!done) {
+        // Whatever a program calls `call` may matter; what is in the harness does not.
+        if (!in_harness()) keep(place, done.error().message);
+        if (cursor_.token().offset <= place.offset || cursor_.token().line == place.line)
+          skip_line();
+      }
+      cursor_.clear();
+    }
+    if (program_.functions.empty()) return bad_input("no function `call(args)` in the wrapper");
+    const auto main = std::ranges::find_if(program_.functions,
+                                           [](const HostFunction& f) { return f.name == "call"; });
+    if (main != program_.functions.end()) std::rotate(main, main + 1, program_.functions.end());
+    return std::move(program_);
+  }
+
+ private:
+  [[nodiscard]] auto in_harness() const -> bool { return !function_ && !region_.empty(); }
+  [[nodiscard]] auto function() -> HostFunction& { return program_.functions[*function_]; }
+
+  void keep(const Token& place, std::string reason) {
+    const auto source = cursor_.lexer().source();
+    auto text = source.substr(place.offset, source.find('\n', place.offset) - place.offset);
+    program_.not_understood.push_back({place.line, std::string(text), std::move(reason)});
+  }
+
+  /// Goes behind the physical line of the current token, out of all brackets. The lexer is one
+  /// token ahead, so it cannot be asked to skip.
+  void skip_line() {
+    const auto token = cursor_.token();
+    if (token.kind == TokenKind::newline || token.kind == TokenKind::end) return cursor_.advance();
+    const auto source = cursor_.lexer().source();
+    const auto end = source.find('\n', token.offset);
+    cursor_.seek(end == std::string_view::npos ? source.size() : end + 1, token.line + 1);
+  }
+  void skip_logical_line() {
+    while (cursor_.token().kind != TokenKind::newline && cursor_.token().kind != TokenKind::end) {
+      if (cursor_.token().kind == TokenKind::invalid) return skip_line();
+      cursor_.advance();
+    }
+  }
+
+  auto statement() -> Result<void> {
+    const auto start = cursor_.token();
+    const int indent = cursor_.lexer().indent();
+    if (!region_.empty() && indent <= region_indent_) leave();
+    if (!in_harness()) ++program_.statements;
+    if (start.is("def")) return definition(indent);
+    if (start.is("class") || start.is("import") || start.is("from") || start.is("@")) {
+      skip_logical_line();
+      return {};
+    }
+    if (start.is("if") && region_.empty() && source_from(start).starts_with("if __name__")) {
+      enter("__main__", indent);
+      skip_logical_line();
+      return {};
+    }
+    if (in_harness()) return harness();
+    if (region_.empty()) return top_level();
+    return body();
+  }
+
+  void leave() {
+    region_.clear();
+    function_.reset();
+  }
+  void enter(std::string name, int indent) {
+    region_ = std::move(name);
+    region_indent_ = indent;
+    function_.reset();
+  }
+
+  auto definition(int indent) -> Result<void> {
+    cursor_.advance();
+    ASSAY_TRY(const auto name, cursor_.expect_name("the name of a function"));
+    ASSAY_TRY_VOID(cursor_.expect("("));
+    bool has_args = false;
+    // What the lexer cannot read it does not pass either.
+    for (auto kind = cursor_.token().kind;
+         !cursor_.at(")") && kind != TokenKind::newline && kind != TokenKind::end;
+         kind = cursor_.token().kind) {
+      if (kind == TokenKind::invalid) return cursor_.unexpected("parameters");
+      has_args = has_args || cursor_.at("args");
+      cursor_.advance();
+    }
+    skip_logical_line();
+    enter(std::string(name.text), indent);
+    if (!has_args || std::ranges::find(kHarness, name.text) != kHarness.end()) return {};
+    function_ = program_.functions.size();
+    program_.functions.push_back({.name = std::string(name.text), .inputs = {}, .ops = {}});
+    return {};
+  }
+
+  [[nodiscard]] auto source_from(const Token& token) -> std::string_view {
+    return cursor_.lexer().source().substr(token.offset);
+  }
+
+  auto body() -> Result<void> {
+    StatementReader reader(cursor_, program_, function());
+    return reader.read();
+  }
+
+  /// Only examples of inputs matter: `primals_3 = rand_strided((2, 16), (16, 1), device=...,
+  /// dtype=torch.float32)`.
+  auto harness() -> Result<void> {
+    if (region_ != "get_args" && region_ != "benchmark_compiled_module") {
+      skip_logical_line();
+      return {};
+    }
+    StatementReader reader(cursor_, program_, harness_);
+    auto read = reader.example();
+    skip_logical_line();
+    return read;
+  }
+
+  /// `name = async_compile.triton('name', '''source''')`, other definitions, calls.
+  auto top_level() -> Result<void> {
+    if (cursor_.at("del") || cursor_.at("try") || cursor_.at("except") || cursor_.at("pass") ||
+        cursor_.at("global")) {
+      skip_logical_line();
+      return {};
+    }
+    ASSAY_TRY(const int left, cursor_.expression_list());
+    if (!cursor_.accept("=")) {
+      if (cursor_.syntax(left).kind == SyntaxKind::call) return end_of_statement();
+      return cursor_.unexpected("a definition or a call");
+    }
+    if (cursor_.at("lambda")) {
+      skip_logical_line();
+      return {};
+    }
+    ASSAY_TRY(const int right, cursor_.expression_list());
+    if (cursor_.syntax(right).kind == SyntaxKind::call) ASSAY_TRY_VOID(kernel(left, right));
+    return end_of_statement();
+  }
+
+  auto end_of_statement() -> Result<void> {
+    if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end)
+      return {};
+    return cursor_.unexpected("the end of the statement");
+  }
+
+  auto kernel(int left, int right) -> Result<void> {
+    const auto children = cursor_.children(right);
+    const auto callee = cursor_.source_of(children[0]);
+    constexpr std::string_view kCompiler = "async_compile.";
+    if (!callee.starts_with(kCompiler)) return {};
+    KernelSource kernel;
+    kernel.name = cursor_.source_of(left);
+    kernel.language = callee.substr(kCompiler.size());
+    if (kernel.language == "cpp_pybinding") kernel.language = "cpp";
+    for (std::size_t i = 1; i < children.size(); ++i) {
+      const auto& argument = cursor_.syntax(children[i]);
+      if (argument.kind == SyntaxKind::list) {
+        for (const int item : cursor_.children(children[i]))
+          if (cursor_.syntax(item).kind == SyntaxKind::string)
+            if (auto text = decode_string(cursor_.syntax(item).text))
+              kernel.cpp_params.push_back(std::move(*text));
+      } else if (argument.kind == SyntaxKind::string) {
+        auto text = decode_string(argument.text);
+        if (!text) return bad_source(argument.place, "{}", text.error().message);
+        // The name comes first, the source last.
+        kernel.text = std::move(*text);
+        kernel.line = argument.place.line;
+      }
+    }
+    program_.kernels[kernel.name] = std::move(kernel);
+    return {};
+  }
+
+  PythonCursor cursor_;
+  HostProgram program_;
+  HostFunction harness_;
+  std::string region_;  ///< function we are in, empty at the top
+  int region_indent_ = 0;
+  std::optional<std::size_t> function_;  ///< its index if it is part of the program
+};
+
+}  // namespace
+
+auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProgram> {
+  return WrapperReader(text, env).read();
+}
+
+auto is_wrapper(std::string_view text) -> bool {
+  return text.contains("async_compile") && text.contains("def call(") &&
+         (text.contains("empty_strided") || text.contains("AsyncCompile"));
+}
+
+}  // namespace assay

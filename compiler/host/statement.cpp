@@ -1,0 +1,541 @@
+#include "compiler/host/statement.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/expr/text.h"
+#include "core/graph/annotation.h"
+
+namespace assay {
+namespace {
+
+/// Calls that touch no tensor memory, by the beginning of their name.
+constexpr std::array<std::string_view, 16> kNotes = {"assert_alignment",
+                                                     "torch.cuda.",
+                                                     "torch.xpu.",
+                                                     "torch.mtia.",
+                                                     "torch.accelerator.",
+                                                     "get_raw_stream",
+                                                     "run_intermediate_hooks",
+                                                     "start_graph",
+                                                     "end_graph",
+                                                     "torch.profiler",
+                                                     "torch._C._",
+                                                     "args.clear",
+                                                     "print",
+                                                     "async_compile.wait",
+                                                     "torch._check",
+                                                     "torch.npu."};
+/// Blocks whose body runs once, unconditionally.
+constexpr std::array<std::string_view, 5> kTransparent = {
+    "torch.cuda._DeviceGuard", "torch.xpu", "torch.no_grad", "record_function", "torch."};
+/// Methods of a tensor that give a number read from data or layout.
+constexpr std::array<std::string_view, 5> kNumberMethods = {".item", ".size", ".stride",
+                                                            ".storage_offset", ".numel"};
+
+template <std::size_t N>
+auto starts_with_any(std::string_view text, const std::array<std::string_view, N>& beginnings)
+    -> bool {
+  return std::ranges::any_of(beginnings,
+                             [&](std::string_view start) { return text.starts_with(start); });
+}
+
+auto is_symbol_name(std::string_view name) -> bool {
+  const auto digits = name.find_first_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  if (name.find_first_not_of("0123456789", digits) != std::string_view::npos) return false;
+  constexpr std::array<std::string_view, 5> kPrefixes = {"s", "u", "zf", "zuf", "ps"};
+  return std::ranges::find(kPrefixes, name.substr(0, digits)) != kPrefixes.end();
+}
+
+/// `align(n)` of memory planning rounds up to 64 (torch/_inductor/codegen/memory_planning.py).
+auto without_align(const Expr& e) -> Expr {
+  if (e.args().empty()) return e;
+  std::vector<Expr> args;
+  for (const auto& arg : e.args()) args.push_back(without_align(arg));
+  if (e.op() == ExprOp::opaque && e.name() == "align" && args.size() == 1)
+    return 64 * floor_div(args[0] + 63, 64);
+  return e.pool() != nullptr ? make(*e.pool(), e.op(), args, e.name()) : e;
+}
+
+/// Scalars are kept as symbols of the pool under this name until their values replace them.
+auto find_scalar(const HostFunction& function, std::string_view name) -> const HostScalar* {
+  for (auto op = function.ops.rbegin(); op != function.ops.rend(); ++op)
+    if (const auto* scalar = std::get_if<HostScalar>(&op->what); scalar && scalar->name == name)
+      return scalar;
+  return nullptr;
+}
+
+}  // namespace
+
+template <class What>
+void StatementReader::add(What what) {
+  const auto source = cursor_.lexer().source();
+  const auto end = std::min(source.find('\n', start_.offset), cursor_.token().offset);
+  function_.ops.push_back(
+      {std::move(what), start_.line,
+       std::string(trimmed(source.substr(start_.offset, end - start_.offset)))});
+}
+
+auto StatementReader::bad(int node, std::string_view message) const -> std::unexpected<Error> {
+  return bad_source(cursor_.syntax(node).place, "{}", message);
+}
+
+auto StatementReader::read() -> Result<void> {
+  for (;;) {
+    start_ = cursor_.token();
+    ASSAY_TRY_VOID(simple());
+    const bool more = cursor_.accept(";");
+    if (!more || cursor_.token().kind == TokenKind::newline) break;
+  }
+  if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end)
+    return {};
+  return cursor_.unexpected("the end of the statement");
+}
+
+auto StatementReader::simple() -> Result<void> {
+  constexpr std::array<std::string_view, 8> kBlocks = {"with", "if",    "else", "elif",
+                                                       "for",  "while", "try",  "except"};
+  for (const auto word : kBlocks)
+    if (cursor_.at(word)) return block(word);
+  if (cursor_.accept("pass") || cursor_.accept("break") || cursor_.accept("continue")) {
+    add(HostNote{});
+    return {};
+  }
+  if (cursor_.accept("raise")) {
+    ASSAY_TRY(const int what, cursor_.expression());
+    (void)what;
+    add(HostNote{});
+    return {};
+  }
+  if (cursor_.accept("del")) {
+    ASSAY_TRY(const int targets, cursor_.expression_list());
+    ASSAY_TRY(auto names, names_of(targets));
+    add(HostDelete{std::move(names)});
+    return {};
+  }
+  if (cursor_.accept("return")) {
+    HostReturn result;
+    if (cursor_.token().kind != TokenKind::newline && cursor_.token().kind != TokenKind::end) {
+      ASSAY_TRY(const int value, cursor_.expression_list());
+      auto values = argument(value);
+      if (auto* items = std::get_if<HostArgs>(&values.value))
+        result.values = std::move(*items);
+      else
+        result.values.push_back(std::move(values));
+    }
+    add(std::move(result));
+    return {};
+  }
+  if (cursor_.accept("assert")) {
+    const bool negated = cursor_.accept("not");
+    ASSAY_TRY(const int condition, cursor_.expression_list());
+    return fact(condition, negated);
+  }
+  ASSAY_TRY(const int left, cursor_.expression_list());
+  if (!cursor_.accept("=")) return expression_statement(left);
+  ASSAY_TRY(const int right, cursor_.expression_list());
+  return assignment(left, right);
+}
+
+/// `with ...:` is passed through. `if not (c): raise ...` is a fact. Other branches and loops make
+/// the function one whose order of execution is not known.
+auto StatementReader::block(std::string_view word) -> Result<void> {
+  const Token place = cursor_.token();
+  cursor_.accept(word);
+  if (word == "with") {
+    ASSAY_TRY(const int what, cursor_.expression());
+    const auto name = cursor_.source_of(what);
+    if (cursor_.accept("as")) ASSAY_TRY_VOID(cursor_.expect_name("a name"));
+    ASSAY_TRY_VOID(cursor_.expect(":"));
+    if (!starts_with_any(name, kTransparent))
+      return bad(what, fmt::format("unknown context `{}`", name));
+    add(HostNote{});
+    return {};
+  }
+  if (word == "if" && cursor_.accept("not")) {
+    ASSAY_TRY(const int condition, cursor_.expression());
+    ASSAY_TRY_VOID(cursor_.expect(":"));
+    while (cursor_.token().kind == TokenKind::newline) cursor_.advance();
+    if (!cursor_.at("raise")) {
+      function_.has_control_flow = true;
+      return bad_source(place, "a branch is not followed");
+    }
+    ASSAY_TRY_VOID(fact(condition, false));
+    start_ = cursor_.token();
+    return simple();
+  }
+  function_.has_control_flow = true;
+  return bad_source(place, "`{}` is not followed", word);
+}
+
+auto StatementReader::fact(int node, bool negated) -> Result<void> {
+  const int condition =
+      cursor_.syntax(node).kind == SyntaxKind::tuple ? cursor_.children(node).front() : node;
+  const auto value = expr(condition);
+  if (!value || value->type() != ExprType::boolean || !value->is_valid()) {
+    add(HostNote{});  // on data: `assert not buf0.isnan().any().item()`
+    return {};
+  }
+  add(HostFact{negated ? logic_not(*value) : *value});
+  return {};
+}
+
+auto StatementReader::callee(int call) const -> std::string_view {
+  const auto& node = cursor_.syntax(call);
+  if (node.kind != SyntaxKind::call) return {};
+  return cursor_.source_of(node.first_child);
+}
+
+auto StatementReader::positional(int call) const -> Nodes {
+  Nodes result;
+  for (const int child : cursor_.children(call))
+    if (child != cursor_.syntax(call).first_child &&
+        cursor_.syntax(child).kind != SyntaxKind::keyword)
+      result.push_back(child);
+  return result;
+}
+
+auto StatementReader::keyword(int call, std::string_view name) const -> int {
+  for (const int child : cursor_.children(call))
+    if (cursor_.syntax(child).kind == SyntaxKind::keyword && cursor_.syntax(child).text == name)
+      return cursor_.syntax(child).first_child;
+  return -1;
+}
+
+auto StatementReader::names_of(int target) const -> Result<std::vector<std::string>> {
+  const auto& node = cursor_.syntax(target);
+  if (node.kind == SyntaxKind::name) return std::vector{std::string(node.text)};
+  if (node.kind != SyntaxKind::tuple && node.kind != SyntaxKind::list)
+    return bad(target, "expected a name");
+  std::vector<std::string> names;
+  for (const int child : cursor_.children(target)) {
+    ASSAY_TRY(auto inner, names_of(child));
+    names.insert(names.end(), inner.begin(), inner.end());
+  }
+  return names;
+}
+
+auto StatementReader::is_scalar(std::string_view name) const -> bool {
+  return find_scalar(function_, name) != nullptr || program_.env.find(name) != nullptr;
+}
+
+/// Python source of an integer or boolean expression over symbols and scalars assigned before.
+auto StatementReader::expr(int node) -> Result<Expr> {
+  auto text = std::string(cursor_.source_of(node));
+  for (std::size_t at = 0; (at = text.find("math.", at)) != std::string::npos;) text.erase(at, 5);
+  auto parsed = parse_expr(program_.env.pool(), text);
+  if (!parsed) return bad(node, parsed.error().message);
+  std::unordered_map<Expr, Expr> values;
+  for (const auto& symbol : parsed->symbols()) {
+    if (const auto* scalar = find_scalar(function_, symbol.name())) {
+      values[symbol] = scalar->value;
+    } else if (program_.env.find(symbol) == nullptr) {
+      if (!is_symbol_name(symbol.name()))
+        return bad(node, fmt::format("`{}` is no scalar", symbol.name()));
+      ASSAY_TRY(const auto added, program_.env.add_symbol(symbol.name()));
+      (void)added;
+    }
+  }
+  auto value = values.empty() ? *parsed : substitute(*parsed, values);
+  if (text.contains("align(")) value = without_align(value);
+  if (!value.is_valid()) return bad(node, "the value is undefined or too large");
+  return value;
+}
+
+auto StatementReader::dims(int node) -> Result<Dims> {
+  const auto& tuple = cursor_.syntax(node);
+  if (tuple.kind != SyntaxKind::tuple && tuple.kind != SyntaxKind::list)
+    return bad(node, "expected sizes in brackets");
+  Dims result;
+  for (const int child : cursor_.children(node)) {
+    ASSAY_TRY(result.emplace_back(), expr(child));
+    if (result.back().type() != ExprType::integer) return bad(child, "a size is no integer");
+  }
+  return result;
+}
+
+auto StatementReader::dtype(int node) const -> Result<DType> {
+  const auto found = dtype_from_name(cursor_.source_of(node));
+  if (!found) return bad(node, "expected a dtype");
+  return *found;
+}
+
+auto StatementReader::view(int node) -> Result<HostView> {
+  const auto& syntax = cursor_.syntax(node);
+  HostView result;
+  if (syntax.kind == SyntaxKind::name) {
+    if (is_scalar(syntax.text) || syntax.text == "None" || syntax.text == "True" ||
+        syntax.text == "False")
+      return bad(node, "expected a buffer");
+    result.base = syntax.text;
+    return result;
+  }
+  const auto name = callee(node);
+  const auto args = name.empty() ? Nodes() : positional(node);
+  if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
+       name != "torch.as_strided" && name != "aten.as_strided") ||
+      args.size() < 3)
+    return bad(node, "expected a buffer or a view");
+  ASSAY_TRY(const auto base, view(args[0]));
+  result.base = base.base;
+  result.is_reinterpreted = true;
+  ASSAY_TRY(result.sizes, dims(args[1]));
+  ASSAY_TRY(result.strides, dims(args[2]));
+  if (result.sizes.size() != result.strides.size())
+    return bad(node, "sizes and strides differ in number");
+  if (args.size() > 3) {
+    ASSAY_TRY(result.offset, expr(args[3]));
+  }
+  return result;
+}
+
+void StatementReader::mentions(int node, std::vector<std::string>& names) const {
+  const auto& syntax = cursor_.syntax(node);
+  if (syntax.kind == SyntaxKind::name) {
+    if (!is_scalar(syntax.text)) names.emplace_back(syntax.text);
+    return;
+  }
+  for (const int child : cursor_.children(node)) mentions(child, names);
+}
+
+auto StatementReader::argument(int node) -> HostArg {
+  HostArg result;
+  if (cursor_.syntax(node).kind == SyntaxKind::keyword) {
+    result = argument(cursor_.syntax(node).first_child);
+    result.keyword = cursor_.syntax(node).text;
+    return result;
+  }
+  result.text = cursor_.source_of(node);
+  mentions(node, result.mentions);
+  const auto kind = cursor_.syntax(node).kind;
+  if (kind == SyntaxKind::tuple || kind == SyntaxKind::list) {
+    HostArgs items;
+    for (const int child : cursor_.children(node)) items.push_back(argument(child));
+    result.value = std::move(items);
+  } else if (auto buffer = view(node)) {
+    result.value = std::move(*buffer);
+  } else if (kind != SyntaxKind::string) {
+    if (auto scalar = expr(node)) result.value = *scalar;
+  }
+  return result;
+}
+
+auto StatementReader::assignment(int left, int right) -> Result<void> {
+  ASSAY_TRY(const auto names, names_of(left));
+  const auto& value = cursor_.syntax(right);
+  const bool one = names.size() == 1 && cursor_.syntax(left).kind == SyntaxKind::name;
+  if (value.kind == SyntaxKind::name && value.text == "args") {
+    function_.inputs = names;
+    add(HostNote{});
+    return {};
+  }
+  if (value.kind == SyntaxKind::call) return assign_call(names, right);
+  if (value.kind == SyntaxKind::name && value.text == "None") {
+    add(HostDelete{names});
+    return {};
+  }
+  if (!one) return bad(right, "expected a call on the right of several names");
+  if (value.kind == SyntaxKind::list) {
+    auto items = argument(right);
+    add(HostGroup{names[0], std::get<HostArgs>(std::move(items.value))});
+    return {};
+  }
+  if (value.kind == SyntaxKind::subscript) {
+    const auto children = cursor_.children(right);
+    const auto& base = cursor_.syntax(children[0]);
+    if (base.kind == SyntaxKind::name && !is_scalar(base.text) &&
+        cursor_.syntax(children[1]).kind == SyntaxKind::integer) {
+      if (is_symbol_name(names[0])) return fresh_scalar(names[0]);  // `s0 = arg1_1_size[0]`
+      add(HostItem{names[0], std::string(base.text)});
+      return {};
+    }
+  }
+  // `s77 = primals_1` names a scalar input; `buf2 = buf1` renames a buffer.
+  if (value.kind == SyntaxKind::name && !is_scalar(value.text)) {
+    const bool is_input = std::ranges::find(function_.inputs, value.text) != function_.inputs.end();
+    if (!is_input || !is_symbol_name(names[0])) {
+      HostView source;
+      source.base = value.text;
+      return assign_view(names[0], source);
+    }
+    if (program_.env.find(std::string_view(names[0])) == nullptr)
+      ASSAY_TRY_VOID(program_.env.add_symbol(names[0]));
+    const auto symbol = program_.env.find(std::string_view(names[0]))->expr;
+    add(HostScalar{std::string(value.text), symbol});
+    return {};
+  }
+  return assign_scalar(names[0], right);
+}
+
+auto StatementReader::assign_scalar(const std::string& name, int right) -> Result<void> {
+  ASSAY_TRY(const auto value, expr(right));
+  add(HostScalar{name, value});
+  return {};
+}
+
+/// `buf2 = reinterpret_tensor(buf1, ...); del buf1  # reuse`: the next statement decides.
+auto StatementReader::assign_view(const std::string& name, const HostView& view) -> Result<void> {
+  HostBind bind{.name = name, .source = view, .pool_offset_bytes = {}};
+  if (cursor_.at(";")) {
+    auto ahead = cursor_.lexer();  // stands behind the semicolon
+    const auto del = ahead.next();
+    const auto target = ahead.next();
+    bind.is_reuse = del.is("del") && target.text == view.base;
+  }
+  add(std::move(bind));
+  return {};
+}
+
+auto StatementReader::assign_call(const std::vector<std::string>& names, int right)
+    -> Result<void> {
+  const auto target = callee(right);
+  if (names.size() == 1) {
+    const auto& name = names[0];
+    if (target.starts_with("empty_strided") || target == "torch.empty_strided")
+      return alloc(name, right);
+    if (target == "alloc_from_pool" || target.ends_with("._alloc_from_pool"))
+      return pool_view(name, right);
+    if (const auto bound = view(right)) return assign_view(name, *bound);
+    if (starts_with_any(target, kNotes)) {
+      add(HostNote{});
+      return {};
+    }
+    const bool reads_number = std::ranges::any_of(
+        kNumberMethods, [&](std::string_view method) { return target.ends_with(method); });
+    if (reads_number) return fresh_scalar(name);
+    if (!target.contains('.'))  // max(1, s77), math on symbols
+      if (const auto value = expr(right); value && !value->symbols().empty())
+        return assign_scalar(name, right);
+  }
+  return call(right, names);
+}
+
+auto StatementReader::fresh_scalar(const std::string& name) -> Result<void> {
+  if (program_.env.find(std::string_view(name)) == nullptr)
+    ASSAY_TRY_VOID(program_.env.add_symbol(name));
+  add(HostScalar{name, program_.env.find(std::string_view(name))->expr, true});
+  return {};
+}
+
+auto StatementReader::alloc(const std::string& name, int right) -> Result<void> {
+  const auto args = positional(right);
+  if (args.size() < 2) return bad(right, "an allocation needs sizes and strides");
+  HostAlloc result;
+  result.name = name;
+  ASSAY_TRY(result.sizes, dims(args[0]));
+  ASSAY_TRY(result.strides, dims(args[1]));
+  if (result.sizes.size() != result.strides.size())
+    return bad(right, "sizes and strides differ in number");
+  int type = keyword(right, "dtype");
+  if (type < 0 && args.size() > 2) type = args[2];
+  if (type < 0) return bad(right, "an allocation without dtype");
+  ASSAY_TRY(result.dtype, dtype(type));
+  add(std::move(result));
+  return {};
+}
+
+auto StatementReader::pool_view(const std::string& name, int right) -> Result<void> {
+  const auto args = positional(right);
+  if (args.size() != 5) return bad(right, "alloc_from_pool takes five arguments");
+  HostBind result;
+  result.name = name;
+  ASSAY_TRY(result.source, view(args[0]));
+  ASSAY_TRY(result.pool_offset_bytes, expr(args[1]));
+  ASSAY_TRY(result.source.dtype, dtype(args[2]));
+  ASSAY_TRY(result.source.sizes, dims(args[3]));
+  ASSAY_TRY(result.source.strides, dims(args[4]));
+  result.source.is_reinterpreted = true;
+  add(std::move(result));
+  return {};
+}
+
+auto StatementReader::expression_statement(int node) -> Result<void> {
+  const auto target = callee(node);
+  if (target.empty()) return bad(node, "an expression that does nothing");
+  if (target == "assert_size_stride") return check(node);
+  if (starts_with_any(target, kNotes)) {
+    add(HostNote{});
+    return {};
+  }
+  if (target.ends_with(".run") &&
+      program_.kernels.contains(std::string(target.substr(0, target.size() - 4))))
+    return launch(node, target.substr(0, target.size() - 4));
+  if (program_.kernels.contains(std::string(target))) return launch(node, target);
+  return call(node, {});
+}
+
+auto StatementReader::check(int node) -> Result<void> {
+  const auto args = positional(node);
+  if (args.size() < 3) return bad(node, "assert_size_stride takes a tensor, sizes and strides");
+  ASSAY_TRY(const auto buffer, view(args[0]));
+  HostCheck result;
+  result.name = buffer.base;
+  ASSAY_TRY(result.sizes, dims(args[1]));
+  ASSAY_TRY(result.strides, dims(args[2]));
+  if (result.sizes.size() != result.strides.size())
+    return bad(node, "sizes and strides differ in number");
+  add(std::move(result));
+  return {};
+}
+
+auto StatementReader::launch(int node, std::string_view kernel) -> Result<void> {
+  HostLaunch result;
+  result.kernel = kernel;
+  for (const int child : cursor_.children(node)) {
+    if (child == cursor_.syntax(node).first_child) continue;
+    auto value = argument(child);
+    if (value.keyword == "stream" || value.keyword == "grid") continue;
+    result.args.push_back(std::move(value));
+  }
+  add(std::move(result));
+  return {};
+}
+
+auto StatementReader::call(int node, std::vector<std::string> results) -> Result<void> {
+  HostCall result;
+  result.results = std::move(results);
+  const int function = cursor_.syntax(node).first_child;
+  result.target = cursor_.source_of(function);
+  // A method of a buffer: the receiver is an argument.
+  if (cursor_.syntax(function).kind == SyntaxKind::attribute) {
+    const int receiver = cursor_.syntax(function).first_child;
+    const auto root = result.target.substr(0, result.target.find_first_of(".[("));
+    constexpr std::array<std::string_view, 9> kModules = {
+        "torch", "aten",  "extern_kernels", "inductor_ops", "_quantized",
+        "self",  "prims", "triton_helpers", "runner"};
+    if (std::ranges::find(kModules, root) == kModules.end() && !root.starts_with("async")) {
+      result.args.push_back(argument(receiver));
+      result.target = "." + std::string(cursor_.syntax(function).text);
+    }
+  }
+  for (const int child : cursor_.children(node))
+    if (child != function) result.args.push_back(argument(child));
+  add(std::move(result));
+  return {};
+}
+
+auto StatementReader::example() -> Result<void> {
+  if (cursor_.token().kind != TokenKind::name || cursor_.at("from") || cursor_.at("return") ||
+      cursor_.at("global"))
+    return {};
+  ASSAY_TRY(const int left, cursor_.expression_list());
+  if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
+  ASSAY_TRY(const int right, cursor_.expression_list());
+  if (!callee(right).ends_with("rand_strided")) return {};
+  const auto args = positional(right);
+  if (args.size() < 2) return {};
+  HostExample result;
+  for (const auto& [node, out] : {std::pair{args[0], &result.sizes}, {args[1], &result.strides}}) {
+    ASSAY_TRY(const auto values, dims(node));
+    for (const auto& value : values)
+      if (const auto number = value.as_int()) out->push_back(*number);
+  }
+  const int type = keyword(right, "dtype");
+  if (type < 0) return {};
+  ASSAY_TRY(result.dtype, dtype(type));
+  program_.examples[std::string(cursor_.source_of(left))] = result;
+  return {};
+}
+
+}  // namespace assay

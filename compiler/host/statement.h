@@ -1,0 +1,62 @@
+// One statement of a wrapper's `call`. Internal to compiler/host.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/host/host.h"
+#include "core/graph/python_syntax.h"
+
+namespace assay {
+
+/// Reads the statement at the cursor and appends what it does. On an error nothing is appended and
+/// the cursor stands somewhere in the statement.
+class StatementReader {
+ public:
+  StatementReader(PythonCursor& cursor, HostProgram& program, HostFunction& function)
+      : cursor_(cursor), program_(program), function_(function) {}
+
+  [[nodiscard]] auto read() -> Result<void>;
+  /// `primals_1 = rand_strided(sizes, strides, device=..., dtype=...)`; others are passed over.
+  [[nodiscard]] auto example() -> Result<void>;
+
+ private:
+  using Nodes = std::vector<int>;
+  [[nodiscard]] auto simple() -> Result<void>;
+  [[nodiscard]] auto block(std::string_view word) -> Result<void>;
+  [[nodiscard]] auto assignment(int left, int right) -> Result<void>;
+  [[nodiscard]] auto assign_call(const std::vector<std::string>& names, int right) -> Result<void>;
+  [[nodiscard]] auto assign_view(const std::string& name, const HostView& view) -> Result<void>;
+  [[nodiscard]] auto assign_scalar(const std::string& name, int right) -> Result<void>;
+  [[nodiscard]] auto fresh_scalar(const std::string& name) -> Result<void>;
+  [[nodiscard]] auto alloc(const std::string& name, int right) -> Result<void>;
+  [[nodiscard]] auto pool_view(const std::string& name, int right) -> Result<void>;
+  [[nodiscard]] auto expression_statement(int node) -> Result<void>;
+  [[nodiscard]] auto check(int node) -> Result<void>;
+  [[nodiscard]] auto launch(int node, std::string_view kernel) -> Result<void>;
+  [[nodiscard]] auto call(int node, std::vector<std::string> results) -> Result<void>;
+  [[nodiscard]] auto fact(int node, bool negated) -> Result<void>;
+
+  [[nodiscard]] auto callee(int call) const -> std::string_view;
+  [[nodiscard]] auto positional(int call) const -> Nodes;
+  [[nodiscard]] auto keyword(int call, std::string_view name) const -> int;  ///< -1 if not given
+  [[nodiscard]] auto names_of(int target) const -> Result<std::vector<std::string>>;
+  [[nodiscard]] auto expr(int node) -> Result<Expr>;
+  [[nodiscard]] auto dims(int node) -> Result<Dims>;
+  [[nodiscard]] auto dtype(int node) const -> Result<DType>;
+  [[nodiscard]] auto view(int node) -> Result<HostView>;
+  [[nodiscard]] auto argument(int node) -> HostArg;
+  void mentions(int node, std::vector<std::string>& names) const;
+  [[nodiscard]] auto is_scalar(std::string_view name) const -> bool;
+  [[nodiscard]] auto bad(int node, std::string_view message) const -> std::unexpected<Error>;
+
+  template <class What>
+  void add(What what);
+
+  PythonCursor& cursor_;
+  HostProgram& program_;
+  HostFunction& function_;
+  Token start_;
+};
+
+}  // namespace assay

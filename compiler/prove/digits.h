@@ -1,0 +1,54 @@
+// An index as a mixed-radix number. Internal to compiler/prove.
+//
+// Kernels take one flat index apart: x % 8, (x // 8) % s27, x // (8*s27). Where the divisors divide
+// each other, x is v0 + 8*v1 + 8*s27*v2 with independent digits v, and every such part is a sum of
+// digits. Proofs then need no division.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/prove/box.h"
+
+namespace assay {
+
+struct DigitBound {
+  Expr symbol;  ///< 0 <= symbol <= high
+  Expr high;
+};
+
+class Digits {
+ public:
+  /// Looks for parts of the axes in `e` and `conditions`.
+  Digits(ExprPool& pool, const std::vector<BoxAxis>& axes, const Expr& e,
+         const std::vector<Expr>& conditions);
+
+  [[nodiscard]] auto rewrite(const Expr& e) const -> Expr;
+  [[nodiscard]] auto bounds() const -> const std::vector<DigitBound>& { return bounds_; }
+  [[nodiscard]] auto weights() const -> const std::vector<Expr>& { return weights_; }
+  /// Whether the axis is digits now. Axes whose divisors form no chain stay as they are.
+  [[nodiscard]] auto covers(const Expr& axis) const -> bool { return numbers_.contains(axis); }
+
+ private:
+  /// (axis // low) % (high / low); high is 0 where nothing is cut off above.
+  struct Part {
+    Expr axis, low, high;
+  };
+  struct Number {
+    std::vector<Expr> weights;  ///< 1, 8, 8*s27
+    std::vector<Expr> digits;
+  };
+  [[nodiscard]] auto part(const Expr& e) const -> std::optional<Part>;
+  void collect(const Expr& e, std::unordered_map<Expr, std::vector<Expr>>& weights) const;
+  void make_number(const BoxAxis& axis, std::vector<Expr> weights);
+  [[nodiscard]] auto quotient(const Expr& a, const Expr& b) const -> std::optional<Expr>;
+  [[nodiscard]] auto sum_of(const Part& part) const -> std::optional<Expr>;
+
+  ExprPool& pool_;
+  std::vector<Expr> axes_;
+  std::unordered_map<Expr, Number> numbers_;
+  std::vector<DigitBound> bounds_;
+  std::vector<Expr> weights_;
+  mutable std::unordered_map<Expr, Expr> memo_;
+};
+
+}  // namespace assay

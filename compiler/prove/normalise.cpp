@@ -1,0 +1,309 @@
+#include "compiler/prove/normalise.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include "core/expr/fold.h"
+#include "core/expr/poly.h"
+
+namespace assay {
+namespace {
+
+auto is_order(ExprOp op) -> bool {
+  return op == ExprOp::lt || op == ExprOp::le || op == ExprOp::gt || op == ExprOp::ge;
+}
+
+/// a*s + b with one symbol s.
+struct LinearForm {
+  Expr symbol;
+  std::int64_t factor = 0;
+  std::int64_t constant = 0;
+};
+auto linear_form(const Expr& e) -> std::optional<LinearForm> {
+  const Poly poly = to_poly(e);
+  const Poly rest = without_constant(poly);
+  if (rest.size() != 1 || rest[0].monomial.op() != ExprOp::symbol) return std::nullopt;
+  return LinearForm{rest[0].monomial, rest[0].coefficient, constant_of(poly)};
+}
+
+/// Both ends at once: nothing stands for no bound.
+struct Bounds {
+  std::optional<std::int64_t> low, high;
+};
+
+/// Bounds of `e` as bounds of its only symbol.
+auto narrow_symbol(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
+  if (e.op() == ExprOp::floor_div) {  // low <= x // k <= high is k*low <= x <= k*high + k - 1
+    const auto k = e.args()[1].as_int();
+    if (!k || *k <= 0) return false;
+    const auto scaled = [&](std::optional<std::int64_t> end, std::int64_t more) {
+      const auto product = end ? checked_mul(*end, *k) : std::nullopt;
+      return product ? checked_add(*product, more) : std::nullopt;
+    };
+    return narrow_symbol(ranges, e.args()[0], {scaled(bounds.low, 0), scaled(bounds.high, *k - 1)});
+  }
+  const auto form = linear_form(e);
+  if (!form || form->factor == std::numeric_limits<std::int64_t>::min()) return false;
+  const auto moved = [&](std::optional<std::int64_t> end) {
+    const auto minus = checked_mul(form->constant, -1);
+    return end && minus ? checked_add(*end, *minus) : std::nullopt;
+  };
+  auto low = moved(bounds.low);
+  auto high = moved(bounds.high);
+  const std::int64_t k = form->factor;
+  if (k < 0) {
+    std::swap(low, high);
+    if (low) low = checked_mul(*low, -1);
+    if (high) high = checked_mul(*high, -1);
+  }
+  const std::int64_t m = k < 0 ? -k : k;
+  if (low) low = -checked_floor_div(-*low, m).value_or(0);
+  if (high) high = checked_floor_div(*high, m);
+  Interval& range = ranges[form->symbol];
+  const auto old_low = low_end(range);
+  const auto old_high = high_end(range);
+  Interval next = range;
+  if (low && (!old_low || *low > *old_low)) next.low = *low;
+  if (high && (!old_high || *high < *old_high)) next.high = *high;
+  const auto a = low_end(next);
+  const auto b = high_end(next);
+  if ((a && b && *a > *b) || next == range) return false;
+  range = next;
+  return true;
+}
+
+}  // namespace
+
+auto low_end(const Interval& interval) -> std::optional<std::int64_t> {
+  return interval.low.as_int();
+}
+auto high_end(const Interval& interval) -> std::optional<std::int64_t> {
+  return interval.high.as_int();
+}
+
+auto RangeSimplifier::apply(const Expr& e) -> Expr {
+  if (!e.pool() || e.op() == ExprOp::symbol || !e.is_valid()) return e;
+  if (const auto known = done_.find(e); known != done_.end()) return known->second;
+  Expr result = rebuilt(e);
+  if (!result.is_valid()) result = e;  // overflow while rewriting: keep what was given
+  done_.emplace(e, result);
+  return result;
+}
+
+auto RangeSimplifier::rebuilt(const Expr& e) -> Expr {
+  std::vector<Expr> args;
+  args.reserve(e.args().size());
+  for (const Expr& arg : e.args()) args.push_back(apply(arg));
+  const Expr same = make(*e.pool(), e.op(), args, e.name());
+  if (!same.is_valid() || !same.pool()) return same;
+  return same.type() == ExprType::boolean ? comparison(same) : integer(same);
+}
+
+auto RangeSimplifier::integer(const Expr& e) -> Expr {
+  const auto args = e.args();
+  const ExprOp op = e.op();
+  if (op == ExprOp::add) return joined_pairs(e);
+  if (op == ExprOp::ceil_to_int || op == ExprOp::floor_to_int || op == ExprOp::trunc_to_int)
+    return through_float(e);
+  if (op == ExprOp::min || op == ExprOp::max) return extreme(e);
+  if (op == ExprOp::floor_div || op == ExprOp::mod) return division(e);
+  if (op == ExprOp::python_mod) return division(mod(args[0], args[1]));
+  if (op == ExprOp::clean_div) return division(floor_div(args[0], args[1]));
+  if (op == ExprOp::ceil_div) return -division(floor_div(-args[0], args[1]));
+  if (op == ExprOp::modular_indexing)
+    return division(mod(division(floor_div(args[0], args[1])), args[2]));
+  if (op == ExprOp::abs_ && decide_statically(le(0, args[0]), ranges_) == true) return args[0];
+  if (op == ExprOp::abs_ && decide_statically(le(args[0], 0), ranges_) == true) return -args[0];
+  return e;
+}
+
+/// Quotient and remainder that belong together: c*(x mod y) + c*y*(x // y) is c*x.
+auto RangeSimplifier::joined_pairs(const Expr& e) -> Expr {
+  if (e.type() != ExprType::integer) return e;
+  const Poly poly = to_poly(e);
+  for (const Term& term : poly) {
+    if (term.monomial.op() != ExprOp::mod) continue;
+    const Expr x = term.monomial.args()[0];
+    const Expr y = term.monomial.args()[1];
+    const Expr pair = Expr(term.coefficient) * (y * floor_div(x, y));
+    const Poly wanted = pair.is_valid() ? to_poly(pair) : Poly{};
+    const bool there = !wanted.empty() && std::ranges::all_of(wanted, [&](const Term& part) {
+      const auto at = std::ranges::find(poly, part.monomial, &Term::monomial);
+      return at != poly.end() && at->coefficient == part.coefficient;
+    });
+    if (!there) continue;
+    const Expr shorter =
+        e - pair - Expr(term.coefficient) * term.monomial + Expr(term.coefficient) * x;
+    return shorter.is_valid() && shorter.op() == ExprOp::add ? joined_pairs(shorter) : shorter;
+  }
+  return e;
+}
+
+/// Rounding of an exact quotient of integers, or of an integer that became a float.
+auto RangeSimplifier::through_float(const Expr& e) -> Expr {
+  const Expr& inner = e.args()[0];
+  if (inner.op() == ExprOp::to_float && inner.args()[0].type() == ExprType::integer)
+    return inner.args()[0];
+  if (inner.op() != ExprOp::int_true_div || inner.args()[0].type() != ExprType::integer ||
+      inner.args()[1].type() != ExprType::integer)
+    return e;
+  const Expr& a = inner.args()[0];
+  const Expr& b = inner.args()[1];
+  const Expr down = division(floor_div(a, b));
+  const Expr up = -division(floor_div(-a, b));
+  if (e.op() == ExprOp::floor_to_int) return down;
+  if (e.op() == ExprOp::ceil_to_int) return up;
+  return make(ExprOp::where, std::array{le(0, down), down, up});
+}
+
+auto RangeSimplifier::extreme(const Expr& e) -> Expr {
+  if (e.type() != ExprType::integer) return e;
+  std::vector<Expr> args(e.args().begin(), e.args().end());
+  const auto superfluous = [&](const Expr& x, const Expr& other) {
+    const Expr order = e.op() == ExprOp::max ? le(x, other) : le(other, x);
+    return decide_statically(order, ranges_) == true;
+  };
+  for (std::size_t i = 0; i < args.size() && args.size() > 1;) {
+    const bool drop = std::ranges::any_of(
+        args, [&](const Expr& other) { return other != args[i] && superfluous(args[i], other); });
+    if (drop)
+      args.erase(args.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
+  }
+  return args.size() == e.args().size() ? e : make(*e.pool(), e.op(), args);
+}
+
+/// Quotients and remainders of small dividends: 0 <= x < y makes x // y == 0 and x mod y == x.
+auto RangeSimplifier::division(const Expr& e) -> Expr {
+  if (e.op() != ExprOp::floor_div && e.op() != ExprOp::mod) return e;
+  const Expr& x = e.args()[0];
+  const Expr& y = e.args()[1];
+  const bool small =
+      decide_statically(le(0, x), ranges_) == true && decide_statically(lt(x, y), ranges_) == true;
+  if (!small) return e;
+  return e.op() == ExprOp::mod ? x : Expr(0);
+}
+
+auto RangeSimplifier::comparison(const Expr& e) -> Expr {
+  if (const auto known = decide_statically(e, ranges_)) return Expr::boolean(*known);
+  const bool compares = is_order(e.op()) || e.op() == ExprOp::eq || e.op() == ExprOp::ne;
+  if (!compares || e.args()[0].type() != ExprType::integer ||
+      e.args()[1].type() != ExprType::integer)
+    return e;
+  return without_common_factor(e);
+}
+
+/// a*x <= a*y with a > 0 is x <= y.
+auto RangeSimplifier::without_common_factor(const Expr& e) -> Expr {
+  const Expr difference = e.args()[0] - e.args()[1];
+  if (!difference.is_valid() || !difference.pool()) return e;
+  const Poly poly = to_poly(difference);
+  const Expr common = common_monomial(*difference.pool(), poly);
+  if (common.is_int(1)) return e;
+  Product removable;
+  for (const Factor& factor : to_product(common).factors) {
+    const bool fits = is_order(e.op()) ? decide_statically(lt(0, factor.base), ranges_) == true
+                                       : decide_statically(ne(factor.base, 0), ranges_) == true;
+    if (fits) removable.factors.push_back(factor);
+  }
+  if (removable.factors.empty()) return e;
+  auto& pool = *difference.pool();
+  const auto rest = poly_div_term(pool, poly, {from_product(pool, removable), 1});
+  if (!rest) return e;
+  const Expr shorter = make(e.op(), std::array{from_poly(pool, *rest), Expr(0)});
+  if (!shorter.is_valid()) return e;
+  const auto known = decide_statically(shorter, ranges_);
+  return known ? Expr::boolean(*known) : shorter;
+}
+
+namespace {
+
+void add_condition(std::vector<Expr>& conditions, const Expr& condition) {
+  if (condition.as_bool() == true) return;
+  if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);
+}
+
+void collect_conditions(const Expr& e, std::set<std::pair<const void*, std::int64_t>>& seen,
+                        std::vector<Expr>& conditions) {
+  if (!e.pool() || e.args().empty()) return;
+  if (!seen.insert({e.args().data(), 0}).second) return;
+  for (const Expr& arg : e.args()) collect_conditions(arg, seen, conditions);
+  const auto args = e.args();
+  if (e.op() == ExprOp::floor_div || e.op() == ExprOp::clean_div || e.op() == ExprOp::ceil_div ||
+      e.op() == ExprOp::mod || e.op() == ExprOp::python_mod || e.op() == ExprOp::modular_indexing ||
+      e.op() == ExprOp::int_true_div) {
+    add_condition(conditions, ne(args[1], 0));
+    if (e.op() == ExprOp::modular_indexing) add_condition(conditions, ne(args[2], 0));
+  }
+  if (e.op() == ExprOp::lshift || e.op() == ExprOp::rshift || e.op() == ExprOp::pow_by_natural ||
+      (e.op() == ExprOp::pow && e.type() == ExprType::integer))
+    add_condition(conditions, le(0, args[1]));
+  // Everything else on floats may fail in ways that are not told here; nothing is proved of it.
+  if (e.op() == ExprOp::opaque || e.op() == ExprOp::float_pow || e.op() == ExprOp::float_true_div ||
+      e.op() == ExprOp::round_decimal || (e.op() == ExprOp::pow && e.type() == ExprType::real))
+    conditions.push_back(Expr::boolean(false));
+}
+
+}  // namespace
+
+auto value_conditions(const Expr& e) -> std::vector<Expr> {
+  std::vector<Expr> conditions;
+  std::set<std::pair<const void*, std::int64_t>> seen;
+  collect_conditions(e, seen, conditions);
+  return conditions;
+}
+
+auto narrow(Ranges& ranges, const Expr& assumption) -> bool {
+  const ExprOp op = assumption.op();
+  if (op == ExprOp::logic_and) {
+    bool changed = false;
+    for (const Expr& part : assumption.args()) changed = narrow(ranges, part) || changed;
+    return changed;
+  }
+  if (op != ExprOp::le && op != ExprOp::lt && op != ExprOp::eq) return false;
+  const Expr& a = assumption.args()[0];
+  const Expr& b = assumption.args()[1];
+  if (a.type() != ExprType::integer || b.type() != ExprType::integer) return false;
+  const std::int64_t gap = op == ExprOp::lt ? 1 : 0;
+  if (const auto c = b.as_int()) {
+    const auto high = checked_add(*c, -gap);
+    return narrow_symbol(ranges, a, {op == ExprOp::eq ? c : std::nullopt, high});
+  }
+  if (const auto c = a.as_int()) {
+    const auto low = checked_add(*c, gap);
+    return narrow_symbol(ranges, b, {low, op == ExprOp::eq ? c : std::nullopt});
+  }
+  return false;
+}
+
+auto connected(const Expr& claim, const std::vector<Expr>& assumptions)
+    -> std::vector<std::size_t> {
+  std::vector<std::size_t> found;
+  std::set<std::string_view> reached;
+  const auto reach = [&](const std::vector<Expr>& symbols) {
+    for (const Expr& symbol : symbols) reached.insert(symbol.name());
+  };
+  reach(claim.symbols());
+  std::vector<std::vector<Expr>> symbols;
+  for (const Expr& assumption : assumptions) symbols.push_back(assumption.symbols());
+  std::vector<bool> taken(assumptions.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < assumptions.size(); ++i) {
+      const bool touches = std::ranges::any_of(
+          symbols[i], [&](const Expr& s) { return reached.contains(s.name()); });
+      if (taken[i] || !touches) continue;
+      taken[i] = true;
+      reach(symbols[i]);
+      changed = true;
+    }
+  }
+  for (std::size_t i = 0; i < assumptions.size(); ++i)
+    if (taken[i]) found.push_back(i);
+  return found;
+}
+
+}  // namespace assay

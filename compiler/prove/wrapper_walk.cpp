@@ -1,0 +1,472 @@
+#include "compiler/prove/wrapper_walk.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+/// Elements a layout spans from its first one, 0 if it is empty.
+auto span_of(const Dims& sizes, const Dims& strides, const Ranges& ranges) -> Expr {
+  Expr last = 1;
+  auto is_empty = Expr::boolean(false);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    last = last + (sizes[i] - 1) * strides[i];
+    const auto low = interval_of(sizes[i], ranges).low.as_int();
+    if (!low || *low < 1) is_empty = logic_or(is_empty, eq(sizes[i], 0));
+  }
+  return where(is_empty, 0, last);
+}
+
+auto joined(const Dims& dims) -> std::string {
+  std::string text;
+  for (const auto& dim : dims) text += (text.empty() ? "" : ", ") + print_expr(dim);
+  return "(" + text + ")";
+}
+
+auto overrun_text(const HostStorage& storage, const Expr& needed, const Binding& at)
+    -> std::string {
+  const auto need = evaluate_int(needed, at);
+  const auto have = evaluate_int(*storage.elems, at);
+  if (!need || !have) return {};
+  const auto bytes = size_bytes(storage.dtype.value_or(DType::uint8));
+  return fmt::format("needs {} {}, the storage of {} has {}", *need * bytes,
+                     storage.dtype ? "bytes" : "elements", storage.name, *have * bytes);
+}
+
+}  // namespace
+
+auto print_witness(const Binding& witness) -> std::string {
+  std::vector<Expr> symbols;
+  for (const auto& [symbol, value] : witness) symbols.push_back(symbol);
+  std::ranges::sort(symbols, [](const Expr& a, const Expr& b) {
+    const auto inner = [](const Expr& e) { return e.name().contains('.'); };
+    return inner(a) != inner(b) ? inner(b) : Expr::compare(a, b) < 0;
+  });
+  std::string text;
+  for (const auto& symbol : symbols) {
+    auto name = std::string(symbol.name());
+    name = name.substr(0, name.find('.'));
+    text +=
+        fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, print_expr(witness.at(symbol)));
+  }
+  return text;
+}
+
+auto without_numbers(std::string text) -> std::string {
+  for (std::size_t at = 0; (at = text.find('.', at)) != std::string::npos;) {
+    const auto end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+    const bool is_name =
+        at > 0 &&
+        (std::isalpha(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_' ||
+         text.find_last_not_of("0123456789", at - 1) != text.find_last_of(" (+-*/<>=,", at - 1));
+    if (is_name && end > at + 1)
+      text.erase(at, end - at);
+    else
+      ++at;
+  }
+  return text;
+}
+
+auto worst(Answer a, Answer b) -> Answer {
+  if (std::holds_alternative<Refuted>(a)) return a;
+  if (std::holds_alternative<Refuted>(b)) return b;
+  if (std::holds_alternative<Unknown>(a)) return a;
+  if (std::holds_alternative<Unknown>(b)) return b;
+  return std::get<Proved>(a).tier < std::get<Proved>(b).tier ? b : a;
+}
+
+WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& options)
+    : program_(program), options_(options) {
+  for (const auto& symbol : program.env.symbols()) {
+    if (symbol.expr.type() != ExprType::integer) continue;
+    auto range = symbol.range;
+    // Sizes that come from data are not negative (torch._check_is_size).
+    if (symbol.kind == SymbolKind::unbacked && !range.low.as_int()) range.low = 0;
+    ranges_[symbol.expr] = range;
+    if (symbol.hint && symbol.hint->as_int()) hints_[symbol.expr] = *symbol.hint;
+  }
+  for (const auto& guard : program.env.guards())
+    split_conjunction(program.env.replaced(guard.condition), facts_);
+  std::erase_if(facts_, [](const Expr& fact) {
+    const auto symbols = fact.symbols();
+    return symbols.empty() || std::ranges::any_of(symbols, [](const Expr& symbol) {
+             return symbol.type() != ExprType::integer;
+           });
+  });
+}
+
+auto WrapperWalk::run() -> WrapperReport {
+  report_.env = program_.env;
+  report_.lines_not_understood = program_.not_understood;
+  report_.statements = program_.statements;
+  for (const auto& [name, source] : program_.kernels) (void)kernel_of(name);
+  if (!program_.functions.empty()) walk(program_.functions.back(), {});
+  return std::move(report_);
+}
+
+void WrapperWalk::walk(const HostFunction& function, Names names) {
+  names_ = std::move(names);
+  for (const auto& input : function.inputs)
+    if (!names_.contains(input)) {
+      auto& buffer = fresh(input);
+      if (const auto example = program_.examples.find(input); example != program_.examples.end())
+        buffer.dtype = storages_.back().dtype = example->second.dtype;
+    }
+  if (function.has_control_flow)
+    report_.assumptions.push_back(fmt::format(
+        "`{}` has branches or loops; its statements are taken in order once", function.name));
+  for (const auto& op : function.ops)
+    std::visit([&](const auto& what) { step(op, what); }, op.what);
+}
+
+auto WrapperWalk::fresh(const std::string& name) -> HostBuffer& {
+  storages_.push_back({.name = name, .elems = {}, .dtype = {}, .reused_by = {}});
+  HostBuffer buffer;
+  buffer.storage = storages_.size() - 1;
+  deleted_.erase(name);
+  return names_[name] = buffer;
+}
+
+auto WrapperWalk::bound(const Expr& value) const -> Bound {
+  return {.value = value,
+          .facts = {.ranges = ranges_, .conditions = facts_, .axes = {}},
+          .axes = {},
+          .hints = hints_};
+}
+
+auto WrapperWalk::equal(const Expr& a, const Expr& b) -> Answer {
+  if (a == b) return Proved{Tier::normalise, {}};
+  return worst(decide(bound(a - b)), decide(bound(b - a)));
+}
+
+void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
+                      std::string message) {
+  report_.obligations.push_back({.kind = kind,
+                                 .line = place.op->line,
+                                 .statement = place.op->text,
+                                 .kernel = place.kernel,
+                                 .kernel_line = place.kernel_line,
+                                 .access = place.access,
+                                 .claim = std::move(claim),
+                                 .answer = std::move(answer),
+                                 .message = std::move(message)});
+}
+
+void WrapperWalk::step(const HostOp&, const HostNote&) {}
+void WrapperWalk::step(const HostOp&, const HostScalar&) {}
+void WrapperWalk::step(const HostOp&, const HostFact& fact) {
+  split_conjunction(fact.condition, facts_);
+}
+
+void WrapperWalk::step(const HostOp&, const HostAlloc& alloc) {
+  auto& buffer = fresh(alloc.name);
+  buffer.has_layout = true;
+  buffer.sizes = alloc.sizes;
+  buffer.strides = alloc.strides;
+  buffer.dtype = alloc.dtype;
+  auto& storage = storages_.back();
+  storage.dtype = alloc.dtype;
+  storage.elems = span_of(alloc.sizes, alloc.strides, ranges_);
+}
+
+/// The view counts from the start of its storage.
+void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
+  const auto& storage = storages_[view.storage];
+  const auto span = span_of(view.sizes, view.strides, ranges_);
+  auto claim = fmt::format("{} strides {} offset {} lies in the storage of {}", joined(view.sizes),
+                           joined(view.strides), print_expr(view.offset), storage.name);
+  if (!storage.elems)
+    return add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim),
+               Unknown{Tier::normalise,
+                       fmt::format("the storage of {} has no known extent", storage.name)});
+  const auto high = where(eq(span, 0), 0, *storage.elems - view.offset - span);
+  auto answer =
+      worst(decide(bound(view.offset)),
+            decide(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
+                             ? *storage.elems - view.offset - span
+                             : high)));
+  std::string message;
+  if (const auto* refuted = std::get_if<Refuted>(&answer)) {
+    message = overrun_text(storage, view.offset + span, refuted->witness);
+    // What the recording itself would have run into says more than the smallest sizes.
+    const auto need = evaluate_int(view.offset + span, hints_);
+    const auto have = evaluate_int(*storage.elems, hints_);
+    if (need && have && *need > *have)
+      message += fmt::format("; at the recorded {}: {}", print_witness(hints_),
+                             overrun_text(storage, view.offset + span, hints_));
+  }
+  add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(answer),
+      std::move(message));
+}
+
+auto WrapperWalk::view_of(const HostOp& op, const HostView& view) -> std::optional<HostBuffer> {
+  const auto base = names_.find(view.base);
+  if (base == names_.end()) return std::nullopt;
+  auto result = base->second;
+  if (!view.is_reinterpreted) return result;
+  result.sizes = view.sizes;
+  result.strides = view.strides;
+  result.offset = base->second.offset + view.offset;
+  result.has_layout = true;
+  check_extent(op, result);
+  return result;
+}
+
+void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
+  HostArg arg;
+  arg.mentions = {bind.source.base};
+  use(op, {arg});
+  if (bind.source.dtype) {  // alloc_from_pool: a part of the pool, of a dtype of its own
+    const auto pool = names_.find(bind.source.base);
+    const auto base = pool == names_.end() ? HostBuffer{} : pool->second;
+    const bool known = pool != names_.end();
+    auto& buffer = fresh(bind.name);
+    buffer.sizes = bind.source.sizes;
+    buffer.strides = bind.source.strides;
+    buffer.dtype = bind.source.dtype;
+    buffer.has_layout = true;
+    const auto span = span_of(buffer.sizes, buffer.strides, ranges_);
+    storages_.back().elems = span;
+    storages_.back().dtype = buffer.dtype;
+    if (!known || !storages_[base.storage].elems || !storages_[base.storage].dtype) return;
+    const auto have = *storages_[base.storage].elems * size_bytes(*storages_[base.storage].dtype);
+    const auto need = bind.pool_offset_bytes + span * size_bytes(*buffer.dtype);
+    add(WrapperClaim::view_in_storage, {&op, {}, 0, {}},
+        fmt::format("{} lies in the pool {}", bind.name, bind.source.base),
+        worst(decide(bound(bind.pool_offset_bytes)), decide(bound(have - need))));
+    return;
+  }
+  auto buffer = view_of(op, bind.source);
+  if (!buffer) {
+    (void)fresh(bind.name);
+    return;
+  }
+  if (bind.is_reuse) {
+    auto& storage = storages_[buffer->storage];
+    buffer->generation = ++storage.generation;
+    storage.reused_by = fmt::format("{} (line {})", bind.name, op.line);
+  }
+  deleted_.erase(bind.name);
+  names_[bind.name] = *buffer;
+}
+
+void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
+  HostArg arg;
+  arg.mentions = {check.name};
+  use(op, {arg});
+  const auto found = names_.find(check.name);
+  if (found == names_.end()) return;
+  auto& buffer = found->second;
+  if (!buffer.has_layout) {
+    // Checked at run time, so from here on it is a fact; the storage is at least as large.
+    buffer.sizes = check.sizes;
+    buffer.strides = check.strides;
+    buffer.has_layout = true;
+    auto& storage = storages_[buffer.storage];
+    if (!storage.elems) storage.elems = span_of(check.sizes, check.strides, ranges_);
+    const auto claim = options_.claims.find(check.name);
+    if (claim == options_.claims.end()) return;
+    storage.dtype = buffer.dtype = claim->second.dtype;
+    return check_layout(op, check, claim->second.sizes, claim->second.strides);
+  }
+  check_layout(op, check, buffer.sizes, buffer.strides);
+}
+
+void WrapperWalk::check_layout(const HostOp& op, const HostCheck& check, const Dims& sizes,
+                               const Dims& strides) {
+  Answer answer = Proved{Tier::normalise, {}};
+  if (sizes.size() != check.sizes.size()) {
+    answer = Refuted{Tier::normalise, {}};
+  } else {
+    for (std::size_t i = 0; i < check.sizes.size(); ++i) {
+      answer = worst(std::move(answer), equal(sizes[i], check.sizes[i]));
+      if (!check.sizes[i].is_int(1))
+        answer = worst(std::move(answer), equal(strides[i], check.strides[i]));
+    }
+  }
+  const bool refuted = std::holds_alternative<Refuted>(answer);
+  add(WrapperClaim::assert_holds, {&op, {}, 0, {}},
+      fmt::format("{} has sizes {} and strides {}", check.name, joined(check.sizes),
+                  joined(check.strides)),
+      std::move(answer),
+      refuted ? fmt::format("it has sizes {} and strides {}", joined(sizes), joined(strides))
+              : std::string());
+}
+
+auto WrapperWalk::dead_reason(std::string_view name) const -> std::string {
+  if (const auto gone = deleted_.find(name); gone != deleted_.end())
+    return fmt::format("{} was deleted by `{}", name, gone->second);
+  const auto found = names_.find(name);
+  if (found == names_.end()) return {};
+  const auto& storage = storages_[found->second.storage];
+  if (storage.generation == found->second.generation) return {};
+  return fmt::format("the storage of {} was reused by {}", name, storage.reused_by);
+}
+
+void WrapperWalk::use(const HostOp& op, const HostArgs& args) {
+  bool any = false;
+  for (const auto& arg : args)
+    for (const auto& name : arg.mentions) {
+      const auto reason = dead_reason(name);
+      any = any || names_.contains(name);
+      if (reason.empty()) continue;
+      add(WrapperClaim::operands_live, {&op, {}, 0, {}}, fmt::format("{} is alive", name),
+          Refuted{Tier::normalise, {}}, reason);
+      return;
+    }
+  if (any)
+    add(WrapperClaim::operands_live, {&op, {}, 0, {}}, "all operands are alive",
+        Proved{Tier::normalise, {}});
+}
+
+void WrapperWalk::step(const HostOp& op, const HostCall& call) {
+  if (partition(op, call)) return;
+  use(op, call.args);
+  for (const auto& arg : call.args)
+    if (const auto* view = std::get_if<HostView>(&arg.value); view && view->is_reinterpreted)
+      (void)view_of(op, *view);
+  product_shapes(op, call);
+  for (const auto& name : call.results) (void)fresh(name);
+}
+
+/// `self.partitions[0](partition0_args)`: the partition runs on the names of the caller.
+auto WrapperWalk::partition(const HostOp& op, const HostCall& call) -> bool {
+  const auto open = call.target.find("partitions[");
+  if (open == std::string::npos && !call.target.starts_with("partition_")) return false;
+  const auto digits = call.target.find_first_of("0123456789", open == std::string::npos ? 0 : open);
+  if (digits == std::string::npos) return false;
+  const auto name = fmt::format(
+      "partition_{}",
+      call.target.substr(digits, call.target.find_first_not_of("0123456789", digits) - digits));
+  const auto function = std::ranges::find_if(program_.functions,
+                                             [&](const HostFunction& f) { return f.name == name; });
+  if (function == program_.functions.end() || depth_ > 4) return false;
+  HostArgs args = call.args;
+  if (args.size() == 1 && args[0].mentions.size() == 1)
+    if (const auto group = groups_.find(args[0].mentions[0]); group != groups_.end())
+      args = group->second;
+  use(op, args);
+  Names inner;
+  for (std::size_t i = 0; i < args.size() && i < function->inputs.size(); ++i)
+    if (const auto* view = std::get_if<HostView>(&args[i].value))
+      if (auto buffer = view_of(op, *view)) inner[function->inputs[i]] = *buffer;
+  auto outer = std::exchange(names_, {});
+  auto deleted = std::exchange(deleted_, {});
+  ++depth_;
+  walk(*function, std::move(inner));
+  --depth_;
+  names_ = std::move(outer);
+  deleted_ = std::move(deleted);
+  const auto results = std::exchange(returned_, {});
+  for (std::size_t i = 0; i < call.results.size(); ++i) {
+    if (i < results.size())
+      names_[call.results[i]] = results[i];
+    else
+      (void)fresh(call.results[i]);
+  }
+  return true;
+}
+
+void WrapperWalk::step(const HostOp& op, const HostItem& item) {
+  HostArg arg;
+  arg.mentions = {item.tuple};
+  use(op, {arg});
+  (void)fresh(item.name);
+}
+
+void WrapperWalk::step(const HostOp& op, const HostGroup& group) {
+  use(op, group.items);
+  groups_[group.name] = group.items;
+}
+
+void WrapperWalk::step(const HostOp& op, const HostDelete& gone) {
+  for (const auto& name : gone.names) {
+    const auto found = names_.find(name);
+    if (found == names_.end()) continue;
+    names_.erase(found);
+    deleted_[name] = fmt::format("{}` in line {}", op.text, op.line);
+  }
+}
+
+void WrapperWalk::step(const HostOp& op, const HostReturn& result) {
+  use(op, result.values);
+  returned_.clear();
+  for (const auto& value : result.values) {
+    const auto* view = std::get_if<HostView>(&value.value);
+    auto buffer = view ? view_of(op, *view) : std::nullopt;
+    returned_.push_back(buffer.value_or(HostBuffer{}));
+  }
+}
+
+auto WrapperWalk::sizes_of(const HostArg& arg) const -> std::optional<Dims> {
+  const auto* view = std::get_if<HostView>(&arg.value);
+  if (view == nullptr) return std::nullopt;
+  if (view->is_reinterpreted) return view->sizes;
+  const auto found = names_.find(view->base);
+  if (found == names_.end() || !found->second.has_layout) return std::nullopt;
+  return found->second.sizes;
+}
+
+/// Matrix products write `out` without looking at its storage: sizes must agree.
+void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
+  struct Row {
+    std::string_view target;
+    std::size_t first;  ///< position of the left operand
+    std::size_t rank;
+  };
+  constexpr std::array kRows = {Row{"extern_kernels.mm", 0, 2}, Row{"extern_kernels.addmm", 1, 2},
+                                Row{"extern_kernels.bmm", 0, 3},
+                                Row{"extern_kernels.baddbmm", 1, 3}};
+  const auto row =
+      std::ranges::find_if(kRows, [&](const Row& r) { return r.target == call.target; });
+  if (row == kRows.end() || call.args.size() < row->first + 2) return;
+  const auto out_arg =
+      std::ranges::find_if(call.args, [](const HostArg& arg) { return arg.keyword == "out"; });
+  if (out_arg == call.args.end()) return;
+  const auto a = sizes_of(call.args[row->first]);
+  const auto b = sizes_of(call.args[row->first + 1]);
+  const auto out = sizes_of(*out_arg);
+  if (!a || !b || !out) return;
+  Answer answer = Proved{Tier::normalise, {}};
+  if (a->size() != row->rank || b->size() != row->rank || out->size() != row->rank) {
+    answer = Refuted{Tier::normalise, {}};
+  } else {
+    const auto last = row->rank - 1;
+    const std::array pairs = {std::pair{(*a)[last], (*b)[last - 1]},
+                              std::pair{(*out)[last - 1], (*a)[last - 1]},
+                              std::pair{(*out)[last], (*b)[last]}, std::pair{(*out)[0], (*a)[0]}};
+    for (const auto& [x, y] : pairs) answer = worst(std::move(answer), equal(x, y));
+  }
+  auto message = fmt::format("{} times {} into {}", joined(*a), joined(*b), joined(*out));
+  const bool refuted = std::holds_alternative<Refuted>(answer);
+  add(WrapperClaim::shapes_agree, {&op, {}, 0, {}}, "sizes of the product agree", std::move(answer),
+      refuted ? message : std::string());
+}
+
+auto check_wrapper(const HostProgram& program, const WrapperOptions& options) -> WrapperReport {
+  return WrapperWalk(program, options).run();
+}
+
+auto name(WrapperClaim kind) -> std::string_view {
+  switch (kind) {
+    case WrapperClaim::view_in_storage:
+      return "view-in-storage";
+    case WrapperClaim::access_in_bounds:
+      return "access-in-bounds";
+    case WrapperClaim::fits_32_bits:
+      return "fits-32-bits";
+    case WrapperClaim::assert_holds:
+      return "assert-holds";
+    case WrapperClaim::operands_live:
+      return "operands-live";
+    case WrapperClaim::shapes_agree:
+      return "shapes-agree";
+  }
+  return "";
+}
+
+}  // namespace assay

@@ -1,0 +1,304 @@
+// What the events of a trace log say about each compilation.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/expr/text.h"
+#include "core/graph/annotation.h"
+#include "core/graph/text.h"
+#include "replay/formats/json.h"
+#include "replay/formats/torch_trace.h"
+
+namespace assay {
+namespace {
+
+auto text_of(JsonValue value) -> std::string {
+  const auto text = value.as_string();
+  if (text) return std::string(*text);
+  return value.exists() && !value.is_null() ? value.dump() : std::string();
+}
+
+class Viewer {
+ public:
+  explicit Viewer(const TraceLog& log) : log_(log) {}
+
+  auto compilations() -> std::vector<TraceCompilation> {
+    for (std::size_t i = 0; i < log_.events.size(); ++i) {
+      const auto& event = log_.events[i];
+      if (event.compile_id.empty() || event.kind == "str") continue;
+      auto& compilation = compilation_of(event);
+      compilation.events.push_back(i);
+      add(compilation, event, i);
+    }
+    for (auto& one : result_)
+      for (const auto& other : result_)
+        if (other.compile_id == one.compile_id && other.rank == one.rank &&
+            other.attempt > one.attempt && !other.events.empty() && is_compiling(other))
+          one.is_last_attempt = false;
+    return std::move(result_);
+  }
+
+ private:
+  /// Metrics that come after the fact carry attempt 0 and start nothing.
+  [[nodiscard]] static auto is_compiling(const TraceCompilation& compilation) -> bool {
+    return compilation.attempt > 0 || !compilation.symbols.empty() || !compilation.graphs.empty();
+  }
+
+  auto compilation_of(const TraceEvent& event) -> TraceCompilation& {
+    for (auto& known : result_)
+      if (known.compile_id == event.compile_id && known.attempt == event.attempt &&
+          known.rank == event.rank)
+        return known;
+    auto& added = result_.emplace_back();
+    added.compile_id = event.compile_id;
+    added.attempt = event.attempt;
+    added.rank = event.rank;
+    return added;
+  }
+
+  [[nodiscard]] auto frame_text(JsonValue frame) const -> std::string {
+    const auto id = frame["filename"].as_int();
+    auto file = text_of(frame["filename"]);
+    if (const auto found = id ? log_.strings.find(*id) : log_.strings.end();
+        found != log_.strings.end())
+      file = found->second;
+    const auto name = text_of(frame["name"]);
+    return fmt::format("{}:{}{}", file, frame["line"].as_int().value_or(0),
+                       name.empty() ? "" : " in " + name);
+  }
+
+  /// Innermost frame of the user's stack, else of the whole.
+  [[nodiscard]] static auto innermost(JsonValue body) -> JsonValue {
+    for (const auto* key : {"user_stack", "stack"})
+      if (const auto frames = body[key].items(); !frames.empty()) return frames.back();
+    return {};
+  }
+  [[nodiscard]] auto where(JsonValue body) const -> std::string {
+    const auto frame = innermost(body);
+    return frame.exists() ? frame_text(frame) : std::string();
+  }
+
+  void add(TraceCompilation& to, const TraceEvent& event, std::size_t index) {
+    const auto json = JsonDocument::parse(event.body, event.kind);
+    const auto body = json ? json->root() : JsonValue();
+    if (event.kind == "create_symbol" || event.kind == "create_unbacked_symbol") {
+      const auto range = text_of(body["vr"]);
+      to.symbols.push_back({text_of(body["symbol"]), text_of(body["val"]), range,
+                            text_of(body["source"]), where(body)});
+    } else if (event.kind == "guard_added" || event.kind == "guard_added_fast") {
+      to.guards.push_back({text_of(body["expr"]), where(body), text_of(innermost(body)["loc"])});
+    } else if (event.kind == "symbolic_shape_specialization") {
+      const auto sources = body["sources"].items();
+      to.specializations.push_back({text_of(body["symbol"]), text_of(body["value"]),
+                                    text_of(body["reason"]),
+                                    sources.empty() ? "" : text_of(sources.front()), where(body)});
+    } else if (event.kind.contains("metrics")) {
+      append(to.metrics, event.kind, index);
+    } else if (!event.payload.empty()) {
+      add_payload(to, event,
+                  event.kind == "artifact" || event.kind == "graph_dump" ? text_of(body["name"])
+                                                                         : event.kind,
+                  index);
+    }
+  }
+
+  static void add_payload(TraceCompilation& to, const TraceEvent& event, const std::string& name,
+                          std::size_t index) {
+    if (name == "inductor_output_code")
+      append(to.output_codes, name, index);
+    else if (name == "fx_graph_runnable")
+      append(to.repro_scripts, name, index);
+    else if (name == "dynamo_cpp_guards_str")
+      append(to.guard_trees, name, index);
+    else if (event.payload.contains("def forward(") && event.payload.contains("class "))
+      append(to.graphs, name, index);
+  }
+
+  static void append(std::vector<TracePart>& parts, const std::string& name, std::size_t index) {
+    const auto is_one = [&](const TracePart& part) {
+      return part.name == name || part.name.starts_with(name + "#");
+    };
+    const auto before = std::ranges::count_if(parts, is_one);
+    parts.push_back({before == 0 ? name : fmt::format("{}#{}", name, before + 1), index});
+  }
+
+  const TraceLog& log_;
+  std::vector<TraceCompilation> result_;
+};
+
+/// `[2, int_oo]`, `VR[2, 9]`, `[-oo, oo]`.
+auto read_range(ClaimReader& reader, std::string_view text) -> std::optional<Interval> {
+  const auto open = text.find('[');
+  const auto close = text.rfind(']');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    return std::nullopt;
+  const auto ends = split_at_commas(text.substr(open + 1, close - open - 1));
+  if (ends.size() != 2) return std::nullopt;
+  const auto end_of = [&](std::string_view end) -> std::optional<Expr> {
+    if (end == "-oo" || end == "-int_oo") return Expr::neg_infinity();
+    if (end == "oo" || end == "int_oo") return Expr::infinity();
+    const auto value = parse_expr(reader.env().pool(), end);
+    return value && value->is_const() ? std::optional(*value) : std::nullopt;
+  };
+  const auto low = end_of(ends[0]);
+  const auto high = end_of(ends[1]);
+  return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+class ShapesReader {
+ public:
+  explicit ShapesReader(const TraceCompilation& compilation) : compilation_(compilation) {}
+
+  auto read(const TraceLog& log) -> TraceShapes {
+    for (const auto& symbol : compilation_.symbols) add(symbol);
+    for (const auto& one : compilation_.specializations) specialize(one);
+    for (const auto& guard : compilation_.guards) add(guard.text, guard.text, guard.where);
+    for (const auto& tree : compilation_.guard_trees) add_tree(log.events[tree.event].payload);
+    return std::move(shapes_);
+  }
+
+ private:
+  void skip(std::string_view what, std::string_view text) {
+    shapes_.skipped.push_back(fmt::format("{} `{}`", what, text));
+  }
+
+  void add(const TraceSymbol& symbol) {
+    auto& env = shapes_.env;
+    if (const auto* known = env.find(std::string_view(symbol.name))) {
+      env.add_source(known->expr, symbol.source);
+      return;
+    }
+    const auto expr = reader_.symbol(symbol.name);
+    if (!expr) return skip("symbol", symbol.name);
+    if (const auto range = read_range(reader_, symbol.range))
+      env.set_range(*expr, *range);
+    else if (!symbol.range.empty())
+      skip("range", symbol.range);
+    if (!symbol.source.empty()) env.add_source(*expr, symbol.source);
+    if (const auto value = parse_expr(env.pool(), symbol.value); value && value->is_const())
+      env.set_hint(*expr, *value);
+  }
+
+  void specialize(const TraceSpecialization& one) {
+    auto& env = shapes_.env;
+    const auto* symbol = env.find(std::string_view(one.symbol));
+    const auto value = parse_expr(env.pool(), one.value);
+    if (symbol == nullptr || !value || !value->is_const())
+      return skip("specialization of", one.symbol);
+    env.add_replacement(symbol->expr, *value);
+  }
+
+  void add(std::string_view text, std::string recorded, std::string where) {
+    auto condition = reader_.expr(text);
+    if (!condition || condition->type() != ExprType::boolean || !condition->is_valid())
+      return skip("guard", text);
+    if (seen_.insert(print_expr(*condition)).second)
+      shapes_.env.add_guard({*condition, std::move(recorded), std::move(where)});
+  }
+
+  /// Lines `+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 99  # place`, in terms of sources.
+  void add_tree(std::string_view tree) {
+    constexpr std::string_view kMark = "LAMBDA_GUARD: ";
+    for (std::size_t at = 0; (at = tree.find(kMark, at)) != std::string_view::npos;) {
+      at += kMark.size();
+      auto line = tree.substr(at, tree.find('\n', at) - at);
+      line = trimmed(line.substr(0, line.find("  #")));
+      auto text = std::string(line);
+      for (const auto& symbol : shapes_.env.symbols())
+        for (const auto& source : symbol.sources) replace_all(text, source, symbol.name);
+      // Guards on anything but sizes are not for us.
+      if (text.find_first_of("[].'\"{") == std::string::npos) add_chain(text, line);
+    }
+  }
+
+  /// Python's `a <= b <= c` is `a <= b and b <= c`.
+  void add_chain(std::string_view text, std::string_view recorded) {
+    std::vector<std::size_t> relations;
+    int depth = 0;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+      if (text[i] == '(') ++depth;
+      if (text[i] == ')') --depth;
+      if (depth == 0 && (text[i] == '<' || text[i] == '>') && text[i + 1] != text[i] &&
+          (i == 0 || text[i - 1] != text[i]))
+        relations.push_back(i);
+    }
+    if (relations.size() != 2 || text.contains(" and ") || text.contains(" or "))
+      return add(text, std::string(recorded), "guard tree");
+    const auto behind = relations[0] + (text[relations[0] + 1] == '=' ? 2 : 1);
+    add(text.substr(0, relations[1]), std::string(recorded), "guard tree");
+    add(text.substr(behind), std::string(recorded), "guard tree");
+  }
+
+  const TraceCompilation& compilation_;
+  TraceShapes shapes_;
+  ClaimReader reader_{shapes_.env};
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+auto compilations(const TraceLog& log) -> std::vector<TraceCompilation> {
+  return Viewer(log).compilations();
+}
+
+auto trace_graph(const TraceLog& log, const TracePart& part) -> Result<Graph> {
+  const auto& event = log.events[part.event];
+  auto graph = parse_graph(event.payload);
+  if (!graph)
+    return with_context(std::move(graph).error(),
+                        fmt::format("{} in the payload of line {}", part.name, event.line));
+  return graph;
+}
+
+auto trace_shapes(const TraceLog& log, const TraceCompilation& compilation) -> TraceShapes {
+  return ShapesReader(compilation).read(log);
+}
+
+auto trace_metrics(const TraceEvent& event) -> std::vector<std::pair<std::string, std::string>> {
+  std::vector<std::pair<std::string, std::string>> result;
+  const auto json = JsonDocument::parse(event.body, event.kind);
+  if (!json) return result;
+  for (const auto& [key, value] : json->root().members())
+    if (!value.is_null()) result.emplace_back(key, text_of(value));
+  return result;
+}
+
+auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture> {
+  const TracePart* chosen = nullptr;
+  TraceCompilation of;
+  std::size_t count = 0;
+  const auto all = compilations(log);
+  for (const auto& compilation : all) {
+    if (!compilation.is_last_attempt) continue;
+    for (const auto& script : compilation.repro_scripts) {
+      ++count;
+      const auto full = compilation.compile_id + " " + script.name;
+      if (chosen != nullptr || (!part.empty() && part != script.name && part != full)) continue;
+      chosen = &script;
+      of = compilation;
+    }
+  }
+  if (chosen == nullptr)
+    return unsupported("the log has no repro script (artifact fx_graph_runnable){}",
+                       part.empty() ? std::string() : fmt::format(" named {}", part));
+  const auto& event = log.events[chosen->event];
+  auto capture = read_repro_script(event.payload);
+  if (!capture)
+    return with_context(std::move(capture).error(),
+                        fmt::format("{} in the payload of line {}", chosen->name, event.line));
+  capture->format = "torch trace";
+  if (count > 1)
+    capture->warnings.push_back(fmt::format("one of {} repro scripts of the log: {} of compile {}",
+                                            count, chosen->name, of.compile_id));
+  if (event.hash == PayloadHash::differs)
+    capture->warnings.push_back(
+        fmt::format("the script's text does not have the hash that line {} gives", event.line));
+  return capture;
+}
+
+}  // namespace assay

@@ -1,0 +1,199 @@
+#include "replay/runner/storage_bounds.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+#include "core/expr/text.h"
+#include "replay/interp/symbolic.h"
+
+namespace assay {
+namespace {
+
+struct StorageFacts {
+  Expr bytes;
+  NodeId owner;
+};
+
+/// Bytes from the start of the storage to the end of a view that is not empty.
+auto extent_bytes(const TensorMeta& meta) -> Expr {
+  return required_elems(meta) * size_bytes(meta.dtype);
+}
+
+auto is_empty(const TensorMeta& meta) -> Expr {
+  std::vector<Expr> cases{Expr::boolean(false)};
+  for (const Expr& size : meta.sizes) cases.push_back(eq(size, 0));
+  return make(ExprOp::logic_or, cases);
+}
+
+/// Sufficient for the indices of a layout to be told apart: in some order of the dimensions, each
+/// stride is larger than everything below it reaches. The order is that of the hints.
+auto nests(const TensorMeta& meta, const Binding& sizes) -> Expr {
+  std::vector<std::size_t> order(meta.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t i) { return evaluate_int(meta.strides[i], sizes).value_or(0); });
+  std::vector<Expr> parts{Expr::boolean(true)};
+  Expr reach = 0;
+  for (const auto i : order) {
+    parts.push_back(logic_or(le(meta.sizes[i], 1), lt(reach, meta.strides[i])));
+    reach = reach + (meta.sizes[i] - 1) * meta.strides[i];
+  }
+  return make(ExprOp::logic_and, parts);
+}
+
+class Checker {
+ public:
+  Checker(const Capture& capture, const OpTable& table, GuardSet& guards)
+      : graph_(capture.graph), capture_(capture), table_(table), guards_(guards) {}
+
+  auto run() -> BoundsReport {
+    const auto symbolic = run_symbolic(graph_, table_);
+    std::size_t input = 0;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& node = graph_.nodes[i];
+      const auto& result = symbolic.nodes[i];
+      if (node.kind == NodeKind::placeholder) {
+        const auto* recorded = input < capture_.inputs.size() ? &capture_.inputs[input] : nullptr;
+        input_storage(node, result.value, recorded);
+        ++input;
+      } else if (node.kind == NodeKind::call_function) {
+        check_written(node);
+        check(node, result.value, result.ruled, "");
+      }
+      remember(node, result.value);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void input_storage(const Node& node, const Datum& value, const InputValue* recorded) {
+    const auto* fake = value.fake();
+    if (!fake) return;
+    Expr bytes = extent_bytes(fake->meta);
+    if (const auto* symbolic = recorded ? std::get_if<SymbolicInput>(recorded) : nullptr;
+        symbolic && symbolic->storage_bytes)
+      bytes = *symbolic->storage_bytes;
+    const auto* real = recorded ? std::get_if<RecordedTensor>(recorded) : nullptr;
+    if (real && bytes.is_const())
+      bytes = std::max(real->meta.storage_bytes, bytes.as_int().value_or(0));
+    storages_[fake->storage] = {bytes, node.id};
+    check(node, value, {}, "");
+  }
+
+  void remember(const Node& node, const Datum& value) {
+    if (value.fake()) values_[node.id] = *value.fake();
+  }
+
+  /// Every tensor of a node's value against the storage that the rule gives it.
+  void check(const Node& node, const Datum& value, const Datum& ruled, const std::string& leaf) {
+    if (const auto* list = value.list()) {
+      const auto* rules = ruled.list();
+      for (std::size_t i = 0; i < list->size(); ++i)
+        check(node, (*list)[i], rules && i < rules->size() ? (*rules)[i] : Datum{},
+              fmt::format("{}[{}]", leaf, i));
+      return;
+    }
+    const auto* fake = value.fake();
+    if (!fake) return;
+    if (const auto* rule = ruled.fake(); rule && !storages_.contains(rule->storage))
+      storages_[rule->storage] = {extent_bytes(rule->meta), node.id};  // a new allocation
+    const auto storage = storages_.find(fake->storage);
+    if (storage == storages_.end()) {
+      if (node.kind != NodeKind::placeholder) ++report_.without_rule;
+      return;
+    }
+    const Expr bytes = extent_bytes(fake->meta);
+    const Expr empty = is_empty(fake->meta);
+    BoundCheck blank{.node = node.id,
+                     .leaf = leaf,
+                     .kind = BoundKind::extent,
+                     .condition = {},
+                     .answer = Unknown{},
+                     .needed_bytes = bytes,
+                     .storage_bytes = storage->second.bytes,
+                     .owner = storage->second.owner,
+                     .layout = to_string(fake->meta)};
+    ask(blank, logic_or(empty, le(bytes, storage->second.bytes)));
+    blank.kind = BoundKind::offset;
+    if (!fake->meta.offset.is_int(0)) ask(blank, le(0, fake->meta.offset));
+  }
+
+  /// Operands that the call writes: an in-place operator must find each element once.
+  void check_written(const Node& node) {
+    const auto* row = table_.find(node.target);
+    if (!row || !row->schema.is_mutating()) return;
+    const auto count = std::min(node.args.size(), row->schema.params.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto* id = std::get_if<NodeId>(&node.args[i].value);
+      const auto fake = id ? values_.find(*id) : values_.end();
+      if (!row->schema.params[i].written || fake == values_.end()) continue;
+      const auto& meta = fake->second.meta;
+      BoundCheck blank{.node = node.id,
+                       .leaf = "",
+                       .kind = BoundKind::overlap,
+                       .condition = {},
+                       .answer = Unknown{},
+                       .needed_bytes = 0,
+                       .storage_bytes = 0,
+                       .owner = *id,
+                       .layout = to_string(meta)};
+      ask(blank, logic_or(is_empty(meta), nests(meta, completed(graph_.env, {}))), &meta);
+    }
+  }
+
+  void ask(BoundCheck check, const Expr& condition, const TensorMeta* written = nullptr) {
+    check.condition = condition;
+    check.answer = guards_.implies(condition);
+    if (const auto* proved = std::get_if<Proved>(&check.answer); proved && !proved->needed.empty())
+      report_.facts.push_back(
+          {condition, std::string(name(check.kind)), proved->tier, proved->needed});
+    if (const auto* refuted = std::get_if<Refuted>(&check.answer))
+      check.answer = confirmed(condition, refuted->tier, written);
+    report_.checks.push_back(std::move(check));
+  }
+
+  /// The smallest refuting sizes that a caller can pass and, of a written tensor, that overlap.
+  auto confirmed(const Expr& condition, Tier tier, const TensorMeta* written) -> Answer {
+    constexpr std::size_t kWitnesses = 32;
+    for (const auto& witness : guards_.violations(condition, kWitnesses)) {
+      auto sizes = completed(graph_.env, witness);
+      if (admits(graph_, sizes) && (!written || overlaps(*written, sizes)))
+        return Refuted{tier, std::move(sizes)};
+    }
+    return Unknown{tier, written
+                             ? "the dimensions do not nest, but do not overlap at the sizes tried"
+                             : "refuted only at sizes that no input has"};
+  }
+
+  static auto overlaps(const TensorMeta& meta, const Binding& sizes) -> bool {
+    RealMeta real{.dtype = meta.dtype, .sizes = {}, .strides = {}, .device = {}};
+    for (std::size_t i = 0; i < meta.sizes.size(); ++i) {
+      real.sizes.push_back(evaluate_int(meta.sizes[i], sizes).value_or(1));
+      real.strides.push_back(evaluate_int(meta.strides[i], sizes).value_or(0));
+    }
+    return has_internal_overlap(real);
+  }
+
+  const Graph& graph_;
+  const Capture& capture_;
+  const OpTable& table_;
+  GuardSet& guards_;
+  BoundsReport report_;
+  std::map<int, StorageFacts> storages_;
+  std::map<NodeId, FakeTensor> values_;
+};
+
+}  // namespace
+
+auto name(BoundKind kind) -> std::string_view {
+  constexpr auto kNames = std::to_array<std::string_view>({"extent", "offset", "overlap"});
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+auto check_bounds(const Capture& capture, const OpTable& table, GuardSet& guards) -> BoundsReport {
+  return Checker(capture, table, guards).run();
+}
+
+}  // namespace assay

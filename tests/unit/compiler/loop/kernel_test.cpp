@@ -1,0 +1,148 @@
+#include "compiler/loop/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+class KernelTest : public ::testing::Test {
+ protected:
+  /// A kernel with in_ptr0 (f32), in_ptr1 (i64), out_ptr0 (f32), ks0 (i64), xnumel (i32).
+  auto read(std::string_view body) -> TritonKernel {
+    std::string text =
+        "@triton_heuristics.pointwise(\n    size_hints={'x': 512},\n    triton_meta={'signature': "
+        "{'in_ptr0': '*fp32', 'in_ptr1': '*i64', 'out_ptr0': '*fp32', 'ks0': 'i64', 'xnumel': "
+        "'i32', 'XBLOCK': 'constexpr'}, 'constants': {}},\n    inductor_meta={})\n@triton.jit\n"
+        "def k(in_ptr0, in_ptr1, out_ptr0, ks0, xnumel, XBLOCK : tl.constexpr):\n"
+        "    xoffset = tl.program_id(0) * XBLOCK\n"
+        "    xindex = xoffset + tl.arange(0, XBLOCK)[:]\n    xmask = xindex < xnumel\n";
+    for (std::size_t at = 0; at < body.size();) {
+      const auto end = std::min(body.find('\n', at), body.size());
+      text += "    " + std::string(body.substr(at, end - at)) + "\n";
+      at = end + 1;
+    }
+    auto kernel = read_kernel(text, pool_);
+    EXPECT_TRUE(kernel) << kernel.error().message;
+    return kernel ? std::move(*kernel) : TritonKernel{};
+  }
+  static auto index(const TritonKernel& kernel, std::size_t i) -> std::string {
+    return print_expr(kernel.accesses.at(i).index);
+  }
+  ExprPool pool_;
+};
+
+TEST_F(KernelTest, TheIndexIsAnAxisOfItsOwn) {
+  const auto kernel = read("tl.store(out_ptr0 + (xindex), 1.0, xmask)");
+  ASSERT_EQ(kernel.axes.size(), 1U);
+  EXPECT_EQ(kernel.axes[0].name, "xindex");
+  EXPECT_EQ(print_expr(*kernel.axes[0].numel), "xnumel");
+  EXPECT_EQ(kernel.size_hints.at("x"), 512);
+  ASSERT_EQ(kernel.accesses.size(), 1U);
+  EXPECT_EQ(kernel.accesses[0].kind, AccessKind::store);
+  EXPECT_EQ(kernel.accesses[0].index, kernel.axes[0].symbol);
+  EXPECT_EQ(kernel.accesses[0].mask, lt(kernel.axes[0].symbol, *pool_.find_symbol("xnumel")));
+}
+
+TEST_F(KernelTest, IndexArithmeticIsRead) {
+  const auto kernel = read(
+      "x0 = (xindex % 8)\nx1 = xindex // ks0\n"
+      "tmp0 = tl.load(in_ptr0 + (3 + x0 + ks0*x1), xmask, other=0.0)");
+  const auto x = print_expr(kernel.axes[0].symbol);
+  EXPECT_EQ(
+      kernel.accesses[0].index,
+      Expr(3) + mod(kernel.axes[0].symbol, 8) +
+          *pool_.find_symbol("ks0") * floor_div(kernel.axes[0].symbol, *pool_.find_symbol("ks0")))
+      << x;
+  EXPECT_EQ(kernel.divisions.size(), 2U);
+}
+
+TEST_F(KernelTest, FloatsDoNotReachTheIndex) {
+  const auto kernel = read(
+      "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
+      "tmp1 = libdevice.exp(tmp0 * 2.0)\n"
+      "tl.store(out_ptr0 + (xindex), tmp1, xmask)");
+  EXPECT_TRUE(kernel.is_understood());
+  EXPECT_EQ(kernel.accesses.size(), 2U);
+  EXPECT_TRUE(kernel.data.empty());
+}
+
+TEST_F(KernelTest, LoadedIndicesAreDataWithTheAssertAsAFact) {
+  const auto kernel = read(
+      "tmp0 = tl.load(in_ptr1 + (xindex), xmask)\n"
+      "tl.device_assert(((0 <= tmp0) & (tmp0 < ks0)) | ~(xmask), 'range')\n"
+      "tmp1 = tl.load(in_ptr0 + (tmp0), xmask)");
+  ASSERT_EQ(kernel.data.size(), 1U);
+  EXPECT_EQ(kernel.accesses[1].index, kernel.data[0].symbol);
+  EXPECT_EQ(kernel.accesses[0].facts, 0U);
+  EXPECT_EQ(kernel.accesses[1].facts, 1U);
+}
+
+TEST_F(KernelTest, ConditionsOnFloatsAreUnknownNotTrue) {
+  const auto kernel = read(
+      "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntmp1 = tmp0 > 0.5\n"
+      "tl.store(out_ptr0 + (xindex), tmp0, tmp1 & xmask)");
+  EXPECT_EQ(kernel.accesses[1].mask.op(), ExprOp::logic_and);
+}
+
+TEST_F(KernelTest, LoopsMakeAnAxisUpToTheirEnd) {
+  const auto kernel = read(
+      "base = tl.arange(0, XBLOCK)[None, :]\n"
+      "for r0_offset in tl.range(0, ks0, XBLOCK):\n"
+      "    r0_index = r0_offset + base\n    r0_mask = r0_index < ks0\n"
+      "    tmp0 = tl.load(in_ptr0 + (r0_index), r0_mask & xmask)");
+  ASSERT_EQ(kernel.axes.size(), 2U);
+  EXPECT_EQ(print_expr(*kernel.axes[1].numel), "ks0");
+  EXPECT_TRUE(kernel.is_understood());
+}
+
+TEST_F(KernelTest, ValuesCarriedThroughALoopAreNotTakenForTheirStart) {
+  const auto kernel = read(
+      "i = tl.full([1], 0, tl.int64)\nfor j in range(0, ks0, 1):\n"
+      "    tmp0 = tl.load(in_ptr0 + (i), xmask)\n    i = i + 1");
+  EXPECT_FALSE(kernel.accesses[0].index.is_const());
+}
+
+TEST_F(KernelTest, ResultsIn32BitsAreKept) {
+  const auto narrow = read("tmp0 = tl.load(in_ptr0 + (70000*xindex), xmask)");
+  EXPECT_EQ(narrow.accesses[0].index_bits, 32);
+  EXPECT_FALSE(narrow.accesses[0].narrow.empty());
+  const auto wide = read("tmp0 = tl.load(in_ptr0 + (ks0*xindex), xmask)");
+  EXPECT_EQ(wide.accesses[0].index_bits, 64);
+  EXPECT_TRUE(wide.accesses[0].narrow.empty());
+}
+
+TEST_F(KernelTest, TheBranchThatIsNotTakenMayOverflow) {
+  const auto kernel = read(
+      "i = xindex\nj = tl.where(i < 0, i + 512, i)\n"
+      "tmp0 = tl.load(in_ptr0 + (j), xmask)");
+  ASSERT_FALSE(kernel.accesses[0].narrow.empty());
+  EXPECT_EQ(kernel.accesses[0].narrow[0].op(), ExprOp::where);
+}
+
+TEST_F(KernelTest, APointerThatGoesElsewhereIsNotUnderstood) {
+  const auto kernel = read(
+      "tmp0 = triton_helpers.bucketize_binary_search(xindex, in_ptr0, 4)\n"
+      "tl.store(out_ptr0 + (xindex), 1.0, xmask)");
+  ASSERT_EQ(kernel.not_understood.size(), 1U);
+  EXPECT_EQ(kernel.not_understood[0].line, 10);
+  EXPECT_EQ(kernel.accesses.size(), 1U);
+}
+
+TEST_F(KernelTest, BranchesOfCombinedKernelsAreConditions) {
+  const auto kernel = read(
+      "pid = tl.program_id(0)\nif pid < 4:\n"
+      "    tl.store(out_ptr0 + (xindex), 1.0, xmask)\nelse:\n"
+      "    tl.store(out_ptr0 + (1 + xindex), 1.0, xmask)");
+  ASSERT_EQ(kernel.accesses.size(), 2U);
+  EXPECT_NE(kernel.accesses[0].mask, kernel.accesses[1].mask);
+  EXPECT_TRUE(kernel.is_understood());
+}
+
+TEST_F(KernelTest, ASourceWithoutAKernelIsAnError) {
+  EXPECT_FALSE(read_kernel("import triton\n", pool_));
+}
+
+}  // namespace
+}  // namespace assay

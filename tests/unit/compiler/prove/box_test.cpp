@@ -1,0 +1,108 @@
+#include "compiler/prove/box.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/prove/violation.h"
+
+namespace assay {
+namespace {
+
+class BoxTest : public ::testing::Test {
+ protected:
+  ExprPool pool_;
+  Expr s_ = pool_.symbol("s0"), t_ = pool_.symbol("s1"), x_ = pool_.symbol("x.0");
+  Ranges ranges_ = {
+      {s_, {2, Expr::infinity()}}, {t_, {2, Expr::infinity()}}, {x_, {0, Expr::infinity()}}};
+};
+
+TEST_F(BoxTest, APermutedReadStaysInside) {
+  // x = i*8*s + j*8 + k with j < s, read transposed: k + 8*i + 8*t*j, i < t
+  const auto k = mod(x_, 8), j = mod(floor_div(x_, 8), s_), i = floor_div(x_, 8 * s_);
+  const auto index = k + 8 * i + 8 * t_ * j;
+  const BoxFacts facts{ranges_, {}, {{x_, 8 * s_ * t_}}};
+  EXPECT_TRUE(proves_nonnegative(8 * s_ * t_ - 1 - index, facts));
+  EXPECT_TRUE(proves_nonnegative(index, facts));
+  EXPECT_FALSE(proves_nonnegative(8 * s_ * t_ - 2 - index, facts)) << "one element less";
+}
+
+TEST_F(BoxTest, MasksBoundDigits) {
+  // padding: read at x % (s+2) - 1 under 0 <= that < s
+  const auto column = mod(x_, s_ + 2), row = floor_div(x_, s_ + 2);
+  const auto index = column - 1 + s_ * row;
+  BoxFacts facts{ranges_, {ge(column - 1, 0), lt(column - 1, s_)}, {{x_, (s_ + 2) * t_}}};
+  EXPECT_TRUE(proves_nonnegative(s_ * t_ - 1 - index, facts));
+  EXPECT_TRUE(proves_nonnegative(index, facts));
+  facts.conditions.pop_back();
+  EXPECT_FALSE(proves_nonnegative(s_ * t_ - 1 - index, facts)) << "without the upper mask";
+}
+
+TEST_F(BoxTest, RoundingUpStaysBelowTheNextMultiple) {
+  const auto padded = 8 * floor_div(s_ + 7, 8);
+  EXPECT_TRUE(proves_nonnegative(padded - s_, {ranges_, {}, {}}));
+  EXPECT_TRUE(proves_nonnegative(s_ + 7 - padded, {ranges_, {}, {}}));
+  EXPECT_FALSE(proves_nonnegative(s_ - padded, {ranges_, {}, {}}));
+  EXPECT_FALSE(proves_nonnegative(s_ + 6 - padded, {ranges_, {}, {}}));
+}
+
+TEST_F(BoxTest, AGuardProvesItsMultiples) {
+  const BoxFacts facts{ranges_, {le(96 * s_ * t_, 2147483647)}, {}};
+  EXPECT_TRUE(proves_nonnegative(2147483647 - 32 * s_ * t_, facts));
+  EXPECT_TRUE(proves_nonnegative(2147483647 - 96 * s_, facts));
+  EXPECT_FALSE(proves_nonnegative(2147483647 - 97 * s_ * t_, facts));
+}
+
+/// Whatever is proved holds at every small point.
+TEST_F(BoxTest, ProofsHoldByEnumeration) {
+  int proved = 0;
+  for (const std::int64_t weight : {1, 2, 3})
+    for (const std::int64_t shift : {-2, -1, 0, 1})
+      for (const auto& divisor : {Expr(2), s_, 2 * s_}) {
+        const auto index = weight * mod(x_, divisor) + floor_div(x_, divisor) + shift;
+        const auto claim = divisor * (weight + t_) - index;
+        const BoxFacts facts{ranges_, {}, {{x_, divisor * t_}}};
+        if (!proves_nonnegative(claim, facts)) continue;
+        ++proved;
+        for (std::int64_t s = 2; s < 5; ++s)
+          for (std::int64_t t = 2; t < 5; ++t) {
+            Binding binding = {{s_, s}, {t_, t}};
+            const auto count = evaluate_int(divisor * t_, binding);
+            ASSERT_TRUE(count);
+            for (std::int64_t x = 0; x < *count; ++x) {
+              binding[x_] = x;
+              EXPECT_GE(*evaluate_int(claim, binding), 0);
+            }
+          }
+      }
+  EXPECT_GT(proved, 10);
+}
+
+TEST_F(BoxTest, TheSearchFindsTheSmallestSizes) {
+  const SearchSpace space{ranges_, {}, {}, {}};
+  const auto padded = 32 * s_ - 256 * floor_div(s_ + 7, 8);
+  const auto witness = find_negative(padded, space);
+  ASSERT_TRUE(witness);
+  EXPECT_EQ(witness->at(s_), Expr(2));
+}
+
+TEST_F(BoxTest, TheSearchBisectsLargeSizes) {
+  const SearchSpace space{ranges_, {}, {}, {}};
+  const auto witness = find_negative(2147483647 - 70000 * s_, space);
+  ASSERT_TRUE(witness);
+  EXPECT_EQ(witness->at(s_), Expr(30679));
+}
+
+TEST_F(BoxTest, TheSearchRespectsConditions) {
+  const SearchSpace space{ranges_, {eq(mod(s_, 8), 0)}, {}, {}};
+  EXPECT_FALSE(find_negative(32 * s_ - 256 * floor_div(s_ + 7, 8), space));
+}
+
+TEST_F(BoxTest, LanesBeyondTheExtentRunWithoutAMask) {
+  const auto block = pool_.symbol("XBLOCK");
+  const SearchSpace open{ranges_, {}, {{x_, 32 * s_, 4096, block}}, {}};
+  EXPECT_TRUE(find_negative(32 * s_ - 1 - x_, open));
+  const SearchSpace masked{ranges_, {lt(x_, 32 * s_)}, {{x_, 32 * s_, 4096, block}}, {}};
+  EXPECT_FALSE(find_negative(32 * s_ - 1 - x_, masked));
+}
+
+}  // namespace
+}  // namespace assay

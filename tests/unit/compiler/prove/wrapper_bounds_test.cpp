@@ -1,0 +1,176 @@
+#include "compiler/prove/wrapper_bounds.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "compiler/prove/wrapper_findings.h"
+
+namespace assay {
+namespace {
+
+/// Copies `xnumel` elements; the mask is spelled out.
+constexpr std::string_view kCopy = R"(copy = async_compile.triton('copy', '''
+@triton_heuristics.pointwise(
+    size_hints={'x': 512},
+    triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'xnumel': 'i64', 'XBLOCK': 'constexpr'}, 'constants': {}},
+    inductor_meta={}
+)
+@triton.jit
+def copy(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    tmp0 = tl.load(in_ptr0 + (xindex), xmask)
+    tl.store(out_ptr0 + (xindex), tmp0, xmask)
+''', device_str='cuda')
+
+gather = async_compile.triton('gather', '''
+@triton_heuristics.pointwise(
+    size_hints={'x': 512},
+    triton_meta={'signature': {'in_ptr0': '*i64', 'in_ptr1': '*fp32', 'ks0': 'i64', 'xnumel': 'i64', 'XBLOCK': 'constexpr'}, 'constants': {}},
+    inductor_meta={}
+)
+@triton.jit
+def gather(in_ptr0, in_ptr1, ks0, xnumel, XBLOCK : tl.constexpr):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    tmp0 = tl.load(in_ptr0 + (xindex), xmask)
+    ASSERT
+    tmp1 = tl.load(in_ptr1 + (tmp0), xmask)
+''', device_str='cuda')
+)";
+
+auto check(std::string_view body, std::string_view device_assert = "pass") -> WrapperReport {
+  auto text = std::string(kCopy);
+  text.replace(text.find("ASSERT"), 6, device_assert);
+  text +=
+      "def call(args):\n    arg0_1, arg1_1 = args\n    args.clear()\n    s77 = arg0_1\n"
+      "    assert_size_stride(arg1_1, (s77, 4), (4, 1))\n";
+  for (std::size_t at = 0; at < body.size();) {
+    const auto end = std::min(body.find('\n', at), body.size());
+    text += "    " + std::string(body.substr(at, end - at)) + "\n";
+    at = end + 1;
+  }
+  const auto program = read_wrapper(text);
+  EXPECT_TRUE(program) << program.error().message;
+  if (!program) return {};
+  EXPECT_TRUE(program->not_understood.empty()) << program->not_understood.front().text;
+  return check_wrapper(*program);
+}
+
+auto refuted(const WrapperReport& report) -> std::vector<WrapperClaim> {
+  std::vector<WrapperClaim> kinds;
+  for (const auto& obligation : report.obligations)
+    if (std::holds_alternative<Refuted>(obligation.answer)) kinds.push_back(obligation.kind);
+  return kinds;
+}
+auto unknown_count(const WrapperReport& report) -> std::ptrdiff_t {
+  return std::ranges::count_if(report.obligations, [](const WrapperObligation& o) {
+    return std::holds_alternative<Unknown>(o.answer);
+  });
+}
+using Kinds = std::vector<WrapperClaim>;
+
+constexpr std::string_view kAlloc = "buf0 = empty_strided_cuda((s77, 4), (4, 1), torch.float32)\n";
+auto with_alloc(std::string_view rest) -> std::string {
+  return std::string(kAlloc) + std::string(rest);
+}
+
+TEST(WrapperBounds, ACopyOfAllElementsIsInBounds) {
+  const auto report = check(with_alloc("copy.run(arg1_1, buf0, 4*s77, stream=s)\nreturn (buf0, )"));
+  EXPECT_EQ(refuted(report), Kinds{});
+  EXPECT_EQ(unknown_count(report), 0);
+  EXPECT_EQ(report.launches, 1);
+}
+
+TEST(WrapperBounds, OneElementMoreIsRefutedAtTheSmallestSize) {
+  const auto report = check(with_alloc("copy.run(arg1_1, buf0, 1 + 4*s77, stream=s)"));
+  EXPECT_EQ(refuted(report),
+            (Kinds{WrapperClaim::access_in_bounds, WrapperClaim::access_in_bounds}));
+  const auto findings = wrapper_findings(report);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].kind, FindingKind::access_out_of_bounds);
+  EXPECT_EQ(findings[0].witness, "s77 = 2, xindex = 8");
+  EXPECT_EQ(findings[0].message, "in_ptr0 is indexed at 8: needs 36 bytes, arg1_1 has 32");
+}
+
+TEST(WrapperBounds, AReusedStorageMustNotBeReadThroughItsOldView) {
+  constexpr std::string_view kText =
+      "buf1 = reinterpret_tensor(buf0, (4, s77), (1, 4), 0)\n"
+      "buf2 = buf0; del buf0  # reuse\ncopy.run(arg1_1, buf2, 4*s77, stream=s)\n";
+  EXPECT_EQ(refuted(check(with_alloc(std::string(kText) + "return (buf1, )"))),
+            Kinds{WrapperClaim::operands_live});
+  EXPECT_EQ(refuted(check(with_alloc(std::string(kText) + "return (buf2, )"))), Kinds{});
+}
+
+TEST(WrapperBounds, ADeletedBufferMustNotBeUsed) {
+  EXPECT_EQ(refuted(check(with_alloc("del buf0\ncopy.run(arg1_1, buf0, 4*s77, stream=s)"))),
+            Kinds{WrapperClaim::operands_live});
+  EXPECT_EQ(refuted(check(with_alloc("copy.run(arg1_1, buf0, 4*s77, stream=s)\ndel buf0"))),
+            Kinds{});
+}
+
+TEST(WrapperBounds, AViewBehindItsStorageIsRefuted) {
+  EXPECT_EQ(refuted(check(with_alloc("return (reinterpret_tensor(buf0, (s77, ), (4, ), 4), )"))),
+            Kinds{WrapperClaim::view_in_storage});
+  EXPECT_EQ(refuted(check(with_alloc("return (reinterpret_tensor(buf0, (s77, ), (4, ), 3), )"))),
+            Kinds{});
+  EXPECT_EQ(refuted(check(with_alloc("return (reinterpret_tensor(buf0, (2, ), (1, ), -1), )"))),
+            Kinds{WrapperClaim::view_in_storage});
+}
+
+TEST(WrapperBounds, OffsetsOfViewsOfViewsAddUp) {
+  constexpr std::string_view kText = "buf1 = reinterpret_tensor(buf0, (2, ), (1, ), 4)\n";
+  EXPECT_EQ(refuted(check(with_alloc(std::string(kText) +
+                                     "return (reinterpret_tensor(buf1, (4, ), (1, ), 0), )"))),
+            Kinds{});
+  EXPECT_EQ(refuted(check(with_alloc(std::string(kText) +
+                                     "return (reinterpret_tensor(buf1, (4, ), (1, ), 1), )"))),
+            Kinds{WrapperClaim::view_in_storage});
+}
+
+TEST(WrapperBounds, ProductsNeedMatchingSizes) {
+  EXPECT_EQ(refuted(check("buf0 = empty_strided_cuda((s77, s77), (s77, 1), torch.float32)\n"
+                          "extern_kernels.mm(arg1_1, reinterpret_tensor(arg1_1, (4, s77), (1, 4), "
+                          "0), out=buf0)")),
+            Kinds{});
+  EXPECT_EQ(refuted(check(with_alloc("extern_kernels.mm(arg1_1, reinterpret_tensor(arg1_1, (4, "
+                                     "s77), (1, 4), 0), out=buf0)"))),
+            Kinds{WrapperClaim::shapes_agree});
+}
+
+TEST(WrapperBounds, AssertsFollowFromHowABufferWasMade) {
+  EXPECT_EQ(refuted(check(with_alloc("assert_size_stride(buf0, (s77, 4), (4, 1))"))), Kinds{});
+  EXPECT_EQ(refuted(check(with_alloc("assert_size_stride(buf0, (s77, 4), (1, s77))"))),
+            Kinds{WrapperClaim::assert_holds});
+}
+
+TEST(WrapperBounds, DataAsIndexIsUnknownWithoutAnAssertAndProvedWithOne) {
+  constexpr std::string_view kText =
+      "buf0 = empty_strided_cuda((s77, ), (1, ), torch.int64)\n"
+      "gather.run(buf0, arg1_1, s77, s77, stream=s)";
+  EXPECT_EQ(unknown_count(check(kText)), 1);
+  const auto proved =
+      check(kText, "tl.device_assert(((0 <= tmp0) & (tmp0 < ks0)) | ~(xmask), 'range')");
+  EXPECT_EQ(unknown_count(proved), 0);
+  EXPECT_EQ(refuted(proved), Kinds{});
+  const auto wide =
+      check(kText, "tl.device_assert(((0 <= tmp0) & (tmp0 < 5*ks0)) | ~(xmask), 'range')");
+  EXPECT_EQ(refuted(wide), Kinds{WrapperClaim::access_in_bounds});
+}
+
+TEST(WrapperBounds, PoolsHoldTheirBuffers) {
+  constexpr std::string_view kPool =
+      "pool0 = empty_strided_cuda((align(4*s77), ), (1, ), torch.uint8)\n";
+  EXPECT_EQ(refuted(check(std::string(kPool) +
+                          "buf0 = alloc_from_pool(pool0, 0, torch.float32, (s77, ), (1, ))")),
+            Kinds{});
+  EXPECT_EQ(refuted(check(std::string(kPool) +
+                          "buf0 = alloc_from_pool(pool0, 64, torch.float32, (s77, ), (1, ))")),
+            Kinds{WrapperClaim::view_in_storage});
+}
+
+}  // namespace
+}  // namespace assay

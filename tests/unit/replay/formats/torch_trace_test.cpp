@@ -1,0 +1,184 @@
+#include "replay/formats/torch_trace.h"
+
+#include <gtest/gtest.h>
+
+#include "core/expr/text.h"
+#include "replay/formats/detect.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kHeader = "V1120 09:58:24.740000 2599 torch/_dynamo/x.py:276] ";
+
+auto header(std::string_view json) -> std::string {
+  return std::string(kHeader) + std::string(json) + "\n";
+}
+
+auto read(std::string_view text) -> TraceLog {
+  auto log = read_torch_trace(text);
+  EXPECT_TRUE(log) << log.error().message;
+  return log ? std::move(*log) : TraceLog{};
+}
+
+TEST(TorchTrace, AnEventHasKindPlaceCompileIdAndRank) {
+  const auto log = read(header(
+      R"({"dynamo_start": {"a": 1}, "rank": 3, "frame_id": 2, "frame_compile_id": 1, "attempt": 4})"));
+  ASSERT_EQ(log.events.size(), 1U);
+  const auto& event = log.events[0];
+  EXPECT_EQ(event.kind, "dynamo_start");
+  EXPECT_EQ(event.place, "torch/_dynamo/x.py:276");
+  EXPECT_EQ(event.time, "1120 09:58:24.740000");
+  EXPECT_EQ(event.compile_id, "2/1");
+  EXPECT_EQ(event.attempt, 4);
+  EXPECT_EQ(event.rank, 3);
+  EXPECT_EQ(event.body, R"({"a":1})");
+  EXPECT_EQ(event.line, 1);
+}
+
+TEST(TorchTrace, CompiledAutogradStandsBeforeTheFrame) {
+  const auto log = read(header(
+      R"({"k": {}, "compiled_autograd_id": 1, "frame_id": 2, "frame_compile_id": 0, "attempt": 0})"));
+  EXPECT_EQ(log.events[0].compile_id, "!1/2/0");
+}
+
+TEST(TorchTrace, APayloadIsTheLinesBehindTabs) {
+  // printf 'a\n\tb' | md5sum
+  const auto log = read(
+      header(R"({"artifact": {"name": "x"}, "has_payload": "4d9a1dc7adabeb98a1eaa7a3a8ed1d19"})") +
+      "\ta\n\t\tb\n" + header(R"({"link": {}})"));
+  ASSERT_EQ(log.events.size(), 2U);
+  EXPECT_EQ(log.events[0].payload, "a\n\tb");
+  EXPECT_EQ(log.events[0].payload_lines, 2);
+  EXPECT_EQ(log.events[1].payload, "");
+}
+
+TEST(TorchTrace, TheHashDecidesAboutAPayload) {
+  // printf 'hello' | md5sum, printf 'hello\n' | md5sum
+  const auto good =
+      read(header(R"({"k": {}, "has_payload": "5d41402abc4b2a76b9719d911017c592"})") + "\thello\n");
+  EXPECT_EQ(good.events[0].hash, PayloadHash::verified);
+  const auto mended = read(
+      header(R"({"k": {}, "has_payload": "b1946ac92492d2347c6235b4d2611184"})") + "\thello\n\n");
+  EXPECT_EQ(mended.events[0].hash, PayloadHash::repaired);
+  EXPECT_EQ(mended.events[0].payload, "hello\n");
+  const auto cut =
+      read(header(R"({"k": {}, "has_payload": "5d41402abc4b2a76b9719d911017c592"})") + "\thell\n");
+  EXPECT_EQ(cut.events[0].hash, PayloadHash::differs);
+  ASSERT_EQ(cut.warnings.size(), 1U);
+  EXPECT_TRUE(cut.warnings[0].starts_with("line 1: payload of `k` does not have its MD5"));
+}
+
+TEST(TorchTrace, ABlankLineInsideOfAPayloadBelongsToIt) {
+  const auto log = read(header(R"({"k": {}})") + "\ta\n\n\tb\n");
+  EXPECT_EQ(log.events[0].payload, "a\n\nb");
+}
+
+TEST(TorchTrace, CarriageReturnsAreTakenOff) {
+  const auto log = read(std::string(kHeader) + "{\"k\": {}}\r\n\ta\r\n");
+  EXPECT_EQ(log.events[0].payload, "a");
+  ASSERT_EQ(log.warnings.size(), 1U);
+  EXPECT_TRUE(log.warnings[0].starts_with("line 1: lines end in carriage return"));
+}
+
+TEST(TorchTrace, WhatIsNoEventIsCountedWithItsLine) {
+  const auto log = read(header(R"({"k": {}})") +
+                        "V1120 09:58:24.740000 2599 torch/x.py:1] [0/0] [__graph] ordinary\n"
+                        "free text\n" +
+                        header(R"({"l": {}})"));
+  EXPECT_EQ(log.events.size(), 2U);
+  EXPECT_EQ(log.skipped_lines, 2);
+  ASSERT_EQ(log.warnings.size(), 1U);
+  EXPECT_EQ(log.warnings[0], "line 2: 2 lines from here on belong to no event");
+}
+
+TEST(TorchTrace, BrokenJsonIsAWarningWithItsLine) {
+  const auto log = read(header(R"({"k": {}})") + header(R"({"l": )"));
+  EXPECT_EQ(log.events.size(), 1U);
+  ASSERT_FALSE(log.warnings.empty());
+  EXPECT_TRUE(log.warnings[0].starts_with("line 2: ")) << log.warnings[0];
+}
+
+TEST(TorchTrace, ALogWithoutEventsIsAnError) {
+  const auto log = read_torch_trace("V1120 09:58:24.740000 2599 torch/x.py:1] text\n");
+  ASSERT_FALSE(log);
+  EXPECT_EQ(log.error().message, "line 1: the log has no event");
+}
+
+TEST(TorchTrace, RanksStandBeforeTheHeader) {
+  const auto text = "[rank3]:" + header(R"({"k": {}, "rank": 3})");
+  EXPECT_EQ(detect_format(text), InputFormat::torch_trace);
+  EXPECT_EQ(read(text).events.size(), 1U);
+}
+
+TEST(TorchTrace, APayloadMayHoldAnyBytes) {
+  const auto text = header(R"({"k": {}})") + "\t\xff\xfe\n";
+  EXPECT_EQ(detect_format(text), InputFormat::torch_trace);
+  EXPECT_EQ(read(text).events[0].payload, "\xff\xfe");
+}
+
+constexpr std::string_view kId = R"("frame_id": 0, "frame_compile_id": 0, "attempt": )";
+
+auto event(std::string_view body, int attempt) -> std::string {
+  return header(fmt::format("{{{}, {}{}}}", body, kId, attempt));
+}
+
+TEST(TorchTrace, TheLastAttemptIsTheOneThatRuns) {
+  const auto symbol = R"("create_symbol": {"symbol": "s0", "val": "4", "vr": "[2, 9]",
+                          "source": "L['x'].size()[0]"})";
+  auto one_line = std::string(symbol);
+  std::erase(one_line, '\n');
+  const auto log = read(event(one_line, 0) + event(one_line, 1) +
+                        event(R"~("compilation_metrics": {"guard_count": 3})~", 1));
+  const auto all = compilations(log);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_FALSE(all[0].is_last_attempt);
+  EXPECT_TRUE(all[1].is_last_attempt);
+  EXPECT_EQ(all[1].metrics.size(), 1U);
+}
+
+TEST(TorchTrace, SymbolsGuardsAndTheGuardTreeMakeAShapeEnvironment) {
+  const auto log = read(
+      event(
+          R"~("create_symbol": {"symbol": "s0", "val": "4", "vr": "[2, int_oo]", "source": "L['x'].size()[0]"})~",
+          0) +
+      event(R"~("guard_added_fast": {"expr": "Eq(Mod(s0, 2), 0)"})~", 0) +
+      event(R"~("guard_added_fast": {"expr": "f(("})~", 0) +
+      event(R"~("dynamo_cpp_guards_str": {})~", 0) +
+      "\t+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 64  # x = 1\n"
+      "\t+- TYPE_MATCH: ___check_type_id(L['x'], 1)\n");
+  const auto all = compilations(log);
+  ASSERT_EQ(all.size(), 1U);
+  const auto shapes = trace_shapes(log, all[0]);
+  const auto* symbol = shapes.env.find("s0");
+  ASSERT_NE(symbol, nullptr);
+  EXPECT_EQ(symbol->range.low, Expr(2));
+  EXPECT_EQ(symbol->hint, Expr(4));
+  std::vector<std::string> guards;
+  for (const auto& guard : shapes.env.guards()) guards.push_back(print_expr(guard.condition));
+  EXPECT_EQ(guards, (std::vector<std::string>{"Eq(Mod(s0, 2), 0)", "s0 >= 2", "s0 <= 64"}));
+  ASSERT_EQ(shapes.skipped.size(), 1U);
+  EXPECT_EQ(shapes.skipped[0], "guard `f((`");
+}
+
+TEST(TorchTrace, AGraphThatDoesNotReadNamesTheLineOfTheLog) {
+  const auto log =
+      read(event(R"~("aot_forward_graph": {})~", 0) +
+           "\tclass G(torch.nn.Module):\n\t    def forward(self, x):\n\t        y = \n");
+  const auto all = compilations(log);
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].graphs.size(), 1U);
+  const auto graph = trace_graph(log, all[0].graphs[0]);
+  ASSERT_FALSE(graph);
+  EXPECT_TRUE(
+      graph.error().message.starts_with("aot_forward_graph in the payload of line 1: line 3"))
+      << graph.error().message;
+}
+
+TEST(TorchTrace, WithoutAReproScriptThereIsNoCapture) {
+  const auto capture = trace_capture(read(header(R"({"k": {}})")));
+  ASSERT_FALSE(capture);
+  EXPECT_EQ(capture.error().code, ErrorCode::unsupported);
+}
+
+}  // namespace
+}  // namespace assay
