@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/prove_report.h"
+#include "compiler/prove/prover.h"
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
@@ -53,15 +55,28 @@ auto split(const std::string& text, char separator) -> std::vector<std::string> 
   return parts;
 }
 
+/// The prover as a source of small sizes: what refutes "there are none".
+auto smallest_sizes() -> SmallestSizes {
+  const auto prover = std::make_shared<Prover>();
+  return [prover](const ShapeEnv& env,
+                  const std::vector<Expr>& conditions) -> std::optional<Binding> {
+    Query query{.claim = Expr::boolean(false), .assumptions = conditions, .ranges = env.ranges()};
+    for (const auto& guard : env.guards())
+      query.assumptions.push_back(env.replaced(guard.condition));
+    const auto answer = prover->prove(query);
+    const auto* refuted = std::get_if<Refuted>(&answer);
+    return refuted ? std::optional(refuted->witness) : std::nullopt;
+  };
+}
+
 auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {
   const auto colon = options.oracle.find(':');
   const auto kind = options.oracle.substr(0, colon);
   const auto rest = colon == std::string::npos ? std::string() : options.oracle.substr(colon + 1);
-  if (kind == "debug") {
-    if (!rest.empty() && !finding_kind(rest))
-      return usage_error(fmt::format("--oracle: \"{}\" is no kind of finding", rest));
-    return debug_oracle(table, rest);
-  }
+  if ((kind == "debug" || kind == "prove") && !rest.empty() && !finding_kind(rest))
+    return usage_error(fmt::format("--oracle: \"{}\" is no kind of finding", rest));
+  if (kind == "debug") return debug_oracle(table, rest);
+  if (kind == "prove") return finding_oracle("prove", refutations, rest);
   if (kind == "exec") {
     if (rest.empty()) return usage_error("--oracle: exec: needs a command");
     return exec_oracle(rest);
@@ -76,7 +91,7 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
     return torch_oracle(std::move(torch));
   }
   return usage_error(
-      fmt::format("--oracle: \"{}\" is none of debug[:KIND], exec:COMMAND, "
+      fmt::format("--oracle: \"{}\" is none of debug[:KIND], prove[:KIND], exec:COMMAND, "
                   "torch[:MODE], node:NAMES, chain:NAMES",
                   options.oracle));
 }
@@ -152,6 +167,7 @@ auto minify_file(const Options& options) -> Result<int> {
   settings.limits.workers = options.workers;
   settings.limits.memory_bytes = options.memory_mib << 20;
   settings.default_timeout = options.timeout <= 0;
+  settings.smallest_sizes = smallest_sizes();
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
   ASSAY_TRY(auto capture, open_capture(options.file));
   const auto table = build_op_table();
@@ -185,7 +201,8 @@ auto add_minify(CLI::App& app) -> Action {
   const auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file, "any input")->required();
   app.add_option("--oracle", options->oracle,
-                 "what judges a candidate: debug[:KIND] (a root finding of assay debug), "
+                 "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
+                 "command), "
                  "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
                  "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash]");
   app.add_option("-o,--output", options->output, "folder for the result, also holds the answers");

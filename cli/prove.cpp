@@ -128,6 +128,11 @@ auto run_prove(const Options& options) -> Result<int> {
 
 }  // namespace
 
+auto refutations(const Capture& capture) -> Result<std::vector<Finding>> {
+  ASSAY_TRY(const auto report, prove({}, capture));
+  return findings_of(capture, report);
+}
+
 auto add_prove(CLI::App& app) -> Action {
   const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
   app.add_option("FILE", options->file,

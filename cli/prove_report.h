@@ -34,6 +34,9 @@ struct ProveReport {
 [[nodiscard]] auto undecided_of(const Capture& capture, const ProveReport& report)
     -> std::vector<std::string>;
 
+/// What `assay prove FILE` refutes in a capture. For other commands that ask the prover.
+[[nodiscard]] auto refutations(const Capture& capture) -> Result<std::vector<Finding>>;
+
 struct ProveText {
   bool all = false;    ///< every row, not only the first ten
   bool notes = false;  ///< notes too

@@ -53,14 +53,11 @@ class FunctionOracle final : public Oracle {
   std::function<Observed(const Capture&)> judge_;
 };
 
-auto signature_of(const Finding& finding) -> Signature {
-  return {.stage = "debug",
+auto signature_of(const std::string& stage, const Finding& finding) -> Signature {
+  return {.stage = stage,
           .error_class = std::string(info(finding.kind).name),
-          .message = {},
-          .frames = {},
           .op = finding.target,
-          .node = finding.node_name,
-          .numeric = {}};
+          .node = finding.node_name};
 }
 
 }  // namespace
@@ -70,27 +67,37 @@ auto function_oracle(std::string identity, std::function<Observed(const Capture&
   return std::make_unique<FunctionOracle>(std::move(identity), std::move(judge));
 }
 
+auto finding_oracle(std::string stage, FindFindings find, std::string kind)
+    -> std::unique_ptr<Oracle> {
+  auto identity = kind.empty() ? stage : stage + " " + kind;
+  return function_oracle(std::move(identity), [stage = std::move(stage), find = std::move(find),
+                                               kind = std::move(kind)](const Capture& capture) {
+    const auto findings = find(capture);
+    if (!findings) return Observed{.outcome = Outcome::invalid, .output = findings.error().message};
+    Observed observed;
+    for (const auto* finding : root_findings(*findings)) {
+      if (!kind.empty() && info(finding->kind).name != kind) continue;
+      auto signature = signature_of(stage, *finding);
+      if (observed.outcome != Outcome::passes) {
+        observed.others.push_back(std::move(signature));
+        continue;
+      }
+      observed.outcome = Outcome::fails;
+      observed.signature = std::move(signature);
+      observed.output = finding->message;
+    }
+    return observed;
+  });
+}
+
 auto debug_oracle(const OpTable& table, std::string kind) -> std::unique_ptr<Oracle> {
-  auto identity = "debug " + kind;
-  return function_oracle(
-      std::move(identity), [&table, kind = std::move(kind)](const Capture& capture) {
-        DebugOptions options;
-        options.symbolic = false;
-        const auto report = debug_capture(capture, table, options);
-        if (!report) return Observed{.outcome = Outcome::invalid, .output = report.error().message};
-        Observed observed;
-        for (const auto* finding : root_findings(report->findings)) {
-          if (!kind.empty() && info(finding->kind).name != kind) continue;
-          if (observed.outcome == Outcome::passes) {
-            observed.outcome = Outcome::fails;
-            observed.signature = signature_of(*finding);
-            observed.output = finding->message;
-          } else {
-            observed.others.push_back(signature_of(*finding));
-          }
-        }
-        return observed;
-      });
+  const auto find = [&table](const Capture& capture) -> Result<std::vector<Finding>> {
+    DebugOptions options;
+    options.symbolic = false;
+    ASSAY_TRY(auto report, debug_capture(capture, table, options));
+    return std::move(report.findings);
+  };
+  return finding_oracle("debug", find, std::move(kind));
 }
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/finding/finding.h"
 #include "minifier/edits/program.h"
 
 namespace assay {
@@ -111,6 +112,11 @@ class Oracle {
 /// Calls `judge` on the candidate's capture in a forked child.
 [[nodiscard]] auto function_oracle(std::string identity,
                                    std::function<Observed(const Capture&)> judge)
+    -> std::unique_ptr<Oracle>;
+/// Root findings of an analysis of Assay's own are the failure; the first of `kind` (any if empty)
+/// is what it is known by.
+using FindFindings = std::function<Result<std::vector<Finding>>(const Capture&)>;
+[[nodiscard]] auto finding_oracle(std::string stage, FindFindings find, std::string kind)
     -> std::unique_ptr<Oracle>;
 /// `assay debug`: a root finding is the failure. `kind` restricts to one kind of finding.
 [[nodiscard]] auto debug_oracle(const OpTable& table, std::string kind) -> std::unique_ptr<Oracle>;

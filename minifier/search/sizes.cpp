@@ -89,9 +89,11 @@ auto shrink_sizes(const Capture& capture, const OpTable& table, const SmallestSi
   // guards.
   if (solver)
     for (const auto& conditions : {facts, std::vector<Expr>{}})
-      if (const auto smallest = solver(capture.graph.env, conditions);
-          smallest && *smallest != sizes && try_sizes(*smallest))
-        break;
+      if (const auto smallest = solver(capture.graph.env, conditions)) {
+        auto at = sizes;  // a symbol that nothing is said about stays as it is
+        for (const auto& [symbol, value] : *smallest) at[symbol] = value;
+        if (at != sizes && try_sizes(at)) break;
+      }
   // Then symbol by symbol, keeping the facts first.
   for (const bool keep_facts : {true, false}) {
     for (const auto& [symbol, unused] : sorted_sizes(sizes)) {
