@@ -524,8 +524,6 @@ class Worker:
 
     def warm_up(self):
         """What every candidate would do again: imports, the vector unit, the compiled headers."""
-        self.warm = True
-        import torch._dynamo
         import torch._inductor.compile_fx  # noqa: F401
         from torch._inductor import cpu_vec_isa
         try:
@@ -576,7 +574,9 @@ class Worker:
     def start(self, request):
         for name in ("script", "bundle"):  # the child works in a folder of its own
             request[name] = request[name] and os.path.abspath(request[name])
+        import torch._dynamo  # noqa: F401
         if request["backend"] == "inductor" and not self.warm:
+            self.warm = True
             self.warm_up()
         child = Child(request, self.scratch)
         self.children[child.pid] = child
