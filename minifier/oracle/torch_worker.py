@@ -19,6 +19,7 @@
 # Ends at the end of stdin. Standard library and torch only; Linux only (reads /proc).
 import ctypes
 import faulthandler
+import importlib
 import importlib.util
 import json
 import math
@@ -29,7 +30,6 @@ import re
 import selectors
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -147,7 +147,8 @@ def compare(reference, result, wide, tolerance, strides):
         w = wide[index] if wide is not None and len(wide) == len(reference) else None
         name, max_abs, ratio = compare_one(a, b, w, tolerance, strides)
         if name is not None:
-            found.append({"output": index, "class": name, "max_abs": max_abs, "ratio": ratio})
+            found.append({"output": index, "class": name, "max_abs": number(max_abs),
+                          "ratio": number(ratio)})
     return min(found, key=lambda f: (CLASSES.index(f["class"]), f["output"]), default=None)
 
 
@@ -204,6 +205,11 @@ def compare_values(a, b, wide, tolerance):
 
 def rms(difference):
     return math.sqrt(float((difference * difference).mean()))
+
+
+def number(value):
+    """JSON has no infinity; a difference that large is told by its class alone."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def judge(request, told):
@@ -282,7 +288,7 @@ KEPT = r"(?:aten|prims|torch|quantized|inductor)(?:\.|::)[\w.:]*|\b(?:u?int|b?fl
 
 
 def normalise(text):
-    """Numbers to N, lists of them to one, addresses and folders away; operators stay as they are."""
+    """Numbers to N, lists of them to one, addresses and folders away; operators stay."""
     text = re.sub(r"0x[0-9a-fA-F]+", "ADDRESS", text)
     text = re.sub(r"(?:/[\w.+-]+)+/", "", text)
     text = re.sub(rf"({KEPT})|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?",
@@ -404,11 +410,11 @@ class Child:
         """Ends the group, then whoever left it, until nobody is there."""
         until = time.monotonic() + 10
         while time.monotonic() < until:
-            for call in (os.killpg, os.kill):
-                try:
-                    call(self.pid, signal.SIGKILL)
-                except (ProcessLookupError, PermissionError):
-                    pass
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                if self.status is None:  # so young that it has no group of its own yet
+                    os.kill(self.pid, signal.SIGKILL)
             others = self.members(processes()) - {self.pid}
             for number in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in others:
@@ -421,7 +427,11 @@ class Child:
             time.sleep(0.01)
 
     def read(self):
-        """Takes what is in the pipes; the output's tail only, so that a flood costs nothing."""
+        """Takes what is in the pipes; the output's tail only, so that a flood costs nothing.
+
+        Returns the pipes that were closed at the other end.
+        """
+        closed = []
         for fd in (self.result, self.out):
             for _ in range(64):
                 try:
@@ -429,11 +439,13 @@ class Child:
                 except BlockingIOError:
                     break
                 if not data:
+                    closed.append(fd)
                     break
                 if fd == self.out:
                     self.output = (self.output + data)[-OUTPUT_BYTES:]
                 elif len(self.notes) < 16 * OUTPUT_BYTES:
                     self.notes += data
+        return closed
 
     def show_stack(self):
         """Lets a candidate that hangs print where, before it is killed."""
@@ -501,7 +513,7 @@ class Worker:
         self.stdout = stdout
         self.scratch = tempfile.mkdtemp(prefix="assay_torch_")
         self.children = {}
-        self.warm = False
+        self.warm = set()
         self.pending = b""
         self.selector = selectors.DefaultSelector()
 
@@ -522,26 +534,50 @@ class Worker:
         self.say({"ready": True, "torch": torch.__version__.split("+")[0],
                   "python": platform.python_version(), "pid": os.getpid()})
 
-    def warm_up(self):
-        """What every candidate would do again: imports, the vector unit, the compiled headers."""
-        import torch._inductor.compile_fx  # noqa: F401
-        from torch._inductor import cpu_vec_isa
-        try:
+    def warm_up(self, backend):
+        """What every candidate would do again: imports, the vector unit, the compiled headers.
+
+        A trial in a child says which modules a compilation loads; nothing is compiled in here.
+        """
+        self.warm.add(backend)
+        import torch._dynamo  # noqa: F401
+        if backend == "inductor":
+            from torch._inductor import cpu_vec_isa
             cpu_vec_isa.pick_vec_isa()
-        except Exception as error:
-            print(f"torch_worker: no vector unit: {error}", file=sys.stderr)
+        notes = os.path.join(self.scratch, "modules")
         pid = os.fork()
         if pid == 0:
-            os.setsid()
-            signal.alarm(WARM_UP_S)
-            try:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-                import torch
-                torch.compile(lambda x: x.relu() + 1)(torch.ones(8))
-            except BaseException as error:
-                print(f"torch_worker: warm-up failed: {error}", file=sys.stderr)
-            os._exit(0)
+            self.trial(backend, notes)
         os.waitpid(pid, 0)
+        try:
+            with open(notes) as f:
+                names = f.read().split()
+        except OSError:
+            return  # the trial failed, and said why; candidates will tell in their turn
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                print(f"torch_worker: {name}: {error}", file=sys.stderr)
+        if len(os.listdir("/proc/self/task")) > 1:
+            print("torch_worker: importing torch started threads; candidates may hang",
+                  file=sys.stderr)
+
+    @staticmethod
+    def trial(backend, notes):
+        """Compiles something small in a child and notes the modules of torch that took."""
+        os.setsid()
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.alarm(WARM_UP_S)
+        try:
+            import torch
+            with torch.no_grad():
+                torch.compile(lambda x: x.relu() + 1, backend=backend)(torch.ones(8))
+            with open(notes, "w") as f:
+                f.write("\n".join(n for n in sys.modules if n.startswith("torch.")))
+        except BaseException as error:
+            print(f"torch_worker: warm-up failed: {error}", file=sys.stderr)
+        os._exit(0)
 
     def accept(self, line):
         try:
@@ -574,10 +610,9 @@ class Worker:
     def start(self, request):
         for name in ("script", "bundle"):  # the child works in a folder of its own
             request[name] = request[name] and os.path.abspath(request[name])
-        import torch._dynamo  # noqa: F401
-        if request["backend"] == "inductor" and not self.warm:
-            self.warm = True
-            self.warm_up()
+        like = "inductor" if request["backend"] == "inductor" else "eager"
+        if like not in self.warm:
+            self.warm_up(like)
         child = Child(request, self.scratch)
         self.children[child.pid] = child
         for fd in (child.result, child.out):
@@ -606,6 +641,17 @@ class Worker:
                 child.killed, child.detail = reason
             if reason is not None or child.status is not None:
                 self.finish(child)
+        self.end_strays(table)
+
+    def end_strays(self, table):
+        """Whoever left its candidate unseen became a child of ours when its parent ended."""
+        known = {pid for child in self.children.values() for pid in child.known}
+        for pid, row in table.items():
+            if row[0] == os.getpid() and pid not in known and pid not in self.children:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
 
     def finish(self, child):
         child.kill()
@@ -614,10 +660,14 @@ class Worker:
             time.sleep(0.001)
         self.reap()
         for fd in (child.result, child.out):
-            self.selector.unregister(fd)
+            self.forget(fd)
         del self.children[child.pid]
         child.close()
         self.say(child.reply())
+
+    def forget(self, fd):
+        if fd in self.selector.get_map():
+            self.selector.unregister(fd)
 
     def serve(self):
         self.selector.register(0, selectors.EVENT_READ, None)
@@ -625,7 +675,8 @@ class Worker:
         while True:
             for key, _ in self.selector.select(TICK_S if self.children else None):
                 if key.data is not None:
-                    key.data.read()
+                    for fd in key.data.read():
+                        self.forget(fd)
                     continue
                 data = os.read(0, 1 << 16)
                 if not data:

@@ -3,6 +3,7 @@
 
     python tests/torch/torch_worker_test.py      with a Python that has torch, else all is skipped
 """
+import glob
 import importlib.util
 import json
 import os
@@ -254,13 +255,13 @@ class EndTest(unittest.TestCase):
         worker.stdout.readline()
         path = os.path.join(folder, "repro.py")
         with open(path, "w") as f:
-            f.write(textwrap.dedent(SCRIPT) % {"forward": "open('started', 'w'); return x + 1",
-                                               "compile": "time.sleep(1000)", "run": "pass"})
+            f.write(textwrap.dedent(SCRIPT) % {"forward": "return x + 1", "compile": "time.sleep(1000)", "run": "pass"})
         worker.stdin.write(json.dumps({"id": 1, "script": path, "backend": "bad",
                                        "timeout_s": PATIENCE_S}) + "\n")
         worker.stdin.flush()
         until = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until and len(alive(f"ASSAY_TEST_END={os.getpid()}")) < 2:
+        inside = os.path.join(folder, "assay_torch_*", "candidate_*")
+        while time.monotonic() < until and not glob.glob(inside):
             time.sleep(0.1)
         return worker
 
