@@ -78,7 +78,7 @@ class Script:
     def run(self, program=None, convert=lambda value: value):
         """Outputs, then the inputs as the run left them, as one flat list."""
         inputs = self.fresh(convert)
-        outputs = (program or self.module)(*inputs)
+        outputs = (self.module if program is None else program)(*inputs)
         return flatten(outputs) + inputs
 
 
@@ -278,7 +278,7 @@ def ours(frames):
 def first_lines(text):
     """The line that names the failure, the operator below it, and the compiler's first error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    kept = lines[:1]
+    kept = lines[:2] if lines and lines[0].endswith("raised:") else lines[:1]
     kept += [line for line in lines[1:6] if line.startswith("target:")][:1]
     kept += [line for line in lines[1:] if ": error: " in line][:1]
     return normalise("\n".join(kept))[:1000]

@@ -15,7 +15,7 @@ class Shrink(nn.Module):
 
     def forward(self, x):
         wide = self.widen(x.mean(1)).relu()
-        return self.narrow(torch.nn.functional.pad(wide, (0, -4)))
+        return self.narrow(torch.nn.functional.pad(wide, (0, -4, 0, 0)))
 
 
 def build():

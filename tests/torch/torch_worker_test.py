@@ -255,7 +255,8 @@ class EndTest(unittest.TestCase):
         worker.stdout.readline()
         path = os.path.join(folder, "repro.py")
         with open(path, "w") as f:
-            f.write(textwrap.dedent(SCRIPT) % {"forward": "return x + 1", "compile": "time.sleep(1000)", "run": "pass"})
+            f.write(textwrap.dedent(SCRIPT) % {
+                "forward": "return x + 1", "compile": "time.sleep(1000)", "run": "pass"})
         worker.stdin.write(json.dumps({"id": 1, "script": path, "backend": "bad",
                                        "timeout_s": PATIENCE_S}) + "\n")
         worker.stdin.flush()
