@@ -557,6 +557,8 @@ class Worker:
         for name in names:
             try:
                 importlib.import_module(name)
+            except ModuleNotFoundError:
+                pass  # what the trial generated, not a part of torch
             except Exception as error:
                 print(f"torch_worker: {name}: {error}", file=sys.stderr)
         if len(os.listdir("/proc/self/task")) > 1:
