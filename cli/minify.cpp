@@ -219,7 +219,8 @@ auto add_minify(CLI::App& app) -> Action {
   app.add_flag("--calls-only", options->calls_only, "leave sizes, data and arguments as they are");
   app.add_flag("--fresh", options->fresh, "forget the answers of earlier runs");
   app.add_option("--python", options->torch.python, "torch: interpreter with PyTorch");
-  app.add_option("--torch-worker", options->torch.worker, "torch: path of torch_worker.py");
+  app.add_option("--torch-worker", options->torch.worker,
+                 "torch: another torch_worker.py than the built-in one");
   app.add_option("--backend", options->torch.backend, "torch: backend of torch.compile");
   app.add_option("--dynamic", options->torch.dynamic, "torch: true or false; PyTorch decides");
   app.add_option("--tolerance", options->torch.tolerance, "torch: of accuracy");

@@ -127,7 +127,7 @@ using FindFindings = std::function<Result<std::vector<Finding>>(const Capture&)>
 
 struct TorchOptions {
   std::string python = "python3";
-  std::string worker;  ///< path of torch_worker.py
+  std::string worker;  ///< path of torch_worker.py; empty: the one inside this binary
   std::string mode = "compile";
   std::string backend = "inductor";
   std::string dynamic;  ///< "", "true", "false"

@@ -15,6 +15,8 @@
 
 #include "minifier/edits/export.h"
 #include "minifier/oracle/oracle.h"
+#include "minifier/oracle/torch_worker_script.h"
+#include "replay/formats/file.h"
 
 namespace assay {
 namespace {
@@ -146,7 +148,24 @@ class TorchOracle final : public Oracle {
  public:
   explicit TorchOracle(TorchOptions options) : options_(std::move(options)) {}
 
-  auto start() -> Result<void> { return worker_.start(options_.python, options_.worker); }
+  ~TorchOracle() override {
+    std::error_code error;
+    if (!folder_.empty()) fs::remove_all(folder_, error);
+  }
+  TorchOracle(const TorchOracle&) = delete;
+  auto operator=(const TorchOracle&) -> TorchOracle& = delete;
+
+  /// Unless another worker was named, the one inside this binary is written out for Python.
+  auto start() -> Result<void> {
+    if (options_.worker.empty()) {
+      auto pattern = (fs::temp_directory_path() / "assay-torch-worker-XXXXXX").string();
+      if (!mkdtemp(pattern.data())) return bad_input("{}: no folder could be made", pattern);
+      folder_ = pattern;
+      options_.worker = (folder_ / "torch_worker.py").string();
+      ASSAY_TRY_VOID(write_file_atomically(options_.worker, kTorchWorkerScript));
+    }
+    return worker_.start(options_.python, options_.worker);
+  }
 
   [[nodiscard]] auto identity() const -> std::string override {
     return fmt::format("torch {} {} {} dynamic={} tolerance={}", worker_.version(), options_.mode,
@@ -217,6 +236,7 @@ class TorchOracle final : public Oracle {
   }
 
   TorchOptions options_;
+  fs::path folder_;  ///< of the worker's script, removed at the end
   Worker worker_;
   int last_id_ = 0;
 };
