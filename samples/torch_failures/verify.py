@@ -22,7 +22,6 @@ FAILURES = {
     "byte_minimum": {"mode": "accuracy", "outcome": "fails", "numeric": "mismatch"},
     "smallest_integer_division": {"mode": "crash", "outcome": "fails", "stage": "run",
                                   "signal": "SIGFPE"},
-    "shrink_after_norm": {"mode": "accuracy", "outcome": "fails", "numeric": "mismatch"},
     "replication_pad_layout": {"mode": "accuracy", "outcome": "fails", "numeric": "stride"},
     "unpool_layout": {"mode": "accuracy", "outcome": "fails", "numeric": "stride"},
 }
