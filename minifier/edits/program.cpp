@@ -58,29 +58,6 @@ void add_storage(Hash& hash, const StorageData& data) {
   }
 }
 
-void collect_symbols(const Expr& e, std::set<std::string, std::less<>>& names) {
-  for (const auto& symbol : e.symbols()) names.emplace(symbol.name());
-}
-void collect_symbols(const Claim& claim, std::set<std::string, std::less<>>& names) {
-  if (const auto* scalar = claim.scalar()) collect_symbols(*scalar, names);
-  if (const auto* items = claim.items())
-    for (const auto& item : *items) collect_symbols(item, names);
-  if (const auto* meta = claim.tensor()) {
-    for (const auto* dims : {&meta->sizes, &meta->strides})
-      for (const auto& e : *dims) collect_symbols(e, names);
-    collect_symbols(meta->offset, names);
-  }
-}
-void collect_symbols(const Arg& arg, std::set<std::string, std::less<>>& names) {
-  if (const auto* e = std::get_if<Expr>(&arg.value)) collect_symbols(*e, names);
-  if (const auto* sequence = std::get_if<SequenceArg>(&arg.value))
-    for (const auto& item : sequence->items) collect_symbols(item, names);
-  if (const auto* slice = std::get_if<SliceArg>(&arg.value))
-    for (const auto& part : slice->parts) collect_symbols(part, names);
-  if (const auto* dict = std::get_if<DictArg>(&arg.value))
-    for (const auto& [key, item] : dict->items) collect_symbols(item, names);
-}
-
 /// The value of an output node as a list; a single value counts as a list of one.
 auto returned(const Node& output) -> ArgList {
   if (output.args.empty()) return {};
@@ -89,6 +66,27 @@ auto returned(const Node& output) -> ArgList {
 }
 
 }  // namespace
+
+void visit_exprs(const Claim& claim, const std::function<void(const Expr&)>& f) {
+  if (const auto* scalar = claim.scalar()) f(*scalar);
+  if (const auto* items = claim.items())
+    for (const auto& item : *items) visit_exprs(item, f);
+  const auto* meta = claim.tensor();
+  if (!meta) return;
+  for (const auto* dims : {&meta->sizes, &meta->strides})
+    for (const auto& e : *dims) f(e);
+  f(meta->offset);
+}
+
+void visit_exprs(const Arg& arg, const std::function<void(const Expr&)>& f) {
+  if (const auto* e = std::get_if<Expr>(&arg.value)) f(*e);
+  if (const auto* sequence = std::get_if<SequenceArg>(&arg.value))
+    for (const auto& item : sequence->items) visit_exprs(item, f);
+  if (const auto* slice = std::get_if<SliceArg>(&arg.value))
+    for (const auto& part : slice->parts) visit_exprs(part, f);
+  if (const auto* dict = std::get_if<DictArg>(&arg.value))
+    for (const auto& [key, item] : dict->items) visit_exprs(item, f);
+}
 
 auto content_hash_of(const Capture& capture) -> std::uint64_t {
   Hash hash;
@@ -115,15 +113,18 @@ auto content_hash_of(const Capture& capture) -> std::uint64_t {
 void drop_unused_symbols(Capture& capture) {
   auto& graph = capture.graph;
   std::set<std::string, std::less<>> used;
+  const auto use = [&](const Expr& e) {
+    for (const auto& symbol : e.symbols()) used.emplace(symbol.name());
+  };
   for (const auto& node : graph.nodes) {
-    collect_symbols(node.claim, used);
-    for (const auto& arg : node.args) collect_symbols(arg, used);
-    for (const auto& [key, arg] : node.kwargs) collect_symbols(arg, used);
+    visit_exprs(node.claim, use);
+    for (const auto& arg : node.args) visit_exprs(arg, use);
+    for (const auto& [key, arg] : node.kwargs) visit_exprs(arg, use);
   }
   for (const auto& input : capture.inputs)
     if (const auto* symbolic = std::get_if<SymbolicInput>(&input);
         symbolic && symbolic->storage_bytes)
-      collect_symbols(*symbolic->storage_bytes, used);
+      use(*symbolic->storage_bytes);
   const auto& old = graph.env;
   const auto mentions = [&](const Expr& e) {
     const auto symbols = e.symbols();
@@ -135,7 +136,7 @@ void drop_unused_symbols(Capture& capture) {
     for (const auto& guard : old.guards()) {
       if (!mentions(guard.condition)) continue;
       const auto before = used.size();
-      collect_symbols(guard.condition, used);
+      use(guard.condition);
       grew = grew || used.size() != before;
     }
   }
@@ -157,10 +158,15 @@ void drop_unused_symbols(Capture& capture) {
 }
 
 Program::Program(Capture capture, const OpTable& table, std::int64_t memory_bytes)
-    : capture_(std::move(capture)) {
+    : capture_(std::move(capture)), table_(&table), memory_bytes_(memory_bytes) {
   index();
   content_hash_ = content_hash_of(capture_);
-  record(table, memory_bytes);
+}
+
+void Program::record_once() const {
+  if (recorded_) return;
+  recorded_ = true;
+  record();
 }
 
 auto Program::position(NodeId id) const -> int {
@@ -189,13 +195,13 @@ void Program::index() {
   }
 }
 
-void Program::record(const OpTable& table, std::int64_t memory_bytes) {
+void Program::record() const {
   values_.resize(graph().nodes.size());
   const auto inputs = recorded_inputs(capture_);
   if (!inputs) return;
   // In-place operators change what was seen before: then every value is copied when it is made.
   const bool mutates = std::ranges::any_of(calls_, [&](int at) {
-    const auto* row = table.find(graph().nodes[static_cast<std::size_t>(at)].target);
+    const auto* row = table_->find(graph().nodes[static_cast<std::size_t>(at)].target);
     return row && row->schema.is_mutating();
   });
   std::map<const Storage*, int> known;
@@ -210,7 +216,7 @@ void Program::record(const OpTable& table, std::int64_t memory_bytes) {
       StorageData data;
       data.size_bytes = tensor.storage->size_bytes();
       total += data.size_bytes;
-      if (total <= memory_bytes) {
+      if (total <= memory_bytes_) {
         const auto bytes = tensor.storage->bytes();
         data.content = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
       }
@@ -227,7 +233,7 @@ void Program::record(const OpTable& table, std::int64_t memory_bytes) {
     if (const auto* tensor = value.real()) values_[at] = remember(*tensor);
     if (const auto* scalar = value.scalar()) values_[at] = *scalar;
   };
-  (void)run_graph(graph(), *inputs, table, options);
+  (void)run_graph(graph(), *inputs, *table_, options);
 }
 
 auto Program::everything() const -> Selection {
@@ -246,10 +252,10 @@ void Program::repair(Selection& selection) const {
     if (!selection.keep[i]) continue;
     for (const int at : operands_[i]) {
       const auto& operand = nodes[static_cast<std::size_t>(at)];
-      // Only tensors and scalars can be inputs.
-      const bool can_be_input = operand.claim.tensor() || operand.claim.scalar() ||
-                                values_[static_cast<std::size_t>(at)].index() != 0;
-      if (is_call(operand) && (operand.claim.items() || !can_be_input))
+      if (!is_call(operand) || operand.claim.tensor() || operand.claim.scalar()) continue;
+      // Only tensors and scalars can be inputs; without a claim the recorded value tells.
+      if (operand.claim.empty()) record_once();
+      if (operand.claim.items() || values_[static_cast<std::size_t>(at)].index() == 0)
         selection.keep[static_cast<std::size_t>(at)] = true;
     }
   }
@@ -397,6 +403,7 @@ class Program::Cutter {
 };
 
 auto Program::cut(const Selection& selection) const -> Capture {
+  record_once();
   return Cutter(*this, selection).run();
 }
 

@@ -1,7 +1,7 @@
 // The capture that is being cut down, indexed once, and what a candidate keeps of it.
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +20,9 @@ struct Selection {
 /// Immutable. Node ids survive every cut, so results, caches and siblings line up.
 class Program {
  public:
-  /// Executes the capture once to learn the value of every node (a node that does not run, or whose
-  /// values exceed `memory_bytes` in total, is known by its claim only). `table` is not kept.
+  /// The capture is executed once, when a cut is first asked for, to learn the value of every node
+  /// (a node that does not run, or values beyond `memory_bytes` in total, are known by their claim
+  /// only). `table` must outlive the program.
   Program(Capture capture, const OpTable& table, std::int64_t memory_bytes = std::int64_t{1} << 30);
 
   [[nodiscard]] auto capture() const -> const Capture& { return capture_; }
@@ -53,7 +54,8 @@ class Program {
 
  private:
   void index();
-  void record(const OpTable& table, std::int64_t memory_bytes);
+  void record() const;
+  void record_once() const;
   class Cutter;
 
   Capture capture_;
@@ -61,10 +63,18 @@ class Program {
   std::vector<int> calls_;
   std::vector<std::vector<int>> operands_;
   std::vector<bool> live_;
-  std::vector<InputValue> values_;           ///< by position; of calls
-  std::vector<StorageData> value_storages_;  ///< RecordedTensor::storage of values_ points here
+  const OpTable* table_;
+  std::int64_t memory_bytes_;
+  // Filled by the first cut.
+  mutable bool recorded_ = false;
+  mutable std::vector<InputValue> values_;           ///< by position; of calls
+  mutable std::vector<StorageData> value_storages_;  ///< RecordedTensor::storage of values_
   std::uint64_t content_hash_ = 0;
 };
+
+/// Calls f on every expression of a claim or an argument.
+void visit_exprs(const Claim& claim, const std::function<void(const Expr&)>& f);
+void visit_exprs(const Arg& arg, const std::function<void(const Expr&)>& f);
 
 /// Hash of a capture as content_hash() takes it.
 [[nodiscard]] auto content_hash_of(const Capture& capture) -> std::uint64_t;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "minifier/edits/patches.h"
+#include "minifier/edits/program.h"
 
 namespace assay {
 namespace {
@@ -21,17 +22,6 @@ void collect_divisors(const Expr& e, std::set<std::int64_t>& divisors) {
   if (divides && args.size() == 2)
     if (const auto m = args[1].as_int(); m && *m > 1 && *m <= 65536) divisors.insert(*m);
   for (const auto& arg : args) collect_divisors(arg, divisors);
-}
-
-void visit_exprs(const Claim& claim, const std::function<void(const Expr&)>& visit) {
-  if (const auto* scalar = claim.scalar()) visit(*scalar);
-  if (const auto* items = claim.items())
-    for (const auto& item : *items) visit_exprs(item, visit);
-  if (const auto* meta = claim.tensor()) {
-    for (const auto* dims : {&meta->sizes, &meta->strides})
-      for (const auto& e : *dims) visit(e);
-    visit(meta->offset);
-  }
 }
 
 }  // namespace
