@@ -84,8 +84,8 @@ void run_row(const Capture& capture, const Row& row, const assay::OpTable& table
   auto first = start;
   auto last = start;
   int answers = 0;
-  options.progress = [&](const std::string& phase, int, const assay::SessionCounts&) {
-    if (phase != "calls") return;
+  options.progress = [&](const std::string& phase, int left, const assay::SessionCounts&) {
+    if (phase != "calls" || left != capture.graph.call_count()) return;  // the first round only
     last = std::chrono::steady_clock::now();
     if (answers++ == 0) first = last;
   };
