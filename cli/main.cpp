@@ -14,7 +14,8 @@ auto run(int argc, char** argv) -> int {
       "Exit codes: 0 nothing found, 1 findings, 2 usage, 3 bad or unsupported input,\n"
       "4 a needed device or tool is missing, 5 undecided or out of budget, 70 bug in assay.\n"
       "Inputs: graph text (print_readable), repro.py / fx_graph_runnable, capture JSON, .pt2,\n"
-      "and .assay.zip bundles; the kind is recognised from the content.");
+      ".assay.zip bundles, and for prove and show TORCH_TRACE logs; the kind is recognised from\n"
+      "the content.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const auto& command : commands()) {
     auto* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));

@@ -204,16 +204,20 @@ auto add_minify(CLI::App& app) -> Action {
                  "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
                  "command), "
                  "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
-                 "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash]");
-  app.add_option("-o,--output", options->output, "folder for the result, also holds the answers");
+                 "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
+                 "node:NAMES or chain:NAMES (these calls are there; for benchmarks)")
+      ->capture_default_str();
+  app.add_option("-o,--output", options->output, "folder for the result, also holds the answers")
+      ->capture_default_str();
   app.add_option("-j,--workers", options->workers, "oracle calls at the same time")
       ->check(CLI::Range(1, 256));
   app.add_option("--max-time", options->max_time, "stop after, e.g. 90s, 10m, 2h");
   app.add_option("--max-calls", options->max_calls, "stop after so many oracle calls");
   app.add_option("--timeout", options->timeout,
                  "seconds of one oracle call (default: 10 times the first, 1 to 300)");
-  app.add_option("--memory", options->memory_mib, "MiB of one oracle call");
-  app.add_option("--match", options->match, "how alike failures must be: strict, normal, loose");
+  app.add_option("--memory", options->memory_mib, "MiB of one oracle call")->capture_default_str();
+  app.add_option("--match", options->match, "how alike failures must be: strict, normal, loose")
+      ->capture_default_str();
   app.add_option("--confirm", options->confirm, "runs that measure how often it fails")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--calls-only", options->calls_only, "leave sizes, data and arguments as they are");
