@@ -180,7 +180,9 @@ auto minify_file(const Options& options) -> Result<int> {
   if (options.fresh) std::filesystem::remove(answers, error);
   ASSAY_TRY(auto store, AnswerStore::open(answers));
   std::ofstream log(folder / "log.jsonl", std::ios::trunc);
-  settings.log = [&](const std::string& line) { log << line << "\n"; };
+  settings.log = [&](const std::string& line) {
+    log << line << std::endl;
+  };  // readable while it runs
   MinifyProgress progress(settings.budget.seconds);
   settings.progress = [&](const std::string& phase, int calls, const SessionCounts& counts) {
     progress.update(phase, calls, counts);

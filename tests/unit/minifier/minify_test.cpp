@@ -2,8 +2,14 @@
 #include "minifier/search/minify.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
 
 #include "core/graph/text.h"
 #include "replay/interp/debug.h"
@@ -118,6 +124,59 @@ TEST(Minify, ASecondRunAsksNothing) {
     }
   }
   std::filesystem::remove(path);
+}
+
+/// A debug oracle that takes its time and leaves a mark for every question.
+auto slow_oracle(const std::filesystem::path& marks) -> std::unique_ptr<Oracle> {
+  return function_oracle("slow", [marks](const Capture& capture) {
+    std::ofstream(marks, std::ios::app) << "x";
+    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    Observed seen;
+    const auto* relu = capture.graph.find("relu");
+    if (relu && relu->kind == NodeKind::call_function) {
+      seen.outcome = Outcome::fails;
+      seen.signature = {.stage = "test", .error_class = "relu"};
+    }
+    return seen;
+  });
+}
+
+/// The minimal graph as text; answers are kept in `folder`.
+auto resumable_run(const std::filesystem::path& folder) -> std::string {
+  auto store = AnswerStore::open(folder / "answers.sqlite");
+  if (!store) return store.error().message;
+  const auto oracle = slow_oracle(folder / "marks");
+  MinifyOptions options;
+  options.default_timeout = false;
+  const auto result = minify(capture_with("[s0, 4][4, 1]"), *oracle, *store, table(), options);
+  return result ? print_graph(result->minimal.graph) : result.error().message;
+}
+
+TEST(Minify, KilledRunsGoOnWhereTheyWere) {
+  const auto root = std::filesystem::path(::testing::TempDir()) / "assay-kill-test";
+  std::filesystem::remove_all(root);
+  for (const char* name : {"whole", "killed"}) std::filesystem::create_directories(root / name);
+  const auto whole = resumable_run(root / "whole");
+  constexpr int kKills = 20;
+  std::mt19937 random(11);
+  for (int i = 0; i < kKills; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      (void)resumable_run(root / "killed");
+      _exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + random() % 40));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(resumable_run(root / "killed"), whole);
+  // Only the question that was open when the run was killed may be asked once more.
+  const auto asked = [&](const char* name) {
+    return std::filesystem::file_size(root / name / "marks");
+  };
+  EXPECT_LE(asked("killed"), asked("whole") + kKills);
+  EXPECT_EQ(resumable_run(root / "killed"), whole);
+  std::filesystem::remove_all(root);
 }
 
 TEST(Minify, ABudgetStopsWithTheBestSoFar) {
