@@ -16,7 +16,9 @@ struct Rows {
   std::vector<T> values;
   std::size_t outer = 1;
   std::size_t inner = 1;
-  [[nodiscard]] auto row(std::size_t i) -> std::span<T> { return {&values[i * inner], inner}; }
+  [[nodiscard]] auto row(std::size_t i) -> std::span<T> {
+    return std::span(values).subspan(i * inner, inner);
+  }
 };
 
 /// The same tensor with the chosen dims moved last; a view, so writes go through.

@@ -47,7 +47,8 @@ inline auto raw_zip(const std::vector<RawEntry>& entries) -> std::string {
   std::string out;
   std::string directory;
   const auto put = [](std::string& to, std::uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) to += static_cast<char>((value >> (8 * i)) & 0xff);
+    for (int i = 0; i < bytes; ++i)
+      to += i < 8 ? static_cast<char>((value >> (8 * i)) & 0xff) : char{0};
   };
   for (const auto& entry : entries) {
     const auto offset = out.size();
