@@ -44,7 +44,7 @@ struct PatchKind {
 [[nodiscard]] auto at_sizes(const Capture& capture, const Binding& sizes) -> Result<Capture>;
 /// Sizes of the recorded inputs.
 [[nodiscard]] auto sizes_of(const Capture& capture, const OpTable& table) -> Binding;
-/// Every symbol replaced by its size, where `is_static` says so; guards and ranges go with it.
+/// The symbol replaced by a size in claims, arguments and guards; it goes where nothing uses it.
 [[nodiscard]] auto make_static(const Capture& capture, const Expr& symbol, const Expr& value)
     -> Capture;
 /// Do ranges and guards admit these sizes?

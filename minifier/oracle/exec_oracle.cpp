@@ -1,15 +1,10 @@
 // A command of the user's: the contract of C-Vise and git bisect, with signals told apart.
-#include <stdlib.h>
-
-#include <filesystem>
-
 #include "minifier/edits/export.h"
 #include "minifier/oracle/child.h"
+#include "minifier/oracle/temporary_folder.h"
 
 namespace assay {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kReproduces = 0;
 constexpr int kDoesNot = 1;
@@ -17,24 +12,6 @@ constexpr int kInvalid = 125;
 constexpr int kFirstOther = 64;
 constexpr int kLastOther = 113;
 constexpr int kNotStarted = 127;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    auto pattern = (fs::temp_directory_path() / "assay-minify-XXXXXX").string();
-    if (mkdtemp(pattern.data())) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  auto operator=(const TemporaryFolder&) -> TemporaryFolder& = delete;
-  [[nodiscard]] auto path() const -> const fs::path& { return path_; }
-
- private:
-  fs::path path_;
-};
 
 auto classify(const ChildResult& child) -> Observed {
   Observed observed{.output = child.output, .seconds = child.seconds};

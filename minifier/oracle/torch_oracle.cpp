@@ -3,25 +3,23 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "minifier/edits/export.h"
 #include "minifier/oracle/oracle.h"
+#include "minifier/oracle/temporary_folder.h"
 #include "minifier/oracle/torch_worker_script.h"
 #include "replay/formats/file.h"
 
 namespace assay {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 template <class... Args>
@@ -148,20 +146,10 @@ class TorchOracle final : public Oracle {
  public:
   explicit TorchOracle(TorchOptions options) : options_(std::move(options)) {}
 
-  ~TorchOracle() override {
-    std::error_code error;
-    if (!folder_.empty()) fs::remove_all(folder_, error);
-  }
-  TorchOracle(const TorchOracle&) = delete;
-  auto operator=(const TorchOracle&) -> TorchOracle& = delete;
-
   /// Unless another worker was named, the one inside this binary is written out for Python.
   auto start() -> Result<void> {
     if (options_.worker.empty()) {
-      auto pattern = (fs::temp_directory_path() / "assay-torch-worker-XXXXXX").string();
-      if (!mkdtemp(pattern.data())) return bad_input("{}: no folder could be made", pattern);
-      folder_ = pattern;
-      options_.worker = (folder_ / "torch_worker.py").string();
+      options_.worker = (folder_.path() / "torch_worker.py").string();
       ASSAY_TRY_VOID(write_file_atomically(options_.worker, kTorchWorkerScript));
     }
     return worker_.start(options_.python, options_.worker);
@@ -188,19 +176,17 @@ class TorchOracle final : public Oracle {
   void ask(std::span<const Candidate> candidates, const OracleLimits& limits,
            std::span<Observed> answers) {
     std::map<int, std::size_t> waiting;
-    std::vector<fs::path> folders;
+    const std::vector<TemporaryFolder> folders(candidates.size());
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      auto pattern = (fs::temp_directory_path() / "assay-torch-XXXXXX").string();
-      if (!mkdtemp(pattern.data())) continue;
-      folders.emplace_back(pattern);
+      const auto& folder = folders[i].path();
       answers[i] = {.outcome = Outcome::invalid, .output = "not asked"};
-      if (auto written = write_candidate(candidates[i].capture(), pattern); !written) {
+      if (auto written = write_candidate(candidates[i].capture(), folder); !written) {
         answers[i].output = written.error().message;
         continue;
       }
       if (!worker_.running() && !start()) continue;
       const int id = ++last_id_;
-      if (worker_.send(request(id, pattern, limits))) waiting[id] = i;
+      if (worker_.send(request(id, folder.string(), limits))) waiting[id] = i;
     }
     while (!waiting.empty()) {
       const auto line = worker_.read_line(limits.seconds + 60);
@@ -215,8 +201,6 @@ class TorchOracle final : public Oracle {
       answers[found->second] = from_reply(reply);
       waiting.erase(found);
     }
-    std::error_code error;
-    for (const auto& folder : folders) fs::remove_all(folder, error);
   }
 
   [[nodiscard]] auto request(int id, const std::string& folder, const OracleLimits& limits) const
@@ -236,7 +220,7 @@ class TorchOracle final : public Oracle {
   }
 
   TorchOptions options_;
-  fs::path folder_;  ///< of the worker's script, removed at the end
+  TemporaryFolder folder_;  ///< of the worker's script
   Worker worker_;
   int last_id_ = 0;
 };

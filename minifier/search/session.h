@@ -50,7 +50,7 @@ class Session {
   [[nodiscard]] auto counts() const -> const SessionCounts& { return counts_; }
   /// Failures of other kinds that were met, each once.
   [[nodiscard]] auto others() const -> const std::vector<Signature>& { return others_; }
-  /// The smallest candidate so far that was asked about and did not fail.
+  /// Called with every answer, also one that was known.
   std::function<void(const Candidate&, const Observed&)> on_answer;
 
  private:
