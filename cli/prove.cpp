@@ -1,10 +1,9 @@
 // assay prove: guards and storage bounds, for all sizes.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "cli/command.h"
 #include "cli/prove_log.h"
+#include "cli/prove_programs.h"
 #include "cli/prove_report.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
@@ -34,23 +33,16 @@ auto parse_claim(const ShapeEnv& env, const std::string& text) -> Result<Expr> {
 }
 
 /// One file per proof that used guards: unsat means that any other solver agrees.
-auto dump_proofs(const std::filesystem::path& folder, const Capture& capture,
-                 const ProveReport& report) -> Result<int> {
+auto dump_proofs(const std::string& folder, const Capture& capture, const ProveReport& report)
+    -> Result<int> {
   const auto& env = capture.graph.env;
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (problem) return bad_input("{}: {}", folder.string(), problem.message());
   int written = 0;
   const auto dump = [&](const std::string& stem, const Expr& claim,
                         const std::vector<std::size_t>& needed) -> Result<void> {
     Query query{env.replaced(claim), {}, env.ranges()};
     for (const auto index : needed)
       query.assumptions.push_back(env.replaced(env.guards()[index].condition));
-    std::ofstream file(folder / fmt::format("{}.smt2", stem));
-    file << "; unsat: the condition follows\n; " << print_expr(claim) << "\n"
-         << Prover::smt_lib(query);
-    file.close();
-    if (!file) return bad_input("{}/{}.smt2: cannot be written", folder.string(), stem);
+    ASSAY_TRY_VOID(write_smt_lib(folder, stem, print_expr(claim), query));
     ++written;
     return {};
   };
@@ -110,7 +102,11 @@ auto prove(const Options& options, const Capture& capture) -> Result<ProveReport
 auto run_prove(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto bytes, read_file(options.file));
   if (is_trace_or_wrapper(bytes))
-    return prove_log(bytes, options.file, {.json = options.json, .all = options.all});
+    return prove_log(bytes, options.file,
+                     {.json = options.json,
+                      .all = options.all,
+                      .smt_lib = options.smt_lib,
+                      .trace = options.trace});
   ASSAY_TRY(const auto capture, open_capture(options.file));
   ASSAY_TRY(const auto report, prove(options, capture));
   if (!options.smt_lib.empty()) {

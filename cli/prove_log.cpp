@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "compiler/prove/wrapper_bounds.h"
+#include "cli/prove_programs.h"
 #include "compiler/prove/wrapper_findings.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
@@ -17,19 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Program {
-  std::string name;  ///< "0/0 inductor_output_code#2", or the file
-  int log_line = 0;  ///< of the event, 0 for a wrapper file
-  WrapperReport report;
-};
-
 struct Counts {
   std::size_t proved = 0, refuted = 0, unknown = 0;
   std::map<std::string, std::size_t> tiers;
   [[nodiscard]] auto total() const -> std::size_t { return proved + refuted + unknown; }
 };
 
-auto count(const std::vector<Program>& programs) -> Counts {
+auto count(const std::vector<ProvedProgram>& programs) -> Counts {
   Counts counts;
   for (const auto& program : programs)
     for (const auto& obligation : program.report.obligations) {
@@ -69,16 +63,17 @@ auto claims_of(const TraceLog& log, const TraceCompilation& compilation, const H
 }
 
 auto programs_of_log(std::string_view bytes, const std::string& name)
-    -> Result<std::vector<Program>> {
+    -> Result<std::vector<ProvedProgram>> {
   auto log = read_torch_trace(bytes);
   if (!log) return with_context(std::move(log).error(), name);
-  std::vector<Program> programs;
+  std::vector<ProvedProgram> programs;
   for (const auto& compilation : compilations(*log)) {
     const auto shapes = trace_shapes(*log, compilation);
     for (const auto& part : compilation.output_codes) {
       const auto& event = log->events[part.event];
       const auto wrapper = read_wrapper(event.payload, shapes.env);
-      Program program{fmt::format("{} {}", compilation.compile_id, part.name), event.line, {}};
+      ProvedProgram program{
+          fmt::format("{} {}", compilation.compile_id, part.name), event.line, event.payload, {}};
       if (wrapper)
         program.report =
             check_wrapper(*wrapper, {.claims = claims_of(*log, compilation, *wrapper)});
@@ -91,12 +86,14 @@ auto programs_of_log(std::string_view bytes, const std::string& name)
   return programs;
 }
 
-auto programs_of(std::string_view bytes, const std::string& name) -> Result<std::vector<Program>> {
+auto programs_of(std::string_view bytes, const std::string& name)
+    -> Result<std::vector<ProvedProgram>> {
   if (detect_format(bytes) == InputFormat::torch_trace) return programs_of_log(bytes, name);
   auto wrapper = read_wrapper(bytes);
   if (!wrapper) return with_context(std::move(wrapper).error(), name);
-  std::vector<Program> programs;
-  programs.push_back({name, 0, check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}})});
+  std::vector<ProvedProgram> programs;
+  programs.push_back({name, 0, std::string(bytes),
+                      check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}})});
   return programs;
 }
 
@@ -114,12 +111,12 @@ auto verdict(const Counts& counts) -> std::string {
 }
 
 /// Payload lines stand one behind the other after the header line of their event.
-auto line_text(const Program& program, int line) -> std::string {
+auto line_text(const ProvedProgram& program, int line) -> std::string {
   if (program.log_line == 0) return fmt::format("line {}", line);
   return fmt::format("line {} (line {} of the log)", line, program.log_line + line);
 }
 
-auto print_obligation(const Program& program, const WrapperObligation& o) -> std::string {
+auto print_obligation(const ProvedProgram& program, const WrapperObligation& o) -> std::string {
   auto text = fmt::format("  {} at {}\n    {}\n", name(o.kind), line_text(program, o.line),
                           o.statement.substr(0, 160));
   if (!o.access.empty())
@@ -139,7 +136,7 @@ auto print_obligation(const Program& program, const WrapperObligation& o) -> std
   return text;
 }
 
-auto print_programs(const std::vector<Program>& programs, bool all) -> std::string {
+auto print_programs(const std::vector<ProvedProgram>& programs, bool all) -> std::string {
   const auto counts = count(programs);
   auto text = verdict(counts) + "\n";
   for (const auto& program : programs) {
@@ -167,7 +164,7 @@ auto print_programs(const std::vector<Program>& programs, bool all) -> std::stri
   return text + (counts.tiers.empty() ? " nothing\n" : "\n");
 }
 
-auto json_of(const Program& program, const WrapperObligation& o) -> Json {
+auto json_of(const ProvedProgram& program, const WrapperObligation& o) -> Json {
   Json json = {{"kind", name(o.kind)}, {"line", o.line}, {"statement", o.statement}};
   if (program.log_line != 0) json["log_line"] = program.log_line + o.line;
   if (!o.kernel.empty()) json["kernel"] = o.kernel;
@@ -192,7 +189,8 @@ auto json_of(const Program& program, const WrapperObligation& o) -> Json {
   return json;
 }
 
-auto programs_json(const std::vector<Program>& programs, const std::string& file) -> std::string {
+auto programs_json(const std::vector<ProvedProgram>& programs, const std::string& file)
+    -> std::string {
   const auto counts = count(programs);
   Json json = {{"schema", "assay.prove_trace/1"},
                {"file", file},
@@ -239,13 +237,20 @@ auto is_trace_or_wrapper(std::string_view bytes) -> bool {
 }
 
 auto prove_log(std::string_view bytes, const std::string& name, const ProveLogOptions& options)
-    -> int {
-  const auto programs = programs_of(bytes, name);
-  if (!programs) return report_error(programs.error());
-  fmt::print(
-      "{}", options.json ? programs_json(*programs, name) : print_programs(*programs, options.all));
-  const auto counts = count(*programs);
-  return counts.refuted != 0 ? kFindings : counts.unknown != 0 ? kUndecided : kNothingFound;
+    -> Result<int> {
+  ASSAY_TRY(const auto programs, programs_of(bytes, name));
+  if (!options.smt_lib.empty()) {
+    ASSAY_TRY(const int written, dump_programs(options.smt_lib, programs));
+    fmt::print(stderr, "wrote {} to {}\n", counted(written, "proof"), options.smt_lib);
+  }
+  fmt::print("{}",
+             options.json ? programs_json(programs, name) : print_programs(programs, options.all));
+  const auto counts = count(programs);
+  const int exit = counts.refuted != 0   ? kFindings
+                   : counts.unknown != 0 ? kUndecided
+                                         : kNothingFound;
+  if (!options.trace.empty()) ASSAY_TRY_VOID(record_programs(options.trace, name, programs, exit));
+  return exit;
 }
 
 }  // namespace assay::cli

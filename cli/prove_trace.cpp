@@ -1,59 +1,62 @@
 // Verdicts and certificates of `assay prove` in a trace.
+#include "cli/prove_programs.h"
 #include "cli/prove_report.h"
 #include "cli/trace_record.h"
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
 
 namespace assay::cli {
+
 namespace {
 
 class ProofRows {
  public:
-  ProofRows(TraceWriter& writer, TraceId run, const std::map<NodeId, TraceId>& nodes)
-      : writer_(writer), run_(run), nodes_(nodes) {}
+  ProofRows(TraceWriter& writer, const RecordedIds& ids) : writer_(writer), ids_(ids) {}
 
   auto add(std::string_view kind, NodeId node, const Expr& condition, const Answer& answer)
       -> Result<void> {
-    if (const auto* proved = std::get_if<Proved>(&answer))
-      return row(kind, node, condition, "proved", proved->tier, {}, {}, proved->needed);
-    if (const auto* refuted = std::get_if<Refuted>(&answer))
-      return row(kind, node, condition, "refuted", refuted->tier,
-                 to_string(refuted->witness, condition.symbols()), {}, {});
-    const auto& unknown = std::get<Unknown>(answer);
-    return row(kind, node, condition, "unknown", unknown.tier, {}, unknown.reason, {});
+    auto row = this->row(kind, node, condition);
+    fill_answer(row, answer, [&](const Refuted& refuted) {
+      return to_string(refuted.witness, condition.symbols());
+    });
+    const auto* proved = std::get_if<Proved>(&answer);
+    return write(row, proved ? proved->needed : std::vector<std::size_t>{});
   }
 
-  auto row(std::string_view kind, NodeId node, const Expr& condition, std::string_view verdict,
-           Tier tier, std::string witness, std::string reason,
-           const std::vector<std::size_t>& guards) -> Result<void> {
-    const auto known = nodes_.find(node);
-    ASSAY_TRY(const auto id,
-              writer_.add(ProofRow{
-                  .run_id = run_,
-                  .node_id = known == nodes_.end() ? std::nullopt : std::optional(known->second),
-                  .kind = std::string(kind),
-                  .condition = print_expr(condition),
-                  .verdict = std::string(verdict),
-                  .tier = std::string(name(tier)),
-                  .witness = std::move(witness),
-                  .reason = std::move(reason)}));
+  auto add(const Expr& guard, const GuardDecision& decision) -> Result<void> {
+    auto row = this->row("guard", {}, guard);
+    row.verdict = name(decision.verdict);
+    row.tier = name(decision.tier);
+    row.reason = decision.reason;
+    return write(row, decision.by);
+  }
+
+ private:
+  auto row(std::string_view kind, NodeId node, const Expr& condition) const -> ProofRow {
+    ProofRow row;
+    row.run_id = ids_.run;
+    row.graph_id = ids_.graph;
+    if (const auto known = ids_.nodes.find(node); known != ids_.nodes.end())
+      row.node_id = known->second;
+    row.kind = kind;
+    row.condition = print_expr(condition);
+    return row;
+  }
+  auto write(const ProofRow& row, const std::vector<std::size_t>& guards) -> Result<void> {
+    ASSAY_TRY(const auto id, writer_.add(row));
     for (const auto guard : guards)
       ASSAY_TRY_VOID(writer_.add(ProofGuardRow{id, static_cast<std::int64_t>(guard)}));
     return {};
   }
 
- private:
   TraceWriter& writer_;
-  TraceId run_;
-  const std::map<NodeId, TraceId>& nodes_;
+  const RecordedIds& ids_;
 };
 
 auto add_proofs(ProofRows rows, const Capture& capture, const ProveReport& report) -> Result<void> {
   for (std::size_t i = 0; i < report.guards.guards.size(); ++i) {
-    const auto& decision = report.guards.guards[i];
-    ASSAY_TRY_VOID(rows.row("guard", {}, capture.graph.env.guards()[i].condition,
-                            name(decision.verdict), decision.tier, {}, decision.reason,
-                            decision.by));
+    const auto& guard = capture.graph.env.guards()[i];
+    ASSAY_TRY_VOID(rows.add(guard.condition, report.guards.guards[i]));
   }
   if (report.obligations) {
     for (const auto& fact : report.obligations->facts)
@@ -81,8 +84,8 @@ auto record_proofs(const std::string& path, const Capture& capture, const ProveR
   DebugReport findings;
   findings.findings = findings_of(capture, report);
   return record_trace(path, capture, findings, "prove", "", exit_code,
-                      [&](TraceWriter& writer, TraceId run, const auto& nodes) {
-                        return add_proofs(ProofRows(writer, run, nodes), capture, report);
+                      [&](TraceWriter& writer, const RecordedIds& ids) {
+                        return add_proofs(ProofRows(writer, ids), capture, report);
                       });
 }
 

@@ -87,56 +87,35 @@ class Recorder {
 
   auto record(const std::string& command, const std::string& options, int exit_code,
               const MoreRows& more) -> Result<void> {
-    ASSAY_TRY(run_, writer_.add(RunRow{.command = command,
-                                       .source = capture_.source_path,
-                                       .format = capture_.format,
-                                       .options = options,
-                                       .tool = "assay " ASSAY_VERSION,
-                                       .started = utc_now()}));
+    ASSAY_TRY(ids_.run,
+              writer_.add(run_row(command, capture_.source_path, capture_.format, options)));
     for (const auto& [name, value] : capture_.environment)
-      ASSAY_TRY_VOID(writer_.add(EnvironmentRow{run_, name, value}));
-    ASSAY_TRY(graph_,
-              writer_.add(GraphRow{.run_id = run_,
+      ASSAY_TRY_VOID(writer_.add(EnvironmentRow{ids_.run, name, value}));
+    ASSAY_TRY(ids_.graph,
+              writer_.add(GraphRow{.run_id = ids_.run,
                                    .parent_id = {},
                                    .name = capture_.graph.class_name,
                                    .kind = capture_.kind,
                                    .hash = fmt::format("{:016x}", structural_hash(capture_.graph)),
                                    .text = print_graph(capture_.graph)}));
-    ASSAY_TRY_VOID(symbols_and_guards());
+    const auto& binding = report_.binding.values;
+    ASSAY_TRY_VOID(record_symbols(writer_, ids_.graph, capture_.graph.env, binding));
+    for (const auto& [symbol, value] : binding)
+      ASSAY_TRY_VOID(
+          writer_.add(BindingRow{ids_.run, std::string(symbol.name()), print_expr(value), "run"}));
     for (std::size_t i = 0; i < capture_.graph.nodes.size(); ++i) ASSAY_TRY_VOID(node(i));
     for (const auto& finding : report_.findings) ASSAY_TRY_VOID(this->finding(finding));
-    if (more) ASSAY_TRY_VOID(more(writer_, run_, node_ids_));
-    ASSAY_TRY_VOID(writer_.finish_run(run_, exit_code, 0));
+    if (more) ASSAY_TRY_VOID(more(writer_, ids_));
+    ASSAY_TRY_VOID(writer_.finish_run(ids_.run, exit_code, 0));
     return writer_.finalise();
   }
 
  private:
-  auto symbols_and_guards() -> Result<void> {
-    const auto& env = capture_.graph.env;
-    for (const auto& symbol : env.symbols()) {
-      std::string sources;
-      for (const auto& source : symbol.sources) sources += (sources.empty() ? "" : "; ") + source;
-      ASSAY_TRY_VOID(writer_.add(SymbolRow{
-          graph_, symbol.name, kind_name(symbol.kind), print_expr(symbol.range.low),
-          print_expr(symbol.range.high), symbol.hint ? print_expr(*symbol.hint) : "", sources}));
-    }
-    std::int64_t seq = 0;
-    for (const auto& guard : env.guards()) {
-      const auto value = evaluate(guard.condition, report_.binding.values);
-      ASSAY_TRY_VOID(writer_.add(GuardRow{graph_, seq++, print_expr(guard.condition), guard.text,
-                                          guard.where, value ? value->as_bool() : std::nullopt}));
-    }
-    for (const auto& [symbol, value] : report_.binding.values)
-      ASSAY_TRY_VOID(
-          writer_.add(BindingRow{run_, std::string(symbol.name()), print_expr(value), "run"}));
-    return {};
-  }
-
   auto node(std::size_t i) -> Result<void> {
     const auto& node = capture_.graph.nodes[i];
     const bool ran = i < report_.run.nodes.size();
     const NodeRun& record = ran ? report_.run.nodes[i] : kNotRun;
-    NodeRow row{.graph_id = graph_,
+    NodeRow row{.graph_id = ids_.graph,
                 .seq = static_cast<std::int64_t>(i),
                 .capture_id = node.id.value,
                 .kind = std::string(name(node.kind)),
@@ -159,10 +138,10 @@ class Recorder {
       row.module = node.origin->module;
     }
     ASSAY_TRY(const auto id, writer_.add(row));
-    node_ids_[node.id] = id;
+    ids_.nodes[node.id] = id;
     std::int64_t position = 0;
     for (const auto operand : operands(node))
-      if (const auto found = node_ids_.find(operand); found != node_ids_.end())
+      if (const auto found = ids_.nodes.find(operand); found != ids_.nodes.end())
         ASSAY_TRY_VOID(writer_.add(OperandRow{id, position++, found->second}));
     ASSAY_TRY_VOID(each_leaf(node.claim, "", [&](const std::string& leaf, const Claim& claim) {
       return add_claim(id, leaf, claim);
@@ -224,17 +203,8 @@ class Recorder {
   }
 
   auto finding(const Finding& finding) -> Result<void> {
-    FindingRow row{.run_id = run_,
-                   .node_id = {},
-                   .leaf = finding.leaf,
-                   .kind = std::string(info(finding.kind).name),
-                   .blame = finding.blame == Blame::root ? "root" : "inherited",
-                   .root_node_id = {},
-                   .claimed = finding.claimed,
-                   .observed = finding.observed,
-                   .witness = finding.witness,
-                   .message = finding.message};
-    if (const auto found = node_ids_.find(finding.node); found != node_ids_.end())
+    auto row = finding_row(ids_.run, finding);
+    if (const auto found = ids_.nodes.find(finding.node); found != ids_.nodes.end())
       row.node_id = found->second;
     return ignore(writer_.add(row));
   }
@@ -248,12 +218,49 @@ class Recorder {
   TraceWriter& writer_;
   const Capture& capture_;
   const DebugReport& report_;
-  TraceId run_ = 0;
-  TraceId graph_ = 0;
-  std::map<NodeId, TraceId> node_ids_;
+  RecordedIds ids_;
 };
 
 }  // namespace
+
+auto run_row(const std::string& command, const std::string& source, const std::string& format,
+             const std::string& options) -> RunRow {
+  return {.command = command,
+          .source = source,
+          .format = format,
+          .options = options,
+          .tool = "assay " ASSAY_VERSION,
+          .started = utc_now()};
+}
+
+auto record_symbols(TraceWriter& writer, TraceId graph, const ShapeEnv& env, const Binding& binding)
+    -> Result<void> {
+  for (const auto& symbol : env.symbols())
+    ASSAY_TRY_VOID(writer.add(SymbolRow{graph, symbol.name, kind_name(symbol.kind),
+                                        print_expr(symbol.range.low), print_expr(symbol.range.high),
+                                        symbol.hint ? print_expr(*symbol.hint) : "",
+                                        fmt::format("{}", fmt::join(symbol.sources, "; "))}));
+  std::int64_t seq = 0;
+  for (const auto& guard : env.guards()) {
+    const auto value = evaluate(guard.condition, binding);
+    ASSAY_TRY_VOID(writer.add(GuardRow{graph, seq++, print_expr(guard.condition), guard.text,
+                                       guard.where, value ? value->as_bool() : std::nullopt}));
+  }
+  return {};
+}
+
+auto finding_row(TraceId run, const Finding& finding) -> FindingRow {
+  return {.run_id = run,
+          .node_id = {},
+          .leaf = finding.leaf,
+          .kind = std::string(info(finding.kind).name),
+          .blame = finding.blame == Blame::root ? "root" : "inherited",
+          .root_node_id = {},
+          .claimed = finding.claimed,
+          .observed = finding.observed,
+          .witness = finding.witness,
+          .message = finding.message};
+}
 
 auto record_trace(const std::string& path, const Capture& capture, const DebugReport& report,
                   const std::string& command, const std::string& options, int exit_code,

@@ -9,9 +9,14 @@
 
 namespace assay::cli {
 
-/// Rows of a command's own, after all others: gets the run and the keys of its nodes.
-using MoreRows =
-    std::function<Result<void>(TraceWriter&, TraceId run, const std::map<NodeId, TraceId>& nodes)>;
+//// Keys of what a recording has written.
+struct RecordedIds {
+  TraceId run = 0;
+  TraceId graph = 0;
+  std::map<NodeId, TraceId> nodes;
+};
+/// Rows of a command's own, after all others.
+using MoreRows = std::function<Result<void>(TraceWriter&, const RecordedIds&)>;
 
 /// Writes graphs, nodes, claims, observations, findings, symbols, guards and environment. A report
 /// without a run (of nodes) records no statuses and observations.
@@ -19,6 +24,16 @@ using MoreRows =
                                 const DebugReport& report, const std::string& command,
                                 const std::string& options, int exit_code,
                                 const MoreRows& more = {}) -> Result<void>;
+
+// The parts of record_trace, for what is not a capture.
+/// A run that starts now.
+[[nodiscard]] auto run_row(const std::string& command, const std::string& source,
+                           const std::string& format, const std::string& options) -> RunRow;
+/// Guards get their position as `seq`, and whether they hold at the binding.
+[[nodiscard]] auto record_symbols(TraceWriter& writer, TraceId graph, const ShapeEnv& env,
+                                  const Binding& binding) -> Result<void>;
+/// Without a node.
+[[nodiscard]] auto finding_row(TraceId run, const Finding& finding) -> FindingRow;
 
 /// The options that decide a verdict; stored with it so that a replay runs the same.
 struct VerdictOptions {

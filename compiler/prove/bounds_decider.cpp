@@ -5,46 +5,115 @@
 namespace assay {
 namespace {
 
-/// The general prover knows nothing of axes: they are symbols between 0 and their count. Counts may
-/// be larger than what runs, so a counterexample counts only where it stays below the extents.
-auto ask_prover(const Bound& bound, Prover& prover) -> Answer {
+using Positions = std::vector<std::size_t>;
+
+auto all_of(const std::vector<Expr>& guards) -> Positions {
+  Positions positions(guards.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = i;
+  return positions;
+}
+
+/// The general prover knows nothing of axes: they are symbols between 0 and their count. The
+/// guards come first, at the positions given.
+auto query_of(const Bound& bound, const Positions& guards) -> Query {
   Query query{.claim = ge(bound.value, 0), .assumptions = {}, .ranges = bound.facts.ranges};
+  for (const auto i : guards) query.assumptions.push_back(bound.guards[i]);
   for (const auto& axis : bound.facts.axes)
     for (const auto& condition : {ge(axis.symbol, 0), lt(axis.symbol, axis.count)})
       split_conjunction(condition, query.assumptions);
   for (const auto& condition : bound.facts.conditions)
     split_conjunction(condition, query.assumptions);
+  return query;
+}
+
+auto proved(const Bound& bound, Tier tier, Positions needed) -> Decision {
+  Decision decision;
+  decision.proofs.push_back(query_of(bound, needed));
+  decision.answer = Proved{tier, std::move(needed)};
+  return decision;
+}
+
+auto holds_in_box(const Bound& bound, const Positions& guards) -> bool {
+  auto facts = bound.facts;
+  for (const auto i : guards) facts.conditions.push_back(bound.guards[i]);
+  return proves_nonnegative(bound.value, facts);
+}
+
+/// A set of guards that suffices and from which none can be left out.
+auto needed_in_box(const Bound& bound) -> Positions {
+  auto needed = all_of(bound.guards);
+  for (auto chunk = std::max<std::size_t>(needed.size() / 2, 1); chunk > 0; chunk /= 2)
+    for (std::size_t from = 0; from < needed.size();) {
+      auto fewer = needed;
+      const auto first = fewer.begin() + static_cast<std::ptrdiff_t>(from);
+      fewer.erase(first,
+                  first + static_cast<std::ptrdiff_t>(std::min(chunk, needed.size() - from)));
+      if (holds_in_box(bound, fewer))
+        needed = std::move(fewer);
+      else
+        from += chunk;
+    }
+  return needed;
+}
+
+/// Counts may be larger than what runs, so a counterexample counts only where it stays below the
+/// extents.
+auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
+  const auto query = query_of(bound, all_of(bound.guards));
   if (std::ranges::any_of(query.assumptions, [](const Expr& e) {
         return std::ranges::any_of(
             e.symbols(), [](const Expr& symbol) { return symbol.type() != ExprType::integer; });
       }))
-    return Unknown{Tier::normalise, "a condition on data"};
+    return {Unknown{Tier::normalise, "a condition on data"}, {}};
   auto answer = prover.prove(query);
+  if (auto* found = std::get_if<Proved>(&answer)) {
+    std::erase_if(found->needed, [&](std::size_t i) { return i >= bound.guards.size(); });
+    return proved(bound, found->tier, found->needed);
+  }
   if (const auto* refuted = std::get_if<Refuted>(&answer))
     for (const auto& axis : bound.axes) {
       const auto inside = evaluate(lt(axis.symbol, axis.numel), refuted->witness);
       if (inside && inside->as_bool() != true)
-        return Unknown{refuted->tier, "the only counterexample lies beyond the grid"};
+        return {Unknown{refuted->tier, "the only counterexample lies beyond the grid"}, {}};
     }
-  return answer;
+  return {std::move(answer), {}};
 }
 
 }  // namespace
 
-auto decide_bound(const Bound& bound, Prover& prover) -> Answer {
+auto decide_bound(const Bound& bound, Prover& prover) -> Decision {
   if (!bound.value.is_valid())
-    return Unknown{Tier::normalise, "the expression is undefined or too large"};
+    return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
   if (const auto constant = bound.value.as_int()) {
-    if (*constant >= 0) return Proved{Tier::normalise, {}};
+    if (*constant >= 0) return proved(bound, Tier::normalise, {});
   } else if (const auto low = interval_of(bound.value, bound.facts.ranges).low.as_int();
              low && *low >= 0) {
-    return Proved{Tier::interval, {}};
+    return proved(bound, Tier::interval, {});
   }
-  if (proves_nonnegative(bound.value, bound.facts)) return Proved{Tier::corner, {}};
-  const SearchSpace space{bound.facts.ranges, bound.facts.conditions, bound.axes, bound.hints};
+  if (holds_in_box(bound, {})) return proved(bound, Tier::corner, {});
+  if (holds_in_box(bound, all_of(bound.guards)))
+    return proved(bound, Tier::corner, needed_in_box(bound));
+  auto conditions = bound.facts.conditions;
+  conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
+  const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};
   if (auto witness = find_negative(bound.value, space))
-    return Refuted{Tier::search, std::move(*witness)};
+    return {Refuted{Tier::search, std::move(*witness)}, {}};
   return ask_prover(bound, prover);
+}
+
+auto both(Decision a, Decision b) -> Decision {
+  if (std::holds_alternative<Refuted>(a.answer)) return a;
+  if (std::holds_alternative<Refuted>(b.answer)) return b;
+  if (std::holds_alternative<Unknown>(a.answer)) return a;
+  if (std::holds_alternative<Unknown>(b.answer)) return b;
+  auto& proof = std::get<Proved>(a.answer);
+  const auto& other = std::get<Proved>(b.answer);
+  proof.tier = std::max(proof.tier, other.tier);
+  proof.needed.insert(proof.needed.end(), other.needed.begin(), other.needed.end());
+  std::ranges::sort(proof.needed);
+  proof.needed.erase(std::ranges::unique(proof.needed).begin(), proof.needed.end());
+  a.proofs.insert(a.proofs.end(), b.proofs.begin(), b.proofs.end());
+  return a;
 }
 
 }  // namespace assay

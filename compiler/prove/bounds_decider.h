@@ -2,6 +2,7 @@
 // compiler/prove.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "compiler/prove/answer.h"
 #include "compiler/prove/prover.h"
@@ -11,14 +12,27 @@ namespace assay {
 
 struct Bound {
   Expr value;  ///< claimed to be >= 0
-  /// Proofs use these; counts of axes are upper ends of what the kernel enumerates.
+  /// Masks and axes of the place itself; counts of axes are upper ends of what the kernel
+  /// enumerates.
   BoxFacts facts;
-  /// Search uses these; conditions are those of the facts.
+  std::vector<Expr> guards;  ///< hold everywhere; a proof names those that it used
+  /// Search walks these.
   std::vector<SearchAxis> axes;
   Binding hints;
 };
 
+/// An answer with the proofs it is made of, as questions for another solver. `needed` of a proof
+/// are positions in the guards.
+struct Decision {
+  Answer answer = Proved{Tier::normalise, {}};
+  std::vector<Query> proofs;
+};
+
 /// Proved, refuted with a witness that core/expr has evaluated, or unknown.
-[[nodiscard]] auto decide_bound(const Bound& bound, Prover& prover) -> Answer;
+[[nodiscard]] auto decide_bound(const Bound& bound, Prover& prover) -> Decision;
+
+/// Both hold: the first answer that is not a proof, else one proof of the higher tier that needs
+/// what either needs.
+[[nodiscard]] auto both(Decision a, Decision b) -> Decision;
 
 }  // namespace assay

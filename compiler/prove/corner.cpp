@@ -35,9 +35,8 @@ struct Shifted {
   Dense terms;
 };
 
-auto to_dense(const Expr& e, const Ranges& ranges) -> std::optional<Shifted> {
+auto to_dense(const Poly& poly, const Ranges& ranges) -> std::optional<Shifted> {
   Shifted result;
-  const Poly poly = to_poly(e);
   if (poly.size() > kMaxTerms) return std::nullopt;
   const auto index_of = [&](const Expr& atom) -> std::optional<std::size_t> {
     const auto at = std::ranges::find(result.variables, atom, &Variable::atom);
@@ -137,6 +136,20 @@ auto corner_holds(const Shifted& poly, unsigned mirrored, std::int64_t above) ->
   return bounded && no_negative(*bounded, above);
 }
 
+auto at_least(const Poly& terms, std::int64_t above, const Ranges& ranges) -> bool {
+  const auto poly = to_dense(terms, ranges);
+  if (!poly) return false;
+  unsigned both = 0;  // variables with two ends may start from either
+  for (std::size_t i = 0; i < poly->variables.size(); ++i)
+    if (poly->variables[i].low && poly->variables[i].high) both |= 1U << i;
+  // Of the 2^n corners the two extreme ones and the single changes are tried.
+  if (corner_holds(*poly, 0, above) || (both != 0 && corner_holds(*poly, both, above))) return true;
+  for (std::size_t i = 0; i < poly->variables.size(); ++i)
+    if ((both >> i & 1U) != 0 && both != 1U << i && corner_holds(*poly, 1U << i, above))
+      return true;
+  return false;
+}
+
 auto find_modulus(const Expr& x, std::int64_t k) -> std::optional<std::pair<Expr, std::int64_t>> {
   const Poly poly = to_poly(x);
   for (const Expr& symbol : x.symbols()) {
@@ -165,12 +178,12 @@ auto find_split(const Expr& e, std::set<const void*>& seen)
 
 /// e == rest + factor * symbol, where the symbol occurs nowhere else.
 struct LinearIn {
-  Expr rest, factor;
+  Poly rest, factor;
 };
-auto linear_in(const Expr& e, const Expr& symbol) -> std::optional<LinearIn> {
+auto linear_in(const Poly& e, const Expr& symbol) -> std::optional<LinearIn> {
   auto& pool = *symbol.pool();
   Poly rest, factor;
-  for (const Term& term : to_poly(e)) {
+  for (const Term& term : e) {
     const auto symbols = term.monomial.symbols();
     if (std::ranges::find(symbols, symbol) == symbols.end()) {
       rest.push_back(term);
@@ -183,7 +196,7 @@ auto linear_in(const Expr& e, const Expr& symbol) -> std::optional<LinearIn> {
     factor.push_back({*quotient, term.coefficient});
   }
   if (factor.empty()) return std::nullopt;
-  return LinearIn{from_poly(pool, rest), from_poly(pool, factor)};
+  return LinearIn{std::move(rest), std::move(factor)};
 }
 
 /// A bound that an assumption gives a symbol: symbol <= end, or symbol >= end.
@@ -201,11 +214,13 @@ void add_bounds(const Expr& assumption, std::vector<SymbolBound>& bounds) {
   const Expr gap = assumption.args()[1] - assumption.args()[0] - (op == ExprOp::lt ? 1 : 0);
   if (!gap.is_valid()) return;
   for (const Expr& symbol : gap.symbols()) {
-    const auto form = linear_in(gap, symbol);
+    const auto form = linear_in(to_poly(gap), symbol);
     if (!form || symbol.type() != ExprType::integer) continue;
-    const bool minus = form->factor.is_int(-1);
-    if (!minus && !form->factor.is_int(1)) continue;
-    const Expr end = minus ? form->rest : -form->rest;
+    const Expr factor = from_poly(*symbol.pool(), form->factor);
+    const bool minus = factor.is_int(-1);
+    if (!minus && !factor.is_int(1)) continue;
+    const Expr rest = from_poly(*symbol.pool(), form->rest);
+    const Expr end = minus ? rest : -rest;
     bounds.push_back({symbol, end, minus});
     if (op == ExprOp::eq) bounds.push_back({symbol, end, !minus});
   }
@@ -213,7 +228,8 @@ void add_bounds(const Expr& assumption, std::vector<SymbolBound>& bounds) {
 
 /// A lower bound of `e`: symbols in which it is monotone are moved to the ends that assumptions
 /// give them, one after the other; those already moved do not come back.
-auto at_corners(Expr e, const std::vector<SymbolBound>& bounds, const Ranges& ranges) -> Expr {
+auto at_corners(ExprPool& pool, Poly e, const std::vector<SymbolBound>& bounds,
+                const Ranges& ranges) -> Poly {
   std::vector<Expr> gone;
   for (const SymbolBound& bound : bounds) {
     const auto symbols = bound.end.symbols();
@@ -221,12 +237,13 @@ auto at_corners(Expr e, const std::vector<SymbolBound>& bounds, const Ranges& ra
     if (is_gone(bound.symbol) || std::ranges::any_of(symbols, is_gone)) continue;
     const auto form = linear_in(e, bound.symbol);
     if (!form) continue;
-    const bool monotone =
-        bound.upper ? at_least(-form->factor, 0, ranges) : at_least(form->factor, 0, ranges);
-    if (!monotone) continue;
-    const Expr moved = form->rest + form->factor * bound.end;
-    if (!moved.is_valid()) continue;
-    e = moved;
+    const auto rise = bound.upper ? poly_scale(form->factor, -1) : form->factor;
+    if (!rise || !at_least(from_poly(pool, *rise), 0, ranges)) continue;
+    const auto part = poly_mul(pool, form->factor, to_poly(bound.end));
+    const auto sum = part ? poly_add(form->rest, *part) : std::nullopt;
+    const auto moved = sum ? poly_expanded(pool, *sum, kMaxTerms) : std::nullopt;
+    if (!moved) continue;
+    e = *moved;
     gone.push_back(bound.symbol);
   }
   return e;
@@ -242,8 +259,11 @@ auto compare_holds(const Expr& claim, const std::vector<Expr>& assumptions, cons
   std::vector<SymbolBound> bounds;
   for (const Expr& a : assumptions) add_bounds(a, bounds);
   const auto reaches = [&](const Expr& e, std::int64_t above) {
-    return at_least(e, above, ranges) ||
-           (!bounds.empty() && at_least(at_corners(e, bounds, ranges), above, ranges));
+    if (at_least(e, above, ranges)) return true;
+    if (bounds.empty() || !e.pool()) return false;
+    const auto poly = poly_expanded(*e.pool(), to_poly(e), kMaxTerms);
+    return poly && at_least(from_poly(*e.pool(), at_corners(*e.pool(), *poly, bounds, ranges)),
+                            above, ranges);
   };
   if (claim.op() == ExprOp::le) return reaches(up, 0);
   if (claim.op() == ExprOp::lt) return reaches(up, 1);
@@ -258,17 +278,37 @@ auto compare_holds(const Expr& claim, const std::vector<Expr>& assumptions, cons
 auto at_least(const Expr& e, std::int64_t above, const Ranges& ranges) -> bool {
   if (const auto value = e.as_int()) return *value >= above;
   if (!e.pool() || e.type() != ExprType::integer) return false;
-  const auto poly = to_dense(e, ranges);
-  if (!poly) return false;
-  unsigned both = 0;  // variables with two ends may start from either
-  for (std::size_t i = 0; i < poly->variables.size(); ++i)
-    if (poly->variables[i].low && poly->variables[i].high) both |= 1U << i;
-  // Of the 2^n corners the two extreme ones and the single changes are tried.
-  if (corner_holds(*poly, 0, above) || (both != 0 && corner_holds(*poly, both, above))) return true;
-  for (std::size_t i = 0; i < poly->variables.size(); ++i)
-    if ((both >> i & 1U) != 0 && both != 1U << i && corner_holds(*poly, 1U << i, above))
-      return true;
-  return false;
+  const Poly poly = to_poly(e);
+  if (at_least(poly, above, ranges)) return true;
+  const bool has_sums = std::ranges::any_of(poly, [](const Term& term) {
+    return !term.monomial.is_int(1) &&
+           std::ranges::any_of(to_product(term.monomial).factors,
+                               [](const Factor& factor) { return is_sum(factor.base); });
+  });
+  if (!has_sums) return false;
+  const auto expanded = poly_expanded(*e.pool(), poly, kMaxTerms);
+  return expanded && at_least(*expanded, above, ranges);
+}
+
+auto highest_corner(const std::vector<Expr>& symbols, const std::vector<Expr>& assumptions,
+                    const Ranges& ranges) -> Binding {
+  Binding point;
+  for (const Expr& symbol : symbols)
+    point[symbol] = Expr(low_end(interval_of(symbol, ranges)).value_or(0));
+  std::vector<SymbolBound> bounds;
+  for (const Expr& a : assumptions) add_bounds(a, bounds);
+  std::vector<Expr> moved;
+  for (const SymbolBound& bound : bounds) {
+    const auto symbols_of_end = bound.end.symbols();
+    const auto is_moved = [&](const Expr& x) { return std::ranges::find(moved, x) != moved.end(); };
+    if (!bound.upper || is_moved(bound.symbol) || std::ranges::any_of(symbols_of_end, is_moved))
+      continue;
+    const auto end = evaluate(bound.end, point);
+    if (!end || !end->as_int()) continue;
+    point[bound.symbol] = *end;
+    moved.push_back(bound.symbol);
+  }
+  return point;
 }
 
 auto CaseProof::holds(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges)

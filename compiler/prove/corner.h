@@ -30,4 +30,10 @@ class CaseProof {
   int cases_ = 0;
 };
 
+/// One point: every symbol at its low end, then those that an assumption bounds from above moved to
+/// that bound, first assumption first. Where the last element of an access lies.
+[[nodiscard]] auto highest_corner(const std::vector<Expr>& symbols,
+                                  const std::vector<Expr>& assumptions, const Ranges& ranges)
+    -> Binding;
+
 }  // namespace assay

@@ -104,7 +104,7 @@ void WrapperWalk::step(const HostOp& op, const HostLaunch& what) {
 /// Everything a launch's obligations depend on, names of buffers included for messages of refuted
 /// ones only: they name the first launch's buffers.
 auto WrapperWalk::key_of(const Launch& launch) const -> std::string {
-  auto key = launch.source->name + fmt::format("|{}", facts_.size());
+  auto key = launch.source->name + fmt::format("|{}", report_.facts.size());
   for (const auto& [position, value] : launch.arguments)
     key += fmt::format("|{}={}", position, print_expr(value));
   for (const auto& buffer : launch.buffers) {
@@ -181,8 +181,9 @@ void WrapperWalk::check_launch(Launch& launch) {
 }
 
 void WrapperWalk::assume(const Expr& condition, std::string why) {
-  if (condition.is_const() || std::ranges::find(facts_, condition) != facts_.end()) return;
-  facts_.push_back(condition);
+  const auto is_it = [&](const WrapperFact& fact) { return fact.condition == condition; };
+  if (condition.is_const() || std::ranges::any_of(report_.facts, is_it)) return;
+  report_.facts.push_back({condition, std::nullopt, why});
   report_.assumptions.push_back(std::move(why));
 }
 
@@ -213,14 +214,14 @@ void WrapperWalk::check_arguments(const Launch& launch) {
                                             print_expr(value), kMax32, param.name, param.type));
       continue;
     }
-    auto answer = decide(bound(kMax32 - value));
+    auto decision = decide(bound(kMax32 - value));
     std::string message;
-    if (const auto* refuted = std::get_if<Refuted>(&answer))
+    if (const auto* refuted = std::get_if<Refuted>(&decision.answer))
       if (const auto now = evaluate_int(value, refuted->witness))
         message = fmt::format("{} is {}, more than {} bits hold", param.name, *now, 31);
     add(WrapperClaim::fits_32_bits, place,
         fmt::format("{} = {} fits {}", param.name, print_expr(value), param.type),
-        std::move(answer), std::move(message));
+        std::move(decision), std::move(message));
   }
 }
 
@@ -332,12 +333,12 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
       fmt::format("0 <= {} < extent of {}", without_numbers(print_expr(index)), param.name);
   auto goal = access_bound(launch, access);
   const auto trouble = trouble_of(launch, access, goal);
-  const auto decide = [&](const Expr& value) -> Answer {
+  const auto decide = [&](const Expr& value) -> Decision {
     goal.value = value;
-    auto answer = decide_bound(goal, prover_);
-    if (!trouble.empty() && !std::holds_alternative<Proved>(answer))
-      return Unknown{Tier::normalise, trouble};
-    return answer;
+    auto decision = decide_bound(goal, prover_);
+    if (!trouble.empty() && !std::holds_alternative<Proved>(decision.answer))
+      return {Unknown{Tier::normalise, trouble}, {}};
+    return decision;
   };
   const auto limit = limit_of(launch, access);
   if (!limit) {
@@ -346,20 +347,20 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
                 fmt::format("what is passed for {} has no known extent", param.name)});
   } else {
     const auto& buffer = *launch.buffers[access.param];
-    auto answer = worst(decide(buffer.offset + index), decide(*limit - 1 - index));
+    auto decision = both(decide(buffer.offset + index), decide(*limit - 1 - index));
     std::string message;
-    if (const auto* refuted = std::get_if<Refuted>(&answer))
+    if (const auto* refuted = std::get_if<Refuted>(&decision.answer))
       message = describe(launch, access, index, *limit, refuted->witness);
-    add(WrapperClaim::access_in_bounds, place, std::move(claim), std::move(answer),
+    add(WrapperClaim::access_in_bounds, place, std::move(claim), std::move(decision),
         std::move(message));
   }
-  Answer fits = Proved{Tier::normalise, {}};
+  Decision fits;
   std::string message;
   for (const auto& narrow : access.narrow) {
     const auto value = launch.bound(narrow);
     if (value.is_const()) continue;
-    fits = worst(worst(std::move(fits), decide(kMax32 - value)), decide(value + kMax32 + 1));
-    const auto* refuted = std::get_if<Refuted>(&fits);
+    fits = both(both(std::move(fits), decide(kMax32 - value)), decide(value + kMax32 + 1));
+    const auto* refuted = std::get_if<Refuted>(&fits.answer);
     if (refuted == nullptr) continue;
     if (const auto now = evaluate_int(value, refuted->witness))
       message = fmt::format("{} is {}, which 32 bits do not hold",

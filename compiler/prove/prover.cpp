@@ -99,7 +99,13 @@ class Attempt {
       return CaseProof(kMaxCases).holds(query_.claim, assumptions, query_.ranges);
     });
   }
-  auto quick_search() -> Maybe { return search(std::min(kQuickPoints, options_.search_points)); }
+  auto quick_search() -> Maybe {
+    if (options_.search_points == 0) return std::nullopt;
+    if (auto found = search(std::min(kQuickPoints, options_.search_points))) return found;
+    auto corner = highest_corner(box_.symbols(), query_.assumptions, query_.ranges);
+    if (confirmed(query_, corner)) return Refuted{Tier::search, smaller(std::move(corner))};
+    return std::nullopt;
+  }
   auto full_search() -> Maybe {
     if (options_.search_points <= kQuickPoints) return std::nullopt;
     return search(options_.search_points);

@@ -6,13 +6,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compiler/host/host.h"
 #include "compiler/loop/kernel.h"
-#include "compiler/prove/answer.h"
+#include "compiler/prove/prover.h"
 
 namespace assay {
 
@@ -28,18 +29,27 @@ enum class WrapperClaim : std::uint8_t {
 
 struct WrapperObligation {
   WrapperClaim kind = WrapperClaim::view_in_storage;
-  int line = 0;           ///< in the wrapper
-  std::string statement;  ///< of the wrapper
-  std::string kernel;     ///< empty outside of kernels
-  int kernel_line = 0;    ///< in the wrapper's text too
-  std::string access;     ///< "tl.load(in_ptr0 + (x0), xmask)"
-  std::string claim;      ///< in words
-  Answer answer = Unknown{};
-  std::string message;  ///< of a refuted one: what is needed and what is there, with numbers
+  int line = 0;               ///< in the wrapper
+  std::string statement;      ///< of the wrapper
+  std::string kernel;         ///< empty outside of kernels
+  int kernel_line = 0;        ///< in the wrapper's text too
+  std::string access;         ///< "tl.load(in_ptr0 + (x0), xmask)"
+  std::string claim;          ///< in words
+  Answer answer = Unknown{};  ///< `needed` are positions in WrapperReport::facts
+  std::string message;        ///< of a refuted one: what is needed and what is there, with numbers
+  std::vector<Query> proofs;  ///< that it is proved by; none where nothing had to be computed
+};
+
+/// What a proof may rest on beside ranges and what the place itself says.
+struct WrapperFact {
+  Expr condition;
+  std::optional<std::size_t> guard;  ///< position in the program's guards
+  std::string origin;                ///< of other facts: the statement, or why it is assumed
 };
 
 struct WrapperReport {
   ShapeEnv env;  ///< owns the symbols of witnesses and kernels
+  std::vector<WrapperFact> facts;
   std::vector<WrapperObligation> obligations;
   /// Read once each; key is the kernel's name in the wrapper.
   std::map<std::string, TritonKernel> kernels;

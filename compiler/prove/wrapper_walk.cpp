@@ -71,14 +71,6 @@ auto without_numbers(std::string text) -> std::string {
   return text;
 }
 
-auto worst(Answer a, Answer b) -> Answer {
-  if (std::holds_alternative<Refuted>(a)) return a;
-  if (std::holds_alternative<Refuted>(b)) return b;
-  if (std::holds_alternative<Unknown>(a)) return a;
-  if (std::holds_alternative<Unknown>(b)) return b;
-  return std::get<Proved>(a).tier < std::get<Proved>(b).tier ? b : a;
-}
-
 WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& options)
     : program_(program), options_(options) {
   for (const auto& symbol : program.env.symbols()) {
@@ -89,14 +81,22 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& optio
     ranges_[symbol.expr] = range;
     if (symbol.hint && symbol.hint->as_int()) hints_[symbol.expr] = *symbol.hint;
   }
-  for (const auto& guard : program.env.guards())
-    split_conjunction(program.env.replaced(guard.condition), facts_);
-  std::erase_if(facts_, [](const Expr& fact) {
+  for (std::size_t i = 0; i < program.env.guards().size(); ++i)
+    add_facts(program.env.replaced(program.env.guards()[i].condition), i, {});
+}
+
+void WrapperWalk::add_facts(const Expr& condition, std::optional<std::size_t> guard,
+                            std::string origin) {
+  std::vector<Expr> conjuncts;
+  split_conjunction(condition, conjuncts);
+  for (const auto& fact : conjuncts) {
     const auto symbols = fact.symbols();
-    return symbols.empty() || std::ranges::any_of(symbols, [](const Expr& symbol) {
-             return symbol.type() != ExprType::integer;
-           });
-  });
+    const bool is_about_sizes =
+        !symbols.empty() && std::ranges::all_of(symbols, [](const Expr& symbol) {
+          return symbol.type() == ExprType::integer;
+        });
+    if (is_about_sizes || !guard) report_.facts.push_back({fact, guard, origin});
+  }
 }
 
 auto WrapperWalk::run() -> WrapperReport {
@@ -132,15 +132,18 @@ auto WrapperWalk::fresh(const std::string& name) -> HostBuffer& {
 }
 
 auto WrapperWalk::bound(const Expr& value) const -> Bound {
+  std::vector<Expr> guards;
+  for (const auto& fact : report_.facts) guards.push_back(fact.condition);
   return {.value = value,
-          .facts = {.ranges = ranges_, .conditions = facts_, .axes = {}},
+          .facts = {.ranges = ranges_, .conditions = {}, .axes = {}},
+          .guards = std::move(guards),
           .axes = {},
           .hints = hints_};
 }
 
-auto WrapperWalk::equal(const Expr& a, const Expr& b) -> Answer {
-  if (a == b) return Proved{Tier::normalise, {}};
-  return worst(decide(bound(a - b)), decide(bound(b - a)));
+auto WrapperWalk::equal(const Expr& a, const Expr& b) -> Decision {
+  if (a == b) return {};
+  return both(decide(bound(a - b)), decide(bound(b - a)));
 }
 
 void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
@@ -153,13 +156,20 @@ void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, 
                                  .access = place.access,
                                  .claim = std::move(claim),
                                  .answer = std::move(answer),
-                                 .message = std::move(message)});
+                                 .message = std::move(message),
+                                 .proofs = {}});
+}
+
+void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, Decision decision,
+                      std::string message) {
+  add(kind, place, std::move(claim), std::move(decision.answer), std::move(message));
+  report_.obligations.back().proofs = std::move(decision.proofs);
 }
 
 void WrapperWalk::step(const HostOp&, const HostNote&) {}
 void WrapperWalk::step(const HostOp&, const HostScalar&) {}
-void WrapperWalk::step(const HostOp&, const HostFact& fact) {
-  split_conjunction(fact.condition, facts_);
+void WrapperWalk::step(const HostOp& op, const HostFact& fact) {
+  add_facts(fact.condition, std::nullopt, op.text);
 }
 
 void WrapperWalk::step(const HostOp&, const HostAlloc& alloc) {
@@ -184,13 +194,13 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
                Unknown{Tier::normalise,
                        fmt::format("the storage of {} has no known extent", storage.name)});
   const auto high = where(eq(span, 0), 0, *storage.elems - view.offset - span);
-  auto answer =
-      worst(decide(bound(view.offset)),
-            decide(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
-                             ? *storage.elems - view.offset - span
-                             : high)));
+  auto decision =
+      both(decide(bound(view.offset)),
+           decide(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
+                            ? *storage.elems - view.offset - span
+                            : high)));
   std::string message;
-  if (const auto* refuted = std::get_if<Refuted>(&answer)) {
+  if (const auto* refuted = std::get_if<Refuted>(&decision.answer)) {
     message = overrun_text(storage, view.offset + span, refuted->witness);
     // What the recording itself would have run into says more than the smallest sizes.
     const auto need = evaluate_int(view.offset + span, hints_);
@@ -199,7 +209,7 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
       message += fmt::format("; at the recorded {}: {}", print_witness(hints_),
                              overrun_text(storage, view.offset + span, hints_));
   }
-  add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(answer),
+  add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(decision),
       std::move(message));
 }
 
@@ -237,7 +247,7 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
     const auto need = bind.pool_offset_bytes + span * size_bytes(*buffer.dtype);
     add(WrapperClaim::view_in_storage, {&op, {}, 0, {}},
         fmt::format("{} lies in the pool {}", bind.name, bind.source.base),
-        worst(decide(bound(bind.pool_offset_bytes)), decide(bound(have - need))));
+        both(decide(bound(bind.pool_offset_bytes)), decide(bound(have - need))));
     return;
   }
   auto buffer = view_of(op, bind.source);
@@ -278,21 +288,21 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
 
 void WrapperWalk::check_layout(const HostOp& op, const HostCheck& check, const Dims& sizes,
                                const Dims& strides) {
-  Answer answer = Proved{Tier::normalise, {}};
+  Decision decision;
   if (sizes.size() != check.sizes.size()) {
-    answer = Refuted{Tier::normalise, {}};
+    decision.answer = Refuted{Tier::normalise, {}};
   } else {
     for (std::size_t i = 0; i < check.sizes.size(); ++i) {
-      answer = worst(std::move(answer), equal(sizes[i], check.sizes[i]));
+      decision = both(std::move(decision), equal(sizes[i], check.sizes[i]));
       if (!check.sizes[i].is_int(1))
-        answer = worst(std::move(answer), equal(strides[i], check.strides[i]));
+        decision = both(std::move(decision), equal(strides[i], check.strides[i]));
     }
   }
-  const bool refuted = std::holds_alternative<Refuted>(answer);
+  const bool refuted = std::holds_alternative<Refuted>(decision.answer);
   add(WrapperClaim::assert_holds, {&op, {}, 0, {}},
       fmt::format("{} has sizes {} and strides {}", check.name, joined(check.sizes),
                   joined(check.strides)),
-      std::move(answer),
+      std::move(decision),
       refuted ? fmt::format("it has sizes {} and strides {}", joined(sizes), joined(strides))
               : std::string());
 }
@@ -431,20 +441,20 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
   const auto b = sizes_of(call.args[row->first + 1]);
   const auto out = sizes_of(*out_arg);
   if (!a || !b || !out) return;
-  Answer answer = Proved{Tier::normalise, {}};
+  Decision decision;
   if (a->size() != row->rank || b->size() != row->rank || out->size() != row->rank) {
-    answer = Refuted{Tier::normalise, {}};
+    decision.answer = Refuted{Tier::normalise, {}};
   } else {
     const auto last = row->rank - 1;
     const std::array pairs = {std::pair{(*a)[last], (*b)[last - 1]},
                               std::pair{(*out)[last - 1], (*a)[last - 1]},
                               std::pair{(*out)[last], (*b)[last]}, std::pair{(*out)[0], (*a)[0]}};
-    for (const auto& [x, y] : pairs) answer = worst(std::move(answer), equal(x, y));
+    for (const auto& [x, y] : pairs) decision = both(std::move(decision), equal(x, y));
   }
   auto message = fmt::format("{} times {} into {}", joined(*a), joined(*b), joined(*out));
-  const bool refuted = std::holds_alternative<Refuted>(answer);
-  add(WrapperClaim::shapes_agree, {&op, {}, 0, {}}, "sizes of the product agree", std::move(answer),
-      refuted ? message : std::string());
+  const bool refuted = std::holds_alternative<Refuted>(decision.answer);
+  add(WrapperClaim::shapes_agree, {&op, {}, 0, {}}, "sizes of the product agree",
+      std::move(decision), refuted ? message : std::string());
 }
 
 auto check_wrapper(const HostProgram& program, const WrapperOptions& options) -> WrapperReport {

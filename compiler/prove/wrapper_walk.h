@@ -70,10 +70,13 @@ class WrapperWalk {
   [[nodiscard]] auto sizes_of(const HostArg& arg) const -> std::optional<Dims>;
   void add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
            std::string message = {});
+  void add(WrapperClaim kind, const Place& place, std::string claim, Decision decision,
+           std::string message = {});
+  void add_facts(const Expr& condition, std::optional<std::size_t> guard, std::string origin);
   /// Bound over sizes alone.
   [[nodiscard]] auto bound(const Expr& value) const -> Bound;
-  [[nodiscard]] auto decide(const Bound& bound) -> Answer { return decide_bound(bound, prover_); }
-  [[nodiscard]] auto equal(const Expr& a, const Expr& b) -> Answer;
+  [[nodiscard]] auto decide(const Bound& bound) -> Decision { return decide_bound(bound, prover_); }
+  [[nodiscard]] auto equal(const Expr& a, const Expr& b) -> Decision;
 
   // launch_bounds.cpp
   [[nodiscard]] auto kernel_of(const std::string& name) -> const TritonKernel*;
@@ -103,7 +106,6 @@ class WrapperWalk {
   std::map<std::string, std::string, std::less<>> deleted_;  ///< name -> statement
   std::map<std::string, HostArgs, std::less<>> groups_;
   std::vector<HostBuffer> returned_;
-  std::vector<Expr> facts_;
   Ranges ranges_;
   Binding hints_;
   std::set<std::string> failed_kernels_;
@@ -115,7 +117,5 @@ class WrapperWalk {
 [[nodiscard]] auto print_witness(const Binding& witness) -> std::string;
 /// Symbols of kernel values carry a number behind a dot, which means nothing to people.
 [[nodiscard]] auto without_numbers(std::string text) -> std::string;
-/// The first answer that is not a proof, else the proof of the highest tier.
-[[nodiscard]] auto worst(Answer a, Answer b) -> Answer;
 
 }  // namespace assay

@@ -357,14 +357,14 @@ auto Parser::primary() -> Result<Expr> {
     return Expr::real(token.real);
   }
   if (token.kind != TokenKind::name) return expected("a number, a name or `(`");
+  constexpr auto kReserved = std::to_array<std::string_view>({"and", "or", "not", "if", "else"});
+  if (std::ranges::find(kReserved, token.text) != kReserved.end())
+    return bad_input("column {}: expected a value, found `{}`", token.column, token.text);
   ASSAY_TRY_VOID(advance());
   return at("(") ? call(token) : named(token);
 }
 
 auto Parser::named(const Token& name) -> Result<Expr> {
-  constexpr auto kReserved = std::to_array<std::string_view>({"and", "or", "not", "if", "else"});
-  if (std::ranges::find(kReserved, name.text) != kReserved.end())
-    return bad_input("column {}: expected a value, found `{}`", name.column, name.text);
   if (name.text == "True" || name.text == "true") return Expr::boolean(true);
   if (name.text == "False" || name.text == "false") return Expr::boolean(false);
   if (name.text == "int_oo") return Expr::infinity();

@@ -206,6 +206,25 @@ auto poly_scale(const Poly& a, std::int64_t factor) -> std::optional<Poly> {
   return scaled;
 }
 
+auto poly_expanded(ExprPool& pool, const Poly& a, std::size_t max_terms) -> std::optional<Poly> {
+  Poly result;
+  for (const Term& term : a) {
+    std::optional<Poly> product = Poly{{Expr(1), term.coefficient}};
+    if (!term.monomial.is_int(1))
+      for (const auto& [base, exponent] : to_product(term.monomial).factors) {
+        const auto factor =
+            is_sum(base) ? poly_expanded(pool, to_poly(base), max_terms) : to_poly(base);
+        for (std::int64_t i = 0; i < exponent && product; ++i) {
+          if (!factor || product->size() * factor->size() > max_terms) return std::nullopt;
+          product = poly_mul(pool, *product, *factor);
+        }
+      }
+    if (!product || result.size() + product->size() > max_terms) return std::nullopt;
+    result.insert(result.end(), product->begin(), product->end());
+  }
+  return collect(std::move(result));
+}
+
 auto monomial_mul(ExprPool& pool, const Expr& a, const Expr& b) -> std::optional<Expr> {
   if (a.is_int(1)) return b;
   if (b.is_int(1)) return a;

@@ -48,6 +48,10 @@ using Poly = std::vector<Term>;
 [[nodiscard]] auto poly_add(const Poly& a, const Poly& b) -> std::optional<Poly>;
 [[nodiscard]] auto poly_scale(const Poly& a, std::int64_t factor) -> std::optional<Poly>;
 [[nodiscard]] auto poly_mul(ExprPool& pool, const Poly& a, const Poly& b) -> std::optional<Poly>;
+/// All products of sums multiplied out, also those that the simplifier keeps as factors; nothing
+/// when there are more than `max_terms` terms on the way.
+[[nodiscard]] auto poly_expanded(ExprPool& pool, const Poly& a, std::size_t max_terms)
+    -> std::optional<Poly>;
 /// Product of two monomials.
 [[nodiscard]] auto monomial_mul(ExprPool& pool, const Expr& a, const Expr& b)
     -> std::optional<Expr>;

@@ -87,7 +87,8 @@ class Verifier {
         break;
       case NodeKind::call_method:
         if (!is_identifier(node.target)) report(node, "\"{}\" is no method name", node.target);
-        if (node.args.empty()) report(node, "method call without a receiver");
+        if (node.args.empty() || !std::holds_alternative<NodeId>(node.args[0].value))
+          report(node, "method call without a node as its receiver");
         break;
       case NodeKind::call_module:
         if (!is_self_path(node.target)) report(node, "\"{}\" is no module path", node.target);

@@ -81,8 +81,8 @@ struct GuardRow {
 };
 struct ProofRow {
   TraceId run_id = 0;
-  std::optional<TraceId> node_id;
-  std::string kind, condition, verdict, tier, witness, reason;
+  std::optional<TraceId> graph_id, node_id;
+  std::string place, kind, condition, verdict, tier, witness, reason, facts;
 };
 struct ProofGuardRow {
   TraceId proof_id = 0;

@@ -198,8 +198,9 @@ auto TraceWriter::add(const GuardRow& row) -> Result<TraceId> {
 }
 
 auto TraceWriter::add(const ProofRow& row) -> Result<TraceId> {
-  return impl_->insert("proofs", {row.run_id, maybe(row.node_id), row.kind, row.condition,
-                                  row.verdict, row.tier, maybe(row.witness), maybe(row.reason)});
+  return impl_->insert("proofs", {row.run_id, maybe(row.graph_id), maybe(row.node_id),
+                                  maybe(row.place), row.kind, row.condition, row.verdict, row.tier,
+                                  maybe(row.witness), maybe(row.reason), maybe(row.facts)});
 }
 
 auto TraceWriter::add(const ProofGuardRow& row) -> Result<TraceId> {
