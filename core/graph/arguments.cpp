@@ -374,7 +374,10 @@ auto ArgReader::arithmetic(int index) -> Result<Arg> {
     if (auto negative = negated(value)) return *std::move(negative);
   }
   if (auto value = complex_sum(index)) return *std::move(value);
-  auto value = claims_.expr(cursor_.source_of(index));
+  const auto text = cursor_.source_of(index);
+  if (const auto look = parse_expr(claims_.env().pool(), text); look && has_opaque(*look))
+    return raw(index);  // a function that is not one of symbols
+  auto value = claims_.expr(text);
   if (!value) return bad_source(syntax.place, "{}", value.error().message);
   return Arg{*value};
 }
