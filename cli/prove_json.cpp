@@ -90,7 +90,13 @@ auto bounds_json(const Graph& graph, const BoundsReport& report) -> Json {
     }
     checks.push_back(std::move(entry));
   }
-  return {{"without_rule", report.without_rule}, {"checks", std::move(checks)}};
+  Json taken = Json::array();
+  for (const auto& [id, size] : report.taken_to_fit)
+    if (const auto* node = graph.find(id))
+      taken.push_back({{"node", node->name}, {"size", print_expr(size)}});
+  return {{"without_rule", report.without_rule},
+          {"taken_to_fit_int64", std::move(taken)},
+          {"checks", std::move(checks)}};
 }
 
 auto findings_json(const Capture& capture, const ProveReport& report) -> Json {

@@ -248,6 +248,8 @@ auto counts_text(const ProveReport& report) -> std::string {
     if (report.bounds->without_rule > 0)
       text +=
           fmt::format("; {} of unknown storage", counted(report.bounds->without_rule, "tensor"));
+    if (const auto taken = std::ssize(report.bounds->taken_to_fit); taken > 0)
+      text += fmt::format("; {} taken to fit 64 bits", counted(taken, "calculated size"));
     text += "\n";
   }
   return text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -61,9 +62,11 @@ class Checker {
       } else if (node.kind == NodeKind::call_function) {
         check_written(node);
         check(node, result.value, result.ruled, "");
+        if (const auto* size = result.value.scalar()) remember_size(node, *size);
       }
       remember(node, result.value);
     }
+    for (const auto& [node, size] : sizes_) check_fits(node, size);
     return std::move(report_);
   }
 
@@ -84,6 +87,50 @@ class Checker {
 
   void remember(const Node& node, const Datum& value) {
     if (value.fake()) values_[node.id] = *value.fake();
+  }
+
+  void remember_size(const Node& node, const Expr& size) {
+    const auto is_it = [&](const auto& known) { return known.second == size; };
+    if (size.is_const() || size.op() == ExprOp::symbol || size.type() != ExprType::integer ||
+        std::ranges::any_of(sizes_, is_it))
+      return;
+    sizes_.emplace_back(node.id, size);
+  }
+
+  /// A storage exists only if its bytes fit 64 bits, so a size that is no larger fits too.
+  void check_fits(NodeId node, const Expr& size) {
+    BoundCheck check{.node = node,
+                     .leaf = "",
+                     .kind = BoundKind::int64,
+                     .condition = le(size, std::numeric_limits<std::int64_t>::max()),
+                     .answer = Proved{Tier::interval, {}},
+                     .needed_bytes = 0,
+                     .storage_bytes = 0,
+                     .owner = {},
+                     .layout = ""};
+    const auto range = interval_of(size, graph_.env.ranges());
+    const bool is_bounded = range.high.as_int() && range.low.as_int();
+    for (auto storage = storages_.begin(); !is_bounded; ++storage) {
+      if (storage == storages_.end()) return report_.taken_to_fit.emplace_back(node, size), void();
+      const auto& bytes = storage->second.bytes;
+      if (!may_bound(bytes, size)) continue;
+      check.condition = le(size, bytes);
+      check.owner = storage->second.owner;
+      check.answer = guards_.implies(check.condition);
+      if (std::holds_alternative<Proved>(check.answer)) break;
+    }
+    report_.checks.push_back(std::move(check));
+  }
+
+  /// Cheap look: the same symbols, and not less at the recorded sizes.
+  auto may_bound(const Expr& bytes, const Expr& size) const -> bool {
+    const auto among = bytes.symbols();
+    const auto have = evaluate_int(bytes, recorded_);
+    const auto need = evaluate_int(size, recorded_);
+    return have && need && *need <= *have &&
+           std::ranges::all_of(size.symbols(), [&](const Expr& symbol) {
+             return std::ranges::find(among, symbol) != among.end();
+           });
   }
 
   /// Every tensor of a node's value against the storage that the rule gives it.
@@ -181,14 +228,16 @@ class Checker {
   const OpTable& table_;
   GuardSet& guards_;
   BoundsReport report_;
+  Binding recorded_ = completed(graph_.env, {});
   std::map<int, StorageFacts> storages_;
+  std::vector<std::pair<NodeId, Expr>> sizes_;  ///< calculated ones, each once
   std::map<NodeId, FakeTensor> values_;
 };
 
 }  // namespace
 
 auto name(BoundKind kind) -> std::string_view {
-  constexpr auto kNames = std::to_array<std::string_view>({"extent", "offset", "overlap"});
+  constexpr auto kNames = std::to_array<std::string_view>({"extent", "offset", "overlap", "int64"});
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -14,6 +14,7 @@ enum class BoundKind : std::uint8_t {
   extent,   ///< the layout ends inside its storage
   offset,   ///< it does not start before it
   overlap,  ///< a tensor that is written has no two indices for one element
+  int64,    ///< a calculated size fits 64 bits: a storage of at least so many bytes exists
 };
 [[nodiscard]] auto name(BoundKind kind) -> std::string_view;
 
@@ -33,6 +34,8 @@ struct BoundsReport {
   std::vector<BoundCheck> checks;  ///< in node order; the same condition is asked once
   int without_rule = 0;            ///< tensors of which no rule says whose storage they have
   std::vector<ImpliedFact> facts;  ///< bounds that hold because of guards
+  /// Calculated sizes that no storage bounds: that they fit 64 bits is taken for granted.
+  std::vector<std::pair<NodeId, Expr>> taken_to_fit;
 };
 
 /// Storages are as large as recorded (`4*s77` bytes or a number) for inputs, as the operator's own

@@ -135,7 +135,7 @@ constexpr std::array kColumns = {
     TraceColumn{"proofs", "node_id", integer, "", "nodes.id", "null: about no single node"},
     TraceColumn{"proofs", "place", text, "", "", "of a compiled program: statement and access"},
     TraceColumn{"proofs", "kind", text, "", "",
-                "guard, obligation, extent, offset, overlap, claim; view-in-storage, "
+                "guard, obligation, extent, offset, overlap, int64, claim; view-in-storage, "
                 "access-in-bounds, fits-32-bits, assert-holds, operands-live, shapes-agree"},
     TraceColumn{"proofs", "condition", text, "", "", "what was asked about"},
     TraceColumn{"proofs", "verdict", text, "", "",

@@ -172,5 +172,30 @@ TEST(WrapperBounds, PoolsHoldTheirBuffers) {
             Kinds{WrapperClaim::view_in_storage});
 }
 
+TEST(WrapperBounds, AProofNamesTheGuardsThatItRestsOn) {
+  ShapeEnv env;
+  const auto size = *env.add_symbol("s77");
+  env.add_guard({.condition = le(size, 1000), .text = {}, .where = {}});
+  env.add_guard({.condition = le(size, 100), .text = {}, .where = {}});
+  const auto program = read_wrapper(
+      "def call(args):\n    arg0_1, = args\n    s77 = arg0_1\n"
+      "    buf0 = empty_strided_cuda((100, ), (1, ), torch.float32)\n"
+      "    buf1 = reinterpret_tensor(buf0, (s77, ), (1, ), 0)\n    return (buf1, )\n",
+      env);
+  ASSERT_TRUE(program) << program.error().message;
+  const auto report = check_wrapper(*program);
+  const auto view = std::ranges::find(report.obligations, WrapperClaim::view_in_storage,
+                                      &WrapperObligation::kind);
+  ASSERT_NE(view, report.obligations.end());
+  const auto* proved = std::get_if<Proved>(&view->answer);
+  ASSERT_TRUE(proved);
+  ASSERT_EQ(proved->needed.size(), 1U);
+  EXPECT_EQ(report.facts[proved->needed[0]].guard, 1U);
+  ASSERT_FALSE(view->proofs.empty());
+  EXPECT_TRUE(std::ranges::all_of(view->proofs, [](const Query& query) {
+    return std::holds_alternative<Proved>(Prover().prove(query));
+  }));
+}
+
 }  // namespace
 }  // namespace assay
