@@ -197,21 +197,31 @@ class Checker {
       report_.facts.push_back(
           {condition, std::string(name(check.kind)), proved->tier, proved->needed});
     if (const auto* refuted = std::get_if<Refuted>(&check.answer))
-      check.answer = confirmed(condition, refuted->tier, written);
+      check.answer = confirmed(check, refuted->tier, written);
     report_.checks.push_back(std::move(check));
   }
 
   /// The smallest refuting sizes that a caller can pass and, of a written tensor, that overlap.
-  auto confirmed(const Expr& condition, Tier tier, const TensorMeta* written) -> Answer {
+  auto confirmed(const BoundCheck& check, Tier tier, const TensorMeta* written) -> Answer {
     constexpr std::size_t kWitnesses = 32;
-    for (const auto& witness : guards_.violations(condition, kWitnesses)) {
-      auto sizes = completed(graph_.env, witness);
+    for (const auto& witness : guards_.violations(check.condition, kWitnesses)) {
+      auto sizes = smallest(check, witness);
+      if (!admits(graph_, sizes)) sizes = completed(graph_.env, witness);
       if (admits(graph_, sizes) && (!written || overlaps(*written, sizes)))
         return Refuted{tier, std::move(sizes)};
     }
     return Unknown{tier, written
                              ? "the dimensions do not nest, but do not overlap at the sizes tried"
                              : "refuted only at sizes that no input has"};
+  }
+
+  /// Sizes that the condition does not mention, since it fails for all of them, at their low ends.
+  auto smallest(const BoundCheck& check, Binding witness) const -> Binding {
+    for (const auto& bytes : {check.needed_bytes, check.storage_bytes})
+      for (const Expr& symbol : bytes.symbols())
+        if (const auto low = interval_of(symbol, graph_.env.ranges()).low.as_int())
+          witness.try_emplace(symbol, Expr(*low));
+    return completed(graph_.env, witness);
   }
 
   static auto overlaps(const TensorMeta& meta, const Binding& sizes) -> bool {

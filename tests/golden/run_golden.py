@@ -3,7 +3,7 @@
 
 A golden file is comment lines, then `# RUN: assay ...` (run in the source folder), `# EXIT: n`, then
 the exact expected output (stdout and stderr together). `--update` rewrites the expectation.
-A file named fail_* must exit with findings (1) or an error (2, 3); others with 0.
+A file named fail_* must exit with findings (1) or an error (2, 3), undecided_* with 5; others with 0.
 """
 import argparse
 import difflib
@@ -26,8 +26,8 @@ def main():
     run = subprocess.run([options.assay, *command], cwd=options.source, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     got = f"# EXIT: {run.returncode}\n{run.stdout}"
-    must_fail = options.golden.rsplit("/", 1)[-1].startswith("fail_")
-    if must_fail == (run.returncode == 0) or run.returncode not in (0, 1, 2, 3):
+    kind = options.golden.rsplit("/", 1)[-1].split("_")[0]
+    if run.returncode not in {"fail": (1, 2, 3), "undecided": (5,)}.get(kind, (0,)):
         print(f"exit code {run.returncode} does not fit the file's name")
         print(run.stdout)
         return 1
