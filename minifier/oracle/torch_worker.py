@@ -317,6 +317,23 @@ def become_candidate(request, folder, output):
     torch.set_num_threads(max(1, int(request["threads"])))
 
 
+def must_start_over():
+    """Did the worker use CUDA before it forked? Nothing on a GPU works in this process then.
+
+    ASSAY_TORCH_SPAWN=1 asks for it whatever happened: slow, but no fork of a used interpreter.
+    """
+    import torch
+    return torch.cuda._is_in_bad_fork() or os.environ.get("ASSAY_TORCH_SPAWN") == "1"
+
+
+def start_over(request, folder, result, output):
+    """The candidate in an interpreter of its own, which imports torch again."""
+    for fd in (result, output):
+        os.set_inheritable(fd, True)
+    os.execv(sys.executable, [sys.executable, os.path.abspath(__file__), "--candidate",
+                              json.dumps(request), folder, str(result), str(output)])
+
+
 def candidate(request, folder, result, output):
     """The whole life of a child; never returns."""
     stage = "load"
@@ -377,6 +394,8 @@ class Child:
         if self.pid == 0:
             os.close(self.result)
             os.close(self.out)
+            if must_start_over():
+                start_over(request, self.folder, result, output)
             candidate(request, self.folder, result, output)
         os.close(result)
         os.close(output)
@@ -527,6 +546,8 @@ class Worker:
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                      "TORCHINDUCTOR_COMPILE_THREADS"):
             os.environ[name] = "1"
+        # A CUDA driver that was asked anything here is dead in every fork; NVML is not.
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
         os.environ.update(TMPDIR=self.scratch,
                           TORCHINDUCTOR_CACHE_DIR=os.path.join(self.scratch, "warm"))
         tempfile.tempdir = self.scratch
@@ -700,6 +721,9 @@ class Worker:
 
 
 def main():
+    if sys.argv[1:2] == ["--candidate"]:
+        request, folder, result, output = sys.argv[2:]
+        candidate(json.loads(request), folder, int(result), int(output))
     stdout = os.dup(1)
     os.set_inheritable(stdout, False)
     os.dup2(2, 1)  # nothing that torch prints may get between the replies

@@ -66,6 +66,8 @@ def alive(marker):
 
 @unittest.skipUnless(HAS_TORCH, "needs a Python with torch")
 class TorchWorkerTest(unittest.TestCase):
+    extra_environment = {}
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -73,8 +75,8 @@ class TorchWorkerTest(unittest.TestCase):
         name, value = cls.marker.split("=")
         cls.worker = subprocess.Popen(
             [sys.executable, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env={**os.environ, name: value,
-                                                       "TMPDIR": cls.folder.name})
+            stderr=subprocess.DEVNULL, text=True,
+            env={**os.environ, name: value, "TMPDIR": cls.folder.name, **cls.extra_environment})
         cls.hello = json.loads(cls.worker.stdout.readline())
         cls.count = 0
 
@@ -281,6 +283,19 @@ class EndTest(unittest.TestCase):
 
     def test_a_request_to_end_does_the_same(self):
         self.check(lambda worker: worker.send_signal(signal.SIGTERM))
+
+
+class FreshInterpreterTest(TorchWorkerTest):
+    """Candidates that start over, as they must where the worker has touched CUDA."""
+    extra_environment = {"ASSAY_TORCH_SPAWN": "1"}
+
+
+KEPT = ("test_what_compiles_and_runs_passes", "test_a_crash_is_told_by_its_signal",
+        "test_a_candidate_that_hangs_is_ended_and_says_where",
+        "test_an_exception_of_the_compiler_is_a_failure_with_its_message")
+for inherited in dir(TorchWorkerTest):
+    if inherited.startswith("test_") and inherited not in KEPT:
+        setattr(FreshInterpreterTest, inherited, None)
 
 
 if __name__ == "__main__":
