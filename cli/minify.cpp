@@ -227,9 +227,12 @@ auto add_minify(CLI::App& app) -> Action {
   app.add_option("--python", options->torch.python, "torch: interpreter with PyTorch");
   app.add_option("--torch-worker", options->torch.worker,
                  "torch: another torch_worker.py than the built-in one");
-  app.add_option("--backend", options->torch.backend, "torch: backend of torch.compile");
-  app.add_option("--dynamic", options->torch.dynamic, "torch: true or false; PyTorch decides");
-  app.add_option("--tolerance", options->torch.tolerance, "torch: of accuracy");
+  app.add_option("--backend", options->torch.check.backend, "torch: backend of torch.compile");
+  app.add_option("--dynamic", options->torch.check.dynamic,
+                 "torch: true or false; PyTorch decides");
+  app.add_option("--tolerance", options->torch.check.tolerance, "torch: of accuracy");
+  app.add_option("--torch-options", options->torch.check.options,
+                 "torch: options of torch.compile, a JSON object");
   app.add_flag("--json", options->json, "print the summary as JSON");
   return [options] {
     const auto result = minify_file(*options);

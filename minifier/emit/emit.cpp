@@ -144,7 +144,7 @@ auto sarif_json(const MinifyResult& result) -> std::string {
 }
 
 auto write_result(const MinifyResult& result, const fs::path& folder) -> Result<void> {
-  ASSAY_TRY_VOID(write_candidate(result.minimal, folder));
+  ASSAY_TRY_VOID(write_candidate(result.minimal, folder, result.check));
   ASSAY_TRY_VOID(write_file_atomically(folder / "summary.json", summary_json(result)));
   ASSAY_TRY_VOID(write_file_atomically(folder / "junit.xml", junit_xml(result)));
   ASSAY_TRY_VOID(write_file_atomically(folder / "results.sarif", sarif_json(result)));

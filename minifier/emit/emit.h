@@ -20,7 +20,8 @@ struct MinifyResult {
   Capture original;
   Capture minimal;
   Signature wanted;
-  std::string oracle;        ///< identity
+  std::string oracle;  ///< identity
+  std::optional<CompileCheck> check;
   bool reproduced = false;   ///< did the original fail at all?
   bool complete = false;     ///< false: a budget ended the search early
   bool one_minimal = false;  ///< no single call can be left out

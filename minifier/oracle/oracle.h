@@ -11,6 +11,7 @@
 
 #include "core/finding/finding.h"
 #include "minifier/edits/program.h"
+#include "replay/bundle/repro.h"
 
 namespace assay {
 
@@ -99,6 +100,10 @@ class Oracle {
   /// One answer per candidate, in order; up to `limits.workers` at a time.
   [[nodiscard]] virtual auto judge(std::span<const Candidate> candidates,
                                    const OracleLimits& limits) -> std::vector<Observed> = 0;
+  /// How a script shows the failure by itself, where PyTorch alone can.
+  [[nodiscard]] virtual auto compile_check() const -> std::optional<CompileCheck> {
+    return std::nullopt;
+  }
   /// Names of nodes that the failure seems to start at, if the oracle can tell.
   [[nodiscard]] virtual auto suspects(const Observed&) const -> std::vector<std::string> {
     return {};
@@ -129,9 +134,7 @@ struct TorchOptions {
   std::string python = "python3";
   std::string worker;  ///< path of torch_worker.py; empty: the one inside this binary
   std::string mode = "compile";
-  std::string backend = "inductor";
-  std::string dynamic;  ///< "", "true", "false"
-  double tolerance = 1e-3;
+  CompileCheck check;
 };
 /// A pool of PyTorch workers that import once and fork per candidate.
 [[nodiscard]] auto torch_oracle(TorchOptions options) -> Result<std::unique_ptr<Oracle>>;

@@ -156,8 +156,13 @@ class TorchOracle final : public Oracle {
   }
 
   [[nodiscard]] auto identity() const -> std::string override {
-    return fmt::format("torch {} {} {} dynamic={} tolerance={}", worker_.version(), options_.mode,
-                       options_.backend, options_.dynamic, options_.tolerance);
+    const auto& check = options_.check;
+    return fmt::format("torch {} {} {} dynamic={} tolerance={}{}", worker_.version(), options_.mode,
+                       check.backend, check.dynamic, check.tolerance,
+                       check.options == "{}" ? "" : " options=" + check.options);
+  }
+  [[nodiscard]] auto compile_check() const -> std::optional<CompileCheck> override {
+    return options_.check;
   }
 
   [[nodiscard]] auto judge(std::span<const Candidate> candidates, const OracleLimits& limits)
@@ -209,13 +214,13 @@ class TorchOracle final : public Oracle {
               {"script", folder + "/repro.py"},
               {"bundle", folder},
               {"mode", options_.mode},
-              {"backend", options_.backend},
+              {"backend", options_.check.backend},
               {"dynamic", nullptr},
-              {"options", Json::object()},
+              {"options", Json::parse(options_.check.options, nullptr, false)},
               {"timeout_s", limits.seconds},
               {"memory_mib", limits.memory_bytes >> 20},
-              {"tolerance", options_.tolerance}};
-    if (!options_.dynamic.empty()) json["dynamic"] = options_.dynamic == "true";
+              {"tolerance", options_.check.tolerance}};
+    if (!options_.check.dynamic.empty()) json["dynamic"] = options_.check.dynamic == "true";
     return json;
   }
 
@@ -229,6 +234,10 @@ class TorchOracle final : public Oracle {
 
 auto torch_oracle(TorchOptions options) -> Result<std::unique_ptr<Oracle>> {
   signal(SIGPIPE, SIG_IGN);
+  if (!Json::parse(options.check.options, nullptr, false).is_object())
+    return std::unexpected(Error{
+        ErrorCode::usage,
+        fmt::format("options of torch.compile: {} is not a JSON object", options.check.options)});
   auto oracle = std::make_unique<TorchOracle>(std::move(options));
   ASSAY_TRY_VOID(oracle->start());
   return oracle;

@@ -30,6 +30,7 @@ class Minifier {
         best_(std::move(capture)) {
     result_.original = best_;
     result_.oracle = oracle.identity();
+    result_.check = oracle.compile_check();
     session_.on_answer = [this](const Candidate& candidate, const Observed& observed) {
       answered(candidate, observed);
     };

@@ -12,6 +12,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kPrologue = R"python(
+import json
 import math
 import operator
 import sys
@@ -22,7 +23,8 @@ from pathlib import Path
 import torch
 from torch import device
 
-BUNDLE = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent
+ARGUMENTS = [word for word in sys.argv[1:] if not word.startswith("--")]
+BUNDLE = Path(ARGUMENTS[0]) if ARGUMENTS else Path(__file__).resolve().parent
 
 
 def blob(sha256):
@@ -109,13 +111,60 @@ def show(name, value):
         print(f"{name}: {value!r}")
 
 
+def differences(a, b, path="output"):
+    """Lines that tell what a compiled program gives otherwise than eager execution."""
+    if isinstance(a, (list, tuple)):
+        return [line for i, (x, y) in enumerate(zip(a, b)) for line in differences(x, y, f"{path}[{i}]")]
+    if not isinstance(a, torch.Tensor):
+        return [] if a == b or a != a else [f"{path}: {a!r} eager, {b!r} compiled"]
+    places = [n if size > 1 else None for n, size in zip(a.stride(), a.shape)]
+    others = [n if size > 1 else None for n, size in zip(b.stride(), b.shape)]
+    for what, x, y in (("dtype", a.dtype, b.dtype), ("size", tuple(a.shape), tuple(b.shape)),
+                       ("stride", a.numel() and places, b.numel() and others)):
+        if x != y:
+            return [f"{path}: {what} {x} eager, {y} compiled"]
+    tolerance = CHECK["tolerance"]
+    if torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
+        return []
+    worst = (a.to(torch.complex128) - b.to(torch.complex128)).abs().max().item()
+    return [f"{path}: values differ by up to {worst:g}"]
+
+
+def run(program):
+    made.clear()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        return program(*[value for _, value in INPUTS()])
+
+
 if __name__ == "__main__":
     repro = attach(Repro())
     for path, value in ATTRIBUTES().items():
         set_attribute(repro, path, value)
-    with torch.no_grad():
-        show("output", repro(*[value for _, value in INPUTS()]))
+    eager = run(repro)
+    show("output", eager)
+    if CHECK["compile"]:
+        if CHECK["backend"] == "inductor":
+            import torch._inductor.config
+
+            torch._inductor.config.fallback_random = True  # random operators draw what eager drew
+        compiled = run(torch.compile(repro, backend=CHECK["backend"], dynamic=CHECK["dynamic"],
+                                     options=CHECK["options"] or None))
+        found = differences(eager, compiled)
+        print("\n".join(found) or "compiled: no difference")
+        sys.exit(1 if found else 0)
 )python";
+
+/// CHECK as Python. The options come as JSON, whose constants Python spells otherwise.
+auto print_check(const std::optional<CompileCheck>& given) -> std::string {
+  const auto check = given.value_or(CompileCheck{});
+  const auto* dynamic = check.dynamic.empty() ? "None" : check.dynamic == "true" ? "True" : "False";
+  return fmt::format(
+      "\nCHECK = {{\n    \"compile\": {},\n    \"backend\": {},\n    \"dynamic\": {},\n"
+      "    \"tolerance\": {},\n    \"options\": json.loads({}),\n}}\n",
+      given ? "\"--eager\" not in sys.argv" : "\"--compile\" in sys.argv",
+      json_quote(check.backend), dynamic, json_number(check.tolerance), json_quote(check.options));
+}
 
 /// A number, text or truth value as Python source.
 auto print_constant(const Expr& e) -> std::string {
@@ -138,8 +187,9 @@ auto print_tensor(int storage, const RealMeta& meta) -> std::string {
 
 class ReproPrinter {
  public:
-  ReproPrinter(const Capture& capture, const std::vector<std::string>& hashes)
-      : capture_(capture), hints_(capture.graph.env.hints()) {
+  ReproPrinter(const Capture& capture, const std::vector<std::string>& hashes,
+               const std::optional<CompileCheck>& check)
+      : capture_(capture), check_(check), hints_(capture.graph.env.hints()) {
     for (std::size_t i = 0; i < capture.storages.size(); ++i)
       storages_.push_back(describe(capture.storages[i], hashes[i]));
   }
@@ -153,6 +203,7 @@ class ReproPrinter {
   auto at_hints(const Dims& dims) const -> Result<Ints>;
 
   const Capture& capture_;
+  const std::optional<CompileCheck>& check_;
   Binding hints_;
   std::vector<std::string> storages_;  ///< rows of STORAGES
   std::map<int, int> groups_;          ///< alias group of symbolic inputs -> row of STORAGES
@@ -213,7 +264,9 @@ auto ReproPrinter::print_input(const Node& node, const InputValue& value) -> std
 
 /// What comes from elsewhere goes into comments, one line each, so that it cannot be code.
 auto ReproPrinter::print_header() const -> std::string {
-  std::string text = "# A captured graph, replayed by PyTorch alone:  python repro.py [BUNDLE]\n";
+  std::string text =
+      "# A captured graph, replayed by PyTorch alone:  python repro.py [BUNDLE] [--compile | "
+      "--eager]\n";
   const auto add = [&](std::string_view key, const std::string& value) {
     auto line = fmt::format("# {}: {}", key, value);
     for (char& c : line)
@@ -247,15 +300,17 @@ auto ReproPrinter::print() -> std::string {
   const auto* imports =
       program.contains("torch.ops.prims.") ? "\nimport torch._inductor.inductor_prims\n" : "";
   return fmt::format(
-      "{}{}{}\nSTORAGES = [\n{}]\n\n\ndef INPUTS():\n    return [\n{}    ]\n\n\n"
+      "{}{}{}{}\nSTORAGES = [\n{}]\n\n\ndef INPUTS():\n    return [\n{}    ]\n\n\n"
       "def ATTRIBUTES():\n    return {{{}}}\n\n\n{}{}",
-      print_header(), kPrologue, imports, rows, inputs, attributes, program, kEpilogue);
+      print_header(), kPrologue, imports, print_check(check_), rows, inputs, attributes, program,
+      kEpilogue);
 }
 
 }  // namespace
 
-auto print_repro(const Capture& capture, const std::vector<std::string>& hashes) -> std::string {
-  return ReproPrinter(capture, hashes).print();
+auto print_repro(const Capture& capture, const std::vector<std::string>& hashes,
+                 const std::optional<CompileCheck>& check) -> std::string {
+  return ReproPrinter(capture, hashes, check).print();
 }
 
 }  // namespace assay
