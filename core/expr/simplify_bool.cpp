@@ -34,6 +34,7 @@ struct Sides {
 auto split_signs(const Poly& poly, std::int64_t divisor) -> std::optional<Sides> {
   Sides sides;
   for (const Term& term : poly) {
+    if (term.coefficient == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
     const std::int64_t c = term.coefficient / divisor;
     const auto minus = checked_mul(c, -1);
     if (!minus) return std::nullopt;

@@ -140,6 +140,15 @@ auto Simplifier::product_of(const std::vector<Factor>& factors) -> std::optional
     (is_sum(factor.base) ? sums : atoms.factors).push_back(factor);
   if (sums.empty()) return from_product(*pool_, kept);
   if (const auto expanded = expand(atoms, sums)) return expanded;
+  // A power that is small by itself is expanded all the same, as it is where it is read by itself.
+  for (Factor& factor : kept.factors) {
+    if (factor.exponent == 1 || !is_sum(factor.base)) continue;
+    const auto power = expand({1, {}}, {factor});
+    if (!power) continue;
+    factor = {*power, 1};
+    kept.factors.push_back({Expr(coefficient), 1});
+    return product_of(kept.factors);
+  }
   return from_product(*pool_, kept);
 }
 

@@ -25,7 +25,8 @@ enum class ExprSpelling {
 /// that simplification keeps the value. The result must not be mixed with simplified expressions.
 [[nodiscard]] auto parse_expr_as_written(ExprPool& pool, std::string_view text) -> Result<Expr>;
 
-/// parse_expr(print_expr(e)) == e for every spelling, within the parser's nesting limit. A tree of
+/// parse_expr(print_expr(e)) == e for every spelling, within the parser's nesting limit, unless
+/// -2^63 is in it, which has no opposite to factor out (the value is the same then too). A tree of
 /// more than kMaxPrintedParts parts gives a short note that no parser takes for an expression.
 inline constexpr std::uint32_t kMaxPrintedParts = 1'000'000;
 [[nodiscard]] auto print_expr(const Expr& e, ExprSpelling spelling = ExprSpelling::sympy)
