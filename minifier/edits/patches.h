@@ -26,6 +26,8 @@ struct PatchKind {
   auto (*enumerate)(const Capture&) -> std::vector<Patch>;
   /// Values or layouts change: what eager execution recorded holds no longer.
   bool changes_values = false;
+  /// True claims follow: they become what the rules say of the new inputs.
+  bool renews_claims = false;
 };
 /// In the order they are tried: fewer calls, fewer inputs, simpler operators, then values.
 [[nodiscard]] auto patch_kinds() -> std::span<const PatchKind>;
@@ -33,7 +35,8 @@ struct PatchKind {
 /// Applies all patches but those in `withheld` (ascending positions). Nothing if none applied.
 [[nodiscard]] auto apply_patches(const Capture& capture, const PatchKind& kind,
                                  const std::vector<Patch>& patches,
-                                 const std::vector<int>& withheld) -> std::optional<Capture>;
+                                 const std::vector<int>& withheld, const OpTable& table)
+    -> std::optional<Capture>;
 
 /// Well formed, and no operator refuses its operands' claims that did not refuse before.
 [[nodiscard]] auto is_sound(const Capture& capture, const OpTable& table, int refusals) -> bool;

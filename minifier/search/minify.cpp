@@ -106,7 +106,9 @@ class Minifier {
 
   void structure() {
     const PassScope pass(*this, "calls");
-    const Program program(best_, table_);
+    const auto owned = std::make_shared<const Program>(best_, table_);
+    const auto& program = *owned;
+    program_ = owned;
     const auto& calls = program.calls();
     const auto select = [&](const Kept& kept) {
       auto selection = program.nothing();
@@ -165,14 +167,14 @@ class Minifier {
     const int refusals = count_refusals(base, table_);
     auto smallest = base;
     const auto test = [&](const Kept& withheld, const std::vector<Kept>&) {
-      auto cut = apply_patches(base, kind, all, withheld);
+      auto cut = apply_patches(base, kind, all, withheld, table_);
       if (!cut || !is_sound(*cut, table_, refusals)) return withheld.size() == all.size();
       if (!session_.reproduces(Candidate(*cut))) return false;
       smallest = *std::move(cut);
       return true;
     };
     const auto withheld = Minimal(static_cast<int>(all.size()), test).run();
-    if (auto cut = apply_patches(base, kind, all, withheld);
+    if (auto cut = apply_patches(base, kind, all, withheld, table_);
         cut && is_sound(*cut, table_, refusals) && session_.reproduces(Candidate(*cut)))
       smallest = *std::move(cut);
     best_ = std::move(smallest);
@@ -230,7 +232,7 @@ class Minifier {
   }
 
   void answered(const Candidate& candidate, const Observed& observed) {
-    if (observed.outcome == Outcome::passes) sibling_ = candidate_copy(candidate);
+    if (observed.outcome == Outcome::passes) note_sibling(candidate);
     if (options_.progress) options_.progress(phase_, best_.graph.call_count(), session_.counts());
     if (!options_.log) return;
     nlohmann::ordered_json line{{"phase", phase_},
@@ -241,11 +243,12 @@ class Minifier {
                                 {"seconds", observed.seconds}};
     options_.log(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
-  /// The program of a candidate ends with its pass; only small ones are worth keeping as captures.
-  static auto candidate_copy(const Candidate& candidate) -> std::optional<Candidate> {
-    constexpr int kMostCalls = 64;
-    if (candidate.calls() > kMostCalls || candidate.calls() == 0) return std::nullopt;
-    return Candidate(candidate.capture());
+  /// Kept as it is: its capture is made at the end, and never if another one comes.
+  void note_sibling(const Candidate& candidate) {
+    const bool is_part = candidate.program() != nullptr;
+    if (candidate.calls() == 0 || (is_part && candidate.program() != program_.get())) return;
+    sibling_ = candidate;
+    sibling_program_ = is_part ? program_ : nullptr;
   }
 
   /// Names a pass in the progress line and adds its figures to the summary.
@@ -281,6 +284,8 @@ class Minifier {
   Capture best_;
   Selection best_selection_;
   std::vector<std::string> suspects_;
+  std::shared_ptr<const Program> program_;          ///< of the pass over calls
+  std::shared_ptr<const Program> sibling_program_;  ///< keeps the sibling's program alive
   std::optional<Candidate> sibling_;
   std::string phase_;
   MinifyResult result_;

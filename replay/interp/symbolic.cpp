@@ -1,6 +1,7 @@
 #include "replay/interp/symbolic.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <unordered_map>
 
@@ -222,6 +223,20 @@ class SymbolicRunner {
   std::vector<Obligation> claims_;
 };
 
+/// The rule's layout or number in the place of the claim's, where both are of one kind.
+void renew_claim(Claim& claim, const Datum& rule) {
+  if (auto* meta = std::get_if<TensorMeta>(&claim.value); meta && rule.fake()) {
+    const bool requires_grad = meta->requires_grad;
+    *meta = rule.fake()->meta;
+    meta->requires_grad = requires_grad;
+  } else if (auto* scalar = std::get_if<Expr>(&claim.value); scalar && rule.scalar()) {
+    *scalar = *rule.scalar();
+  } else if (auto* items = std::get_if<std::vector<Claim>>(&claim.value); items && rule.list()) {
+    for (std::size_t i = 0; i < std::min(items->size(), rule.list()->size()); ++i)
+      renew_claim((*items)[i], (*rule.list())[i]);
+  }
+}
+
 /// A random admitted value: small ones often, the range's ends sometimes.
 auto random_value(const Symbol& symbol, std::mt19937_64& random) -> Expr {
   if (symbol.kind == SymbolKind::backed_float || symbol.kind == SymbolKind::unbacked_float)
@@ -294,6 +309,25 @@ auto sample_bindings(const ShapeEnv& env, int count, std::uint64_t seed) -> std:
     if (satisfies_guards(env, binding)) samples.push_back(std::move(binding));
   }
   return samples;
+}
+
+void renew_claims(Graph& graph, const OpTable& table, const std::function<bool(NodeId)>& renew) {
+  ShapeContext context(graph.env);
+  FakeDomain domain(table, context);
+  std::map<NodeId, Datum> values;
+  const auto lookup = [&](NodeId id) { return &values[id]; };
+  for (auto& node : graph.nodes) {
+    if (node.kind == NodeKind::output) continue;
+    const Datum* said = nullptr;
+    Result<Datum> rule = Datum{};
+    if (node.kind == NodeKind::call_function) {
+      context.set_node(node.id.value, node.target);
+      rule = run_node(graph, node, domain, lookup);
+      if (rule) said = &*rule;
+      if (rule && renew(node.id)) renew_claim(node.claim, *rule);
+    }
+    values[node.id] = claimed_datum(node.claim, said, context);
+  }
 }
 
 auto run_symbolic(const Graph& graph, const OpTable& table, const SymbolicOptions& options)

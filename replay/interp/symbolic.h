@@ -45,6 +45,11 @@ struct SymbolicOptions {
 [[nodiscard]] auto run_symbolic(const Graph& graph, const OpTable& table,
                                 const SymbolicOptions& options = {}) -> SymbolicRun;
 
+/// Claims of the calls for which `renew` says yes become what their rules say, operands first, so
+/// that changes of inputs are followed through the graph. Calls without a claim or a rule keep what
+/// they have; so does requires_grad.
+void renew_claims(Graph& graph, const OpTable& table, const std::function<bool(NodeId)>& renew);
+
 /// Random bindings that respect ranges, replacements and guards; the hints come first. May be fewer
 /// than asked for when guards are tight.
 [[nodiscard]] auto sample_bindings(const ShapeEnv& env, int count, std::uint64_t seed)
