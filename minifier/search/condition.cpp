@@ -16,7 +16,8 @@ constexpr std::size_t kPredicted = 4;  ///< further sizes that it must foretell
 /// Conditions over one symbol, simplest first.
 auto candidates_for(const Expr& symbol, const std::map<std::int64_t, bool>& answers,
                     std::vector<std::int64_t> divisors) -> std::vector<Expr> {
-  for (std::int64_t m = 2; m <= 64; m *= 2) divisors.push_back(m);
+  for (std::int64_t m = 2; m <= 16; ++m) divisors.push_back(m);
+  for (std::int64_t m = 32; m <= 64; m *= 2) divisors.push_back(m);
   std::ranges::sort(divisors);
   divisors.erase(std::unique(divisors.begin(), divisors.end()), divisors.end());
   std::vector<Expr> all;

@@ -1,4 +1,5 @@
 // Lies planted into real captures: what is left is the node that lies, and never another failure.
+#include <cstdlib>
 #include <iostream>
 #include <random>
 
@@ -12,8 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kGraphs = 20;
 constexpr std::size_t kMostNodes = 1200;
+
+/// ASSAY_PLANTED=60 looks at that many graphs.
+auto wanted_graphs() -> std::size_t {
+  const auto* text = std::getenv("ASSAY_PLANTED");
+  return text ? std::strtoul(text, nullptr, 10) : 20;
+}
 
 auto table() -> const OpTable& {
   static const OpTable kTable = build_op_table();
@@ -91,7 +97,7 @@ TEST_F(MinifyCorpus, ThePlantedLieIsWhatIsLeft) {
   int runs = 0;
   int alone = 0;
   for (const auto& path : paths_) {
-    if (runs >= static_cast<int>(kGraphs * std::size(kLies))) break;
+    if (runs >= static_cast<int>(wanted_graphs() * std::size(kLies))) break;
     const auto capture = read_capture_file(path);
     ASSERT_TRUE(capture);
     if (capture->graph.nodes.size() > kMostNodes) continue;
@@ -118,7 +124,7 @@ TEST_F(MinifyCorpus, ThePlantedLieIsWhatIsLeft) {
 TEST_F(MinifyCorpus, TwoLiesAreToldApart) {
   int runs = 0;
   for (const auto& path : paths_) {
-    if (runs >= 10) break;
+    if (runs >= static_cast<int>(wanted_graphs() / 2)) break;
     const auto capture = read_capture_file(path);
     ASSERT_TRUE(capture);
     if (capture->graph.nodes.size() > kMostNodes) continue;
