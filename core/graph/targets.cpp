@@ -228,8 +228,11 @@ auto is_dotted_name(std::string_view text) -> bool {
 }
 
 auto python_callee(std::string_view target) -> std::string {
-  const bool is_builtin = target.starts_with("builtins.");
-  if (is_builtin && is_identifier(target.substr(9))) return std::string(target.substr(9));
+  constexpr std::string_view kBuiltins = "builtins.";
+  if (target.starts_with(kBuiltins)) {  // without the module where that reads as the same
+    const auto bare = target.substr(kBuiltins.size());
+    if (is_identifier(bare) && canonical_target(bare) == target) return std::string(bare);
+  }
   if (target == "operator.abs") return "abs";
   if (!target.contains('.') || has(kModules, first_word(target))) return std::string(target);
   return "torch.ops." + std::string(target);
