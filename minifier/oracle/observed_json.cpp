@@ -25,7 +25,8 @@ auto to_json(const Observed& observed) -> std::string {
   Json json{{"outcome", name(observed.outcome)},
             {"signature", signature_json(observed.signature)},
             {"output", observed.output},
-            {"seconds", observed.seconds}};
+            {"seconds", observed.seconds},
+            {"first_output", observed.first_output}};
   for (const auto& other : observed.others) json["others"].push_back(signature_json(other));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -38,7 +39,8 @@ auto observed_from_json(std::string_view text) -> Result<Observed> {
   Observed observed{.outcome = *outcome,
                     .signature = signature_from(json.value("signature", Json::object())),
                     .output = json.value("output", std::string()),
-                    .seconds = json.value("seconds", 0.0)};
+                    .seconds = json.value("seconds", 0.0),
+                    .first_output = json.value("first_output", -1)};
   for (const auto& other : json.value("others", Json::array()))
     observed.others.push_back(signature_from(other));
   return observed;

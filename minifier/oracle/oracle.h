@@ -51,6 +51,7 @@ struct Observed {
   Signature signature = {};
   std::string output = {};  ///< tail of what it printed
   double seconds = 0;
+  int first_output = -1;  ///< the first that is wrong, where outputs are compared
   /// Other failures seen in the same run: a candidate may have several.
   std::vector<Signature> others = {};
 };

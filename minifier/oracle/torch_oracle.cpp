@@ -137,6 +137,7 @@ auto from_reply(const Json& reply) -> Observed {
           (s.frames.empty() ? "" : " < ") + (frame.is_string() ? frame.get<std::string>() : "");
   if (const auto numeric = reply.find("numeric"); numeric != reply.end() && numeric->is_object()) {
     s.numeric = text(*numeric, "class");
+    observed.first_output = numeric->value("first", -1);
     s.message.clear();  // its numbers differ from candidate to candidate
   }
   return observed;

@@ -11,7 +11,8 @@
 #   {"id": 7, "outcome": "passes|fails|invalid|timeout|memory",
 #    "stage": "request|load|eager|compile|run|accuracy", "error_class": null, "message": null,
 #    "frames": [], "numeric": null, "signal": null, "seconds": 1.2, "output": ""}
-# numeric: {"output": 0, "class": "shape|dtype|nan|inf|mismatch|stride", "max_abs", "ratio"}.
+# numeric: {"output": 0, "class": "shape|dtype|nan|inf|mismatch|stride", "max_abs", "ratio",
+# "first": 0}: the worst difference, and the first output that differs at all.
 #
 # `invalid` is what says nothing about the compiler: a bad request, a script that does not load, a
 # program that fails or dies before it is compiled. Only `accuracy` compares values; the other two
@@ -140,8 +141,8 @@ def run_wide(script):
 def compare(reference, result, wide, tolerance, strides):
     """The worst difference by CLASSES, then by place; None where the two agree."""
     if len(reference) != len(result):
-        return {"output": min(len(reference), len(result)), "class": "shape",
-                "max_abs": None, "ratio": None}
+        first = min(len(reference), len(result))
+        return {"output": first, "class": "shape", "max_abs": None, "ratio": None, "first": first}
     found = []
     for index, (a, b) in enumerate(zip(reference, result)):
         w = wide[index] if wide is not None and len(wide) == len(reference) else None
@@ -149,6 +150,7 @@ def compare(reference, result, wide, tolerance, strides):
         if name is not None:
             found.append({"output": index, "class": name, "max_abs": number(max_abs),
                           "ratio": number(ratio)})
+            found[-1]["first"] = found[0]["output"]
     return min(found, key=lambda f: (CLASSES.index(f["class"]), f["output"]), default=None)
 
 

@@ -92,7 +92,27 @@ class Minifier {
       session_.set_limits(limits);
     }
     suspects_ = oracle_.suspects(first);
+    if (suspects_.empty() && result_.reproduced && first.first_output >= 0) tap();
     return {};
+  }
+  /// One run that returns every tensor: the first that is wrong is where values part, unless what
+  /// is returned changes the failure.
+  void tap() {
+    auto tapped = best_;
+    std::vector<std::string> names;
+    SequenceArg every{{}, true};
+    for (const auto& node : best_.graph.nodes)
+      if (node.kind == NodeKind::call_function && node.claim.tensor()) {
+        every.items.push_back(Arg{node.id});
+        names.push_back(node.name);
+      }
+    auto& last = tapped.graph.nodes.back();
+    if (last.kind != NodeKind::output || names.empty()) return;
+    last.args = {Arg{std::move(every)}};
+    phase_ = "tap";
+    const auto seen = session_.ask(Candidate(std::move(tapped)));
+    const auto at = static_cast<std::size_t>(std::max(seen.first_output, 0));
+    if (seen.first_output >= 0 && at < names.size()) suspects_ = {names[at]};
   }
   static auto is_failure(const Observed& seen) -> bool {
     return seen.outcome != Outcome::passes && seen.outcome != Outcome::invalid;

@@ -264,13 +264,18 @@ TEST_F(Planted, AWrongValueAtOneNode) {
       const auto a = sums_of_outputs(cut, "");
       const auto b = sums_of_outputs(cut, target);
       for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-        if (std::fabs(a[i] - b[i]) > 1) return failure("wrong values");
+        if (std::fabs(a[i] - b[i]) > 1) {
+          auto seen = failure("wrong values");
+          seen.first_output = static_cast<int>(i);
+          return seen;
+        }
       return Observed{};
     };
     if (judge(Candidate(capture)).outcome != Outcome::fails) return false;  // it never shows
     PlantedOracle oracle(judge);
     const auto result = run(std::move(capture), oracle, false);
     expect_calls(result, {name}, 1);
+    EXPECT_LE(result.queries, 8) << path_;  // every tensor was looked at once
     return true;
   });
 }
