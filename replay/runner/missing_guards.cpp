@@ -250,24 +250,25 @@ void run_at_witness(const Capture& capture, const OpTable& table, MissingGuard& 
 
 auto find_stronger_guards(const ShapeEnv& env, const GuardReport& guards,
                           const std::vector<ImpliedFact>& facts) -> std::vector<StrongerGuard> {
-  constexpr std::size_t kMaxGuards = 40;  // each costs a guard set of its own
   std::vector<StrongerGuard> found;
+  Prover prover;
   for (const auto guard : guards.minimal) {
-    if (guards.minimal.size() > kMaxGuards) break;
     if (guards.guards[guard].verdict != GuardVerdict::needed) continue;
-    auto others = guards.minimal;
-    std::erase(others, guard);
-    auto weaker = with_guards(env, others);
-    GuardSet rest(weaker, {.prover = {}, .symbols = false});
+    Query query{{}, {}, env.ranges()};
+    for (const auto other : guards.minimal)
+      if (other != guard) query.assumptions.push_back(env.replaced(env.guards()[other].condition));
+    const auto follows = [&](const Expr& condition) {
+      query.claim = env.replaced(condition);
+      return prover.prove(query);
+    };
     StrongerGuard stronger{guard, {}, {}};
     for (const auto& fact : facts) {
       if (std::ranges::find(fact.needed, guard) == fact.needed.end()) continue;
-      if (std::holds_alternative<Proved>(rest.implies(fact.condition))) continue;
+      if (std::holds_alternative<Proved>(follows(fact.condition))) continue;
       stronger.replacement.push_back(fact.condition);
-      weaker.add_guard({fact.condition, print_expr(fact.condition), fact.why});
-      rest = GuardSet(weaker, {.prover = {}, .symbols = false});
+      query.assumptions.push_back(env.replaced(fact.condition));
     }
-    const auto answer = rest.implies(env.guards()[guard].condition);
+    const auto answer = follows(env.guards()[guard].condition);
     const auto* refuted = std::get_if<Refuted>(&answer);
     if (!refuted) continue;
     stronger.excluded = completed(env, refuted->witness);
