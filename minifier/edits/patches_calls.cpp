@@ -1,6 +1,8 @@
 // Patches of calls: other operands, other operators, numbers and tensors that are constants.
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 #include "core/expr/text.h"
 #include "minifier/edits/patch_families.h"
@@ -118,6 +120,19 @@ auto view_between(const Node& node, const Node& operand) -> std::optional<ViewCa
   return std::nullopt;
 }
 
+/// A node that has a storage of its own now. What is a view of it claims the old one no longer.
+void leave_alias_group(Graph& graph, NodeId id) {
+  const int group = std::exchange(graph.find(id)->claim.alias_group, -1);
+  std::set<NodeId> left{id};
+  for (auto& node : graph.nodes) {
+    const auto ids = operands(node);
+    const bool reads = std::ranges::any_of(ids, [&](NodeId x) { return left.contains(x); });
+    if (!reads || group < 0 || node.claim.alias_group != group) continue;
+    node.claim.alias_group = -1;
+    left.insert(node.id);
+  }
+}
+
 }  // namespace
 
 auto bypasses(const Capture& capture) -> std::vector<Patch> {
@@ -172,7 +187,8 @@ auto constant_numbers(const Capture& capture) -> std::vector<Patch> {
     if (!claim || node.kind != NodeKind::call_function) continue;
     const auto seen = capture.observed.find(node.id);
     auto value = evaluate(*claim, hints);
-    if (seen != capture.observed.end() && seen->second.scalar) value = *seen->second.scalar;
+    if (seen != capture.observed.end())
+      if (const auto& scalar = seen->second.scalar) value = *scalar;
     if (!value) continue;
     patches.push_back({fmt::format("{} -> {}", node.name, print_expr(*value)),
                        [id = node.id, value = *value](Capture& cut) {
@@ -203,6 +219,7 @@ auto constant_tensors(const Capture& capture) -> std::vector<Patch> {
                                           {"layout", Arg{Layout::strided}},
                                           {"device", Arg{claim->device}},
                                           {"pin_memory", Arg{Expr::boolean(false)}}};
+                         leave_alias_group(cut.graph, id);
                          return true;
                        }});
   }

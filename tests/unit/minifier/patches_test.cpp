@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "core/graph/text.h"
 #include "replay/interp/debug.h"
@@ -96,6 +98,23 @@ TEST(Patches, ATensorBecomesAConstant) {
   EXPECT_TRUE(cut.inputs.empty());
 }
 
+TEST(Patches, AConstantLeavesTheStorageOfTheViewThatItReplaces) {
+  auto capture = read(
+      "    def forward(self, x: \"f32[2, 3][3, 1]cpu\"):\n"
+      "        y: \"f32[3, 2][2, 1]cpu\" = torch.ops.aten.view.default(x, [3, 2])\n"
+      "        t: \"f32[2, 3][1, 2]cpu\" = torch.ops.aten.permute.default(y, [1, 0])\n"
+      "        u: \"f32[3, 2][1, 3]cpu\" = torch.ops.aten.permute.default(x, [1, 0])\n"
+      "        return (t, u)\n");
+  for (auto& node : capture.graph.nodes)
+    if (node.claim.tensor()) node.claim.alias_group = 0;
+  const auto cut = patched(capture, "constants");
+  EXPECT_EQ(target_of(cut, "y"), "aten.full.default");
+  EXPECT_EQ(target_of(cut, "t"), "aten.permute.default");
+  ASSERT_EQ(target_of(cut, "u"), "aten.permute.default");
+  EXPECT_EQ(cut.graph.find("t")->claim.alias_group, -1);
+  EXPECT_EQ(cut.graph.find("u")->claim.alias_group, 0);
+}
+
 TEST(Patches, InputsBecomeRowMajorAndWhatFollowsFromThemToo) {
   const auto capture = read(
       "    def forward(self, x: \"f32[2, 3][1, 2]cpu\"):\n"
@@ -146,8 +165,9 @@ TEST(Patches, RecordedElementsSurviveAnotherLayoutAndDtype) {
   const auto& content =
       std::get<std::shared_ptr<const std::vector<std::byte>>>(cut.storages.at(0).content);
   ASSERT_EQ(content->size(), 24U);
-  const std::vector<float> want{0, 1, 2, 3, 4, 5};
-  EXPECT_EQ(std::memcmp(content->data(), want.data(), 24), 0);
+  std::array<float, 6> values{};
+  std::memcpy(values.data(), content->data(), 24);
+  EXPECT_EQ(values, (std::array<float, 6>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(Patches, DataBecomeSimplerOnce) {
