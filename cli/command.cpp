@@ -97,18 +97,23 @@ auto report_error(const Error& error) -> int {
   return exit_code(error.code);
 }
 
-Progress::Progress(std::string_view doing) : doing_(doing), enabled_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string_view doing)
+    : doing_(doing), enabled_(isatty(STDERR_FILENO) == 1), start_ms_(now_ms()) {}
 
 Progress::~Progress() {
   if (enabled_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
 }
 
 void Progress::update(std::size_t done, std::size_t total) {
+  show([&](double) { return fmt::format("{}: {} of {}", doing_, done, total); }, done == total);
+}
+
+void Progress::show(const std::function<std::string(double seconds)>& line, bool is_last) {
   if (!enabled_) return;
   const auto now = now_ms();
-  if (now - last_ms_ < 100 && done != total) return;
+  if (now - last_ms_ < 100 && !is_last) return;
   last_ms_ = now;
-  fmt::print(stderr, "\r\033[K{}: {} of {}", doing_, done, total);
+  fmt::print(stderr, "\r\033[K{}", line(static_cast<double>(now - start_ms_) / 1000));
   std::fflush(stderr);
 }
 

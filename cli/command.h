@@ -54,15 +54,18 @@ auto add_completion(CLI::App& app) -> Action;
 /// second; erased at the end.
 class Progress {
  public:
-  explicit Progress(std::string_view doing);
+  explicit Progress(std::string_view doing = {});
   ~Progress();
   Progress(const Progress&) = delete;
   auto operator=(const Progress&) -> Progress& = delete;
   void update(std::size_t done, std::size_t total);
+  /// Shows what `line` makes of the seconds since the start.
+  void show(const std::function<std::string(double seconds)>& line, bool is_last = false);
 
  private:
   std::string doing_;
   bool enabled_;
+  long long start_ms_;
   long long last_ms_ = 0;
 };
 

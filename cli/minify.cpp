@@ -1,6 +1,4 @@
 // assay minify: the smallest capture that still fails the same way.
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -96,35 +94,16 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
                   options.oracle));
 }
 
-/// A line that overwrites itself on a terminal, at most ten times a second.
-class MinifyProgress {
- public:
-  explicit MinifyProgress(double max_seconds) : max_seconds_(max_seconds) {}
-  ~MinifyProgress() {
-    if (enabled_) fmt::print(stderr, "\r\033[K");
-  }
-  MinifyProgress(const MinifyProgress&) = delete;
-  auto operator=(const MinifyProgress&) -> MinifyProgress& = delete;
-
-  void update(const std::string& phase, int calls, const SessionCounts& counts) {
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    if (!enabled_ || seconds - last_ < 0.1) return;
-    last_ = seconds;
-    const auto left = max_seconds_ > 0
-                          ? fmt::format(", {:.0f} s left", std::max(0.0, max_seconds_ - seconds))
-                          : std::string();
-    fmt::print(stderr, "\r\033[K{}: {} left, {} asked, {} known, {:.1f}/s{}", phase,
-               counted(calls, "call"), counts.queries, counts.cached,
-               counts.queries / std::max(seconds, 0.001), left);
-  }
-
- private:
-  double max_seconds_;
-  bool enabled_ = isatty(STDERR_FILENO) != 0;
-  double last_ = -1;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+/// How far the search is.
+auto progress_line(const std::string& phase, int calls, const SessionCounts& counts, double seconds,
+                   double max_seconds) -> std::string {
+  const auto left = max_seconds > 0
+                        ? fmt::format(", {:.0f} s left", std::max(0.0, max_seconds - seconds))
+                        : std::string();
+  return fmt::format("{}: {} left, {} asked, {} known, {:.1f}/s{}", phase, counted(calls, "call"),
+                     counts.queries, counts.cached, counts.queries / std::max(seconds, 0.001),
+                     left);
+}
 
 void print_result(const MinifyResult& result, const std::string& folder) {
   const auto& before = result.original.graph;
@@ -181,11 +160,13 @@ auto minify_file(const Options& options) -> Result<int> {
   ASSAY_TRY(auto store, AnswerStore::open(answers));
   std::ofstream log(folder / "log.jsonl", std::ios::trunc);
   settings.log = [&](const std::string& line) {
-    log << line << std::endl;
+    log << line << '\n' << std::flush;
   };  // readable while it runs
-  MinifyProgress progress(settings.budget.seconds);
+  Progress progress;
   settings.progress = [&](const std::string& phase, int calls, const SessionCounts& counts) {
-    progress.update(phase, calls, counts);
+    progress.show([&](double seconds) {
+      return progress_line(phase, calls, counts, seconds, settings.budget.seconds);
+    });
   };
   ASSAY_TRY(const auto result, minify(std::move(capture), *oracle, store, table, settings));
   ASSAY_TRY_VOID(write_result(result, folder));
