@@ -79,13 +79,6 @@ auto largest(const std::vector<fs::path>& paths) -> fs::path {
   return *std::ranges::max_element(paths, {}, [](const fs::path& p) { return fs::file_size(p); });
 }
 
-auto captures_of(const fs::path& models) -> std::vector<fs::path> {
-  auto paths = assay::testing::files_ending(models, ".json");
-  std::erase_if(
-      paths, [](const fs::path& path) { return !path.filename().string().starts_with("graph"); });
-  return paths;
-}
-
 void register_graph(const fs::path& path, const OpTable& table) {
   const auto name = path.parent_path().filename() / path.filename();
   const auto add = [&](const char* what) { return fmt::format("{}/{}", what, name.string()); };
@@ -114,9 +107,10 @@ auto register_corpus(const OpTable& table) -> bool {
                                                                           &table](auto& state) {
     fake_run(state, json, table);
   })->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark(
-      "debug/all_models",
-      [paths = captures_of(*models), &table](auto& state) { debug_all(state, paths, table); })
+  benchmark::RegisterBenchmark("debug/all_models",
+                               [paths = assay::testing::graph_captures(), &table](auto& state) {
+                                 debug_all(state, paths, table);
+                               })
       ->Iterations(1)
       ->Unit(benchmark::kSecond);
   return true;

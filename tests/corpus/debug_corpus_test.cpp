@@ -28,10 +28,8 @@ struct LoadedGraph {
 class DebugCorpus : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto folder = testing::unpacked_corpus("models");
-    if (!folder) GTEST_SKIP() << testing::corpus_missing();
-    for (const auto& path : testing::files_ending(*folder, ".json"))
-      if (path.filename().string().starts_with("graph")) paths_.push_back(path);
+    if (!testing::unpacked_corpus("models")) GTEST_SKIP() << testing::corpus_missing();
+    paths_ = testing::graph_captures();
     ASSERT_FALSE(paths_.empty());
   }
   static auto load(const fs::path& path) -> LoadedGraph {
@@ -209,8 +207,8 @@ auto tell(Lie lie, Node& node, const ObservedValue& seen, std::mt19937_64& rando
 }
 
 TEST_F(DebugCorpus, PlantedLiesAreTheOnlyRootWhereTheyWerePlanted) {
-  const auto seed =
-      std::getenv("ASSAY_SEED") ? std::strtoull(std::getenv("ASSAY_SEED"), nullptr, 10) : 7;
+  const char* chosen = std::getenv("ASSAY_SEED");
+  const auto seed = chosen ? std::strtoull(chosen, nullptr, 10) : 7;
   std::cout << "seed " << seed << "\n";
   std::mt19937_64 random(seed);
   constexpr int kWanted = 2000;

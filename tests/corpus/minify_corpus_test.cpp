@@ -15,12 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNodes = 1200;
 
-/// ASSAY_PLANTED=60 looks at that many graphs.
-auto wanted_graphs() -> std::size_t {
-  const auto* text = std::getenv("ASSAY_PLANTED");
-  return text ? std::strtoul(text, nullptr, 10) : 20;
-}
-
 auto table() -> const OpTable& {
   static const OpTable kTable = build_op_table();
   return kTable;
@@ -29,13 +23,10 @@ auto table() -> const OpTable& {
 class MinifyCorpus : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto folder = testing::unpacked_corpus("models");
-    if (!folder) GTEST_SKIP() << testing::corpus_missing();
-    for (const auto& path : testing::files_ending(*folder, ".json"))
-      if (path.filename().string().starts_with("graph") &&
-          !path.filename().string().contains("_bwd"))
-        paths_.push_back(path);
+    if (!testing::unpacked_corpus("models")) GTEST_SKIP() << testing::corpus_missing();
+    paths_ = testing::graph_captures();
     ASSERT_FALSE(paths_.empty());
+    std::erase_if(paths_, testing::is_backward);
     std::shuffle(paths_.begin(), paths_.end(), random_);
   }
 
@@ -97,7 +88,7 @@ TEST_F(MinifyCorpus, ThePlantedLieIsWhatIsLeft) {
   int runs = 0;
   int alone = 0;
   for (const auto& path : paths_) {
-    if (runs >= static_cast<int>(wanted_graphs() * std::size(kLies))) break;
+    if (runs >= testing::wanted_graphs(20) * std::ssize(kLies)) break;
     const auto capture = read_capture_file(path);
     ASSERT_TRUE(capture);
     if (capture->graph.nodes.size() > kMostNodes) continue;
@@ -124,7 +115,7 @@ TEST_F(MinifyCorpus, ThePlantedLieIsWhatIsLeft) {
 TEST_F(MinifyCorpus, TwoLiesAreToldApart) {
   int runs = 0;
   for (const auto& path : paths_) {
-    if (runs >= static_cast<int>(wanted_graphs() / 2)) break;
+    if (runs >= testing::wanted_graphs(20) / 2) break;
     const auto capture = read_capture_file(path);
     ASSERT_TRUE(capture);
     if (capture->graph.nodes.size() > kMostNodes) continue;

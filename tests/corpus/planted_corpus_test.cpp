@@ -30,11 +30,6 @@ auto table() -> const OpTable& {
   return kTable;
 }
 
-auto wanted_graphs() -> int {
-  const auto* text = std::getenv("ASSAY_PLANTED");
-  return text ? std::atoi(text) : 8;
-}
-
 /// Judges in this process: what is planted neither hangs nor crashes.
 class PlantedOracle final : public Oracle {
  public:
@@ -74,10 +69,8 @@ auto has_call(const Candidate& candidate, const std::string& name) -> bool {
 class Planted : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto folder = testing::unpacked_corpus("models");
-    if (!folder) GTEST_SKIP() << testing::corpus_missing();
-    for (const auto& path : testing::files_ending(*folder, ".json"))
-      if (path.filename().string().starts_with("graph")) paths_.push_back(path);
+    if (!testing::unpacked_corpus("models")) GTEST_SKIP() << testing::corpus_missing();
+    paths_ = testing::graph_captures();
     ASSERT_FALSE(paths_.empty());
     std::shuffle(paths_.begin(), paths_.end(), random_);
   }
@@ -90,8 +83,8 @@ class Planted : public ::testing::Test {
     if (std::getenv("ASSAY_PLANTED")) most_nodes = kAll;
     int planted = 0;
     for (const auto& path : paths_) {
-      if (planted >= wanted_graphs()) break;
-      if (with_inputs && path.filename().string().contains("_bwd")) continue;
+      if (planted >= testing::wanted_graphs(8)) break;
+      if (with_inputs && testing::is_backward(path)) continue;
       auto capture = read_capture_file(path);
       ASSERT_TRUE(capture);
       if (capture->graph.nodes.size() > most_nodes) continue;
@@ -207,7 +200,7 @@ TEST_F(Planted, AMissingGuard) {
     const auto& env = capture.graph.env;
     const auto minimal = GuardSet(env, {.prover = {}, .symbols = false}).report().minimal;
     const int before = taken;
-    for (std::size_t k = 0; k < minimal.size() && taken < wanted_graphs(); ++k) {
+    for (std::size_t k = 0; k < minimal.size() && taken < testing::wanted_graphs(8); ++k) {
       auto others = minimal;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
       Capture without = capture;
@@ -406,7 +399,7 @@ TEST_F(Planted, AFailureThatShowsInThreeOfTenRuns) {
 TEST_F(Planted, OneCandidateInFiveIsInvalid) {
   for_graphs(
       7000,
-      [&](Capture capture) {
+      [&](const Capture& capture) {
         const auto* node = any_call(capture.graph);
         if (!node) return false;
         const auto name = node->name;

@@ -17,20 +17,10 @@ namespace assay {
 namespace {
 
 using testing::corpus_missing;
-using testing::files_ending;
-using testing::unpacked_corpus;
+using testing::graph_captures;
 
 auto short_name(const std::filesystem::path& path) -> std::string {
   return path.parent_path().filename().string() + "/" + path.stem().string();
-}
-
-auto graphs() -> std::vector<std::filesystem::path> {
-  const auto folder = unpacked_corpus("models");
-  if (!folder) return {};
-  std::vector<std::filesystem::path> found;
-  for (const auto& path : files_ending(*folder, ".json"))
-    if (path.filename().string().starts_with("graph")) found.push_back(path);
-  return found;
 }
 
 auto holds(const ShapeEnv& env, std::span<const std::size_t> guards, const Binding& sizes) -> bool {
@@ -100,7 +90,7 @@ void check_guards(const std::filesystem::path& path, GuardTotals& totals) {
 }
 
 TEST(ProveCorpus, All_guards_are_decided_and_the_minimal_set_is_equivalent) {
-  const auto paths = graphs();
+  const auto paths = graph_captures();
   if (paths.empty()) GTEST_SKIP() << corpus_missing();
   GuardTotals totals;
   for (const auto& path : paths) check_guards(path, totals);
@@ -112,7 +102,7 @@ TEST(ProveCorpus, All_guards_are_decided_and_the_minimal_set_is_equivalent) {
 }
 
 TEST(ProveCorpus, Recorded_graphs_miss_no_guard_and_stay_inside_their_storages) {
-  const auto paths = graphs();
+  const auto paths = graph_captures();
   if (paths.empty()) GTEST_SKIP() << corpus_missing();
   const auto table = build_op_table();
   std::size_t obligations = 0, implied = 0, undecided = 0, bounds = 0, unknown_bounds = 0;
@@ -166,7 +156,7 @@ auto breaks_somewhere(const Graph& graph, const OpTable& table) -> bool {
 }
 
 TEST(ProveCorpus, A_removed_guard_that_the_graph_needs_is_missed_and_a_redundant_one_is_not) {
-  const auto paths = graphs();
+  const auto paths = graph_captures();
   if (paths.empty()) GTEST_SKIP() << corpus_missing();
   const auto table = build_op_table();
   constexpr std::size_t kGraphs = 30, kRemovals = 8;

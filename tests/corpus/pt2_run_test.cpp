@@ -53,7 +53,7 @@ TEST(ExportedPrograms, GiveTheRecordedOutputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       ASSERT_TRUE(outputs[i].tensor) << path << " output " << i;
       const auto& meta = outputs[i].tensor->meta;
-      EXPECT_EQ(std::string(info(meta.dtype).name), expected[i]["dtype"]) << path << " " << i;
+      EXPECT_EQ(info(meta.dtype).name, expected[i]["dtype"].get<std::string>()) << path << " " << i;
       EXPECT_EQ(meta.sizes, expected[i]["size"].get<Ints>()) << path << " " << i;
       EXPECT_EQ(meta.strides, expected[i]["stride"].get<Ints>()) << path << " " << i;
       EXPECT_EQ(meta.offset, expected[i]["offset"].get<std::int64_t>()) << path << " " << i;

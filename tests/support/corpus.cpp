@@ -49,7 +49,7 @@ auto unpacked(std::string_view name, std::string_view ending, std::string_view c
   const auto root = fs::path(ASSAY_TEST_DATA_DIR);
   fs::create_directories(root, error);
   const FileLock lock(root / fmt::format("{}.lock", name));
-  const auto target = root / fmt::format("{}-{}", name, size);
+  auto target = root / fmt::format("{}-{}", name, size);
   if (fs::is_directory(target, error)) return target;
   const auto unfinished = root / fmt::format("{}-{}.tmp", name, size);
   fs::remove_all(unfinished, error);
@@ -88,6 +88,23 @@ auto files_ending(const fs::path& folder, std::string_view suffix) -> std::vecto
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
+}
+
+auto graph_captures() -> std::vector<fs::path> {
+  const auto folder = unpacked_corpus("models");
+  auto paths = folder ? files_ending(*folder, ".json") : std::vector<fs::path>{};
+  std::erase_if(paths,
+                [](const auto& path) { return !path.filename().string().starts_with("graph"); });
+  return paths;
+}
+
+auto is_backward(const fs::path& capture) -> bool {
+  return capture.filename().string().contains("_bwd");
+}
+
+auto wanted_graphs(int usual) -> int {
+  const auto* text = std::getenv("ASSAY_PLANTED");
+  return text ? std::atoi(text) : usual;
 }
 
 auto read_text(const fs::path& path) -> std::string {

@@ -22,6 +22,12 @@ namespace assay::testing {
 /// Files below a folder whose name ends so, sorted.
 [[nodiscard]] auto files_ending(const std::filesystem::path& folder, std::string_view suffix)
     -> std::vector<std::filesystem::path>;
+/// Every recorded graph of the models, sorted; none without the corpus.
+[[nodiscard]] auto graph_captures() -> std::vector<std::filesystem::path>;
+/// A backward graph: recorded without values.
+[[nodiscard]] auto is_backward(const std::filesystem::path& capture) -> bool;
+/// How many graphs a test of planted failures looks at: the environment variable ASSAY_PLANTED.
+[[nodiscard]] auto wanted_graphs(int usual) -> int;
 [[nodiscard]] auto read_text(const std::filesystem::path& path) -> std::string;
 
 }  // namespace assay::testing
