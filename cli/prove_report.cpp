@@ -210,49 +210,51 @@ auto guards_text(const ShapeEnv& env, const ProveReport& report, bool all) -> st
   return text;
 }
 
-auto counts_text(const ProveReport& report) -> std::string {
-  std::string text;
-  if (report.guards_asked) {
-    std::array<int, 6> counts{};
-    for (const auto& decision : report.guards.guards)
-      ++counts[static_cast<std::size_t>(decision.verdict)];
-    text += counted(std::ssize(report.guards.guards), "guard") + ":";
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0)
-        text += fmt::format(" {} {},", counts[i], name(static_cast<GuardVerdict>(i)));
-    text.back() = '\n';
-    if (!report.stronger.empty())
-      text +=
-          fmt::format("{} than the graph needs (--notes)\n",
-                      counted(std::ssize(report.stronger), "guard says more", "guards say more"));
-  }
-  if (report.obligations) {
-    const auto& o = *report.obligations;
-    text += fmt::format("{}: {} by ranges, {} by guards", counted(o.total, "obligation"),
-                        o.from_ranges, o.implied);
-    if (o.harmless > 0) text += fmt::format(", {} without effect on the result", o.harmless);
-    if (!o.missing.empty()) text += fmt::format(", {} missing", o.missing.size());
-    if (!o.undecided.empty()) text += fmt::format(", {} undecided", o.undecided.size());
-    if (o.assumed > 0) text += fmt::format("; {} about data-dependent sizes", o.assumed);
-    text += "\n";
-  }
-  if (report.bounds) {
-    int proved = 0, refuted = 0;
-    for (const auto& check : report.bounds->checks) {
-      proved += std::holds_alternative<Proved>(check.answer) ? 1 : 0;
-      refuted += std::holds_alternative<Refuted>(check.answer) ? 1 : 0;
-    }
-    const auto all = std::ssize(report.bounds->checks);
-    text += fmt::format("{}: {} proved, {} refuted, {} undecided", counted(all, "bound"), proved,
-                        refuted, all - proved - refuted);
-    if (report.bounds->without_rule > 0)
-      text +=
-          fmt::format("; {} of unknown storage", counted(report.bounds->without_rule, "tensor"));
-    if (const auto taken = std::ssize(report.bounds->taken_to_fit); taken > 0)
-      text += fmt::format("; {} taken to fit 64 bits", counted(taken, "calculated size"));
-    text += "\n";
-  }
+auto guard_counts(const ProveReport& report) -> std::string {
+  std::array<int, 6> counts{};
+  for (const auto& decision : report.guards.guards)
+    ++counts[static_cast<std::size_t>(decision.verdict)];
+  auto text = counted(std::ssize(report.guards.guards), "guard") + ":";
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0)
+      text += fmt::format(" {} {},", counts[i], name(static_cast<GuardVerdict>(i)));
+  text.back() = '\n';
+  if (!report.stronger.empty())
+    text += fmt::format("{} than the graph needs (--notes)\n",
+                        counted(std::ssize(report.stronger), "guard says more", "guards say more"));
   return text;
+}
+
+auto obligation_counts(const ObligationReport& o) -> std::string {
+  auto text = fmt::format("{}: {} by ranges, {} by guards", counted(o.total, "obligation"),
+                          o.from_ranges, o.implied);
+  if (o.harmless > 0) text += fmt::format(", {} without effect on the result", o.harmless);
+  if (!o.missing.empty()) text += fmt::format(", {} missing", o.missing.size());
+  if (!o.undecided.empty()) text += fmt::format(", {} undecided", o.undecided.size());
+  if (o.assumed > 0) text += fmt::format("; {} about data-dependent sizes", o.assumed);
+  return text + "\n";
+}
+
+auto bound_counts(const BoundsReport& bounds) -> std::string {
+  int proved = 0, refuted = 0;
+  for (const auto& check : bounds.checks) {
+    proved += std::holds_alternative<Proved>(check.answer) ? 1 : 0;
+    refuted += std::holds_alternative<Refuted>(check.answer) ? 1 : 0;
+  }
+  const auto all = std::ssize(bounds.checks);
+  auto text = fmt::format("{}: {} proved, {} refuted, {} undecided", counted(all, "bound"), proved,
+                          refuted, all - proved - refuted);
+  if (bounds.without_rule > 0)
+    text += fmt::format("; {} of unknown storage", counted(bounds.without_rule, "tensor"));
+  if (const auto taken = std::ssize(bounds.taken_to_fit); taken > 0)
+    text += fmt::format("; {} taken to fit 64 bits", counted(taken, "calculated size"));
+  return text + "\n";
+}
+
+auto counts_text(const ProveReport& report) -> std::string {
+  return (report.guards_asked ? guard_counts(report) : "") +
+         (report.obligations ? obligation_counts(*report.obligations) : "") +
+         (report.bounds ? bound_counts(*report.bounds) : "");
 }
 
 auto claims_text(const ShapeEnv& env, const ProveReport& report) -> std::string {

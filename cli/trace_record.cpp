@@ -196,7 +196,7 @@ class Recorder {
       row.device = to_string(meta.device);
       row.storage_id = value.tensor->storage;
       row.storage_bytes = meta.storage_bytes;
-    } else {
+    } else if (value.scalar) {
       row.value = print_expr(*value.scalar);
     }
     return ignore(writer_.add(row));

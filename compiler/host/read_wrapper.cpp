@@ -4,6 +4,7 @@
 
 #include "compiler/host/host.h"
 #include "compiler/host/statement.h"
+#include "core/base/check.h"
 #include "core/graph/python_syntax.h"
 
 namespace assay {
@@ -43,7 +44,10 @@ class WrapperReader {
 
  private:
   [[nodiscard]] auto in_harness() const -> bool { return !function_ && !region_.empty(); }
-  [[nodiscard]] auto function() -> HostFunction& { return program_.functions[*function_]; }
+  [[nodiscard]] auto function() -> HostFunction& {
+    ASSAY_CHECK(function_, "no function is being read");
+    return program_.functions[*function_];
+  }
 
   void keep(const Token& place, std::string reason) {
     const auto source = cursor_.lexer().source();

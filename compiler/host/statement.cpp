@@ -33,8 +33,8 @@ constexpr std::array<std::string_view, 5> kTransparent = {
 constexpr std::array<std::string_view, 5> kNumberMethods = {".item", ".size", ".stride",
                                                             ".storage_offset", ".numel"};
 
-template <std::size_t N>
-auto starts_with_any(std::string_view text, const std::array<std::string_view, N>& beginnings)
+template <std::size_t kCount>
+auto starts_with_any(std::string_view text, const std::array<std::string_view, kCount>& beginnings)
     -> bool {
   return std::ranges::any_of(beginnings,
                              [&](std::string_view start) { return text.starts_with(start); });

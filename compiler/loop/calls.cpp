@@ -28,6 +28,15 @@ enum class Meaning : std::uint8_t {
   check,
   nothing,  ///< no value, no access
 };
+struct BinaryCall {
+  Meaning meaning;
+  Expr (*make)(const Expr&, const Expr&);
+};
+constexpr BinaryCall kBinaryCalls[] = {{Meaning::smaller, min},
+                                       {Meaning::larger, max},
+                                       {Meaning::ceil_div, ceil_div},
+                                       {Meaning::floor_div, floor_div},
+                                       {Meaning::remainder, mod}};
 struct CallRow {
   std::string_view name;
   Meaning meaning;
@@ -174,34 +183,33 @@ auto KernelEvaluator::plain_call(int node, int meaning, const Args& values) -> R
     if (first.is_bool()) kernel_.facts.push_back(first.expr);
     return KernelValue{};
   }
-  if (what == Meaning::where && values.size() == 3) {
-    const auto &a = values[1], &b = values[2];
-    if (a.is_bool() && b.is_bool() && first.is_bool())
-      return KernelValue{
-          .kind = Kind::boolean,
-          .expr = logic_or(logic_and(first.expr, a.expr), logic_and(logic_not(first.expr), b.expr)),
-          .narrow = {}};
-    if (!a.is_int() || !b.is_int()) return KernelValue{};
-    if (!first.is_bool())
-      return fresh("data", cursor_.source_of(node), {}, std::max(a.bits, b.bits));
-    // What the other branch computes does not matter: `tmp0 + n` only where tmp0 < 0.
-    auto result = KernelValue{.kind = Kind::integer,
-                              .expr = where(first.expr, a.expr, b.expr),
-                              .bits = std::max(a.bits, b.bits),
-                              .narrow = first.narrow};
-    for (const auto& narrow : a.narrow) result.narrow.push_back(where(first.expr, narrow, 0));
-    for (const auto& narrow : b.narrow) result.narrow.push_back(where(first.expr, 0, narrow));
-    return result;
-  }
+  if (what == Meaning::where && values.size() == 3) return choice(node, values);
   if (values.size() != 2 || !first.is_int() || !values[1].is_int()) return KernelValue{};
   const auto& b = values[1];
   const int bits = std::max(first.bits, b.bits);
-  if (what == Meaning::smaller) return integer(min(first.expr, b.expr), bits, first, b);
-  if (what == Meaning::larger) return integer(max(first.expr, b.expr), bits, first, b);
-  if (what == Meaning::ceil_div) return integer(ceil_div(first.expr, b.expr), bits, first, b);
-  if (what == Meaning::floor_div) return integer(floor_div(first.expr, b.expr), bits, first, b);
-  if (what == Meaning::remainder) return integer(mod(first.expr, b.expr), bits, first, b);
-  return KernelValue{};
+  const auto* const row = std::ranges::find(kBinaryCalls, what, &BinaryCall::meaning);
+  return row == std::end(kBinaryCalls) ? KernelValue{}
+                                       : integer(row->make(first.expr, b.expr), bits, first, b);
+}
+
+auto KernelEvaluator::choice(int node, const Args& values) -> KernelValue {
+  const auto &condition = values[0], &a = values[1], &b = values[2];
+  if (a.is_bool() && b.is_bool() && condition.is_bool())
+    return {.kind = Kind::boolean,
+            .expr = logic_or(logic_and(condition.expr, a.expr),
+                             logic_and(logic_not(condition.expr), b.expr)),
+            .narrow = {}};
+  if (!a.is_int() || !b.is_int()) return {};
+  const int bits = std::max(a.bits, b.bits);
+  if (!condition.is_bool()) return fresh("data", cursor_.source_of(node), {}, bits);
+  // What the other branch computes does not matter: `tmp0 + n` only where tmp0 < 0.
+  KernelValue result{.kind = Kind::integer,
+                     .expr = where(condition.expr, a.expr, b.expr),
+                     .bits = bits,
+                     .narrow = condition.narrow};
+  for (const auto& narrow : a.narrow) result.narrow.push_back(where(condition.expr, narrow, 0));
+  for (const auto& narrow : b.narrow) result.narrow.push_back(where(condition.expr, 0, narrow));
+  return result;
 }
 
 }  // namespace assay

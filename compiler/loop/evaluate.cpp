@@ -133,7 +133,7 @@ auto KernelEvaluator::value(int node) -> Result<KernelValue> {
 
 auto KernelEvaluator::unary(int node) -> Result<KernelValue> {
   const auto op = cursor_.syntax(node).text;
-  ASSAY_TRY(const auto operand, value(cursor_.syntax(node).first_child));
+  ASSAY_TRY(auto operand, value(cursor_.syntax(node).first_child));
   if (op == "-" && operand.is_int()) return integer(-operand.expr, operand.bits, operand, {});
   if (op == "+") return operand;
   if ((op == "~" || op == "not") && operand.is_bool()) return boolean(logic_not(operand.expr));
@@ -267,7 +267,7 @@ auto KernelEvaluator::axis(const KernelValue& a, const KernelValue& b)
   if (!axis.numel && numel != nullptr && numel->is_int()) axis.numel = numel->expr;
   axis.max_block = block.as_int().value_or(max_block(prefix));
   axis.name = target_.empty() ? prefix + "index" : target_;
-  const auto value = fresh(axis.name, {}, {0, Expr::infinity()}, std::max(a.bits, b.bits));
+  auto value = fresh(axis.name, {}, {0, Expr::infinity()}, std::max(a.bits, b.bits));
   axis.symbol = value.expr;
   kernel_.axes.push_back(axis);
   return value;

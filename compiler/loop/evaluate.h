@@ -64,6 +64,8 @@ class KernelEvaluator {
   [[nodiscard]] auto axis(const KernelValue& a, const KernelValue& b) -> std::optional<KernelValue>;
   [[nodiscard]] auto call(int node) -> Result<KernelValue>;
   [[nodiscard]] auto plain_call(int node, int meaning, const Args& values) -> Result<KernelValue>;
+  /// where(condition, a, b).
+  [[nodiscard]] auto choice(int node, const Args& values) -> KernelValue;
   [[nodiscard]] auto method(int node, std::string_view name) -> Result<KernelValue>;
   [[nodiscard]] auto load(int node) -> Result<KernelValue>;
   [[nodiscard]] auto store(int node, AccessKind kind) -> Result<KernelValue>;

@@ -51,16 +51,19 @@ class Box {
     if (const auto constant = e.as_int()) return *constant >= 0;
     if (shifted_nonnegative(e)) return true;
     if (follows_from_one(e)) return true;
-    // Compound atoms may contain the plain ones, so they go first.
-    for (const bool compound : {true, false})
-      for (const auto& atom : atoms(e)) {
-        if ((atom.op() != ExprOp::symbol) != compound) continue;
-        const auto linear = split(e, atom);
-        if (linear && without(*linear, atom, depth)) return true;
-        if (fuel_ < 0) return false;
-        if (linear && compound) break;  // another order would meet the same atoms again
-        if (linear && inner_.contains(atom)) return false;
-      }
+    // Compound atoms may contain the plain ones, so they go first; one of them is enough, since
+    // another order would meet the same atoms again.
+    auto order = atoms(e);
+    const auto is_compound = [](const Expr& atom) { return atom.op() != ExprOp::symbol; };
+    std::ranges::stable_partition(order, is_compound);
+    bool met_compound = false;
+    for (const auto& atom : order) {
+      if (is_compound(atom) && met_compound) continue;
+      const auto linear = split(e, atom);
+      if (linear && without(*linear, atom, depth)) return true;
+      if (fuel_ < 0 || (linear && inner_.contains(atom) && !is_compound(atom))) return false;
+      met_compound = met_compound || (linear && is_compound(atom));
+    }
     return false;
   }
 

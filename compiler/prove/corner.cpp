@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/prove/normalise.h"
 #include "core/expr/fold.h"
@@ -68,6 +69,13 @@ auto accumulate(Dense& terms, const std::vector<int>& exponents, Int128 coeffici
   return total < kHuge && total > -kHuge && coefficient < kHuge && coefficient > -kHuge;
 }
 
+/// value * base^exponent.
+auto times_power(Int128 value, Int128 base, int exponent) -> std::optional<Int128> {
+  for (; exponent > 0; --exponent)
+    if (__builtin_mul_overflow(value, base, &value)) return std::nullopt;
+  return value;
+}
+
 /// x := start + sign * t for one variable.
 auto shifted(const Dense& terms, std::size_t variable, std::int64_t start, int sign)
     -> std::optional<Dense> {
@@ -76,14 +84,12 @@ auto shifted(const Dense& terms, std::size_t variable, std::int64_t start, int s
     const int n = exponents[variable];
     Int128 choose = 1;
     for (int k = 0; k <= n; ++k) {  // C(n, k) start^(n-k) (sign t)^k
-      Int128 part = coefficient;
-      for (const Int128 factor : {choose, Int128{k % 2 == 1 && sign < 0 ? -1 : 1}})
-        if (__builtin_mul_overflow(part, factor, &part)) return std::nullopt;
-      for (int i = 0; i < n - k; ++i)
-        if (__builtin_mul_overflow(part, Int128{start}, &part)) return std::nullopt;
+      const auto chosen = times_power(coefficient, k % 2 == 1 && sign < 0 ? -choose : choose, 1);
+      const auto part = chosen ? times_power(*chosen, start, n - k) : std::nullopt;
+      if (!part) return std::nullopt;
       std::vector<int> moved = exponents;
       moved[variable] = k;
-      if (part != 0 && !accumulate(result, moved, part)) return std::nullopt;
+      if (*part != 0 && !accumulate(result, moved, *part)) return std::nullopt;
       choose = choose * (n - k) / (k + 1);
     }
   }
@@ -96,15 +102,13 @@ auto with_largest(const Dense& terms, const std::vector<Variable>& variables)
   Dense result;
   for (const auto& [exponents, coefficient] : terms) {
     std::vector<int> rest = exponents;
-    Int128 part = coefficient;
-    for (std::size_t i = 0; coefficient < 0 && i < variables.size(); ++i) {
+    std::optional<Int128> part = coefficient;
+    for (std::size_t i = 0; part && coefficient < 0 && i < variables.size(); ++i) {
       const auto& v = variables[i];
       if (!v.low || !v.high) continue;
-      const Int128 largest = Int128{*v.high} - *v.low;
-      for (; rest[i] > 0; --rest[i])
-        if (__builtin_mul_overflow(part, largest, &part)) return std::nullopt;
+      part = times_power(*part, Int128{*v.high} - *v.low, std::exchange(rest[i], 0));
     }
-    if (!accumulate(result, rest, part)) return std::nullopt;
+    if (!part || !accumulate(result, rest, *part)) return std::nullopt;
   }
   return result;
 }
@@ -249,6 +253,25 @@ auto at_corners(ExprPool& pool, Poly e, const std::vector<SymbolBound>& bounds,
   return e;
 }
 
+/// The t for which m t + r lies in the range; nothing where its ends are too far away.
+auto quotients(const Interval& range, std::int64_t m, std::int64_t r) -> std::optional<Interval> {
+  Interval part;
+  if (const auto low = low_end(range)) {
+    const auto above = checked_add(*low, -r);
+    const auto minus = above ? checked_mul(*above, -1) : std::nullopt;
+    const auto end = minus ? checked_floor_div(*minus, m) : std::nullopt;
+    if (!end) return std::nullopt;
+    part.low = -*end;
+  }
+  if (const auto high = high_end(range)) {
+    const auto below = checked_add(*high, -r);
+    const auto end = below ? checked_floor_div(*below, m) : std::nullopt;
+    if (!end) return std::nullopt;
+    part.high = *end;
+  }
+  return part;
+}
+
 auto compare_holds(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges)
     -> bool {
   const auto args = claim.args();
@@ -319,13 +342,13 @@ auto CaseProof::holds(const Expr& claim, const std::vector<Expr>& assumptions, c
                              [&](const Expr& part) { return prove(part, assumptions, ranges, 0); });
 }
 
-auto CaseProof::prove(const Expr& claim, std::vector<Expr> assumptions, Ranges ranges, int depth)
+auto CaseProof::prove(const Expr& claim, const Assumptions& assumptions, Ranges ranges, int depth)
     -> bool {
   if (--cases_left_ < 0) return false;
   ++cases_;
   for (const Expr& a : assumptions) narrow(ranges, a);
   RangeSimplifier simplifier(ranges);
-  std::vector<Expr> kept;
+  Assumptions kept;
   for (const Expr& a : assumptions) {
     const Expr simple = simplifier.apply(a);
     if (simple.as_bool() == false) return true;
@@ -337,60 +360,66 @@ auto CaseProof::prove(const Expr& claim, std::vector<Expr> assumptions, Ranges r
   if (goal.op() == ExprOp::logic_and)
     return std::ranges::all_of(goal.args(),
                                [&](const Expr& part) { return prove(part, kept, ranges, depth); });
-  if (goal.op() == ExprOp::logic_or) {
-    for (const Expr& part : goal.args()) {
-      std::vector<Expr> others = kept;  // the other parts may be taken to be false
-      for (const Expr& other : goal.args())
-        if (other != part) others.push_back(logic_not(other));
-      if (prove(part, others, ranges, depth)) return true;
-    }
-    return false;
-  }
+  if (goal.op() == ExprOp::logic_or) return prove_either(goal, kept, ranges, depth);
   if (goal.args().size() == 2 && compare_holds(goal, kept, ranges)) return true;
   if (std::ranges::find(kept, goal) != kept.end()) return true;
   return depth < kMaxDepth && split(goal, kept, ranges, depth);
 }
 
-auto CaseProof::split(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges,
+/// One part of a disjunction; the other parts may be taken to be false.
+auto CaseProof::prove_either(const Expr& claim, const Assumptions& assumptions,
+                             const Ranges& ranges, int depth) -> bool {
+  return std::ranges::any_of(claim.args(), [&](const Expr& part) {
+    Assumptions others = assumptions;
+    for (const Expr& other : claim.args())
+      if (other != part) others.push_back(logic_not(other));
+    return prove(part, others, ranges, depth);
+  });
+}
+
+auto CaseProof::prove_with(const Expr& symbol, const Expr& by, const Expr& claim,
+                           const Assumptions& assumptions, const Ranges& ranges, int depth)
+    -> bool {
+  const std::unordered_map<Expr, Expr> replacement{{symbol, by}};
+  Assumptions moved;
+  for (const Expr& a : assumptions) moved.push_back(substitute(a, replacement));
+  return prove(substitute(claim, replacement), moved, ranges, depth + 1);
+}
+
+/// Every value of the first symbol that has few.
+auto CaseProof::split_values(const Expr& claim, const Assumptions& assumptions,
+                             const Ranges& ranges, int depth) -> bool {
+  for (const Expr& symbol : claim.symbols()) {
+    const Interval range = interval_of(symbol, ranges);
+    const auto low = low_end(range);
+    const auto high = high_end(range);
+    if (!low || !high || *high - *low >= kMaxValues || *high - *low < 0) continue;
+    for (std::int64_t value = *low; value <= *high; ++value)
+      if (!prove_with(symbol, Expr(value), claim, assumptions, ranges, depth)) return false;
+    return true;
+  }
+  return false;
+}
+
+/// x == m t + r for every remainder r of a divisor m of x, else every value of x.
+auto CaseProof::split(const Expr& claim, const Assumptions& assumptions, const Ranges& ranges,
                       int depth) -> bool {
   std::set<const void*> seen;
   auto chosen = find_split(claim, seen);
   for (const Expr& a : assumptions)
     if (!chosen) chosen = find_split(a, seen);
-  const auto with = [&](const Expr& symbol, const Expr& by, const Ranges& inside) {
-    const std::unordered_map<Expr, Expr> replacement{{symbol, by}};
-    std::vector<Expr> moved;
-    for (const Expr& a : assumptions) moved.push_back(substitute(a, replacement));
-    return prove(substitute(claim, replacement), std::move(moved), inside, depth + 1);
-  };
-  if (!chosen) {
-    for (const Expr& symbol : claim.symbols()) {
-      const Interval range = interval_of(symbol, ranges);
-      const auto low = low_end(range);
-      const auto high = high_end(range);
-      if (!low || !high || *high - *low >= kMaxValues || *high - *low < 0) continue;
-      for (std::int64_t value = *low; value <= *high; ++value)
-        if (!with(symbol, Expr(value), ranges)) return false;
-      return true;
-    }
-    return false;
-  }
+  if (!chosen) return split_values(claim, assumptions, ranges, depth);
   const auto [symbol, m] = *chosen;
   const Interval range = interval_of(symbol, ranges);
   const Expr t = symbol.pool()->symbol(fmt::format("assay_t{}", depth));
   for (std::int64_t r = 0; r < m; ++r) {
-    const auto low = low_end(range);
-    const auto high = high_end(range);
-    const auto below = low ? checked_add(*low, -r) : std::nullopt;
-    const auto up = high ? checked_add(*high, -r) : std::nullopt;
-    if ((low && !below) || (high && !up)) return false;
-    Interval part;
-    if (below) part.low = -checked_floor_div(-*below, m).value_or(0);
-    if (up) part.high = *checked_floor_div(*up, m);
-    if (below && up && *part.low.as_int() > *part.high.as_int()) continue;
+    const auto part = quotients(range, m, r);
+    if (!part) return false;
+    if (const auto low = low_end(*part), high = high_end(*part); low && high && *low > *high)
+      continue;
     Ranges inside = ranges;
-    inside[t] = part;
-    if (!with(symbol, Expr(m) * t + r, inside)) return false;
+    inside[t] = *part;
+    if (!prove_with(symbol, Expr(m) * t + r, claim, assumptions, inside, depth)) return false;
   }
   return true;
 }

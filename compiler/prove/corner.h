@@ -22,9 +22,17 @@ class CaseProof {
   [[nodiscard]] auto cases() const -> int { return cases_; }
 
  private:
-  auto prove(const Expr& claim, std::vector<Expr> assumptions, Ranges ranges, int depth) -> bool;
-  auto split(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges,
-             int depth) -> bool;
+  using Assumptions = std::vector<Expr>;
+  auto prove(const Expr& claim, const Assumptions& assumptions, Ranges ranges, int depth) -> bool;
+  auto prove_either(const Expr& claim, const Assumptions& assumptions, const Ranges& ranges,
+                    int depth) -> bool;
+  /// The claim with `by` in the place of the symbol.
+  auto prove_with(const Expr& symbol, const Expr& by, const Expr& claim,
+                  const Assumptions& assumptions, const Ranges& ranges, int depth) -> bool;
+  auto split(const Expr& claim, const Assumptions& assumptions, const Ranges& ranges, int depth)
+      -> bool;
+  auto split_values(const Expr& claim, const Assumptions& assumptions, const Ranges& ranges,
+                    int depth) -> bool;
 
   int cases_left_;
   int cases_ = 0;

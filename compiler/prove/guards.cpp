@@ -31,6 +31,15 @@ struct Group {
   std::unique_ptr<Samples> samples;
 };
 
+/// Recorders write floats with 15 digits, so what differs by less was equal.
+auto equal_as_recorded(const Expr& condition, const ShapeEnv& env) -> bool {
+  if (condition.op() != ExprOp::eq || condition.args()[0].type() != ExprType::real) return false;
+  const auto a = env.replaced(condition.args()[0]).as_real();
+  const auto b = env.replaced(condition.args()[1]).as_real();
+  constexpr double kDigits = 1e-14;
+  return a && b && std::fabs(*a - *b) <= kDigits * std::max(std::fabs(*a), std::fabs(*b));
+}
+
 }  // namespace
 
 auto name(GuardVerdict verdict) -> std::string_view {
@@ -54,6 +63,7 @@ struct GuardSet::Impl {
 
   auto canonical(const Expr& e) -> Expr;
   void canonicalise();
+  auto connected() const -> std::vector<Indices>;
   void make_groups();
   void decide(Group& group);
   void settle(Group& group, std::size_t at, Indices kept);
@@ -80,15 +90,6 @@ struct GuardSet::Impl {
   std::unordered_map<Expr, Answer> answers;  ///< what implies() was asked
   GuardReport report;
 };
-
-/// Recorders write floats with 15 digits, so what differs by less was equal.
-auto equal_as_recorded(const Expr& condition, const ShapeEnv& env) -> bool {
-  if (condition.op() != ExprOp::eq || condition.args()[0].type() != ExprType::real) return false;
-  const auto a = env.replaced(condition.args()[0]).as_real();
-  const auto b = env.replaced(condition.args()[1]).as_real();
-  constexpr double kDigits = 1e-14;
-  return a && b && std::fabs(*a - *b) <= kDigits * std::max(std::fabs(*a), std::fabs(*b));
-}
 
 /// With replacements and ranges used up. What the short form no longer shows but the condition
 /// needs to have a value stays beside it.
@@ -125,7 +126,8 @@ void GuardSet::Impl::canonicalise() {
   }
 }
 
-void GuardSet::Impl::make_groups() {
+/// The needed guards, those that share symbols together.
+auto GuardSet::Impl::connected() const -> std::vector<Indices> {
   std::map<std::string_view, std::size_t> group_of_symbol;  // by name: the same in every run
   std::vector<Indices> members;
   for (std::size_t i = 0; i < conditions.size(); ++i) {
@@ -142,8 +144,12 @@ void GuardSet::Impl::make_groups() {
         if (group == other) group = mine;
     }
   }
-  for (auto& indices : members) {
-    if (indices.empty()) continue;
+  std::erase_if(members, [](const Indices& indices) { return indices.empty(); });
+  return members;
+}
+
+void GuardSet::Impl::make_groups() {
+  for (auto& indices : connected()) {
     std::ranges::stable_sort(indices);
     std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return cost_of(conditions[i]); });
     std::vector<Expr> symbols;

@@ -35,6 +35,21 @@ auto under_mask(const Expr& fact, const std::vector<Expr>& mask) -> Expr {
   return result;
 }
 
+/// n where the condition says axis < n.
+auto count_under(const Expr& condition, const Expr& axis) -> std::optional<Expr> {
+  const bool up = condition.op() == ExprOp::lt || condition.op() == ExprOp::le;
+  const bool down = condition.op() == ExprOp::gt || condition.op() == ExprOp::ge;
+  if (!up && !down) return std::nullopt;
+  const auto& small = condition.args()[up ? 0 : 1];
+  const auto& large = condition.args()[up ? 1 : 0];
+  const bool strict = condition.op() == ExprOp::lt || condition.op() == ExprOp::gt;
+  const auto count = large - small + axis + (strict ? 0 : 1);
+  if (!count.is_valid() || contains(count, axis) || !contains(small, axis) ||
+      mentions_any(count, {axis}))
+    return std::nullopt;
+  return count;
+}
+
 }  // namespace
 
 struct WrapperWalk::Launch {
@@ -196,11 +211,12 @@ void WrapperWalk::assume_small_storages(const Launch& launch) {
   });
   if (!is_narrow || launch.kernel->heuristic == "template") return;
   for (const auto& buffer : launch.buffers) {
-    if (!buffer || !storages_[buffer->storage].elems) continue;
-    const auto& elems = *storages_[buffer->storage].elems;
-    assume(le(elems, kMax32),
+    if (!buffer) continue;
+    const auto& storage = storages_[buffer->storage];
+    if (!storage.elems) continue;
+    assume(le(*storage.elems, kMax32),
            fmt::format("{} <= {}, since a kernel that indexes {} in 32 bits was chosen",
-                       print_expr(elems), kMax32, storages_[buffer->storage].name));
+                       print_expr(*storage.elems), kMax32, storage.name));
   }
 }
 
@@ -229,8 +245,9 @@ void WrapperWalk::check_arguments(const Launch& launch) {
 auto WrapperWalk::limit_of(const Launch& launch, const KernelAccess& access) const
     -> std::optional<Expr> {
   const auto& buffer = launch.buffers[access.param];
-  if (!buffer || !storages_[buffer->storage].elems) return std::nullopt;
+  if (!buffer) return std::nullopt;
   const auto& storage = storages_[buffer->storage];
+  if (!storage.elems) return std::nullopt;
   const auto elems = *storage.elems - buffer->offset;
   const auto element = launch.kernel->params[access.param].element();
   if (!element || !storage.dtype) return elems;
@@ -253,20 +270,9 @@ void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bou
     bound.facts.conditions.push_back(ge(numel, 1));
     // A mask `x < n` bounds the axis; a mask that Inductor left out does, where blocks divide n.
     std::optional<Expr> count;
-    for (const auto& condition : conditions) {
-      if (condition.op() != ExprOp::lt && condition.op() != ExprOp::le &&
-          condition.op() != ExprOp::gt && condition.op() != ExprOp::ge)
-        continue;
-      const bool up = condition.op() == ExprOp::lt || condition.op() == ExprOp::le;
-      const auto& small = condition.args()[up ? 0 : 1];
-      const auto& large = condition.args()[up ? 1 : 0];
-      const bool strict = condition.op() == ExprOp::lt || condition.op() == ExprOp::gt;
-      const auto upper = large - small + axis.symbol + (strict ? 0 : 1);
-      if (!upper.is_valid() || contains(upper, axis.symbol) || !contains(small, axis.symbol) ||
-          mentions_any(upper, {axis.symbol}))
-        continue;
-      if (!count || upper == numel) count = upper;
-    }
+    for (const auto& condition : conditions)
+      if (const auto upper = count_under(condition, axis.symbol))
+        if (!count || *upper == numel) count = upper;
     if (!count) {
       const bool divides = numel.is_int(1) || mod(numel, axis.max_block).is_int(0);
       count = divides ? numel : numel + axis.max_block - 1;
@@ -314,11 +320,12 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
 auto WrapperWalk::describe(const Launch& launch, const KernelAccess& access, const Expr& index,
                            const Expr& limit, const Binding& witness) const -> std::string {
   const auto& param = launch.kernel->params[access.param];
+  const auto& buffer = launch.buffers[access.param];
   const auto at = evaluate_int(index, witness);
   const auto have = evaluate_int(limit, witness);
-  if (!at || !have) return {};
+  if (!buffer || !at || !have) return {};
   const auto bytes = size_bytes(param.element().value_or(DType::uint8));
-  const auto& storage = storages_[launch.buffers[access.param]->storage];
+  const auto& storage = storages_[buffer->storage];
   if (*at < 0) return fmt::format("{} is indexed at {}, before its start", param.name, *at);
   return fmt::format("{} is indexed at {}: needs {} bytes, {} has {}", param.name, *at,
                      (*at + 1) * bytes, storage.name, *have * bytes);
@@ -340,14 +347,14 @@ void WrapperWalk::check_access(const Launch& launch, const KernelAccess& access)
       return {Unknown{Tier::normalise, trouble}, {}};
     return decision;
   };
+  const auto& buffer = launch.buffers[access.param];
   const auto limit = limit_of(launch, access);
-  if (!limit) {
+  if (!buffer || !limit) {
     add(WrapperClaim::access_in_bounds, place, std::move(claim),
         Unknown{Tier::normalise,
                 fmt::format("what is passed for {} has no known extent", param.name)});
   } else {
-    const auto& buffer = *launch.buffers[access.param];
-    auto decision = both(decide(buffer.offset + index), decide(*limit - 1 - index));
+    auto decision = both(decide(buffer->offset + index), decide(*limit - 1 - index));
     std::string message;
     if (const auto* refuted = std::get_if<Refuted>(&decision.answer))
       message = describe(launch, access, index, *limit, refuted->witness);

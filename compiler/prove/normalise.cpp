@@ -33,34 +33,40 @@ struct Bounds {
   std::optional<std::int64_t> low, high;
 };
 
-/// Bounds of `e` as bounds of its only symbol.
-auto narrow_symbol(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
-  if (e.op() == ExprOp::floor_div) {  // low <= x // k <= high is k*low <= x <= k*high + k - 1
-    const auto k = e.args()[1].as_int();
-    if (!k || *k <= 0) return false;
-    const auto scaled = [&](std::optional<std::int64_t> end, std::int64_t more) {
-      const auto product = end ? checked_mul(*end, *k) : std::nullopt;
-      return product ? checked_add(*product, more) : std::nullopt;
-    };
-    return narrow_symbol(ranges, e.args()[0], {scaled(bounds.low, 0), scaled(bounds.high, *k - 1)});
-  }
-  const auto form = linear_form(e);
-  if (!form || form->factor == std::numeric_limits<std::int64_t>::min()) return false;
-  const auto moved = [&](std::optional<std::int64_t> end) {
-    const auto minus = checked_mul(form->constant, -1);
-    return end && minus ? checked_add(*end, *minus) : std::nullopt;
+/// Bounds of x from those of x // k: low <= x // k <= high is k*low <= x <= k*high + k - 1.
+auto under_quotient(std::int64_t k, Bounds bounds) -> Bounds {
+  const auto scaled = [&](std::optional<std::int64_t> end, std::int64_t more) {
+    const auto product = end ? checked_mul(*end, k) : std::nullopt;
+    return product ? checked_add(*product, more) : std::nullopt;
+  };
+  return {scaled(bounds.low, 0), scaled(bounds.high, k - 1)};
+}
+
+/// Bounds of x from those of factor * x + constant.
+auto under_linear(const LinearForm& form, Bounds bounds) -> Bounds {
+  const auto minus = checked_mul(form.constant, -1);
+  const auto magnitude = form.factor < 0 ? -form.factor : form.factor;
+  const auto moved = [&](std::optional<std::int64_t> end) {  // the bound of factor * x
+    const auto sum = end && minus ? checked_add(*end, *minus) : std::nullopt;
+    return sum && form.factor < 0 ? checked_mul(*sum, -1) : sum;
   };
   auto low = moved(bounds.low);
   auto high = moved(bounds.high);
-  const std::int64_t k = form->factor;
-  if (k < 0) {
-    std::swap(low, high);
-    if (low) low = checked_mul(*low, -1);
-    if (high) high = checked_mul(*high, -1);
+  if (form.factor < 0) std::swap(low, high);
+  if (low) low = -checked_floor_div(-*low, magnitude).value_or(0);
+  if (high) high = checked_floor_div(*high, magnitude);
+  return {low, high};
+}
+
+/// Bounds of `e` as bounds of its only symbol.
+auto narrow_symbol(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
+  if (e.op() == ExprOp::floor_div) {
+    const auto k = e.args()[1].as_int().value_or(0);
+    return k > 0 && narrow_symbol(ranges, e.args()[0], under_quotient(k, bounds));
   }
-  const std::int64_t m = k < 0 ? -k : k;
-  if (low) low = -checked_floor_div(-*low, m).value_or(0);
-  if (high) high = checked_floor_div(*high, m);
+  const auto form = linear_form(e);
+  if (!form || form->factor == std::numeric_limits<std::int64_t>::min()) return false;
+  const auto [low, high] = under_linear(*form, bounds);
   Interval& range = ranges[form->symbol];
   const auto old_low = low_end(range);
   const auto old_high = high_end(range);

@@ -212,23 +212,15 @@ auto Attempt::smaller(Binding witness) -> Binding {
   std::vector<std::int64_t> point;
   for (const Expr& symbol : box_.symbols()) {
     const auto at = witness.find(symbol);
-    if (at == witness.end() || !at->second.as_int()) return witness;
-    point.push_back(*at->second.as_int());
+    const auto value = at == witness.end() ? std::nullopt : at->second.as_int();
+    if (!value) return witness;
+    point.push_back(*value);
   }
   const auto bad = [&](std::span<const std::int64_t> candidate) {
     return confirmed(query_, to_binding(box_.symbols(), candidate));
   };
   return to_binding(box_.symbols(), box_.descend(std::move(point), bad));
 }
-
-}  // namespace
-
-struct Prover::Impl {
-  ProverOptions options;
-  auto prove_connected(const Query& query) const -> Answer;
-  auto refute_floats(const Query& query) const -> std::optional<Refuted>;
-  auto prove(const Query& query) const -> Answer;
-};
 
 /// The claim with its ranges used up; assumptions keep their positions.
 auto simplified(const Query& query) -> Query {
@@ -266,6 +258,23 @@ auto float_candidates(const Query& query) -> std::unordered_map<Expr, std::vecto
   return candidates;
 }
 
+/// The query with a value in the place of a symbol.
+auto with_value(const Query& query, const Expr& symbol, const Expr& value) -> Query {
+  const std::unordered_map<Expr, Expr> by{{symbol, value}};
+  Query fixed{substitute(query.claim, by), {}, query.ranges};
+  for (const Expr& a : query.assumptions) fixed.assumptions.push_back(substitute(a, by));
+  return fixed;
+}
+
+}  // namespace
+
+struct Prover::Impl {
+  ProverOptions options;
+  auto prove_connected(const Query& query) const -> Answer;
+  auto refute_floats(const Query& query) const -> std::optional<Refuted>;
+  auto prove(const Query& query) const -> Answer;
+};
+
 /// Counterexamples of a query with floats: floats fixed one way after the other.
 auto Prover::Impl::refute_floats(const Query& query) const -> std::optional<Refuted> {
   constexpr int kMaxTries = 64;
@@ -287,10 +296,7 @@ auto Prover::Impl::refute_floats(const Query& query) const -> std::optional<Refu
     for (const Expr& value : candidates.at(floats[at])) {
       const auto range = query.ranges.find(floats[at]);
       if (range != query.ranges.end() && !range->second.contains(value)) continue;
-      const std::unordered_map<Expr, Expr> by{{floats[at], value}};
-      Query fixed{substitute(part.claim, by), {}, part.ranges};
-      for (const Expr& a : part.assumptions) fixed.assumptions.push_back(substitute(a, by));
-      if (auto found = self(self, at + 1, fixed)) {
+      if (auto found = self(self, at + 1, with_value(part, floats[at], value))) {
         found->witness[floats[at]] = value;
         if (at > 0 || confirmed(query, found->witness)) return found;
       }

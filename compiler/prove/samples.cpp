@@ -91,8 +91,9 @@ void Samples::add(const Binding& point) {
   std::vector<std::int64_t> values;
   for (const Expr& symbol : symbols_) {
     const auto at = point.find(symbol);
-    if (at == point.end() || !at->second.as_int()) return;
-    values.push_back(*at->second.as_int());
+    const auto value = at == point.end() ? std::nullopt : at->second.as_int();
+    if (!value) return;
+    values.push_back(*value);
   }
   add(std::move(values));
 }

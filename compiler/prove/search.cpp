@@ -80,7 +80,7 @@ auto Box::size() const -> Int128 {
 
 auto Box::contains(std::span<const std::int64_t> point) const -> bool {
   for (std::size_t i = 0; i < axes_.size(); ++i)
-    if ((axes_[i].low && point[i] < *axes_[i].low) || (axes_[i].high && point[i] > *axes_[i].high))
+    if (point[i] < axes_[i].low.value_or(point[i]) || point[i] > axes_[i].high.value_or(point[i]))
       return false;
   return true;
 }

@@ -70,7 +70,7 @@ class Encoder {
   auto integer(const Expr& e) -> Number;
   auto interior(const Expr& e) -> Number;
   auto n_ary(const Expr& e) -> Number;
-  auto product(std::vector<Number> factors) -> Number;
+  auto product(const std::vector<Number>& factors) -> Number;
   auto power(const Expr& e) -> Number;
   auto division(const Expr& e) -> Number;
   auto symbolic_division(const Expr& e, const Number& x, const Number& y) -> std::string;
@@ -176,7 +176,7 @@ auto Encoder::n_ary(const Expr& e) -> Number {
     texts.push_back(parts.back().text);
     defined.push_back(parts.back().defined);
   }
-  if (e.op() == mul) return product(std::move(parts));
+  if (e.op() == mul) return product(parts);
   if (e.op() == add) return {joined("+", texts, ""), all_of(defined)};
   std::string best = texts[0];
   for (const auto& other : std::span(texts).subspan(1))
@@ -186,7 +186,7 @@ auto Encoder::n_ary(const Expr& e) -> Number {
   return {best, all_of(defined)};
 }
 
-auto Encoder::product(std::vector<Number> factors) -> Number {
+auto Encoder::product(const std::vector<Number>& factors) -> Number {
   std::vector<std::string> constants, names, defined;
   for (const auto& factor : factors) {
     const bool constant = factor.text.find_first_not_of("-() 0123456789") == std::string::npos;
@@ -389,7 +389,6 @@ auto smt_script(const Query& query, SmtForm form) -> SmtScript {
       if (symbol.type() == ExprType::integer) encoder.declare(symbol);
   };
   declare_all(query.claim);
-  std::string literals;
   for (std::size_t i = 0; i < query.assumptions.size(); ++i) {
     script.literals.push_back(fmt::format("$a{}", i));
     encoder.line(fmt::format("(declare-const $a{} Bool)", i));

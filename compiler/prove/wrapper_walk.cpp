@@ -29,6 +29,7 @@ auto joined(const Dims& dims) -> std::string {
 
 auto overrun_text(const HostStorage& storage, const Expr& needed, const Binding& at)
     -> std::string {
+  if (!storage.elems) return {};
   const auto need = evaluate_int(needed, at);
   const auto have = evaluate_int(*storage.elems, at);
   if (!need || !have) return {};
@@ -86,7 +87,7 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& optio
 }
 
 void WrapperWalk::add_facts(const Expr& condition, std::optional<std::size_t> guard,
-                            std::string origin) {
+                            const std::string& origin) {
   std::vector<Expr> conjuncts;
   split_conjunction(condition, conjuncts);
   for (const auto& fact : conjuncts) {
@@ -232,8 +233,7 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
   use(op, {arg});
   if (bind.source.dtype) {  // alloc_from_pool: a part of the pool, of a dtype of its own
     const auto pool = names_.find(bind.source.base);
-    const auto base = pool == names_.end() ? HostBuffer{} : pool->second;
-    const bool known = pool != names_.end();
+    const auto whole = pool == names_.end() ? HostStorage{} : storages_[pool->second.storage];
     auto& buffer = fresh(bind.name);
     buffer.sizes = bind.source.sizes;
     buffer.strides = bind.source.strides;
@@ -242,9 +242,9 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
     const auto span = span_of(buffer.sizes, buffer.strides, ranges_);
     storages_.back().elems = span;
     storages_.back().dtype = buffer.dtype;
-    if (!known || !storages_[base.storage].elems || !storages_[base.storage].dtype) return;
-    const auto have = *storages_[base.storage].elems * size_bytes(*storages_[base.storage].dtype);
-    const auto need = bind.pool_offset_bytes + span * size_bytes(*buffer.dtype);
+    if (!whole.elems || !whole.dtype) return;
+    const auto have = *whole.elems * size_bytes(*whole.dtype);
+    const auto need = bind.pool_offset_bytes + span * size_bytes(*bind.source.dtype);
     add(WrapperClaim::view_in_storage, {&op, {}, 0, {}},
         fmt::format("{} lies in the pool {}", bind.name, bind.source.base),
         both(decide(bound(bind.pool_offset_bytes)), decide(bound(have - need))));

@@ -72,7 +72,8 @@ class WrapperWalk {
            std::string message = {});
   void add(WrapperClaim kind, const Place& place, std::string claim, Decision decision,
            std::string message = {});
-  void add_facts(const Expr& condition, std::optional<std::size_t> guard, std::string origin);
+  void add_facts(const Expr& condition, std::optional<std::size_t> guard,
+                 const std::string& origin);
   /// Bound over sizes alone.
   [[nodiscard]] auto bound(const Expr& value) const -> Bound;
   [[nodiscard]] auto decide(const Bound& bound) -> Decision { return decide_bound(bound, prover_); }

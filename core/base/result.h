@@ -40,7 +40,7 @@ template <class... Args>
       Error{ErrorCode::unsupported, fmt::format(text, std::forward<Args>(args)...)});
 }
 /// Prefixes an error with what was being done; use at most once per layer.
-[[nodiscard]] inline auto with_context(Error error, const std::string& doing)
+[[nodiscard]] inline auto with_context(const Error& error, const std::string& doing)
     -> std::unexpected<Error> {
   return std::unexpected(Error{error.code, doing + ": " + error.message});
 }

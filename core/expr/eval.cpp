@@ -45,7 +45,8 @@ class Evaluator {
       return std::unexpected(
           Error{ErrorCode::undecided, fmt::format("symbol `{}` is not bound", symbol.name())});
     const Expr& value = at->second;
-    if (symbol.type() == ExprType::real && value.as_int()) return Expr::real(*value.as_number());
+    if (symbol.type() == ExprType::real)
+      if (const auto integer = value.as_int()) return Expr::real(static_cast<double>(*integer));
     if (value.type() != symbol.type() || !value.is_const())
       return bad_input("symbol `{}` is bound to a value of another type", symbol.name());
     return value;
@@ -64,8 +65,9 @@ class Evaluator {
     if (e.op() == ExprOp::where) {
       ASSAY_TRY(const Expr condition, value(e.args()[0]));
       ASSAY_TRY(const Expr chosen, value(e.args()[condition.as_bool().value_or(false) ? 1 : 2]));
-      return e.type() == ExprType::real && chosen.as_int() ? Expr::real(*chosen.as_number())
-                                                           : chosen;
+      const auto integer = chosen.as_int();
+      return e.type() == ExprType::real && integer ? Expr::real(static_cast<double>(*integer))
+                                                   : chosen;
     }
     if (e.op() == ExprOp::logic_and || e.op() == ExprOp::logic_or) return junction(e);
     std::vector<Expr> args;

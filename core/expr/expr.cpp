@@ -31,9 +31,9 @@ auto rank(ExprOp op) -> int {
 
 auto compare_constants(const Expr& a, const Expr& b) -> std::strong_ordering {
   if (a.op() != b.op()) return a.op() <=> b.op();
-  if (const auto x = a.as_int()) return *x <=> b.as_int().value();
-  if (const auto x = a.as_bool()) return *x <=> b.as_bool().value();
-  if (const auto x = a.as_real()) return std::strong_order(*x, b.as_real().value());
+  if (const auto x = a.as_int()) return *x <=> b.as_int();
+  if (const auto x = a.as_bool()) return *x <=> b.as_bool();
+  if (const auto x = a.as_real()) return std::strong_order(*x, b.as_real().value_or(0));
   return std::strong_ordering::equal;
 }
 

@@ -31,14 +31,20 @@ auto integer_or(std::optional<std::int64_t> value, std::string_view problem) -> 
   return value ? done(*value) : fail(problem);
 }
 
+// What the caller has made sure of.
+template <class T>
+auto known(const std::optional<T>& value) -> T {
+  ASSAY_CHECK(value, "not a constant of this type");
+  return *value;
+}
 auto integer(const Expr& e) -> std::int64_t {
-  return e.as_int().value();
+  return known(e.as_int());
 }
 auto number(const Expr& e) -> double {
-  return e.as_number().value();
+  return known(e.as_number());
 }
 auto truth(const Expr& e) -> bool {
-  return e.as_bool().value();
+  return known(e.as_bool());
 }
 auto all_int(Args args) -> bool {
   return std::ranges::all_of(args, [](const Expr& e) { return e.as_int().has_value(); });

@@ -53,6 +53,12 @@ class Analysis {
     IntRule rule;
   };
   static auto int_rule(ExprOp op) -> IntRule;
+  using RealRule = RealBounds (Analysis::*)(const Expr&);
+  struct RealRow {
+    ExprOp op;
+    RealRule rule;
+  };
+  static auto real_rule(ExprOp op) -> RealRule;
 
   auto arg(const Expr& e, std::size_t i) -> IntBounds { return ints(e.args()[i]); }
   auto symbol_ints(const Expr& e) -> IntBounds;
@@ -81,8 +87,12 @@ class Analysis {
     return assay::floor_div(arg(e, 0), power_of_two(arg(e, 1)));
   }
 
-  auto related_terms(const Expr& e) -> std::optional<Expr>;
-  auto real_interior(const Expr& e) -> RealBounds;
+  auto real_symbol(const Expr& e) -> RealBounds;
+  auto real_sum_product(const Expr& e) -> RealBounds;
+  auto real_quotient(const Expr& e) -> RealBounds;
+  auto real_choice(const Expr& e) -> RealBounds;
+  auto real_power(const Expr& e) -> RealBounds;
+  auto real_same(const Expr& e) -> RealBounds { return reals(e.args()[0]); }
   auto real_extreme(const Expr& e) -> RealBounds;
   auto real_monotone(const Expr& e) -> RealBounds;
   auto decide(const Expr& e) -> std::optional<bool>;
@@ -152,53 +162,63 @@ auto Analysis::symbol_ints(const Expr& e) -> IntBounds {
   return range.low <= range.high ? range : IntBounds{};
 }
 
+/// (poly - coefficient term) + scale * part, if that has fewer symbolic terms.
+auto replaced(ExprPool& pool, const Poly& poly, const Term& term, const Expr& part,
+              std::int64_t scale) -> std::optional<Expr> {
+  const auto minus = checked_mul(term.coefficient, -1);
+  const auto rest = minus ? poly_add(poly, {{term.monomial, *minus}}) : std::nullopt;
+  const auto scaled = rest ? poly_scale(to_poly(part), scale) : std::nullopt;
+  const auto result = scaled ? poly_add(*rest, *scaled) : std::nullopt;
+  if (!result || symbolic_terms(*result) >= symbolic_terms(*rest)) return std::nullopt;
+  return from_poly(pool, *result);
+}
+
+/// max(x, y) - x == max(0, y - x), the same for min.
+auto related_extreme(ExprPool& pool, const Poly& poly, const Term& term) -> std::optional<Expr> {
+  const Expr& m = term.monomial;
+  if (m.op() != min && m.op() != max) return std::nullopt;
+  for (const Expr& part : m.args()) {
+    const auto rest = replaced(pool, poly, term, part, term.coefficient);
+    if (!rest) continue;
+    std::vector<Expr> moved;
+    for (const Expr& other : m.args()) moved.push_back(other - part);
+    return *rest + Expr(term.coefficient) * make(m.op(), moved);
+  }
+  return std::nullopt;
+}
+
+/// x - x mod k == k (x // k),  x - k (x // k) == x mod k.
+auto related_division(ExprPool& pool, const Poly& poly, const Term& term) -> std::optional<Expr> {
+  const Expr& m = term.monomial;
+  const bool is_mod = m.op() == mod || m.op() == python_mod;
+  if (!is_mod && m.op() != floor_div) return std::nullopt;
+  const Expr& x = m.args()[0];
+  const std::int64_t k = m.args()[1].as_int().value_or(0);
+  if (k <= 0 || (!is_mod && term.coefficient % k != 0)) return std::nullopt;
+  const std::int64_t scale = is_mod ? term.coefficient : term.coefficient / k;
+  const auto rest = replaced(pool, poly, term, x, scale);
+  if (!rest) return std::nullopt;
+  return *rest - Expr(scale) * (is_mod ? Expr(k) * assay::floor_div(x, k) : assay::mod(x, k));
+}
+
+/// Plain intervals forget that terms belong together. Rewrites one pair of related terms; each
+/// rewrite leaves fewer symbolic terms, so this ends.
+auto related_terms(const Expr& e) -> std::optional<Expr> {
+  ExprPool& pool = *e.pool();
+  const Poly poly = to_poly(e);
+  for (const Term& term : poly) {
+    if (auto result = related_extreme(pool, poly, term)) return result;
+    if (auto result = related_division(pool, poly, term)) return result;
+  }
+  return std::nullopt;
+}
+
 auto Analysis::sum(const Expr& e) -> IntBounds {
   IntBounds total = exactly(0);
   for (const Expr& term : e.args()) total = assay::add(total, ints(term));
   if (--rewrites_ < 0) return total;
   const auto related = related_terms(e);
   return related ? meet(total, ints(*related)) : total;
-}
-
-/// Plain intervals forget that terms belong together. Rewrites one pair of related terms:
-///   x - x mod k == k (x // k),  x - k (x // k) == x mod k,  max(x, y) - x == max(0, y - x).
-/// Each rewrite leaves fewer symbolic terms, so this ends.
-auto Analysis::related_terms(const Expr& e) -> std::optional<Expr> {
-  ExprPool& pool = *e.pool();
-  const Poly poly = to_poly(e);
-  /// (poly - coefficient term) + scale * part, if that has fewer symbolic terms.
-  const auto replaced = [&](const Term& term, const Expr& part,
-                            std::int64_t scale) -> std::optional<Expr> {
-    const auto minus = checked_mul(term.coefficient, -1);
-    const auto rest = minus ? poly_add(poly, {{term.monomial, *minus}}) : std::nullopt;
-    const auto scaled = rest ? poly_scale(to_poly(part), scale) : std::nullopt;
-    const auto result = scaled ? poly_add(*rest, *scaled) : std::nullopt;
-    if (!result || symbolic_terms(*result) >= symbolic_terms(*rest)) return std::nullopt;
-    return from_poly(pool, *result);
-  };
-  for (const Term& term : poly) {
-    const Expr& m = term.monomial;
-    if (m.op() == min || m.op() == max) {
-      for (const Expr& part : m.args()) {
-        const auto rest = replaced(term, part, term.coefficient);
-        if (!rest) continue;
-        std::vector<Expr> moved;
-        for (const Expr& other : m.args()) moved.push_back(other - part);
-        return *rest + Expr(term.coefficient) * make(m.op(), moved);
-      }
-    }
-    const bool is_mod = m.op() == mod || m.op() == python_mod;
-    if (!is_mod && m.op() != floor_div) continue;
-    const Expr& x = m.args()[0];
-    const std::int64_t k = m.args()[1].as_int().value_or(0);
-    if (k <= 0 || (!is_mod && term.coefficient % k != 0)) continue;
-    const std::int64_t scale = is_mod ? term.coefficient : term.coefficient / k;
-    const auto rest = replaced(term, x, scale);
-    if (!rest) continue;
-    const Expr other = is_mod ? Expr(k) * assay::floor_div(x, k) : assay::mod(x, k);
-    return *rest - Expr(scale) * other;
-  }
-  return std::nullopt;
 }
 
 auto Analysis::product(const Expr& e) -> IntBounds {
@@ -246,41 +266,60 @@ auto Analysis::reals(const Expr& e) -> RealBounds {
   if (const auto value = e.as_real())
     return std::isnan(*value) ? RealBounds::anything() : RealBounds{*value, *value};
   if (const auto known = reals_.find(e); known != reals_.end()) return known->second;
-  const RealBounds result = real_interior(e);
+  const RealBounds result = (this->*real_rule(e.op()))(e);
   reals_.emplace(e, result);
   return result;
 }
 
-auto Analysis::real_interior(const Expr& e) -> RealBounds {
+auto Analysis::real_rule(ExprOp op) -> RealRule {
+  static constexpr auto kRules = std::to_array<RealRow>({
+      {symbol, &Analysis::real_symbol},
+      {add, &Analysis::real_sum_product},
+      {mul, &Analysis::real_sum_product},
+      {int_true_div, &Analysis::real_quotient},
+      {float_true_div, &Analysis::real_quotient},
+      {min, &Analysis::real_extreme},
+      {max, &Analysis::real_extreme},
+      {where, &Analysis::real_choice},
+      {float_pow, &Analysis::real_power},
+      {pow, &Analysis::real_power},
+      {to_float, &Analysis::real_same},
+      {identity, &Analysis::real_same},
+  });
+  const auto* const row = std::ranges::find(kRules, op, &RealRow::op);
+  return row == kRules.end() ? &Analysis::real_monotone : row->rule;
+}
+
+auto Analysis::real_symbol(const Expr& e) -> RealBounds {
+  const auto at = ranges_.find(e);
+  if (at == ranges_.end()) return RealBounds::anything();
+  const RealBounds range{real_end(at->second.low, true), real_end(at->second.high, false)};
+  return range.low <= range.high ? range : RealBounds::anything();
+}
+
+auto Analysis::real_sum_product(const Expr& e) -> RealBounds {
+  RealBounds total = reals(e.args()[0]);
+  for (const Expr& other : e.args().subspan(1))
+    total = e.op() == add ? assay::add(total, reals(other)) : assay::mul(total, reals(other));
+  return total;
+}
+
+auto Analysis::real_quotient(const Expr& e) -> RealBounds {
+  const Expr &a = e.args()[0], &b = e.args()[1];
+  if (e.op() == int_true_div && a.type() == ExprType::integer && b.type() == ExprType::integer)
+    return assay::int_true_div(ints(a), ints(b));
+  return true_div(reals(a), reals(b));
+}
+
+auto Analysis::real_choice(const Expr& e) -> RealBounds {
   const auto args = e.args();
-  if (e.op() == symbol) {
-    const auto at = ranges_.find(e);
-    if (at == ranges_.end()) return RealBounds::anything();
-    const RealBounds range{real_end(at->second.low, true), real_end(at->second.high, false)};
-    return range.low <= range.high ? range : RealBounds::anything();
-  }
-  if (e.op() == int_true_div && args[0].type() == ExprType::integer &&
-      args[1].type() == ExprType::integer)
-    return assay::int_true_div(ints(args[0]), ints(args[1]));
-  if (e.op() == add || e.op() == mul) {
-    RealBounds total = reals(args[0]);
-    for (const Expr& other : args.subspan(1))
-      total = e.op() == add ? assay::add(total, reals(other)) : assay::mul(total, reals(other));
-    return total;
-  }
-  if (e.op() == float_true_div || e.op() == int_true_div)
-    return true_div(reals(args[0]), reals(args[1]));
-  if (e.op() == min || e.op() == max) return real_extreme(e);
-  if (e.op() == where) {
-    const auto known = truth(args[0]);
-    return known ? reals(args[*known ? 1 : 2]) : hull(reals(args[1]), reals(args[2]));
-  }
-  if (e.op() == float_pow || e.op() == pow) {
-    const bool fits = reals(args[0]).low >= 0 && !reals(args[1]).may_be_nan();
-    return fits ? RealBounds{0, std::numeric_limits<double>::infinity()} : RealBounds::anything();
-  }
-  if (e.op() == to_float || e.op() == identity) return reals(args[0]);
-  return real_monotone(e);
+  if (const auto known = truth(args[0])) return reals(args[*known ? 1 : 2]);
+  return hull(reals(args[1]), reals(args[2]));
+}
+
+auto Analysis::real_power(const Expr& e) -> RealBounds {
+  const bool fits = reals(e.args()[0]).low >= 0 && !reals(e.args()[1]).may_be_nan();
+  return fits ? RealBounds{0, std::numeric_limits<double>::infinity()} : RealBounds::anything();
 }
 
 auto Analysis::real_extreme(const Expr& e) -> RealBounds {

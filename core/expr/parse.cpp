@@ -419,10 +419,10 @@ auto Parser::apply(const Token& name, std::string_view function, std::vector<Exp
   if (function == "int" && args.size() == 1 && args[0].type() == ExprType::boolean)
     return build(where, {args[0], Expr(1), Expr(0)}, column);
   if (function == "int" && args.size() == 1 && args[0].type() == ExprType::integer) return args[0];
-  if (function == "Pow" && args.size() == 2 && args[0].type() == ExprType::integer &&
-      args[1].as_int().value_or(0) < 0) {
+  if (const auto power = args.size() == 2 ? args[1].as_int().value_or(0) : 0;
+      function == "Pow" && power < 0 && args[0].type() == ExprType::integer) {
     // -2^63 has no opposite; that power stays as it is written with `**`.
-    if (const auto exponent = checked_mul(*args[1].as_int(), -1)) {
+    if (const auto exponent = checked_mul(power, -1)) {
       ASSAY_TRY(const Expr under, build(pow, {args[0], Expr(*exponent)}, column));
       ASSAY_TRY(const Expr reciprocal, build(int_true_div, {Expr(1), under}, column));
       ratio_ = Ratio{1, under};

@@ -75,6 +75,7 @@ class Printer {
   auto power(const Expr& e) const -> Text;
   auto infix(std::string_view token, std::span<const Expr> args, Strength strength) const -> Text;
   auto junction(const Expr& e) const -> Text;
+  auto operation(const Expr& e, const OpRow& row) const -> Text;
   auto comparison(const Expr& e) const -> Text;
   auto operand(const Expr& e, Strength needed) const -> std::string {
     const Text text = print(e);
@@ -210,6 +211,11 @@ auto Printer::print(const Expr& e) const -> Text {
   if (e.op() == pow || (python() && e.op() == float_pow)) return power(e);
   if (e.op() == logic_and || e.op() == logic_or) return junction(e);
   if (row.type == TypeRule::comparison) return comparison(e);
+  return operation(e, row);
+}
+
+/// What the two spellings write as an operator, else a call.
+auto Printer::operation(const Expr& e, const OpRow& row) const -> Text {
   if (e.op() == logic_not)
     return {(python() ? "not " : "~") + operand(e.args()[0], kAtom), python() ? kLoose : kUnary};
   if (e.op() == where && python())

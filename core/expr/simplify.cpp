@@ -126,7 +126,9 @@ auto Simplifier::with_infinity(ExprOp op, Args args) -> Expr {
 }
 
 auto Simplifier::keep(ExprOp op, Args args, std::string_view name) -> Expr {
-  return pool_->intern(op, result_type(op, args, name).value(), args, name);
+  const auto type = result_type(op, args, name);
+  ASSAY_CHECK(type, "operands of the wrong type");
+  return pool_->intern(op, *type, args, name);
 }
 
 auto Simplifier::keep_sorted(ExprOp op, Args args) -> Expr {

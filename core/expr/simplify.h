@@ -46,6 +46,7 @@ class Simplifier {
   auto mul(ExprOp op, Args args) -> Expr;
   auto pow(ExprOp op, Args args) -> Expr;
   auto real_add_mul(ExprOp op, Args args) -> Expr;
+  auto flat_product(const std::vector<Factor>& factors) -> std::optional<Product>;
   auto product_of(const std::vector<Factor>& factors) -> std::optional<Expr>;
   auto expand(const Product& atoms, const std::vector<Factor>& sums) -> std::optional<Expr>;
   auto from_terms(const std::optional<Poly>& poly) -> std::optional<Expr>;
@@ -68,7 +69,7 @@ class Simplifier {
   auto compare(ExprOp op, Args args) -> Expr;
   auto compare_integers(ExprOp op, const Expr& a, const Expr& b) -> Expr;
   auto order_integers(const Poly& difference) -> std::optional<Expr>;
-  auto equate_integers(ExprOp op, Poly difference) -> std::optional<Expr>;
+  auto equate_integers(ExprOp op, const Poly& difference) -> std::optional<Expr>;
   auto compare_booleans(ExprOp op, const Expr& a, const Expr& b) -> Expr;
   auto compare_with_real(ExprOp op, const Expr& a, const Expr& b) -> std::optional<Expr>;
   auto junction(ExprOp op, Args args) -> Expr;

@@ -84,10 +84,10 @@ auto Simplifier::compare_with_real(ExprOp op, const Expr& a, const Expr& b) -> s
   if (const auto x = rewrite_int(a)) return make(op, {*x, b});
   if (const auto x = rewrite_int(b)) return make(op, {a, *x});
   const bool left = a.as_real().has_value();
-  if (!left && !b.as_real()) return std::nullopt;
-  const Expr& constant = left ? a : b;
+  const auto constant = left ? a.as_real() : b.as_real();
+  if (!constant) return std::nullopt;
   const Expr& other = left ? b : a;
-  const double value = constant.as_real().value();
+  const double value = *constant;
   if (std::isnan(value)) return Expr::boolean(op == ExprOp::ne);
   if (other.type() != ExprType::integer) return std::nullopt;
   const auto down = int_from_real(std::floor(value));
@@ -107,7 +107,7 @@ auto Simplifier::compare_integers(ExprOp op, const Expr& a, const Expr& b) -> Ex
   auto difference = minus_b ? poly_add(to_poly(a), *minus_b) : std::nullopt;
   if (difference && op == ExprOp::lt) difference = poly_add(*difference, {{Expr(1), 1}});
   std::optional<Expr> result;
-  if (difference && equality) result = equate_integers(op, std::move(*difference));
+  if (difference && equality) result = equate_integers(op, *difference);
   if (difference && !equality) result = order_integers(*difference);
   if (result) return *result;
   return equality ? keep_sorted(op, std::vector<Expr>{a, b}) : keep(op, {a, b});
@@ -133,7 +133,7 @@ auto Simplifier::order_integers(const Poly& difference) -> std::optional<Expr> {
 }
 
 /// difference == 0 or != 0.
-auto Simplifier::equate_integers(ExprOp op, Poly difference) -> std::optional<Expr> {
+auto Simplifier::equate_integers(ExprOp op, const Poly& difference) -> std::optional<Expr> {
   if (without_constant(difference).empty())
     return Expr::boolean((constant_of(difference) == 0) == (op == ExprOp::eq));
   const Poly symbolic = without_constant(difference);

@@ -28,6 +28,22 @@ auto take_multiples(ExprPool& pool, Poly& a, const Term& b) -> Poly {
   return collect(std::move(quotient)).value_or(Poly{});  // terms differ, so nothing is added up
 }
 
+/// A term modulo k: with a smaller coefficient, without an inner remainder that k absorbs, which
+/// sets `changed`.
+auto reduced_term(const Term& term, std::int64_t k, bool& changed) -> std::optional<Poly> {
+  const bool negative = term.coefficient < 0 && !term.monomial.is_int(1);
+  // A negative coefficient stays negative: PyTorch's Mod wants no large positive detour.
+  const std::int64_t c =
+      negative ? term.coefficient % k : checked_mod(term.coefficient, k).value_or(0);
+  if (c == 0) return Poly{};
+  const bool is_mod = term.monomial.op() == ExprOp::mod || term.monomial.op() == ExprOp::python_mod;
+  const auto m = is_mod ? term.monomial.args()[1].as_int() : std::nullopt;
+  const auto step = m ? checked_mul(*m, c) : std::nullopt;
+  if (!step || *step % k != 0) return Poly{{term.monomial, c}};
+  changed = true;
+  return poly_scale(to_poly(term.monomial.args()[0]), c);
+}
+
 }  // namespace
 
 auto Simplifier::floor_div(ExprOp op, Args args) -> Expr {
@@ -179,22 +195,9 @@ auto Simplifier::reduce_modulo(Poly a, std::int64_t k) -> std::optional<Poly> {
     changed = false;
     Poly next;
     for (const Term& term : a) {
-      const bool negative = term.coefficient < 0 && !term.monomial.is_int(1);
-      // A negative coefficient stays negative: PyTorch's Mod wants no large positive detour.
-      const std::int64_t c =
-          negative ? term.coefficient % k : checked_mod(term.coefficient, k).value_or(0);
-      const bool is_mod =
-          term.monomial.op() == ExprOp::mod || term.monomial.op() == ExprOp::python_mod;
-      const auto m = is_mod ? term.monomial.args()[1].as_int() : std::nullopt;
-      const auto step = m ? checked_mul(*m, c) : std::nullopt;
-      if (c != 0 && step && *step % k == 0) {
-        const auto part = poly_scale(to_poly(term.monomial.args()[0]), c);
-        if (!part) return std::nullopt;
-        next.insert(next.end(), part->begin(), part->end());
-        changed = true;
-      } else if (c != 0) {
-        next.push_back({term.monomial, c});
-      }
+      const auto part = reduced_term(term, k, changed);
+      if (!part) return std::nullopt;
+      next.insert(next.end(), part->begin(), part->end());
     }
     auto merged = collect(std::move(next));
     if (!merged) return std::nullopt;

@@ -99,17 +99,17 @@ auto Simplifier::real_add_mul(ExprOp op, Args args) -> Expr {
   return keep_sorted(op, std::vector<Expr>{a, b});
 }
 
-/// Expands when the whole product stays small, otherwise keeps all sums as factors. Deciding on the
-/// whole list of factors makes the result the same when it is printed and read back.
-auto Simplifier::product_of(const std::vector<Factor>& factors) -> std::optional<Expr> {
-  std::vector<Factor> all;
-  std::int64_t coefficient = 1;
+/// The factors of all factors, sorted, each base once. Contents of sums go to the coefficient.
+/// Nothing on overflow.
+auto Simplifier::flat_product(const std::vector<Factor>& factors) -> std::optional<Product> {
+  Product flat{1, {}};
   const auto scale = [&](std::int64_t value, std::int64_t exponent) {
     const auto power = checked_pow(value, exponent);
-    const auto total = power ? checked_mul(coefficient, *power) : std::nullopt;
-    if (total) coefficient = *total;
+    const auto total = power ? checked_mul(flat.coefficient, *power) : std::nullopt;
+    if (total) flat.coefficient = *total;
     return total.has_value();
   };
+  std::vector<Factor> all;
   for (const auto& [e, exponent] : factors) {
     const Product part = to_product(e);
     if (!scale(part.coefficient, exponent)) return std::nullopt;
@@ -121,21 +121,29 @@ auto Simplifier::product_of(const std::vector<Factor>& factors) -> std::optional
       all.push_back({base, *total});
     }
   }
-  if (coefficient == 0) return Expr(0);
   std::ranges::sort(
       all, [](const Expr& a, const Expr& b) { return Expr::compare(a, b) < 0; }, &Factor::base);
-  Product atoms{coefficient, {}};
-  std::vector<Factor> sums;
-  Product kept{coefficient, {}};
   for (const Factor& factor : all) {
-    if (!kept.factors.empty() && kept.factors.back().base == factor.base) {
-      const auto total = checked_add(kept.factors.back().exponent, factor.exponent);
-      if (!total) return std::nullopt;
-      kept.factors.back().exponent = *total;
-    } else {
-      kept.factors.push_back(factor);
+    if (flat.factors.empty() || flat.factors.back().base != factor.base) {
+      flat.factors.push_back(factor);
+      continue;
     }
+    const auto total = checked_add(flat.factors.back().exponent, factor.exponent);
+    if (!total) return std::nullopt;
+    flat.factors.back().exponent = *total;
   }
+  return flat;
+}
+
+/// Expands when the whole product stays small, otherwise keeps all sums as factors. Deciding on the
+/// whole list of factors makes the result the same when it is printed and read back.
+auto Simplifier::product_of(const std::vector<Factor>& factors) -> std::optional<Expr> {
+  auto flat = flat_product(factors);
+  if (!flat) return std::nullopt;
+  Product& kept = *flat;
+  if (kept.coefficient == 0) return Expr(0);
+  Product atoms{kept.coefficient, {}};
+  std::vector<Factor> sums;
   for (const Factor& factor : kept.factors)
     (is_sum(factor.base) ? sums : atoms.factors).push_back(factor);
   if (sums.empty()) return from_product(*pool_, kept);
@@ -146,7 +154,7 @@ auto Simplifier::product_of(const std::vector<Factor>& factors) -> std::optional
     const auto power = expand({1, {}}, {factor});
     if (!power) continue;
     factor = {*power, 1};
-    kept.factors.push_back({Expr(coefficient), 1});
+    kept.factors.push_back({Expr(kept.coefficient), 1});
     return product_of(kept.factors);
   }
   return from_product(*pool_, kept);

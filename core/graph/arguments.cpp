@@ -298,19 +298,22 @@ auto ArgReader::call(int index) -> Result<Arg> {
     ASSAY_TRY(const auto im, read(parts[1]));
     const auto* re_expr = std::get_if<Expr>(&re.value);
     const auto* im_expr = std::get_if<Expr>(&im.value);
-    if (re_expr && im_expr && re_expr->as_number() && im_expr->as_number())
-      return Arg{std::complex<double>(*re_expr->as_number(), *im_expr->as_number())};
+    const auto real = re_expr ? re_expr->as_number() : std::nullopt;
+    const auto imaginary = im_expr ? im_expr->as_number() : std::nullopt;
+    if (real && imaginary) return Arg{std::complex<double>(*real, *imaginary)};
   }
-  // A function of symbols, such as max(1, s0)?
-  if (!mentions_node(index)) {
-    const auto text = cursor_.source_of(index);
-    const auto value = parse_expr(claims_.env().pool(), text);
-    if (value && value->is_valid() && !has_opaque(*value) && !value->symbols().empty()) {
-      ASSAY_TRY(const Expr symbolic, claims_.expr(text));  // this time declaring its symbols
-      return Arg{symbolic};
-    }
-  }
-  return raw(index);
+  return symbolic_or_raw(index);
+}
+
+/// A function of symbols, such as max(1, s0), else the text as it is.
+auto ArgReader::symbolic_or_raw(int index) -> Result<Arg> {
+  if (mentions_node(index)) return raw(index);
+  const auto text = cursor_.source_of(index);
+  const auto value = parse_expr(claims_.env().pool(), text);
+  if (!value || !value->is_valid() || has_opaque(*value) || value->symbols().empty())
+    return raw(index);
+  ASSAY_TRY(const Expr symbolic, claims_.expr(text));  // this time declaring its symbols
+  return Arg{symbolic};
 }
 
 auto ArgReader::device(int index) -> Result<Arg> {
@@ -348,11 +351,11 @@ auto ArgReader::complex_sum(int index) -> std::optional<Arg> {
   const auto re = read(parts[0]);
   const auto im = read(parts[1]);
   if (!re || !im) return std::nullopt;
-  const auto* number = std::get_if<Expr>(&re->value);
-  if (number == nullptr || !number->as_number()) return std::nullopt;
+  const auto* expr = std::get_if<Expr>(&re->value);
+  const auto number = expr ? expr->as_number() : std::nullopt;
+  if (!number) return std::nullopt;
   const double magnitude = std::get<std::complex<double>>(im->value).imag();
-  return Arg{
-      std::complex<double>(*number->as_number(), syntax.text == "+" ? magnitude : -magnitude)};
+  return Arg{std::complex<double>(*number, syntax.text == "+" ? magnitude : -magnitude)};
 }
 
 /// Signs of literals, complex literals, and arithmetic on symbols.

@@ -46,6 +46,7 @@ class ArgReader {
   auto dict(int syntax) -> Result<Arg>;
   auto call(int syntax) -> Result<Arg>;
   auto device(int syntax) -> Result<Arg>;
+  auto symbolic_or_raw(int syntax) -> Result<Arg>;
   auto arithmetic(int syntax) -> Result<Arg>;
   auto complex_sum(int syntax) -> std::optional<Arg>;
   auto attribute(int syntax) -> Result<Arg>;

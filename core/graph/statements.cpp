@@ -1,6 +1,7 @@
 // Lines of a forward body as nodes.
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "core/graph/module_reader.h"
 #include "core/graph/targets.h"
 
@@ -134,6 +135,7 @@ auto FunctionReader::augmented(int lhs) -> Result<void> {
 
 /// `setitem = x` behind `x[0] = y;`.
 auto FunctionReader::finish_inplace(const Token& name, Claim claim) -> Result<void> {
+  ASSAY_CHECK(inplace_, "no statement in place was read");
   Node node;
   node.target = std::move(inplace_->target);
   node.args = std::move(inplace_->args);

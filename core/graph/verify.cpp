@@ -68,17 +68,13 @@ class Verifier {
   void check_kind(const Node& node) {
     if (std::ranges::count(node.target, '.') > kMostTargetDots)
       report(node, "target has more than {} parts", kMostTargetDots);
+    const bool has_arguments = !node.args.empty() || !node.kwargs.empty();
     switch (node.kind) {
       case NodeKind::placeholder:
-        if (!node.args.empty() || !node.kwargs.empty()) report(node, "placeholder has arguments");
-        if (!is_identifier(node.target) && !is_identifier(starless(node.target)))
-          report(node, "target \"{}\" is not a parameter name", node.target);
-        if (!parameters_.insert(node.target).second)
-          report(node, "parameter {} is there twice", node.target);
-        if (body_began_) report(node, "placeholder follows other nodes");
-        return;
+        if (has_arguments) report(node, "placeholder has arguments");
+        return check_parameter(node);
       case NodeKind::get_attr:
-        if (!node.args.empty() || !node.kwargs.empty()) report(node, "get_attr has arguments");
+        if (has_arguments) report(node, "get_attr has arguments");
         if (!is_self_path(node.target)) report(node, "\"{}\" is no attribute path", node.target);
         break;
       case NodeKind::call_function:
@@ -94,13 +90,24 @@ class Verifier {
         if (!is_self_path(node.target)) report(node, "\"{}\" is no module path", node.target);
         break;
       case NodeKind::output:
-        if (node.args.size() != 1 || !node.kwargs.empty())
-          report(node, "output has {} arguments instead of one",
-                 node.args.size() + node.kwargs.size());
-        if (position_ + 1 != graph_.nodes.size()) report(node, "output is not the last node");
+        check_output(node);
         break;
     }
     body_began_ = true;
+  }
+
+  void check_parameter(const Node& node) {
+    if (!is_identifier(node.target) && !is_identifier(starless(node.target)))
+      report(node, "target \"{}\" is not a parameter name", node.target);
+    if (!parameters_.insert(node.target).second)
+      report(node, "parameter {} is there twice", node.target);
+    if (body_began_) report(node, "placeholder follows other nodes");
+  }
+
+  void check_output(const Node& node) {
+    if (node.args.size() != 1 || !node.kwargs.empty())
+      report(node, "output has {} arguments instead of one", node.args.size() + node.kwargs.size());
+    if (position_ + 1 != graph_.nodes.size()) report(node, "output is not the last node");
   }
 
   /// In Python a node's name hides a function or module of that name.

@@ -174,7 +174,7 @@ auto MetaCall::view(const FakeTensor& base, Dims sizes, Dims strides, Expr offse
   return {FakeTensor{.meta = {.dtype = base.meta.dtype,
                               .sizes = std::move(sizes),
                               .strides = std::move(strides),
-                              .offset = std::move(offset),
+                              .offset = offset,
                               .device = base.meta.device,
                               .requires_grad = false},
                      .storage = base.storage}};

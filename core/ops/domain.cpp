@@ -32,7 +32,7 @@ auto find_invalid(const Datum& datum) -> const Expr* {
 auto run_rule(const OpRow& row, const DatumList& args, ShapeContext& context) -> Result<Datum> {
   MetaCall call(row, args, context);
   auto result = row.rule(call);
-  if (call.error()) return call_error(row, *call.error());
+  if (const auto& error = call.error()) return call_error(row, *error);
   if (find_invalid(result)) return call_error(row, "a size or stride overflows 64 bits");
   return result;
 }
@@ -40,7 +40,7 @@ auto run_rule(const OpRow& row, const DatumList& args, ShapeContext& context) ->
 auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) -> Result<Datum> {
   Composer composer(row, args, domain);
   auto result = row.decomposition(composer);
-  if (composer.error()) return call_error(row, *composer.error());
+  if (const auto& error = composer.error()) return call_error(row, *error);
   return result;
 }
 
@@ -134,7 +134,7 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
     Datum nothing;
     KernelCall call(row, args, nothing);
     context.set_measured(row.measure(call));
-    if (call.error()) return call_error(row, *call.error());
+    if (const auto& error = call.error()) return call_error(row, *error);
   }
   Storages storages(context);
   DatumList fakes;
@@ -145,7 +145,7 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.kernel) {
     KernelCall call(row, args, result);
     row.kernel(call);
-    if (call.error()) return call_error(row, *call.error());
+    if (const auto& error = call.error()) return call_error(row, *error);
   }
   return result;
 }

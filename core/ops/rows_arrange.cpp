@@ -32,7 +32,7 @@ auto roll_dim(Composer& c, const Datum& self, const Expr& shift, std::int64_t di
   const auto meta = c.meta(self);
   auto layout = layout_call(c);
   const auto d = static_cast<std::size_t>(layout.dim(dim, meta.rank()));
-  if (layout.error()) return c.fail(*layout.error()), Datum{};
+  if (const auto& error = layout.error()) return c.fail(*error), Datum{};
   if (c.decide(eq(numel(meta), 0), "empty tensor")) return c.call("aten.clone.default", {self});
   const auto size = meta.rank() == 0 ? Expr(1) : meta.sizes[d];
   if (meta.rank() == 0) return c.call("aten.clone.default", {self});
@@ -149,7 +149,7 @@ auto reorder(Composer& c, const Dims& split, std::initializer_list<int> order, c
   const auto parts = c.call("aten.reshape.default", {c.arg(0), int_list(split)});
   const auto moved = c.call("aten.permute.default", {parts, Datum{std::move(dims)}});
   const auto packed = c.call("aten.clone.default", {moved, Datum{MemoryFormat::contiguous}});
-  const auto joined = c.call("aten.view.default", {packed, int_list(sizes)});
+  auto joined = c.call("aten.view.default", {packed, int_list(sizes)});
   if (format == MemoryFormat::contiguous) return joined;
   return c.call("aten.clone.default", {joined, Datum{format}});
 }

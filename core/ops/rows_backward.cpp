@@ -197,13 +197,14 @@ auto pair_rule(MetaCall& c) -> Datum {
 }
 template <class F>
 void pair_kernel(KernelCall& k) {
-  const auto [grad, self] = pair_of(k);
+  const auto [grad_at, self_at] = pair_of(k);
+  const Tensor& grad = k.in(grad_at);
+  const Tensor& self = k.in(self_at);
   const F f(k);
   with_compute_type(k.out().dtype(), [&]<class T>(T) {
     if constexpr (std::is_invocable_v<const F&, T, T>)
       run_pointwise<T, 2>(
-          {PointwiseOperand<T>{.tensor = &k.in(grad)}, PointwiseOperand<T>{.tensor = &k.in(self)}},
-          k.out(), f);
+          {PointwiseOperand<T>{.tensor = &grad}, PointwiseOperand<T>{.tensor = &self}}, k.out(), f);
     else
       k.fail(fmt::format("dtype {} is not supported", name(k.out().dtype())));
   });

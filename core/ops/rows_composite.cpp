@@ -14,7 +14,7 @@ class Layouts {
  public:
   explicit Layouts(Composer& c) : composer_(c), call_(layout_call(c)) {}
   ~Layouts() {
-    if (call_.error()) composer_.fail(*call_.error());
+    if (const auto& error = call_.error()) composer_.fail(*error);
   }
   Layouts(const Layouts&) = delete;
   auto operator=(const Layouts&) -> Layouts& = delete;

@@ -306,7 +306,7 @@ auto convolve(Composer& c) -> Datum {
     return c.fail(fmt::format("an input of rank {} is expected", kSpatial + 2)), Datum{};
   const auto images =
       batched ? c.arg(0) : c.call("aten.unsqueeze.default", {c.arg(0), Datum{Expr(0)}});
-  const auto result =
+  auto result =
       c.call("aten.convolution.default",
              {images, c.arg(1), c.arg(2), c.arg(3), c.arg(4), c.arg(5), Datum{Expr::boolean(false)},
               int_list(Ints(static_cast<std::size_t>(kSpatial), 0)), c.arg(6)});

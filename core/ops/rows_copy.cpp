@@ -89,18 +89,14 @@ auto cat_rule(MetaCall& c) -> Datum {
   const auto tensors = c.tensors(0);
   ResultType type;
   const TensorMeta* first = nullptr;
-  std::optional<MemoryFormat> format;
+  std::vector<MemoryFormat> formats;
   for (const auto* tensor : tensors) {
     type.add_tensor(tensor->meta.dtype, tensor->meta.rank());
-    const auto suggested = suggest_memory_format(c, tensor->meta);
-    if (format && *format != suggested)
-      format = MemoryFormat::contiguous;
-    else
-      format = suggested;
+    formats.push_back(suggest_memory_format(c, tensor->meta));
     if (!first && !is_skipped(c, tensor->meta)) first = &tensor->meta;
   }
   const auto dtype = type.get();
-  if (!c.require(dtype.has_value(), "cat needs tensors whose dtypes promote")) return {};
+  if (!dtype) return c.fail("cat needs tensors whose dtypes promote"), Datum{};
   if (!first) return c.fresh(*dtype, {Expr(0)});
   if (!c.require(first->rank() > 0, "tensors without dimensions cannot be concatenated")) return {};
   const auto dim = static_cast<std::size_t>(c.dim_arg(1, first->rank()));
@@ -116,7 +112,9 @@ auto cat_rule(MetaCall& c) -> Datum {
         return {};
     sizes[dim] = sizes[dim] + meta.sizes[dim];
   }
-  auto strides = strides_for(sizes, *format);
+  const bool alike =
+      std::ranges::adjacent_find(formats, std::ranges::not_equal_to{}) == formats.end();
+  auto strides = strides_for(sizes, alike ? formats[0] : MemoryFormat::contiguous);
   return c.fresh(*dtype, std::move(sizes), std::move(strides));
 }
 void cat_kernel(KernelCall& k) {
@@ -159,12 +157,12 @@ auto stack(Composer& c) -> Datum {
 auto repeat_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   auto sizes = c.exprs(1);
-  const auto lead = static_cast<int>(sizes.size()) - self.rank();
-  if (!c.require(lead >= 0, "repeat needs at least as many counts as dimensions")) return {};
-  for (int i = 0; i < self.rank(); ++i) {
-    auto& size = sizes[static_cast<std::size_t>(i + lead)];
-    size = size * self.sizes[static_cast<std::size_t>(i)];
-  }
+  if (!c.require(sizes.size() >= self.sizes.size(),
+                 "repeat needs at least as many counts as dimensions"))
+    return {};
+  const auto lead = sizes.size() - self.sizes.size();
+  for (std::size_t i = 0; i < self.sizes.size(); ++i)
+    sizes[lead + i] = sizes[lead + i] * self.sizes[i];
   return c.fresh(self.dtype, std::move(sizes));
 }
 /// Every block of the result is a copy of self: walk self's index with the counts in front.

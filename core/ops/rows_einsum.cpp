@@ -109,7 +109,7 @@ class Einsum {
     }
     Positions order;
     for (const char label : all_) order.push_back(labels.find(label));
-    const auto result = c_.call("aten.permute.default", {tensor, dims_datum(order)});
+    auto result = c_.call("aten.permute.default", {tensor, dims_datum(order)});
     if (c_.error()) return {};
     const auto meta = c_.meta(result);
     for (std::size_t d = 0; d < all_.size(); ++d)

@@ -70,7 +70,7 @@ auto fft_r2c_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
   const auto dtype = complex_of(input.dtype);
   auto dims = transformed_dims(c, input.rank());
-  if (!c.require(dtype && !dims.empty(), "a real floating input and a dimension")) return {};
+  if (!dtype || dims.empty()) return c.fail("a real floating input and a dimension"), Datum{};
   if (c.error() || !c.require(gt(input.sizes[dims.back()], 0), "the last dimension is not empty"))
     return {};
   auto sizes = input.sizes;

@@ -252,8 +252,8 @@ auto folded_matmul(Composer& c, const Datum& a, const Datum& b) -> Datum {
     return c.call("aten._unsafe_view.default",
                   {c.call("aten.mv.default", {rows, smaller}), int_list(sizes)});
   sizes.push_back(smaller_meta.sizes[1]);
-  const auto product_view = c.call("aten._unsafe_view.default",
-                                   {c.call("aten.mm.default", {rows, smaller}), int_list(sizes)});
+  auto product_view = c.call("aten._unsafe_view.default",
+                             {c.call("aten.mm.default", {rows, smaller}), int_list(sizes)});
   if (!transpose) return product_view;
   return c.call("aten.clone.default",
                 {swap_last_dims(c, product_view), Datum{MemoryFormat::contiguous}});

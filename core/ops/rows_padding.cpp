@@ -179,7 +179,7 @@ auto circular_pad(Composer& c) -> Datum {
     sizes[d] = sizes[d] + pads[d].before + pads[d].after;
     layout.require(ge(sizes[d], 0), "padded sizes are not negative");
   }
-  if (layout.error()) return c.fail(*layout.error()), Datum{};
+  if (const auto& error = layout.error()) return c.fail(*error), Datum{};
   const auto out = c.call("aten.new_empty.default", {c.arg(0), int_list(sizes)});
   const auto part = [&](const Datum& tensor, std::size_t d, const Expr& start, const Expr& end) {
     return c.call("aten.slice.Tensor",

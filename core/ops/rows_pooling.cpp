@@ -499,7 +499,7 @@ auto adaptive_avg_pool(Composer& c) -> Datum {
         {c.arg(0), c.arg(1)});
   Ints dims;
   for (int i = 1; i <= kSpatial; ++i) dims.push_back(-i);
-  const auto mean = c.call("aten.mean.dim", {c.arg(0), int_list(dims), Datum{Expr::boolean(true)}});
+  auto mean = c.call("aten.mean.dim", {c.arg(0), int_list(dims), Datum{Expr::boolean(true)}});
   if (input.rank() != kSpatial + 2) return mean;
   MetaCall layout(c.row(), c.args(), c.domain().context());
   const auto format = suggest_memory_format(layout, input);

@@ -194,7 +194,28 @@ void round_linear_weights(DType dtype, Grid<T>& grid) {
     }
 }
 
+/// Images of `in` elements, resampled into (or, backward, gathered from) images of `out` elements.
 /// The backward adds every contribution to where it came from.
+template <class T, bool kBackward>
+void resample_planes(const Tensor& source, Tensor& target, const Grid<T>& grid, const Triple& in,
+                     const Triple& out) {
+  const auto from = Elements<T>::row_major(source);
+  Output<T> to(target);
+  const auto read_step = volume(kBackward ? out : in);
+  const auto write_step = volume(kBackward ? in : out);
+  const T* read = from.data();
+  T* write = to.data();
+  for (auto left = source.numel() / read_step; left > 0; --left) {
+    for_each_contribution(grid, in, [&](std::int64_t output, std::int64_t input, T weight) {
+      if constexpr (kBackward)
+        write[input] += weight * read[output];
+      else
+        write[output] += weight * read[input];
+    });
+    read += read_step;
+    write += write_step;
+  }
+}
 template <int kSpatial, Filter kFilter, bool kBackward>
 void resample_kernel(KernelCall& k) {
   const auto& source = k.in(0);
@@ -206,19 +227,7 @@ void resample_kernel(KernelCall& k) {
     auto grid = make_grid<T>(k, in, out, kSpatial, kFilter, kBackward ? 3 : 2);
     const bool generic = !kBackward && kSpatial != 2 && target.is_contiguous();
     if (generic && is_floating(source.dtype())) round_linear_weights(source.dtype(), grid);
-    const auto from = Elements<T>::row_major(source);
-    Output<T> to(target);
-    const auto planes = source.numel() / volume(kBackward ? out : in);
-    for (std::int64_t p = 0; p < planes; ++p) {
-      const T* read = from.data() + p * volume(kBackward ? out : in);
-      T* write = to.data() + p * volume(kBackward ? in : out);
-      for_each_contribution(grid, in, [&](std::int64_t output, std::int64_t input, T weight) {
-        if constexpr (kBackward)
-          write[input] += weight * read[output];
-        else
-          write[output] += weight * read[input];
-      });
-    }
+    resample_planes<T, kBackward>(source, target, grid, in, out);
   };
   if (source.dtype() == DType::float64 || !is_floating(source.dtype()))
     run(double{});

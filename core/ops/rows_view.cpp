@@ -326,7 +326,7 @@ auto view_as_real(MetaCall& c) -> Datum {
 auto view_as_complex(MetaCall& c) -> Datum {
   auto self = c.tensor(0);
   const auto dtype = is_floating(self.meta.dtype) ? complex_of(self.meta.dtype) : std::nullopt;
-  if (!c.require(dtype.has_value(), "a float16, float32 or float64 tensor is needed")) return {};
+  if (!dtype) return c.fail("a float16, float32 or float64 tensor is needed"), Datum{};
   if (!c.require(self.meta.rank() > 0, "a last dimension of size 2 is needed")) return {};
   auto sizes = self.meta.sizes;
   auto strides = self.meta.strides;

@@ -9,6 +9,16 @@
 namespace assay {
 namespace {
 
+/// The whole text as a number.
+template <class T>
+auto number_from(std::string_view text) -> std::optional<T> {
+  const std::string digits(text);
+  const char* const last = digits.data() + digits.size();
+  T value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), last, value);
+  return error == std::errc{} && end == last ? std::optional(value) : std::nullopt;
+}
+
 struct KindName {
   std::string_view name;
   ParamKind kind;
@@ -206,14 +216,8 @@ class SchemaParser {
     at_ += rest.size();
     for (const auto& row : kDefaultWords)
       if (row.word == rest) return row.make();
-    std::int64_t integer = 0;
-    const auto* end = rest.data() + rest.size();
-    if (const auto [p, e] = std::from_chars(rest.data(), end, integer);
-        e == std::errc{} && p == end)
-      return Datum{Expr(integer)};
-    double number = 0;
-    if (const auto [p, e] = std::from_chars(rest.data(), end, number); e == std::errc{} && p == end)
-      return Datum{Expr::real(number)};
+    if (const auto integer = number_from<std::int64_t>(rest)) return Datum{Expr(*integer)};
+    if (const auto number = number_from<double>(rest)) return Datum{Expr::real(*number)};
     return error("a default value");
   }
 

@@ -71,7 +71,7 @@ auto ShapeEnv::entry(const Expr& symbol) -> Symbol& {
 }
 
 void ShapeEnv::record(Undo undo) {
-  journal_.push_back(std::make_shared<const Undo>(std::move(undo)));
+  journal_.push_back(std::make_shared<const Undo>(undo));
 }
 
 void ShapeEnv::set_range(const Expr& symbol, Interval range) {

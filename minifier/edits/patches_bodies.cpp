@@ -65,10 +65,79 @@ class Translator {
     }
     return from;
   }
+  auto node(const Node& from, const std::map<NodeId, Arg>& values) -> std::optional<Node> {
+    Node to = from;
+    const auto move_here = [&](Arg& place) {
+      auto here = arg(place, values);
+      if (!here) return false;
+      place = *std::move(here);
+      return true;
+    };
+    if (!std::ranges::all_of(to.args, move_here)) return std::nullopt;
+    for (auto& [key, value] : to.kwargs)
+      if (!move_here(value)) return std::nullopt;
+    to.claim = claim(from.claim);
+    return to;
+  }
 
  private:
   ClaimReader reader_;
 };
+
+/// Calls and results of a body, told in the values of the graph that it comes into.
+struct Translated {
+  std::vector<Node> calls;
+  std::vector<Arg> results;
+};
+
+/// Nothing where the body takes other operands, has bodies itself, or returns no list.
+auto translated(Graph& graph, const Graph& body, const std::vector<Arg>& operands)
+    -> std::optional<Translated> {
+  Translator translate(graph.env);
+  Translated result;
+  std::map<NodeId, Arg> values;
+  for (const auto& inner : body.nodes) {
+    if (inner.kind == NodeKind::placeholder) {
+      const auto next = values.size();  // placeholders come first
+      if (next == operands.size()) return std::nullopt;
+      values[inner.id] = operands[next];
+      continue;
+    }
+    if (result.calls.empty() && values.size() != operands.size()) return std::nullopt;
+    auto copy = translate.node(inner, values);
+    if (!copy) return std::nullopt;
+    if (inner.kind == NodeKind::output) {
+      const auto* list =
+          copy->args.empty() ? nullptr : std::get_if<SequenceArg>(&copy->args[0].value);
+      if (!list) return std::nullopt;
+      result.results = list->items;
+      return result;
+    }
+    if (inner.kind != NodeKind::call_function) return std::nullopt;
+    copy->id = {graph.next_id++};
+    copy->name = unused_name(graph, inner.name);
+    values[inner.id] = Arg{copy->id};
+    result.calls.push_back(*std::move(copy));
+  }
+  return std::nullopt;
+}
+
+/// What each user of the node takes of it; nothing if one takes more than an element.
+auto elements_of(const Graph& graph, NodeId id, const std::vector<Arg>& results)
+    -> std::optional<std::vector<std::pair<NodeId, Arg>>> {
+  std::vector<std::pair<NodeId, Arg>> elements;
+  for (const auto& user : graph.nodes) {
+    const auto ids = operands(user);
+    if (std::ranges::find(ids, id) == ids.end()) continue;
+    const auto* index = user.target == "operator.getitem" && user.args.size() == 2
+                            ? std::get_if<Expr>(&user.args[1].value)
+                            : nullptr;
+    const auto at = index ? index->as_int().value_or(-1) : -1;
+    if (at < 0 || at >= std::ssize(results)) return std::nullopt;
+    elements.emplace_back(user.id, results[static_cast<std::size_t>(at)]);
+  }
+  return elements;
+}
 
 /// Puts the body's calls in front of the node and its results in the place of the node's elements.
 auto inline_body(Capture& capture, NodeId id, std::size_t which) -> bool {
@@ -78,59 +147,14 @@ auto inline_body(Capture& capture, NodeId id, std::size_t which) -> bool {
   const auto bodies = bodies_of(graph, *node);
   const auto operands = body_operands(graph, *node);
   if (which >= bodies.size() || !operands) return false;
-  const Graph body = *bodies[which];
-  Translator translate(graph.env);
-  std::map<NodeId, Arg> values;
-  std::vector<Node> made;
-  std::vector<Arg> results;
-  std::size_t next = 0;
-  for (const auto& inner : body.nodes) {
-    if (inner.kind == NodeKind::placeholder) {
-      if (next == operands->size()) return false;
-      values[inner.id] = (*operands)[next++];
-      continue;
-    }
-    Node copy = inner;
-    for (auto& arg : copy.args) {
-      auto here = translate.arg(arg, values);
-      if (!here) return false;
-      arg = *std::move(here);
-    }
-    for (auto& [key, arg] : copy.kwargs) {
-      auto here = translate.arg(arg, values);
-      if (!here) return false;
-      arg = *std::move(here);
-    }
-    if (inner.kind == NodeKind::output) {
-      const auto* list =
-          copy.args.empty() ? nullptr : std::get_if<SequenceArg>(&copy.args[0].value);
-      if (!list) return false;
-      results = list->items;
-      break;
-    }
-    if (inner.kind != NodeKind::call_function) return false;  // bodies in bodies come later
-    copy.id = {graph.next_id++};
-    copy.name = unused_name(graph, inner.name);
-    copy.claim = translate.claim(inner.claim);
-    values[inner.id] = Arg{copy.id};
-    made.push_back(std::move(copy));
-  }
-  if (next != operands->size()) return false;
-  std::vector<std::pair<NodeId, Arg>> elements;
-  for (const auto& user : graph.nodes) {
-    const auto ids = assay::operands(user);
-    if (std::ranges::find(ids, id) == ids.end()) continue;
-    const auto* index = user.target == "operator.getitem" && user.args.size() == 2
-                            ? std::get_if<Expr>(&user.args[1].value)
-                            : nullptr;
-    const auto at = index ? index->as_int() : std::nullopt;
-    if (!at || *at < 0 || *at >= std::ssize(results)) return false;
-    elements.emplace_back(user.id, results[static_cast<std::size_t>(*at)]);
-  }
+  auto body = translated(graph, Graph(*bodies[which]), *operands);
+  if (!body) return false;
+  const auto elements = elements_of(graph, id, body->results);
+  if (!elements) return false;
   const auto at = std::ranges::find(graph.nodes, id, &Node::id);
-  graph.nodes.insert(at, std::make_move_iterator(made.begin()),
-                     std::make_move_iterator(made.end()));
-  for (const auto& [element, value] : elements) {
+  graph.nodes.insert(at, std::make_move_iterator(body->calls.begin()),
+                     std::make_move_iterator(body->calls.end()));
+  for (const auto& [element, value] : *elements) {
     if (const auto* by = std::get_if<NodeId>(&value.value))
       replace_uses(graph, element, *by);
     else

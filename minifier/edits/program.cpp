@@ -65,6 +65,38 @@ auto returned(const Node& output) -> ArgList {
   return sequence ? sequence->items : ArgList{output.args[0]};
 }
 
+using Names = std::set<std::string, std::less<>>;
+
+void use(Names& used, const Expr& e) {
+  for (const auto& symbol : e.symbols()) used.emplace(symbol.name());
+}
+
+auto mentions(const Names& used, const Expr& e) -> bool {
+  const auto symbols = e.symbols();
+  return std::ranges::any_of(symbols, [&](const Expr& s) { return used.contains(s.name()); });
+}
+
+/// Symbols of claims, arguments and inputs, and those that a guard ties to them.
+auto used_symbols(const Capture& capture) -> Names {
+  Names used;
+  const auto add = [&](const Expr& e) { use(used, e); };
+  for (const auto& node : capture.graph.nodes) {
+    visit_exprs(node.claim, add);
+    for (const auto& arg : node.args) visit_exprs(arg, add);
+    for (const auto& [key, arg] : node.kwargs) visit_exprs(arg, add);
+  }
+  for (const auto& input : capture.inputs)
+    if (const auto* symbolic = std::get_if<SymbolicInput>(&input);
+        symbolic && symbolic->storage_bytes)
+      add(*symbolic->storage_bytes);
+  for (std::size_t before = 0; before != used.size();) {
+    before = used.size();
+    for (const auto& guard : capture.graph.env.guards())
+      if (mentions(used, guard.condition)) add(guard.condition);
+  }
+  return used;
+}
+
 }  // namespace
 
 void visit_exprs(const Claim& claim, const std::function<void(const Expr&)>& f) {
@@ -111,35 +143,8 @@ auto content_hash_of(const Capture& capture) -> std::uint64_t {
 }
 
 void drop_unused_symbols(Capture& capture) {
-  auto& graph = capture.graph;
-  std::set<std::string, std::less<>> used;
-  const auto use = [&](const Expr& e) {
-    for (const auto& symbol : e.symbols()) used.emplace(symbol.name());
-  };
-  for (const auto& node : graph.nodes) {
-    visit_exprs(node.claim, use);
-    for (const auto& arg : node.args) visit_exprs(arg, use);
-    for (const auto& [key, arg] : node.kwargs) visit_exprs(arg, use);
-  }
-  for (const auto& input : capture.inputs)
-    if (const auto* symbolic = std::get_if<SymbolicInput>(&input);
-        symbolic && symbolic->storage_bytes)
-      use(*symbolic->storage_bytes);
-  const auto& old = graph.env;
-  const auto mentions = [&](const Expr& e) {
-    const auto symbols = e.symbols();
-    return std::ranges::any_of(symbols, [&](const Expr& s) { return used.contains(s.name()); });
-  };
-  // A guard that ties a used symbol to another keeps that one alive too.
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (const auto& guard : old.guards()) {
-      if (!mentions(guard.condition)) continue;
-      const auto before = used.size();
-      use(guard.condition);
-      grew = grew || used.size() != before;
-    }
-  }
+  const auto used = used_symbols(capture);
+  const auto& old = capture.graph.env;
   if (std::ranges::all_of(old.symbols(), [&](const Symbol& s) { return used.contains(s.name); }))
     return;
   ShapeEnv env = old;
@@ -151,10 +156,10 @@ void drop_unused_symbols(Capture& capture) {
     for (const auto& source : symbol.sources) env.add_source(symbol.expr, source);
   }
   for (const auto& guard : old.guards())
-    if (mentions(guard.condition)) env.add_guard(guard);
+    if (mentions(used, guard.condition)) env.add_guard(guard);
   for (const auto& [symbol, by] : old.replacements())
     if (used.contains(symbol.name())) env.add_replacement(symbol, by);
-  graph.env = std::move(env);
+  capture.graph.env = std::move(env);
 }
 
 Program::Program(Capture capture, const OpTable& table, std::int64_t memory_bytes)

@@ -120,8 +120,7 @@ class Child {
     if (pid_ == 0) {
       setpgid(0, 0);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int null = ::open("/dev/null", O_RDONLY);
-      dup2(null, STDIN_FILENO);
+      if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) dup2(null, STDIN_FILENO);
       dup2(output.write, STDOUT_FILENO);
       dup2(output.write, STDERR_FILENO);
       job.function ? call(job, report.write) : keep_command(job);

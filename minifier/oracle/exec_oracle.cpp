@@ -8,10 +8,10 @@ namespace {
 
 constexpr int kReproduces = 0;
 constexpr int kDoesNot = 1;
-constexpr int kInvalid = 125;
 constexpr int kFirstOther = 64;
 constexpr int kLastOther = 113;
-constexpr int kNotStarted = 127;
+constexpr int kSignalled = 128;  ///< plus the signal's number: what a shell says of it
+// Everything else says that the candidate is no program: 125 on purpose, 127 was not started.
 
 auto classify(const ChildResult& child) -> Observed {
   Observed observed{.output = child.output, .seconds = child.seconds};
@@ -27,12 +27,10 @@ auto classify(const ChildResult& child) -> Observed {
     fails(signal_name(child.signal));
   else if (child.exit_code == kReproduces)
     fails("reproduces");
-  else if (child.exit_code == kInvalid || child.exit_code == kNotStarted)
-    observed.outcome = Outcome::invalid;
   else if (child.exit_code >= kFirstOther && child.exit_code <= kLastOther)
     fails(fmt::format("failure {}", child.exit_code));
-  else if (child.exit_code > 128)
-    fails(signal_name(child.exit_code - 128));  // a shell says so of a signal
+  else if (child.exit_code > kSignalled)
+    fails(signal_name(child.exit_code - kSignalled));
   else if (child.exit_code != kDoesNot)
     observed.outcome = Outcome::invalid;
   return observed;

@@ -70,10 +70,10 @@ class Candidate {
   [[nodiscard]] auto program() const -> const Program* { return program_; }
   [[nodiscard]] auto selection() const -> const Selection& { return selection_; }
   [[nodiscard]] auto capture() const -> Capture {
-    return capture_ ? *capture_ : program_->cut(selection_);
+    return program_ ? program_->cut(selection_) : *capture_;
   }
   [[nodiscard]] auto calls() const -> int {
-    return capture_ ? capture_->graph.call_count() : program_->kept_calls(selection_);
+    return program_ ? program_->kept_calls(selection_) : capture_->graph.call_count();
   }
   /// Content hash: equal candidates have equal keys.
   [[nodiscard]] auto key() const -> std::uint64_t;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/check.h"
+
 namespace assay {
 
 Session::Session(Oracle& oracle, AnswerStore& store, OracleLimits limits, Budget budget)
@@ -59,6 +61,7 @@ auto Session::ask(const Candidate& candidate, const std::vector<Candidate>& ahea
     judge(batch, attempt);
     known = store_.find(identity_, key, attempt);
   }
+  ASSAY_CHECK(known, "a candidate that was judged has an answer");
   if (known->outcome == Outcome::fails) note_other(known->signature);
   for (const auto& other : known->others) note_other(other);
   if (on_answer) on_answer(candidate, *known);

@@ -24,6 +24,71 @@ void collect_divisors(const Expr& e, std::set<std::int64_t>& divisors) {
   for (const auto& arg : args) collect_divisors(arg, divisors);
 }
 
+auto holds(const std::vector<Expr>& conditions, const Binding& at) -> bool {
+  return std::ranges::all_of(conditions, [&](const Expr& condition) {
+    const auto value = evaluate(condition, at);
+    return value && value->as_bool().value_or(false);
+  });
+}
+
+/// Smaller sizes at which the test still passes, facts about divisors kept where possible.
+class SizeSearch {
+ public:
+  SizeSearch(const Capture& capture, const OpTable& table, const CaptureTest& test)
+      : capture_(capture),
+        test_(test),
+        best_(capture),
+        sizes_(sizes_of(capture, table)),
+        facts_(discriminating_facts(capture, sizes_)) {}
+
+  auto run(const SmallestSizes& solver) -> Capture {
+    if (solver) all_at_once(solver);
+    for (const bool keep_facts : {true, false})
+      for (const auto& [symbol, unused] : sorted_sizes(sizes_))
+        if (symbol.type() == ExprType::integer) one(symbol, keep_facts);
+    return std::move(best_);
+  }
+
+ private:
+  auto passes(const Binding& at) -> bool {
+    const auto cut = at_sizes(capture_, at);
+    if (!cut || !test_(*cut)) return false;
+    best_ = *cut;
+    sizes_ = at;
+    return true;
+  }
+
+  /// The smallest sizes that keep the facts, or at least the guards.
+  void all_at_once(const SmallestSizes& solver) {
+    for (const auto& conditions : {facts_, std::vector<Expr>{}}) {
+      const auto smallest = solver(capture_.graph.env, conditions);
+      if (!smallest) continue;
+      auto at = sizes_;  // a symbol that nothing is said about stays as it is
+      for (const auto& [symbol, value] : *smallest) at[symbol] = value;
+      if (at != sizes_ && passes(at)) return;
+    }
+  }
+
+  void one(const Expr& symbol, bool keep_facts) {
+    const auto now = sizes_.at(symbol).as_int();
+    int tries = 0;
+    for (const auto value : kTried) {
+      if (!now || value >= *now || tries >= kMostTries) return;
+      auto at = sizes_;
+      at[symbol] = Expr(value);
+      if ((keep_facts && !holds(facts_, at)) || !admits(capture_.graph.env, at)) continue;
+      ++tries;
+      if (passes(at)) return;
+    }
+  }
+
+  const Capture& capture_;
+  const CaptureTest& test_;
+  Capture best_;
+  Binding sizes_;
+  std::vector<Expr> facts_;
+};
+
 }  // namespace
 
 auto sorted_sizes(const Binding& sizes) -> std::vector<std::pair<Expr, Expr>> {
@@ -59,48 +124,7 @@ auto discriminating_facts(const Capture& capture, const Binding& sizes) -> std::
 
 auto shrink_sizes(const Capture& capture, const OpTable& table, const SmallestSizes& solver,
                   const CaptureTest& test) -> Capture {
-  auto best = capture;
-  auto sizes = sizes_of(capture, table);
-  const auto facts = discriminating_facts(capture, sizes);
-  const auto holds = [](const std::vector<Expr>& conditions, const Binding& at) {
-    return std::ranges::all_of(conditions, [&](const Expr& condition) {
-      const auto value = evaluate(condition, at);
-      return value && value->as_bool().value_or(false);
-    });
-  };
-  const auto try_sizes = [&](const Binding& at) {
-    const auto cut = at_sizes(capture, at);
-    if (!cut || !test(*cut)) return false;
-    best = *cut;
-    sizes = at;
-    return true;
-  };
-  // All at once, where a solver knows the smallest sizes that keep the facts or at least the
-  // guards.
-  if (solver)
-    for (const auto& conditions : {facts, std::vector<Expr>{}})
-      if (const auto smallest = solver(capture.graph.env, conditions)) {
-        auto at = sizes;  // a symbol that nothing is said about stays as it is
-        for (const auto& [symbol, value] : *smallest) at[symbol] = value;
-        if (at != sizes && try_sizes(at)) break;
-      }
-  // Then symbol by symbol, keeping the facts first.
-  for (const bool keep_facts : {true, false}) {
-    for (const auto& [symbol, unused] : sorted_sizes(sizes)) {
-      const auto now = sizes.at(symbol).as_int();
-      if (!now || symbol.type() != ExprType::integer) continue;
-      int tries = 0;
-      for (const auto value : kTried) {
-        if (value >= *now || tries >= kMostTries) break;
-        auto at = sizes;
-        at[symbol] = Expr(value);
-        if ((keep_facts && !holds(facts, at)) || !admits(capture.graph.env, at)) continue;
-        ++tries;
-        if (try_sizes(at)) break;
-      }
-    }
-  }
-  return best;
+  return SizeSearch(capture, table, test).run(solver);
 }
 
 }  // namespace assay

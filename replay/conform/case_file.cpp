@@ -40,6 +40,13 @@ auto prepare(sqlite3* db, const char* sql) -> Result<Statement> {
   return Statement(raw);
 }
 
+auto memory_format_named(std::string_view name) -> MemoryFormat {
+  return name.ends_with("channels_last_3d")  ? MemoryFormat::channels_last_3d
+         : name.ends_with("channels_last")   ? MemoryFormat::channels_last
+         : name.ends_with("preserve_format") ? MemoryFormat::preserve
+                                             : MemoryFormat::contiguous;
+}
+
 auto column_text(sqlite3_stmt* statement, int column) -> std::string {
   const auto* text = sqlite3_column_text(statement, column);
   return text ? reinterpret_cast<const char*>(text) : std::string();
@@ -166,7 +173,7 @@ class CaseReader {
         record_.is_recorded[storage] = false;
         record_.after[storage] = std::make_shared<Storage>(elems * size_bytes(*dtype));
       }
-      metas_.push_back({storage, meta});
+      metas_.emplace_back(storage, meta);
     }
     return {};
   }
@@ -194,13 +201,8 @@ class CaseReader {
     if (json.contains("layout"))
       return Datum{json.at("layout").get<std::string>().ends_with("strided") ? Layout::strided
                                                                              : Layout::other};
-    if (json.contains("memory_format")) {
-      const auto text = json.at("memory_format").get<std::string>();
-      return Datum{text.ends_with("channels_last_3d")  ? MemoryFormat::channels_last_3d
-                   : text.ends_with("channels_last")   ? MemoryFormat::channels_last
-                   : text.ends_with("preserve_format") ? MemoryFormat::preserve
-                                                       : MemoryFormat::contiguous};
-    }
+    if (json.contains("memory_format"))
+      return Datum{memory_format_named(json.at("memory_format").get<std::string>())};
     return unsupported("argument {}", json.dump());
   }
 
@@ -229,8 +231,8 @@ class CaseReader {
       }
       const auto dtype = dtype_from_name(item[2].get<std::string>());
       if (!dtype) return unsupported("dtype {}", item[2].dump());
-      record_.fake.push_back(FakePrediction{*dtype, json_ints(item[0]), json_ints(item[1]),
-                                            item[3].get<std::int64_t>()});
+      record_.fake.emplace_back(FakePrediction{*dtype, json_ints(item[0]), json_ints(item[1]),
+                                               item[3].get<std::int64_t>()});
     }
     return {};
   }

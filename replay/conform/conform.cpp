@@ -264,7 +264,7 @@ class SymbolicCall {
     std::vector<std::size_t> order(meta.sizes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = order.size() - 1 - i;
     std::ranges::stable_sort(order, {}, [&](std::size_t d) { return meta.strides[d]; });
-    for (auto& size : result.sizes) size = symbol_for(*size.as_int());
+    for (std::size_t i = 0; i < meta.sizes.size(); ++i) result.sizes[i] = symbol_for(meta.sizes[i]);
     Expr running(1);
     std::int64_t number = 1;
     for (const auto d : order) {

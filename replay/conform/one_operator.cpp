@@ -40,6 +40,18 @@ auto observe(const Tensor& tensor, bool with_values) -> Observation {
   return seen;
 }
 
+/// The results of a call, lists of tensors taken apart.
+auto leaves_of(const OperatorCase& record) -> DatumList {
+  DatumList leaves;
+  for (const auto& result : record.results) {
+    if (const auto* list = result.list())
+      leaves.insert(leaves.end(), list->begin(), list->end());
+    else
+      leaves.push_back(result);
+  }
+  return leaves;
+}
+
 class Builder {
  public:
   explicit Builder(const OperatorCase& record) : record_(record) {
@@ -112,18 +124,13 @@ class Builder {
 
   /// Claims and observations of the call. True if it returns several results.
   auto describe_results(Node& call) -> Result<bool> {
-    DatumList leaves;
-    for (const auto& result : record_.results) {
-      if (const auto* list = result.list())
-        leaves.insert(leaves.end(), list->begin(), list->end());
-      else
-        leaves.push_back(result);
-    }
+    const auto leaves = leaves_of(record_);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!leaves[i].real() && !leaves[i].is_none())
         return unsupported("case {}: result {} is not a tensor", record_.id, i);
       Claim claim;
-      if (i < record_.fake.size() && record_.fake[i]) claim.value = claim_of(*record_.fake[i]);
+      if (i < record_.fake.size())
+        if (const auto& fake = record_.fake[i]) claim.value = claim_of(*fake);
       items_.push_back(std::move(claim));
       observations_.push_back(leaves[i].real() ? observe(*leaves[i].real(), !record_.seeded)
                                                : Observation{});
@@ -171,17 +178,11 @@ class Builder {
 }  // namespace
 
 auto has_significant_fake_error(const OperatorCase& record) -> bool {
-  DatumList leaves;
-  for (const auto& result : record.results) {
-    if (const auto* list = result.list())
-      leaves.insert(leaves.end(), list->begin(), list->end());
-    else
-      leaves.push_back(result);
+  const auto leaves = leaves_of(record);
+  for (std::size_t i = 0; i < std::min(leaves.size(), record.fake.size()); ++i) {
+    const auto& fake = record.fake[i];
+    if (leaves[i].real() && fake && is_significant(*fake, leaves[i].real()->meta)) return true;
   }
-  for (std::size_t i = 0; i < std::min(leaves.size(), record.fake.size()); ++i)
-    if (leaves[i].real() && record.fake[i] &&
-        is_significant(*record.fake[i], leaves[i].real()->meta))
-      return true;
   return false;
 }
 

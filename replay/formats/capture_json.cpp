@@ -42,8 +42,7 @@ class CaptureReader {
     capture_.kind = root_["kind"].as_string().value_or("");
     if (const auto name = root_["class_name"].as_string()) capture_.graph.class_name = *name;
     for (const auto& [key, value] : root_["environment"].members())
-      capture_.environment.emplace_back(
-          key, value.as_string() ? std::string(*value.as_string()) : value.dump());
+      capture_.environment.emplace_back(key, value.text());
     if (root_["mutated"].is_array()) {
       capture_.mutated_inputs.emplace();
       for (const auto& name : root_["mutated"].items())

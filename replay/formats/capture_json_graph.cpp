@@ -289,7 +289,7 @@ auto JsonGraphReader::guards(JsonValue guards) -> Result<void> {
       return with_context(condition.error(), fmt::format("capture json: guards[{}]", index));
     Guard guard{*condition, std::string(item["expr"].as_string().value_or("")), {}};
     if (const auto where = item["where"]; where.exists() && !where.is_null())
-      guard.where = where.as_string() ? std::string(*where.as_string()) : where.dump();
+      guard.where = where.text();
     claims_.env().add_guard(std::move(guard));
     ++index;
   }

@@ -131,6 +131,11 @@ auto JsonValue::members() const -> std::vector<std::pair<std::string_view, JsonV
   return members;
 }
 
+auto JsonValue::text() const -> std::string {
+  const auto plain = as_string();
+  return plain ? std::string(*plain) : dump();
+}
+
 auto JsonValue::dump() const -> std::string {
   return element_ ? simdjson::to_string(std::bit_cast<Access::Element>(*element_)) : std::string();
 }

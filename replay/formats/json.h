@@ -37,6 +37,8 @@ class JsonValue {
   [[nodiscard]] auto members() const -> std::vector<std::pair<std::string_view, JsonValue>>;
   /// Compact text of this value.
   [[nodiscard]] auto dump() const -> std::string;
+  /// For people: a string without its quotes, else what dump() says.
+  [[nodiscard]] auto text() const -> std::string;
 
  private:
   friend class JsonDocument;

@@ -173,7 +173,7 @@ template <class T>
 auto Machine::take_number() -> Result<T> {
   ASSAY_TRY(const auto part, take(sizeof(T)));
   T value;
-  std::memcpy(&value, part.data(), sizeof(T));
+  part.copy(reinterpret_cast<char*>(&value), sizeof(T));
   return value;
 }
 
@@ -360,7 +360,7 @@ auto Machine::push_global(std::string name) -> Result<void> {
       if (c < 0x20 || c == 0x7f) c = '?';  // the name goes to a terminal
     return unsupported("global {} is refused: a capture needs no code", name.substr(0, 200));
   }
-  if (found->kind == PickleGlobalKind::dtype) return push(*found->dtype);
+  if (found->kind == PickleGlobalKind::dtype && found->dtype) return push(*found->dtype);
   return push(PickleGlobal{std::move(name)});
 }
 

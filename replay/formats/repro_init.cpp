@@ -123,10 +123,10 @@ class InitReader {
     const auto* sequence = std::get_if<SequenceArg>(&arg.value);
     Ints sizes;
     for (const auto& item : sequence ? sequence->items : std::vector<Arg>{}) {
-      const auto* size = std::get_if<Expr>(&item.value);
-      if (size == nullptr || size->as_int().value_or(-1) < 0)
-        return bad_input("{} is no shape", cursor_.source_of(index));
-      sizes.push_back(*size->as_int());
+      const auto* expr = std::get_if<Expr>(&item.value);
+      const auto size = expr ? expr->as_int().value_or(-1) : -1;
+      if (size < 0) return bad_input("{} is no shape", cursor_.source_of(index));
+      sizes.push_back(size);
     }
     if (sequence == nullptr) return bad_input("{} is no shape", cursor_.source_of(index));
     return sizes;

@@ -177,27 +177,28 @@ class ScriptReader {
     if (depth > kMaxModuleDepth) return bad_source(module.place, "modules nest too deeply");
     Graph graph = module.graph;
     for (const auto& line : module.init) {
-      auto value = read_init_line(line, capture_, claims_);
-      if (!value) {
-        capture_.warnings.push_back(describe(line, value.error()));
+      auto read = read_init_line(line, capture_, claims_);
+      if (!read) {
+        capture_.warnings.push_back(describe(line, read.error()));
         continue;
       }
-      if (!*value) continue;
-      const auto full_name = path.empty() ? (*value)->name : path + "." + (*value)->name;
-      if ((*value)->tensor) {
-        capture_.attributes.insert_or_assign(full_name, *(*value)->tensor);
+      const auto& value = *read;
+      if (!value) continue;
+      const auto full_name = path.empty() ? value->name : path + "." + value->name;
+      if (const auto& tensor = value->tensor) {
+        capture_.attributes.insert_or_assign(full_name, *tensor);
         continue;
       }
-      const auto body = std::find_if(
-          modules_.begin(), modules_.end(),
-          [&](const ModuleSource& other) { return other.name == (*value)->class_name; });
+      const auto body =
+          std::find_if(modules_.begin(), modules_.end(),
+                       [&](const ModuleSource& other) { return other.name == value->class_name; });
       if (body == modules_.end()) {
         capture_.warnings.push_back(
             fmt::format("line {}: the sub-graph {} is not in the script", line.line, full_name));
         continue;
       }
       ASSAY_TRY(auto child, assemble(*body, full_name, depth + 1));
-      graph.children.emplace_back((*value)->name, std::move(child));
+      graph.children.emplace_back(value->name, std::move(child));
     }
     return graph;
   }
@@ -216,7 +217,7 @@ class ScriptReader {
     for (auto& node : capture_.graph.nodes)
       if (node.kind == NodeKind::placeholder) placeholders.push_back(&node);
     if (!has_inputs_) {
-      capture_.warnings.push_back("the script records no inputs");
+      capture_.warnings.emplace_back("the script records no inputs");
       capture_.inputs.resize(placeholders.size());
       return {};
     }

@@ -10,7 +10,7 @@ auto find_root(const ZipReader& zip) -> Result<std::string> {
   constexpr std::string_view kPickle = "data.pkl";
   for (const auto& entry : zip.entries()) {
     if (!entry.name.ends_with(kPickle)) continue;
-    const auto root = entry.name.substr(0, entry.name.size() - kPickle.size());
+    auto root = entry.name.substr(0, entry.name.size() - kPickle.size());
     if (root.empty() || (root.ends_with('/') && root.find('/') == root.size() - 1)) return root;
   }
   return bad_input("no data.pkl inside");

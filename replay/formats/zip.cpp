@@ -75,8 +75,8 @@ auto check_entry(const zip_stat_t& stat, const std::string& name, const ZipLimit
   if (stat.size > limit || stat.comp_size > limit)
     return bad_input("zip entry {}: {} bytes are more than the limit of {}", printable(name),
                      stat.size, limit);
-  const ZipEntry entry{name, static_cast<std::int64_t>(stat.size),
-                       static_cast<std::int64_t>(stat.comp_size)};
+  ZipEntry entry{name, static_cast<std::int64_t>(stat.size),
+                 static_cast<std::int64_t>(stat.comp_size)};
   if (entry.size_bytes > limits.ratio_free_bytes &&
       entry.size_bytes / std::max<std::int64_t>(entry.packed_bytes, 1) > limits.max_ratio)
     return bad_input("zip entry {}: {} bytes packed into {} look like a zip bomb", printable(name),

@@ -118,9 +118,9 @@ auto add_attributes(const Capture& capture, StorageCache& storages, RunInputs& i
 /// A placeholder without a recorded value: its observed layout, else its claim at the hints.
 auto made_up_input(const Capture& capture, const Node& node, std::uint32_t seed) -> Result<Datum> {
   if (const auto seen = capture.observed.find(node.id); seen != capture.observed.end()) {
-    if (seen->second.scalar) return Datum{*seen->second.scalar};
-    if (seen->second.tensor) {
-      ASSAY_TRY(auto tensor, fresh_filled(*seen->second.tensor, seed));
+    if (const auto& scalar = seen->second.scalar) return Datum{*scalar};
+    if (const auto& meta = seen->second.tensor) {
+      ASSAY_TRY(auto tensor, fresh_filled(*meta, seed));
       return Datum{std::move(tensor)};
     }
   }

@@ -71,14 +71,15 @@ auto sweep_bindings(const Graph& graph, const Binding& base) -> std::vector<Bind
   std::vector<Binding> points;
   for (const auto& symbol : graph.env.symbols()) {
     const auto now = base.find(symbol.expr);
-    if (symbol.kind != SymbolKind::backed || now == base.end() || !now->second.as_int()) continue;
+    const auto recorded = now == base.end() ? std::nullopt : now->second.as_int();
+    if (symbol.kind != SymbolKind::backed || !recorded) continue;
     if (graph.env.replacements().contains(symbol.expr)) continue;
-    for (const auto value : candidates(graph, symbol, *now->second.as_int())) {
+    for (const auto value : candidates(graph, symbol, *recorded)) {
       Binding point = base;
       point[symbol.expr] = value;
       for (const auto& [replaced, by] : graph.env.replacements())
         if (const auto implied = evaluate(by, point)) point[replaced] = *implied;
-      if (value == *now->second.as_int() || !is_admitted(graph, point)) continue;
+      if (value == *recorded || !is_admitted(graph, point)) continue;
       if (points.size() < kMaxPoints) points.push_back(std::move(point));
     }
   }

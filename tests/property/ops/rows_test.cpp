@@ -28,7 +28,7 @@ auto generator_for(const OpRow& row) -> Random {
 auto is_wanted(const OpRow& row) -> bool {
   const char* only = std::getenv("ASSAY_ROW");
   if (only && row.name() != only) return false;
-  if (std::getenv("ASSAY_TRACE_ROWS")) std::cerr << row.name() << std::endl;
+  if (std::getenv("ASSAY_TRACE_ROWS")) std::cerr << row.name() << '\n' << std::flush;
   return true;
 }
 

@@ -69,10 +69,12 @@ TEST(ParseGraph, ReadsAModule) {
 }
 
 TEST(ParseGraph, PrintsEveryArgumentAsItWas) {
-  for (const std::string line : {
+  const std::string full =
+      "z = torch.ops.aten.full.default([2, 3], -1.5, dtype = torch.float64, layout = "
+      "torch.strided, device = device(type='cuda', index=0), pin_memory = False)";
+  for (const std::string& line : std::initializer_list<std::string>{
+           full,
            "z = torch.ops.aten.add.Tensor(x, y, alpha = 2)",
-           "z = torch.ops.aten.full.default([2, 3], -1.5, dtype = torch.float64, layout = "
-           "torch.strided, device = device(type='cuda', index=0), pin_memory = False)",
            "z = torch.ops.aten.clone.default(x, memory_format = torch.contiguous_format)",
            "z = torch.ops.aten.eq.Scalar(x, -inf)",
            "z = torch.ops.aten.eq.Scalar(x, nan)",

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tests/support/run_op.h"
 
 namespace assay {
@@ -125,7 +127,7 @@ TEST(Attention, ABoolMaskForbidsWhereItIsFalse) {
   std::vector<double> added(30, 0);
   for (std::size_t i = 0; i < 30; i += 4) {
     allowed[i] = 0;
-    added[i] = -INFINITY;
+    added[i] = -std::numeric_limits<double>::infinity();
   }
   const auto attention = [&](const Tensor& mask) {
     return run.tensor("aten.scaled_dot_product_attention.default",

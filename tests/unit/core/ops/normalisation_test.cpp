@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tests/support/run_op.h"
 
 namespace assay {
@@ -189,10 +191,11 @@ TEST(Softmax, BackwardIsTheGradient) {
 }
 
 TEST(SafeSoftmax, RowsWithoutAnyFiniteElementAreZero) {
-  expect_close(
-      ops().tensor("aten._safe_softmax.default",
-                   {Datum{make_tensor({2, 2}, {-INFINITY, -INFINITY, 0, -INFINITY})}, integer(1)}),
-      make_tensor({2, 2}, {0, 0, 1, 0}));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  expect_close(ops().tensor("aten._safe_softmax.default",
+                            {Datum{make_tensor({2, 2}, {-kInfinity, -kInfinity, 0, -kInfinity})},
+                             integer(1)}),
+               make_tensor({2, 2}, {0, 0, 1, 0}));
 }
 
 TEST(WeightNorm, BackwardIsTheGradient) {

@@ -1,5 +1,6 @@
 #include "replay/formats/pickle.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "replay/formats/torch_file.h"
@@ -98,7 +99,8 @@ TEST(Pickle, GlobalsOutsideTheListAreRefusedByName) {
     const auto result = read_pickle(pickle(op_call(op_global(module, name), {op_text("id")})));
     ASSERT_FALSE(result) << module << name;
     EXPECT_EQ(result.error().code, ErrorCode::unsupported);
-    EXPECT_TRUE(result.error().message.contains(module + "." + name)) << result.error().message;
+    EXPECT_TRUE(result.error().message.contains(fmt::format("{}.{}", module, name)))
+        << result.error().message;
   }
   // The same by the opcode of newer protocols.
   EXPECT_TRUE(error_of(pickle(op_text("os") + op_text("system") + "\x93")).contains("os.system"));

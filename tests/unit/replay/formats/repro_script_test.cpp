@@ -99,10 +99,11 @@ TEST(ReproScript, EvaluatesPyTorchsSizeFunctions) {
 }
 
 TEST(ReproScript, ReadsDtypeDeviceAndFill) {
+  const std::string storage =
+      "buf0 = reader.storage('abc', 16, device=device(type='cuda', index=0), "
+      "dtype_hint=torch.int64)";
   const auto capture = read(
-      {.load = {"reader.symint(1)",
-                "buf0 = reader.storage('abc', 16, device=device(type='cuda', index=0), "
-                "dtype_hint=torch.int64)",
+      {.load = {"reader.symint(1)", storage,
                 "reader.tensor(buf0, (2,), dtype=torch.int64, device=device(type='cuda', index=1))",
                 "buf1 = reader.storage(None, 8)", "reader.tensor(buf1, ())"}});
   const auto& x = std::get<RecordedTensor>(capture.inputs[1]);
