@@ -222,10 +222,12 @@ void add_weight_gradient(const ConvShape& s, const T* grad_output, const T* inpu
   });
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type.
 #define ASSAY_CONVOLUTION(T)                                                  \
   template void add_convolution(const ConvShape&, const T*, const T*, T*);    \
   template void add_input_gradient(const ConvShape&, const T*, const T*, T*); \
   template void add_weight_gradient(const ConvShape&, const T*, const T*, T*);
+// NOLINTEND(bugprone-macro-parentheses)
 ASSAY_CONVOLUTION(float)
 ASSAY_CONVOLUTION(double)
 ASSAY_CONVOLUTION(Complex)

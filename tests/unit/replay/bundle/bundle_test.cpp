@@ -202,7 +202,8 @@ TEST(Bundle, NothingTellsOfTheMachineItIsFrom) {
 TEST(Bundle, EveryChangedByteIsNoticed) {
   for (const auto& [name, content] : unzip(written())) {
     if (name == "manifest.json") continue;
-    const auto error = error_after([&name = name](Files& files) { find(files, name).back() ^= 1; });
+    const auto error =
+        error_after([&member = name](Files& files) { find(files, member).back() ^= 1; });
     EXPECT_TRUE(error.message.contains("SHA-256")) << name << ": " << error.message;
     EXPECT_TRUE(error.message.contains(name)) << error.message;
   }
