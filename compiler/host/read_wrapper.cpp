@@ -31,7 +31,7 @@ class WrapperReader {
         // Whatever a program calls `call` may matter; what is in the harness does not.
         if (!in_harness()) keep(place, done.error().message);
         if (cursor_.token().offset <= place.offset || cursor_.token().line == place.line)
-          skip_line();
+          cursor_.skip_line();
       }
       cursor_.clear();
     }
@@ -50,25 +50,8 @@ class WrapperReader {
   }
 
   void keep(const Token& place, std::string reason) {
-    const auto source = cursor_.lexer().source();
-    auto text = source.substr(place.offset, source.find('\n', place.offset) - place.offset);
-    program_.not_understood.push_back({place.line, std::string(text), std::move(reason)});
-  }
-
-  /// Goes behind the physical line of the current token, out of all brackets. The lexer is one
-  /// token ahead, so it cannot be asked to skip.
-  void skip_line() {
-    const auto token = cursor_.token();
-    if (token.kind == TokenKind::newline || token.kind == TokenKind::end) return cursor_.advance();
-    const auto source = cursor_.lexer().source();
-    const auto end = source.find('\n', token.offset);
-    cursor_.seek(end == std::string_view::npos ? source.size() : end + 1, token.line + 1);
-  }
-  void skip_logical_line() {
-    while (cursor_.token().kind != TokenKind::newline && cursor_.token().kind != TokenKind::end) {
-      if (cursor_.token().kind == TokenKind::invalid) return skip_line();
-      cursor_.advance();
-    }
+    program_.not_understood.push_back(
+        {place.line, std::string(cursor_.line_from(place)), std::move(reason)});
   }
 
   auto statement() -> Result<void> {
@@ -78,12 +61,12 @@ class WrapperReader {
     if (!in_harness()) ++program_.statements;
     if (start.is("def")) return definition(indent);
     if (start.is("class") || start.is("import") || start.is("from") || start.is("@")) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
-    if (start.is("if") && region_.empty() && source_from(start).starts_with("if __name__")) {
+    if (start.is("if") && region_.empty() && cursor_.line_from(start).starts_with("if __name__")) {
       enter("__main__", indent);
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     if (in_harness()) return harness();
@@ -114,16 +97,12 @@ class WrapperReader {
       has_args = has_args || cursor_.at("args");
       cursor_.advance();
     }
-    skip_logical_line();
+    cursor_.skip_logical_line();
     enter(std::string(name.text), indent);
     if (!has_args || std::ranges::find(kHarness, name.text) != kHarness.end()) return {};
     function_ = program_.functions.size();
     program_.functions.push_back({.name = std::string(name.text), .inputs = {}, .ops = {}});
     return {};
-  }
-
-  [[nodiscard]] auto source_from(const Token& token) -> std::string_view {
-    return cursor_.lexer().source().substr(token.offset);
   }
 
   auto body() -> Result<void> {
@@ -135,12 +114,12 @@ class WrapperReader {
   /// dtype=torch.float32)`.
   auto harness() -> Result<void> {
     if (region_ != "get_args" && region_ != "benchmark_compiled_module") {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     StatementReader reader(cursor_, program_, harness_);
     auto read = reader.example();
-    skip_logical_line();
+    cursor_.skip_logical_line();
     return read;
   }
 
@@ -148,7 +127,7 @@ class WrapperReader {
   auto top_level() -> Result<void> {
     if (cursor_.at("del") || cursor_.at("try") || cursor_.at("except") || cursor_.at("pass") ||
         cursor_.at("global")) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     ASSAY_TRY(const int left, cursor_.expression_list());
@@ -157,7 +136,7 @@ class WrapperReader {
       return cursor_.unexpected("a definition or a call");
     }
     if (cursor_.at("lambda")) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     ASSAY_TRY(const int right, cursor_.expression_list());

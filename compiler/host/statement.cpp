@@ -187,22 +187,6 @@ auto StatementReader::callee(int call) const -> std::string_view {
   return cursor_.source_of(node.first_child);
 }
 
-auto StatementReader::positional(int call) const -> Nodes {
-  Nodes result;
-  for (const int child : cursor_.children(call))
-    if (child != cursor_.syntax(call).first_child &&
-        cursor_.syntax(child).kind != SyntaxKind::keyword)
-      result.push_back(child);
-  return result;
-}
-
-auto StatementReader::keyword(int call, std::string_view name) const -> int {
-  for (const int child : cursor_.children(call))
-    if (cursor_.syntax(child).kind == SyntaxKind::keyword && cursor_.syntax(child).text == name)
-      return cursor_.syntax(child).first_child;
-  return -1;
-}
-
 auto StatementReader::names_of(int target) const -> Result<std::vector<std::string>> {
   const auto& node = cursor_.syntax(target);
   if (node.kind == SyntaxKind::name) return std::vector{std::string(node.text)};
@@ -272,7 +256,7 @@ auto StatementReader::view(int node) -> Result<HostView> {
     return result;
   }
   const auto name = callee(node);
-  const auto args = name.empty() ? Nodes() : positional(node);
+  const auto args = name.empty() ? Nodes() : cursor_.positional(node);
   if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
        name != "torch.as_strided" && name != "aten.as_strided") ||
       args.size() < 3)
@@ -419,7 +403,7 @@ auto StatementReader::fresh_scalar(const std::string& name) -> Result<void> {
 }
 
 auto StatementReader::alloc(const std::string& name, int right) -> Result<void> {
-  const auto args = positional(right);
+  const auto args = cursor_.positional(right);
   if (args.size() < 2) return bad(right, "an allocation needs sizes and strides");
   HostAlloc result;
   result.name = name;
@@ -427,7 +411,7 @@ auto StatementReader::alloc(const std::string& name, int right) -> Result<void> 
   ASSAY_TRY(result.strides, dims(args[1]));
   if (result.sizes.size() != result.strides.size())
     return bad(right, "sizes and strides differ in number");
-  int type = keyword(right, "dtype");
+  int type = cursor_.keyword(right, "dtype");
   if (type < 0 && args.size() > 2) type = args[2];
   if (type < 0) return bad(right, "an allocation without dtype");
   ASSAY_TRY(result.dtype, dtype(type));
@@ -436,7 +420,7 @@ auto StatementReader::alloc(const std::string& name, int right) -> Result<void> 
 }
 
 auto StatementReader::pool_view(const std::string& name, int right) -> Result<void> {
-  const auto args = positional(right);
+  const auto args = cursor_.positional(right);
   if (args.size() != 5) return bad(right, "alloc_from_pool takes five arguments");
   HostBind result;
   result.name = name;
@@ -466,7 +450,7 @@ auto StatementReader::expression_statement(int node) -> Result<void> {
 }
 
 auto StatementReader::check(int node) -> Result<void> {
-  const auto args = positional(node);
+  const auto args = cursor_.positional(node);
   if (args.size() < 3) return bad(node, "assert_size_stride takes a tensor, sizes and strides");
   ASSAY_TRY(const auto buffer, view(args[0]));
   HostCheck result;
@@ -523,7 +507,7 @@ auto StatementReader::example() -> Result<void> {
   if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
   ASSAY_TRY(const int right, cursor_.expression_list());
   if (!callee(right).ends_with("rand_strided")) return {};
-  const auto args = positional(right);
+  const auto args = cursor_.positional(right);
   if (args.size() < 2) return {};
   HostExample result;
   for (const auto& [node, out] : {std::pair{args[0], &result.sizes}, {args[1], &result.strides}}) {
@@ -531,7 +515,7 @@ auto StatementReader::example() -> Result<void> {
     for (const auto& value : values)
       if (const auto number = value.as_int()) out->push_back(*number);
   }
-  const int type = keyword(right, "dtype");
+  const int type = cursor_.keyword(right, "dtype");
   if (type < 0) return {};
   ASSAY_TRY(result.dtype, dtype(type));
   program_.examples[std::string(cursor_.source_of(left))] = result;

@@ -38,8 +38,6 @@ class StatementReader {
   [[nodiscard]] auto fact(int node, bool negated) -> Result<void>;
 
   [[nodiscard]] auto callee(int call) const -> std::string_view;
-  [[nodiscard]] auto positional(int call) const -> Nodes;
-  [[nodiscard]] auto keyword(int call, std::string_view name) const -> int;  ///< -1 if not given
   [[nodiscard]] auto names_of(int target) const -> Result<std::vector<std::string>>;
   [[nodiscard]] auto expr(int node) -> Result<Expr>;
   [[nodiscard]] auto dims(int node) -> Result<Dims>;

@@ -96,7 +96,7 @@ constexpr std::array<std::string_view, 3> kSameValue = {"broadcast_to", "expand_
 auto KernelEvaluator::method(int node, std::string_view name) -> Result<KernelValue> {
   const int function = cursor_.syntax(node).first_child;
   ASSAY_TRY(const auto receiver, value(cursor_.syntax(function).first_child));
-  const auto args = positional(node);
+  const auto args = cursor_.positional(node);
   if (name == "to" && !args.empty()) {
     if (receiver.is_pointer())
       return bad_source(cursor_.syntax(node).place, "a pointer is converted");
@@ -116,7 +116,7 @@ auto KernelEvaluator::call(int node) -> Result<KernelValue> {
   if (row == nullptr) {
     // A method of a value, or a helper that computes on values.
     Args values;
-    for (const int child : positional(node)) {
+    for (const int child : cursor_.positional(node)) {
       ASSAY_TRY(auto argument, value(child));
       if (argument.is_pointer())
         return bad_source(cursor_.syntax(child).place, "a pointer goes into `{}`", name);
@@ -159,7 +159,7 @@ auto KernelEvaluator::call(int node) -> Result<KernelValue> {
       break;
   }
   Args values;
-  for (const int child : positional(node)) {
+  for (const int child : cursor_.positional(node)) {
     ASSAY_TRY(values.emplace_back(), value(child));
   }
   if (values.empty()) return bad_source(cursor_.syntax(node).place, "`{}` without arguments", name);

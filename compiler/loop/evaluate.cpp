@@ -71,22 +71,6 @@ auto KernelEvaluator::condition(std::string_view text) -> KernelValue {
   return boolean(symbol);
 }
 
-auto KernelEvaluator::positional(int call) const -> Nodes {
-  Nodes result;
-  for (const int child : cursor_.children(call))
-    if (child != cursor_.syntax(call).first_child &&
-        cursor_.syntax(child).kind != SyntaxKind::keyword)
-      result.push_back(child);
-  return result;
-}
-
-auto KernelEvaluator::keyword(int call, std::string_view name) const -> int {
-  for (const int child : cursor_.children(call))
-    if (cursor_.syntax(child).kind == SyntaxKind::keyword && cursor_.syntax(child).text == name)
-      return cursor_.syntax(child).first_child;
-  return -1;
-}
-
 auto KernelEvaluator::value(int node) -> Result<KernelValue> {
   const auto& syntax = cursor_.syntax(node);
   switch (syntax.kind) {
@@ -274,7 +258,7 @@ auto KernelEvaluator::axis(const KernelValue& a, const KernelValue& b)
 }
 
 auto KernelEvaluator::arange(int node) -> Result<KernelValue> {
-  const auto args = positional(node);
+  const auto args = cursor_.positional(node);
   if (args.size() != 2) return bad_source(cursor_.syntax(node).place, "arange of two ends");
   ASSAY_TRY(const auto low, value(args[0]));
   ASSAY_TRY(const auto high, value(args[1]));
@@ -310,7 +294,7 @@ auto KernelEvaluator::cast(const KernelValue& value, std::string_view type) -> K
 }
 
 auto KernelEvaluator::full(int node) -> Result<KernelValue> {
-  const auto args = positional(node);
+  const auto args = cursor_.positional(node);
   if (args.size() < 3) return KernelValue{};
   ASSAY_TRY(const auto filled, value(args[1]));
   const auto type = cursor_.source_of(args[2]);
@@ -331,7 +315,7 @@ auto KernelEvaluator::access(int node, AccessKind kind, const Nodes& args, std::
   ASSAY_TRY(const auto pointer, value(args[0]));
   if (!pointer.is_pointer())
     return bad_source(place, "an access through something that is no pointer parameter");
-  int mask_node = keyword(node, "mask");
+  int mask_node = cursor_.keyword(node, "mask");
   if (mask_node < 0 && args.size() > mask_at) mask_node = args[mask_at];
   auto mask = Expr::boolean(true);
   if (mask_node >= 0 && cursor_.source_of(mask_node) != "None") {
@@ -356,7 +340,7 @@ auto KernelEvaluator::access(int node, AccessKind kind, const Nodes& args, std::
 }
 
 auto KernelEvaluator::load(int node) -> Result<KernelValue> {
-  ASSAY_TRY(const auto index, access(node, AccessKind::load, positional(node), 1));
+  ASSAY_TRY(const auto index, access(node, AccessKind::load, cursor_.positional(node), 1));
   const auto element = kernel_.params[kernel_.accesses[index].param].element();
   const auto text = kernel_.accesses[index].text;
   if (element == DType::boolean) return condition(text);
@@ -372,7 +356,7 @@ auto KernelEvaluator::load(int node) -> Result<KernelValue> {
 }
 
 auto KernelEvaluator::store(int node, AccessKind kind) -> Result<KernelValue> {
-  const auto args = positional(node);
+  const auto args = cursor_.positional(node);
   for (std::size_t i = 1; i < args.size(); ++i) {
     ASSAY_TRY(const auto stored, value(args[i]));
     if (stored.is_pointer())

@@ -75,8 +75,6 @@ class KernelEvaluator {
   [[nodiscard]] auto arange(int node) -> Result<KernelValue>;
   [[nodiscard]] auto cast(const KernelValue& value, std::string_view type) -> KernelValue;
   [[nodiscard]] auto condition(std::string_view text) -> KernelValue;
-  [[nodiscard]] auto positional(int call) const -> Nodes;
-  [[nodiscard]] auto keyword(int call, std::string_view name) const -> int;
   [[nodiscard]] auto integer(const Expr& e, int bits, const KernelValue& a, const KernelValue& b)
       -> KernelValue;
 

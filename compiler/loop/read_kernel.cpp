@@ -46,7 +46,7 @@ class KernelReader {
       if (const auto done = statement(); !done) {
         if (in_kernel_) keep(place, done.error().message);
         if (cursor_.token().offset <= place.offset || cursor_.token().line == place.line)
-          skip_line();
+          cursor_.skip_line();
       }
       cursor_.clear();
     }
@@ -96,24 +96,8 @@ class KernelReader {
   }
 
   void keep(const Token& place, std::string reason) {
-    const auto source = cursor_.lexer().source();
-    const auto text = source.substr(place.offset, source.find('\n', place.offset) - place.offset);
-    kernel_.not_understood.push_back({place.line, std::string(trimmed(text)), std::move(reason)});
-  }
-  /// Goes behind the physical line of the current token, out of all brackets. The lexer is one
-  /// token ahead, so it cannot be asked to skip.
-  void skip_line() {
-    const auto token = cursor_.token();
-    if (token.kind == TokenKind::newline || token.kind == TokenKind::end) return cursor_.advance();
-    const auto source = cursor_.lexer().source();
-    const auto end = source.find('\n', token.offset);
-    cursor_.seek(end == std::string_view::npos ? source.size() : end + 1, token.line + 1);
-  }
-  void skip_logical_line() {
-    while (cursor_.token().kind != TokenKind::newline && cursor_.token().kind != TokenKind::end) {
-      if (cursor_.token().kind == TokenKind::invalid) return skip_line();
-      cursor_.advance();
-    }
+    kernel_.not_understood.push_back(
+        {place.line, std::string(trimmed(cursor_.line_from(place))), std::move(reason)});
   }
 
   auto statement() -> Result<void> {
@@ -122,7 +106,7 @@ class KernelReader {
     if (cursor_.at("@")) return decorator();
     if (cursor_.at("def") && indent == 0) return definition();
     if (!in_kernel_) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     ++kernel_.lines;
@@ -197,7 +181,7 @@ class KernelReader {
     cursor_.advance();
     ASSAY_TRY(const auto name, cursor_.expect_name("the name of a function"));
     if (kernel_.heuristic.empty() || !kernel_.name.empty()) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     kernel_.name = name.text;
@@ -247,7 +231,7 @@ class KernelReader {
     if (cursor_.at("for")) return loop(indent);
     if (cursor_.at("if") || cursor_.at("elif") || cursor_.at("else")) return branch(indent);
     if (cursor_.at("return") || cursor_.at("pass")) {
-      skip_logical_line();
+      cursor_.skip_logical_line();
       return {};
     }
     ASSAY_TRY(const int left, cursor_.expression_list());

@@ -89,6 +89,41 @@ auto PythonCursor::children(int index) const -> std::vector<int> {
   return result;
 }
 
+auto PythonCursor::positional(int call) const -> std::vector<int> {
+  auto arguments = children(call);
+  std::erase_if(arguments, [&](int child) {
+    return child == syntax(call).first_child || syntax(child).kind == SyntaxKind::keyword;
+  });
+  return arguments;
+}
+
+auto PythonCursor::keyword(int call, std::string_view name) const -> int {
+  for (const int child : children(call))
+    if (syntax(child).kind == SyntaxKind::keyword && syntax(child).text == name)
+      return syntax(child).first_child;
+  return -1;
+}
+
+auto PythonCursor::line_from(const Token& place) const -> std::string_view {
+  const auto source = lexer_.source();
+  return source.substr(place.offset, source.find('\n', place.offset) - place.offset);
+}
+
+// The lexer is one token ahead, so it cannot be asked to skip.
+void PythonCursor::skip_line() {
+  if (token_.kind == TokenKind::newline || token_.kind == TokenKind::end) return advance();
+  const auto source = lexer_.source();
+  const auto end = source.find('\n', token_.offset);
+  seek(end == std::string_view::npos ? source.size() : end + 1, token_.line + 1);
+}
+
+void PythonCursor::skip_logical_line() {
+  while (token_.kind != TokenKind::newline && token_.kind != TokenKind::end) {
+    if (token_.kind == TokenKind::invalid) return skip_line();
+    advance();
+  }
+}
+
 auto PythonCursor::make(SyntaxKind kind, const Token& place, std::string_view text) -> int {
   Syntax node;
   node.kind = kind;

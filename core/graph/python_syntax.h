@@ -85,7 +85,18 @@ class PythonCursor {
     return lexer_.source().substr(s.place.offset, s.end - s.place.offset);
   }
   [[nodiscard]] auto children(int index) const -> std::vector<int>;
+  /// Positional arguments of a call.
+  [[nodiscard]] auto positional(int call) const -> std::vector<int>;
+  /// Value of a keyword argument of a call, -1 if it is not there.
+  [[nodiscard]] auto keyword(int call, std::string_view name) const -> int;
   void clear() { nodes_.clear(); }
+
+  /// The physical line from a token on.
+  [[nodiscard]] auto line_from(const Token& place) const -> std::string_view;
+  /// Goes behind the physical line of the current token, out of all brackets.
+  void skip_line();
+  /// Goes to the end of the statement, which brackets may carry over several lines.
+  void skip_logical_line();
 
  private:
   auto binary(int min_precedence) -> Result<int>;

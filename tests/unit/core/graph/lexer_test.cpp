@@ -159,6 +159,35 @@ auto parsed(std::string_view source) -> std::string {
   return index ? shape(cursor, *index) : index.error().message;
 }
 
+TEST(PythonCursor, TellsArgumentsByPositionAndByKeyword) {
+  PythonCursor cursor("f(a, key=b, c)");
+  const auto call = cursor.expression();
+  ASSERT_TRUE(call);
+  std::string positional;
+  for (const int argument : cursor.positional(*call)) positional += cursor.source_of(argument);
+  EXPECT_EQ(positional, "ac");
+  const int key = cursor.keyword(*call, "key");
+  ASSERT_GE(key, 0);
+  EXPECT_EQ(cursor.source_of(key), "b");
+  EXPECT_EQ(cursor.keyword(*call, "other"), -1);
+}
+
+TEST(PythonCursor, SkipsAPhysicalLineInsideBracketsAndALogicalOneAcrossThem) {
+  constexpr std::string_view kSource = "f(a,\n  b)\nlast";
+  PythonCursor cursor(kSource);
+  EXPECT_EQ(cursor.line_from(cursor.token()), "f(a,");
+  cursor.skip_line();
+  EXPECT_EQ(cursor.token().text, "b");
+  EXPECT_EQ(cursor.token().line, 2);
+  cursor.seek(0, 1);
+  cursor.skip_logical_line();
+  EXPECT_EQ(cursor.token().kind, TokenKind::newline);
+  cursor.advance();
+  EXPECT_EQ(cursor.token().text, "last");
+  cursor.skip_line();
+  EXPECT_EQ(cursor.token().kind, TokenKind::end);
+}
+
 TEST(PythonSyntax, FollowsPythonsPrecedence) {
   EXPECT_EQ(parsed("a + b * c"), "(+ a (* b c))");
   EXPECT_EQ(parsed("a - b - c"), "(- (- a b) c)");
