@@ -46,7 +46,7 @@ class KernelEvaluator {
   struct Loop {
     Expr symbol, end, step;
   };
-  void add_loop(Loop loop) { loops_.push_back(std::move(loop)); }
+  void add_loop(const Loop& loop) { loops_.push_back(loop); }
   /// Name the next axis gets: the variable being assigned.
   void set_target(std::string_view name) { target_ = name; }
 

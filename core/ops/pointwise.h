@@ -49,32 +49,33 @@ auto pointwise_operand(KernelCall& k, int i, DType common) -> PointwiseOperand<T
   if constexpr (std::is_same_v<T, std::int64_t>) return {.constant = k.integer(i)};
 }
 
-/// out = f(operands...) for N operands, in chunks that stay in the first-level cache.
-template <class T, std::size_t N, class F>
-void run_pointwise(const std::array<PointwiseOperand<T>, N>& operands, Tensor& out, const F& f) {
+/// out = f(operands...) for so many operands, in chunks that stay in the first-level cache.
+template <class T, std::size_t kOperands, class F>
+void run_pointwise(const std::array<PointwiseOperand<T>, kOperands>& operands, Tensor& out,
+                   const F& f) {
   constexpr std::int64_t kChunk = 1024;
   std::vector<Ints> all_strides{out.strides()};
   for (const auto& operand : operands)
     all_strides.push_back(operand.tensor ? broadcast_strides(*operand.tensor, out.sizes())
                                          : Ints(out.sizes().size(), 0));
   const auto plan = plan_runs(out.sizes(), std::move(all_strides));
-  std::array<const Ints*, N + 1> strides;
-  for (std::size_t i = 0; i <= N; ++i) strides[i] = &plan.strides[i];
-  std::array<std::vector<T>, N> buffers;
-  for (std::size_t i = 0; i < N; ++i) buffers[i].assign(kChunk, operands[i].constant);
+  std::array<const Ints*, kOperands + 1> strides;
+  for (std::size_t i = 0; i <= kOperands; ++i) strides[i] = &plan.strides[i];
+  std::array<std::vector<T>, kOperands> buffers;
+  for (std::size_t i = 0; i < kOperands; ++i) buffers[i].assign(kChunk, operands[i].constant);
   std::vector<T> results(kChunk);
   const auto inner = [&](std::size_t i) { return plan.sizes.empty() ? 0 : plan.strides[i].back(); };
 
   for_each_run(plan.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
     for (std::int64_t begin = 0; begin < run; begin += kChunk) {
       const auto count = static_cast<std::size_t>(std::min(kChunk, run - begin));
-      for (std::size_t i = 0; i < N; ++i)
+      for (std::size_t i = 0; i < kOperands; ++i)
         if (const auto* tensor = operands[i].tensor)
           load_elems<T>(*tensor, tensor->meta.offset + at[i + 1] + begin * inner(i + 1),
                         inner(i + 1), std::span(buffers[i]).first(count));
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        for (std::size_t e = 0; e < count; ++e) results[e] = static_cast<T>(f(buffers[I][e]...));
-      }(std::make_index_sequence<N>());
+      [&]<std::size_t... kAt>(std::index_sequence<kAt...>) {
+        for (std::size_t e = 0; e < count; ++e) results[e] = static_cast<T>(f(buffers[kAt][e]...));
+      }(std::make_index_sequence<kOperands>());
       store_elems<T>(out, out.meta.offset + at[0] + begin * inner(0), inner(0),
                      std::span<const T>(results).first(count));
     }
@@ -93,19 +94,19 @@ void with_compute_type(DType dtype, Body&& body) {
 }
 
 namespace detail {
-template <class F, class T, std::size_t... I>
-constexpr auto takes(std::index_sequence<I...>) -> bool {
-  return std::is_invocable_v<const F&, decltype(static_cast<void>(I), T{})...>;
+template <class F, class T, std::size_t... kAt>
+constexpr auto takes(std::index_sequence<kAt...>) -> bool {
+  return std::is_invocable_v<const F&, decltype(static_cast<void>(kAt), T{})...>;
 }
 }  // namespace detail
 
-/// Kernel of a pointwise row. F is a functor over N operands, built from the call where it has
-/// parameters of its own (alpha, rounding, approximation).
-template <class F, std::size_t N>
+/// Kernel of a pointwise row. F is a functor over kOperands values, built from the call where it
+/// has parameters of its own (alpha, rounding, approximation).
+template <class F, std::size_t kOperands>
 void pointwise_kernel(KernelCall& k) {
   const auto operands = pointwise_operands(k.row().schema);
   const auto common = compute_dtype(k.args(), k.row());
-  if (!common || operands.size() != N) {
+  if (!common || operands.size() != kOperands) {
     k.fail("the operands do not fit the kernel");
     return;
   }
@@ -116,11 +117,11 @@ void pointwise_kernel(KernelCall& k) {
       return F{};
   }();
   with_compute_type(*common, [&]<class T>(T) {
-    if constexpr (detail::takes<F, T>(std::make_index_sequence<N>())) {
-      std::array<PointwiseOperand<T>, N> sources;
-      for (std::size_t i = 0; i < N; ++i)
+    if constexpr (detail::takes<F, T>(std::make_index_sequence<kOperands>())) {
+      std::array<PointwiseOperand<T>, kOperands> sources;
+      for (std::size_t i = 0; i < kOperands; ++i)
         sources[i] = pointwise_operand<T>(k, operands[i], *common);
-      if (!k.error()) run_pointwise<T, N>(sources, k.out(), f);
+      if (!k.error()) run_pointwise<T, kOperands>(sources, k.out(), f);
     } else {
       k.fail(fmt::format("dtype {} is not supported", name(*common)));
     }
@@ -128,18 +129,18 @@ void pointwise_kernel(KernelCall& k) {
 }
 
 /// A table row: schema, promotion, functor.
-template <class F, std::size_t N>
+template <class F, std::size_t kOperands>
 auto pointwise(std::string_view schema, Promotion promotion = Promotion::standard) -> OpRow {
   return {.schema_text = schema,
           .rule = pointwise_rule,
-          .kernel = pointwise_kernel<F, N>,
+          .kernel = pointwise_kernel<F, kOperands>,
           .promotion = promotion};
 }
 /// The same where the number is a parameter of a unary kernel.
-template <class F, std::size_t N>
+template <class F, std::size_t kOperands>
 auto pointwise_with_parameter(std::string_view schema, Promotion promotion = Promotion::standard)
     -> OpRow {
-  auto row = pointwise<F, N>(schema, promotion);
+  auto row = pointwise<F, kOperands>(schema, promotion);
   row.numbers_are_parameters = true;
   return row;
 }

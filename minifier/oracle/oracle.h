@@ -88,7 +88,7 @@ class Candidate {
 struct OracleLimits {
   double seconds = 300;
   std::int64_t memory_bytes = std::int64_t{8} << 30;
-  std::size_t output_bytes = 64 * 1024;
+  std::size_t output_bytes = std::size_t{64} << 10;
   int workers = 1;
 };
 

@@ -75,7 +75,7 @@ inline auto reversed_and_spaced(const Tensor& tensor) -> Tensor {
 
 class OpRunner {
  public:
-  explicit OpRunner(std::initializer_list<void (*)(OpTable&)> families) {
+  OpRunner(std::initializer_list<void (*)(OpTable&)> families) {
     for (const auto add_rows : families) add_rows(table_);
   }
   /// The results; a call that fails fails the test and gives none.

@@ -136,7 +136,9 @@ class Naive {
     return floating ? compare(number(v[0]), number(v[1])) : compare(v[0].integer, v[1].integer);
   }
 
-  static constexpr auto less = [](const Value& a, const Value& b) { return a.integer < b.integer; };
+  static constexpr auto kLess = [](const Value& a, const Value& b) {
+    return a.integer < b.integer;
+  };
 
   static const std::vector<Row> kInteger;
   static const std::vector<Row> kRounding;
@@ -174,8 +176,8 @@ inline const std::vector<Naive::Row> Naive::kInteger{
        const auto q = quotient(v);
        return q ? remainder({*q, v[2]}) : std::nullopt;
      }},
-    {ExprOp::min, [](const Args& v) -> Maybe { return *std::ranges::min_element(v, less); }},
-    {ExprOp::max, [](const Args& v) -> Maybe { return *std::ranges::max_element(v, less); }},
+    {ExprOp::min, [](const Args& v) -> Maybe { return *std::ranges::min_element(v, kLess); }},
+    {ExprOp::max, [](const Args& v) -> Maybe { return *std::ranges::max_element(v, kLess); }},
     {ExprOp::ceil_to_int, [](const Args& v) -> Maybe { return v[0]; }},
     {ExprOp::floor_to_int, [](const Args& v) -> Maybe { return v[0]; }},
     {ExprOp::trunc_to_int, [](const Args& v) -> Maybe { return v[0]; }},
