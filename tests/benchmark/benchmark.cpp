@@ -75,6 +75,22 @@ void debug_all(benchmark::State& state, const std::vector<fs::path>& paths, cons
   finish(state, nodes);
 }
 
+/// 20,000 sizes of tiles, in a fresh pool each time.
+void build_expressions(benchmark::State& state) {
+  std::size_t nodes = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    assay::ExprPool pool;
+    const auto a = pool.symbol("a");
+    const auto b = pool.symbol("b");
+    for (int i = 0; i < 20000; ++i)
+      benchmark::DoNotOptimize(max(floor_div(a * assay::Expr(2 * i + 3) + b, assay::Expr(i + 2)),
+                                   mod(b, assay::Expr(i + 2))));
+    nodes = pool.node_count();
+  }
+  finish(state, nodes);
+}
+BENCHMARK(build_expressions)->Unit(benchmark::kMillisecond);
+
 auto largest(const std::vector<fs::path>& paths) -> fs::path {
   return *std::ranges::max_element(paths, {}, [](const fs::path& p) { return fs::file_size(p); });
 }

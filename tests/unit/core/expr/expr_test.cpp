@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <limits>
 
 #include "core/expr/text.h"
@@ -122,14 +121,15 @@ TEST_F(Pool, ListsFreeSymbolsOnceByName) {
   EXPECT_TRUE(Expr(3).symbols().empty());
 }
 
-TEST_F(Pool, BuildsManyNodesQuickly) {
-  const auto start = std::chrono::steady_clock::now();
-  Expr sum;
-  for (int i = 0; i < 20000; ++i)
-    sum = max(floor_div(a * Expr(2 * i + 3) + b, Expr(i + 2)), mod(b, Expr(i + 2)));
-  const auto took = std::chrono::steady_clock::now() - start;
-  EXPECT_GT(pool.node_count(), 80000U);
-  EXPECT_LT(std::chrono::duration<double>(took).count(), 2.0);  // sanitizers included
+TEST_F(Pool, KeepsManyNodesAndEachOnce) {
+  const auto build = [&] {
+    for (int i = 0; i < 20000; ++i)
+      static_cast<void>(max(floor_div(a * Expr(2 * i + 3) + b, Expr(i + 2)), mod(b, Expr(i + 2))));
+    return pool.node_count();
+  };
+  const auto count = build();
+  EXPECT_GT(count, 80000U);
+  EXPECT_EQ(build(), count);
 }
 
 TEST_F(Pool, StopsAtTheDepthThatTraversalsCanTake) {
