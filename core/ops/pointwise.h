@@ -46,7 +46,8 @@ auto pointwise_operand(KernelCall& k, int i, DType common) -> PointwiseOperand<T
   if (k.is_tensor(i)) return {.tensor = &k.in(i)};
   if constexpr (std::is_same_v<T, Complex>) return {.constant = k.number(i)};
   if constexpr (std::is_same_v<T, double>) return {.constant = round_to(common, k.real(i))};
-  if constexpr (std::is_same_v<T, std::int64_t>) return {.constant = k.integer(i)};
+  if constexpr (std::is_same_v<T, std::int64_t>)
+    return {.constant = round_to(common, k.integer(i))};  // -1 is 255 among uint8
 }
 
 /// out = f(operands...) for so many operands, in chunks that stay in the first-level cache.

@@ -187,7 +187,8 @@ auto pixel_unshuffle(Composer& c) -> Datum {
   const auto meta = c.meta(0);
   const Expr factor = c.integer(1);
   if (meta.rank() < 3) return c.fail("pixel_unshuffle needs three dimensions"), Datum{};
-  if (factor.is_int(1)) return c.call("aten.clone.default", {c.arg(0)});
+  if (c.decide(eq(product(meta.sizes), 0), "an empty input is cloned, whatever the factor"))
+    return c.call("aten.clone.default", {c.arg(0)});
   const auto b = batched(meta);
   if (c.integer(1) < 1 ||
       !c.decide(logic_and(eq(mod(b.height, factor), 0), eq(mod(b.width, factor), 0)),
@@ -274,10 +275,11 @@ void unfold_backward_kernel(KernelCall& k) {
   });
 }
 
-/// X_copy: the view X, made contiguous.
+/// X_copy: the view X, made contiguous. view_copy also takes strides that allow no view.
 auto view_copy(Composer& c) -> Datum {
   auto name = c.row().name();
   name.erase(name.find("_copy"), 5);
+  if (name == "aten.view.default") name = "aten.reshape.default";
   const auto view = c.call(name, DatumList(c.args().begin(), c.args().end()));
   const auto copy = [&](const Datum& tensor) {
     return c.call("aten.clone.default", {tensor, Datum{MemoryFormat::contiguous}});

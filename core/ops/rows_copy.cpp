@@ -1,5 +1,6 @@
 // Copies: clone, casts, concatenation, repetition, writing into an existing tensor.
 #include "core/expr/text.h"
+#include "core/ops/elements.h"
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
 #include "core/ops/pointwise.h"
@@ -131,26 +132,31 @@ void cat_kernel(KernelCall& k) {
   }
 }
 
-/// stack is cat of the unsqueezed tensors, memory format and all.
+/// stack is cat along the dimension, which a view then splits; at the end, where there is none to
+/// split, it is cat of the unsqueezed tensors (TensorShape.cpp). Memory formats are cat's.
 auto stack(Composer& c) -> Datum {
   const auto* tensors = c.arg(0).list();
   if (!tensors || tensors->empty()) return c.fail("stack needs at least one tensor"), Datum{};
-  const auto sizes = c.meta((*tensors)[0]).sizes;
-  DatumList parts;
-  for (const auto& tensor : *tensors) {
-    if (c.meta(tensor).sizes.size() != sizes.size())
-      return c.fail("all tensors of stack have one shape"), Datum{};
-    parts.push_back(c.call("aten.unsqueeze.default", {tensor, c.arg(1)}));
-  }
-  const auto raw = c.integer(1);
-  const auto dim = raw < 0 ? raw + static_cast<std::int64_t>(sizes.size()) + 1 : raw;
+  auto sizes = c.meta((*tensors)[0]).sizes;
   for (const auto& tensor : *tensors) {
     const auto other = c.meta(tensor).sizes;
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      if (other[i] != sizes[i] &&
-          !c.decide(eq(other[i], sizes[i]), "all tensors of stack have one shape"))
-        return c.fail("all tensors of stack have one shape"), Datum{};
+    bool same = other.size() == sizes.size();
+    for (std::size_t i = 0; same && i < sizes.size(); ++i)
+      same = other[i] == sizes[i] ||
+             c.decide(eq(other[i], sizes[i]), "all tensors of stack have one shape");
+    if (!same) return c.fail("all tensors of stack have one shape"), Datum{};
   }
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  const auto dim = wrap_index(c.integer(1), rank + 1);
+  if (dim < 0) return c.fail(fmt::format("dimension {} is out of range", c.integer(1))), Datum{};
+  if (dim < rank) {
+    const auto joined = c.call("aten.cat.default", {c.arg(0), Datum{Expr(dim)}});
+    sizes.insert(sizes.begin() + dim, static_cast<std::int64_t>(tensors->size()));
+    return c.call("aten.view.default", {joined, int_list(sizes)});
+  }
+  DatumList parts;
+  for (const auto& tensor : *tensors)
+    parts.push_back(c.call("aten.unsqueeze.default", {tensor, Datum{Expr(dim)}}));
   return c.call("aten.cat.default", {Datum{std::move(parts)}, Datum{Expr(dim)}});
 }
 

@@ -112,8 +112,13 @@ struct Range {
 auto range_of(const Call& c) -> Range {
   const int start = param(c, "start");
   const int step = param(c, "step");
-  return {start < 0 ? Expr(0) : c.expr(start), c.expr(param(c, "end")),
-          step < 0 ? Expr(1) : c.expr(step)};
+  const auto number = [&](int i, Expr otherwise) {
+    if (i < 0) return otherwise;
+    const auto given = c.expr(i);
+    const auto flag = given.as_bool();
+    return flag ? Expr(*flag ? 1 : 0) : given;  // as in Python, bools count
+  };
+  return {number(start, 0), number(param(c, "end"), 0), number(step, 1)};
 }
 auto arange_rule(MetaCall& c) -> Datum {
   const auto [start, end, step] = range_of(c);
@@ -149,21 +154,22 @@ void iota_kernel(KernelCall& k) {
 auto linspace_rule(MetaCall& c) -> Datum {
   return c.fresh(factory_dtype(c, kDefaultFloat), {c.expr(2)});
 }
-/// Symmetric like ATen: the second half counts from the end.
+/// Symmetric like ATen: the second half counts from the end. The ends are in the result's dtype.
 void linspace_kernel(KernelCall& k) {
   const auto count = k.out().numel();
-  const bool whole = !is_floating(k.out().dtype());
-  const double start = k.real(0);
-  const double end = k.real(1);
-  const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
-  std::vector<double> values(static_cast<std::size_t>(count));
+  const bool whole = is_integer(k.out().dtype()) || k.out().dtype() == DType::boolean;
+  const auto end_of = [&](int i) { return whole ? std::trunc(k.real(i)) : k.number(i); };
+  const auto start = end_of(0);
+  const auto end = end_of(1);
+  const auto step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+  std::vector<Complex> values(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
-    const double value = i < count / 2 || count == 1
-                             ? start + step * static_cast<double>(i)
-                             : end - step * static_cast<double>(count - 1 - i);
-    values[static_cast<std::size_t>(i)] = whole ? std::trunc(value) : value;
+    const auto value = i < count / 2 || count == 1
+                           ? start + step * static_cast<double>(i)
+                           : end - step * static_cast<double>(count - 1 - i);
+    values[static_cast<std::size_t>(i)] = whole ? std::trunc(value.real()) : value;
   }
-  from_vector<double>(k.out(), values);
+  from_vector<Complex>(k.out(), values);
 }
 
 auto eye_rule(MetaCall& c) -> Datum {

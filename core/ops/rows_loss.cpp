@@ -77,7 +77,6 @@ struct Huber {
   }
 };
 struct SoftMargin {
-  static auto loss(double x, double t, double) -> double { return std::log1p(std::exp(-t * x)); }
   static auto slope(double x, double t, double) -> double {
     const double z = std::exp(-t * x);
     return -t * z / (1 + z);
@@ -307,6 +306,15 @@ auto cross_entropy(Composer& c) -> Datum {
   return c.item(c.call(nll, {logs, c.arg(1), c.arg(2), c.arg(3), c.arg(4)}), 0);
 }
 
+/// soft_margin_loss works in the dtype of self at every step: 16 bits overflow in the exponential.
+auto soft_margin_loss(Composer& c) -> Datum {
+  const auto product =
+      c.call("aten.mul_.Tensor", {c.call("aten.neg.default", {c.arg(0)}), c.arg(1)});
+  const auto losses = c.call("aten.log1p.default", {c.call("aten.exp.default", {product})});
+  if (c.integer(2) == kMean) return c.call("aten.mean.default", {losses});
+  return c.integer(2) == kSum ? c.call("aten.sum.default", {losses}) : losses;
+}
+
 template <class Loss, Like kLike = Like::iterator>
 auto loss_row(std::string_view schema) -> OpRow {
   return {.schema_text = schema, .rule = loss_rule<kLike>, .kernel = loss_kernel<Loss>};
@@ -323,7 +331,7 @@ void add_loss_rows(OpTable& t) {
   t.add(loss_row<Mse>("aten::mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor"));
   t.add(loss_row<SmoothL1>("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor"));
   t.add(loss_row<Huber>("aten::huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor"));
-  t.add(loss_row<SoftMargin>("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor"));
+  t.add({.schema_text = "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", .decomposition = soft_margin_loss});
   t.add(backward_row<Mse>("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"));
   t.add(backward_row<SmoothL1>("aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"));
   t.add(backward_row<Huber>("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"));

@@ -1,5 +1,6 @@
 // Pointwise operators of two and three operands.
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/ops/pointwise.h"
@@ -55,13 +56,6 @@ struct Sub : Scaled {
     return wrapping(a, scale(b), std::minus<>());
   }
 };
-struct Rsub : Scaled {
-  using Scaled::Scaled;
-  template <class T>
-  auto operator()(T a, T b) const -> T {
-    return wrapping(b, scale(a), std::minus<>());
-  }
-};
 struct Mul {
   template <class T>
   auto operator()(T a, T b) const -> T {
@@ -79,17 +73,37 @@ struct PrimsDiv : Div {
     return b == 0 ? 0 : b == -1 ? -a : a / b;
   }
 };
-struct TruncDiv {
-  auto operator()(Real auto a, Real auto b) const -> double { return std::trunc(a / b); }
+/// Divisions that round to whole numbers do so after the quotient is rounded to the dtype computed
+/// in (BinaryOpsKernel.cpp: the operands' own, even a 16-bit one, unless the divisor is one
+/// element).
+class RoundedQuotient {
+ public:
+  explicit RoundedQuotient(KernelCall& k)
+      : dtype_(compute_dtype(k.args(), k.row()).value_or(DType::float64)) {
+    const bool one_divisor = !k.is_tensor(1) || k.in(1).numel() == 1;
+    if (one_divisor && (dtype_ == DType::float16 || dtype_ == DType::bfloat16))
+      dtype_ = DType::float32;
+  }
+
+ protected:
+  [[nodiscard]] auto rounded(double value) const -> double { return round_to(dtype_, value); }
+
+ private:
+  DType dtype_;
+};
+struct TruncDiv : RoundedQuotient {
+  using RoundedQuotient::RoundedQuotient;
+  auto operator()(Real auto a, Real auto b) const -> double { return std::trunc(rounded(a / b)); }
   auto operator()(Whole auto a, Whole auto b) const -> Int { return PrimsDiv()(a, b); }
 };
 /// c10::div_floor_floating: Python's float floor division.
-struct FloorDiv {
+struct FloorDiv : RoundedQuotient {
+  using RoundedQuotient::RoundedQuotient;
   auto operator()(Real auto a, Real auto b) const -> double {
     if (b == 0) return a / b;
     const double rest = std::fmod(a, b);
-    double quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    double quotient = rounded(rounded(a - rest) / b);
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient = rounded(quotient - 1);
     if (quotient == 0) return std::copysign(0.0, a / b);
     const double down = std::floor(quotient);
     return quotient - down > 0.5 ? down + 1 : down;
@@ -170,6 +184,14 @@ struct Logaddexp {
   auto operator()(Real auto a, Real auto b) const -> double {
     if (std::isinf(a) && a == b) return a;
     return std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
+  }
+  auto operator()(Cplx auto a, Cplx auto b) const -> Complex {
+    if (std::isnan(std::abs(a)) || std::isnan(std::abs(b))) {
+      constexpr auto kNan = std::numeric_limits<double>::quiet_NaN();
+      return {kNan, kNan};
+    }
+    if (a.real() < b.real()) std::swap(a, b);
+    return std::isinf(a.real()) && a == b ? a : a + std::log(1.0 + std::exp(b - a));
   }
 };
 
@@ -318,17 +340,32 @@ void where_kernel(KernelCall& k) {
   });
 }
 
-/// masked_fill: result has self's dtype; a mask that broadcasts self gives the iterator layout.
-auto masked_fill(Composer& c) -> Datum {
-  const auto self = c.meta(0);
-  Datum value = c.arg(2);
-  if (value.is_tensor()) {
-    if (!c.meta(value).sizes.empty()) return c.fail("value must have no dimensions"), Datum{};
-    value = c.call("prims.convert_element_type.default", {value, Datum{self.dtype}});
-  } else {
-    value = c.call("aten.scalar_tensor.default", {value, Datum{self.dtype}});
-  }
-  return c.call("aten.where.self", {c.arg(1), value, c.arg(0)});
+/// masked_fill writes into a row-major copy of self at the broadcast sizes (TensorAdvancedIndexing
+/// .cpp), whatever self's layout is.
+auto masked_fill_rule(MetaCall& c) -> Datum {
+  if (c.is_tensor(2) && !c.require(c.meta(2).sizes.empty(), "value must have no dimensions"))
+    return {};
+  return c.fresh(c.meta(0).dtype, broadcast(c, c.meta(0).sizes, c.meta(1).sizes));
+}
+void masked_fill_kernel(KernelCall& k) {
+  const auto dtype = k.out().dtype();
+  with_compute_type(dtype, [&]<class T>(T) {
+    const std::array sources{pointwise_operand<T>(k, 1, dtype), pointwise_operand<T>(k, 2, dtype),
+                             pointwise_operand<T>(k, 0, dtype)};
+    run_pointwise<T, 3>(sources, k.out(), [](T pick, T a, T b) { return pick != T(0) ? a : b; });
+  });
+}
+
+/// rsub is sub with its operands exchanged: where their layouts disagree, other's wins.
+auto rsub(Composer& c) -> Datum {
+  return c.call("aten.sub.Tensor", {c.arg(1), c.arg(0), c.arg(2)});
+}
+
+/// pow(Scalar, Tensor) allocates its result in row-major order (Pow.cpp).
+auto pow_scalar_rule(MetaCall& c) -> Datum {
+  const auto dtype = compute_dtype(c.args(), c.row());
+  if (!dtype) return c.fail("the operand dtypes do not promote"), Datum{};
+  return c.fresh(*dtype, c.meta(1).sizes);
 }
 
 auto where_scalar(Composer& c) -> Datum {
@@ -351,7 +388,7 @@ void add_pointwise_rows(OpTable& t) {
   using enum Promotion;
   t.add(pointwise<Add, 2>("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"));
   t.add(pointwise<Sub, 2>("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"));
-  t.add(pointwise<Rsub, 2>("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"));
+  t.add({.schema_text = "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", .decomposition = rsub});
   t.add(pointwise<Add, 2>("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"));
   t.add(pointwise<Mul, 2>("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<Mul, 2>("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor"));
@@ -370,7 +407,7 @@ void add_pointwise_rows(OpTable& t) {
   t.add(pointwise<Fmod, 2>("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<Pow, 2>("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"));
   t.add(pointwise_with_parameter<Pow, 2>("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"));
-  t.add(pointwise<Pow, 2>("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor"));
+  t.add({.schema_text = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", .rule = pow_scalar_rule, .kernel = pointwise_kernel<Pow, 2>, .promotion = standard});
   t.add(pointwise<Extreme<true>, 2>("aten::maximum(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<Extreme<false>, 2>("aten::minimum(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<Extreme<true>, 2>("aten::max.other(Tensor self, Tensor other) -> Tensor"));
@@ -421,8 +458,8 @@ void add_pointwise_rows(OpTable& t) {
   t.add({.schema_text = "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", .rule = where_rule, .kernel = where_kernel});
   t.add({.schema_text = "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", .decomposition = where_scalar});
   t.add({.schema_text = "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", .decomposition = where_scalar});
-  t.add({.schema_text = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", .decomposition = masked_fill});
-  t.add({.schema_text = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", .decomposition = masked_fill});
+  t.add({.schema_text = "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", .rule = masked_fill_rule, .kernel = masked_fill_kernel});
+  t.add({.schema_text = "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", .rule = masked_fill_rule, .kernel = masked_fill_kernel});
 }
 // clang-format on
 

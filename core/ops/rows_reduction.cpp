@@ -175,6 +175,17 @@ struct LogsumexpOf {
     for (const double x : row) total += std::exp(x - shift);
     return std::log(total) + shift;
   }
+  /// Shifted by the largest real part.
+  auto operator()(std::span<Complex> row) const -> Complex {
+    if (row.empty()) return -kInf;
+    double shift = -kInf;
+    for (const auto& x : row)
+      if (!(x.real() <= shift)) shift = x.real();
+    if (std::isinf(shift)) shift = 0;
+    Complex total = 0;
+    for (const auto& x : row) total += std::exp(x - shift);
+    return std::log(total) + shift;
+  }
 };
 
 struct Moments {

@@ -416,7 +416,8 @@ auto measure_distinct(KernelCall& k) -> Ints {
 }
 
 /// Results: distinct items, where each came to lie, how often each occurs. The latter two are empty
-/// if not asked for, unless slices are compared.
+/// if not asked for, unless slices are compared. Slices are stacked row-major along their dimension
+/// and moved back to it (Unique.cpp).
 auto unique_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const int dim = param(c, "dim");
@@ -425,16 +426,21 @@ auto unique_rule(MetaCall& c) -> Datum {
   const bool inverse = by_slice || c.flag(param(c, "return_inverse"));
   const bool counts = by_slice || c.flag(param(c, "return_counts"));
   Dims sizes{count};
+  Dims strides{1};
   Dims inverse_sizes = self.sizes;
   if (by_slice) {
-    const auto d = static_cast<std::size_t>(c.dim_arg(dim, self.rank()));
-    inverse_sizes = {self.rank() > 0 ? self.sizes[d] : Expr(1)};
+    const auto d = c.dim_arg(dim, self.rank());
+    inverse_sizes = {self.rank() > 0 ? self.sizes[static_cast<std::size_t>(d)] : Expr(1)};
     if (self.rank() > 0) {
       sizes = self.sizes;
-      sizes[d] = count;
+      sizes.erase(sizes.begin() + d);
+      sizes.insert(sizes.begin(), count);
+      strides = contiguous_strides(sizes);
+      for (auto* dims : {&sizes, &strides})
+        std::rotate(dims->begin(), dims->begin() + 1, dims->begin() + d + 1);
     }
   }
-  return {DatumList{c.fresh(self.dtype, std::move(sizes)),
+  return {DatumList{c.fresh(self.dtype, std::move(sizes), std::move(strides)),
                     c.fresh(DType::int64, inverse ? inverse_sizes : Dims{0}),
                     c.fresh(DType::int64, {counts ? count : Expr(0)})}};
 }

@@ -9,6 +9,36 @@ namespace {
 
 using Int = std::int64_t;
 
+// The complex forms that the standard library lacks.
+auto log2_of(double x) -> double {
+  return std::log2(x);
+}
+auto log2_of(Complex x) -> Complex {
+  return std::log(x) / std::numbers::ln2;
+}
+auto exp2_of(double x) -> double {
+  return std::exp2(x);
+}
+auto exp2_of(Complex x) -> Complex {
+  return std::exp(x * std::numbers::ln2);
+}
+auto log1p_of(double x) -> double {
+  return std::log1p(x);
+}
+auto log1p_of(Complex x) -> Complex {
+  if (std::abs(x) >= 0.5) return std::log(1.0 + x);
+  return {0.5 * std::log1p(x.real() * (2 + x.real()) + x.imag() * x.imag()),
+          std::atan2(x.imag(), 1 + x.real())};
+}
+auto expm1_of(double x) -> double {
+  return std::expm1(x);
+}
+auto expm1_of(Complex x) -> Complex {
+  const double half = std::sin(x.imag() / 2);
+  return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half,
+          std::exp(x.real()) * std::sin(x.imag())};
+}
+
 /// A functor over doubles (and complex numbers) from one generic function.
 #define ASSAY_REAL_FUNCTOR(Name, expression)       \
   struct Name {                                    \
@@ -46,16 +76,17 @@ ASSAY_ANALYTIC_FUNCTOR(Acosh, std::acosh(x));
 ASSAY_ANALYTIC_FUNCTOR(Atanh, std::atanh(x));
 ASSAY_ANALYTIC_FUNCTOR(Sigmoid, 1.0 / (1.0 + std::exp(-x)));
 ASSAY_ANALYTIC_FUNCTOR(Silu, x / (1.0 + std::exp(-x)));
-ASSAY_REAL_FUNCTOR(Log2, std::log2(x));
-ASSAY_REAL_FUNCTOR(Log1p, std::log1p(x));
-ASSAY_REAL_FUNCTOR(Expm1, std::expm1(x));
-ASSAY_REAL_FUNCTOR(Exp2, std::exp2(x));
+ASSAY_ANALYTIC_FUNCTOR(Sinc,
+                       x == 0.0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x));
+ASSAY_ANALYTIC_FUNCTOR(Log2, log2_of(x));
+ASSAY_ANALYTIC_FUNCTOR(Log1p, log1p_of(x));
+ASSAY_ANALYTIC_FUNCTOR(Expm1, expm1_of(x));
+ASSAY_ANALYTIC_FUNCTOR(Exp2, exp2_of(x));
 ASSAY_REAL_FUNCTOR(Erf, std::erf(x));
 ASSAY_REAL_FUNCTOR(Erfc, std::erfc(x));
 ASSAY_REAL_FUNCTOR(Hardsigmoid, std::fmin(std::fmax(x + 3, 0), 6) / 6);
 ASSAY_REAL_FUNCTOR(Hardswish, x* std::fmin(std::fmax(x + 3, 0), 6) / 6);
 ASSAY_REAL_FUNCTOR(Mish, x* std::tanh(std::log1p(std::exp(x))));
-ASSAY_REAL_FUNCTOR(Sinc, x == 0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x));
 ASSAY_REAL_FUNCTOR(Deg2rad, x*(std::numbers::pi / 180));
 ASSAY_REAL_FUNCTOR(Rad2deg, x * (180 / std::numbers::pi));
 #undef ASSAY_REAL_FUNCTOR
@@ -248,6 +279,13 @@ auto parametric(std::string_view schema, Promotion promotion = Promotion::standa
       .schema_text = schema, .rule = unary_rule, .kernel = unary_kernel<F>, .promotion = promotion};
 }
 
+/// abs of complex numbers writes into empty_like(self), the others are a TensorIterator's.
+auto abs_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  if (!is_complex(self.dtype)) return pointwise_rule(c);
+  return c.fresh(real_of(self.dtype), self.sizes, preserved_strides(c, self));
+}
+
 /// clamp promotes with its bounds, unlike the other parametric rows.
 auto clamp_rule(MetaCall& c) -> Datum {
   ResultType type;
@@ -307,7 +345,7 @@ void add_unary_rows(OpTable& t) {
   t.add(pointwise<Hardswish, 1>("aten::hardswish(Tensor self) -> Tensor"));
   t.add(pointwise<Hardsigmoid, 1>("aten::hardsigmoid(Tensor self) -> Tensor"));
   t.add(pointwise<Neg, 1>("aten::neg(Tensor self) -> Tensor"));
-  t.add(pointwise<Abs, 1>("aten::abs(Tensor self) -> Tensor", complex_to_real));
+  t.add({.schema_text = "aten::abs(Tensor self) -> Tensor", .rule = abs_rule, .kernel = pointwise_kernel<Abs, 1>, .promotion = complex_to_real});
   t.add(pointwise<Relu, 1>("aten::relu(Tensor self) -> Tensor"));
   t.add(pointwise<Sign, 1>("aten::sign(Tensor self) -> Tensor"));
   t.add(pointwise<Sgn, 1>("aten::sgn(Tensor self) -> Tensor"));

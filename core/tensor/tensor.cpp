@@ -282,14 +282,26 @@ void copy_elems(const Tensor& from, Tensor& to) {
     copy(std::int64_t{});
 }
 
-auto round_to(DType dtype, double value) -> double {
-  double result = value;
+namespace {
+
+template <class T>
+auto rounded(DType dtype, T value) -> T {
+  T result = value;
   with_codec(dtype, [&](auto codec) {
     using Codec = decltype(codec);
-    if constexpr (std::is_same_v<typename Codec::Wide, double>)
+    if constexpr (std::is_same_v<typename Codec::Wide, T>)
       result = Codec::decode(Codec::encode(value));
   });
   return result;
+}
+
+}  // namespace
+
+auto round_to(DType dtype, double value) -> double {
+  return rounded(dtype, value);
+}
+auto round_to(DType dtype, std::int64_t value) -> std::int64_t {
+  return rounded(dtype, value);
 }
 
 void fill_storage(Storage& storage, DType dtype, const Fill& fill) {

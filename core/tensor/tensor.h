@@ -90,8 +90,10 @@ extern template void from_vector(Tensor&, std::span<const Complex>);
 
 /// Element-wise conversion between tensors of equal sizes (any strides, any dtypes).
 void copy_elems(const Tensor& from, Tensor& to);
-/// Bits of the value, rounded to the dtype: for scalars that meet tensors of that dtype.
+/// The value rounded to the dtype, integers wrapped: for scalars that meet tensors of that dtype.
+/// Unchanged if the dtype is computed in another type.
 [[nodiscard]] auto round_to(DType dtype, double value) -> double;
+[[nodiscard]] auto round_to(DType dtype, std::int64_t value) -> std::int64_t;
 
 /// The deterministic fill of the capture format, over the whole storage: element i is
 /// lo + (hi-lo) * hash(i, seed) in [lo, hi). Defined by integer arithmetic modulo 2^32:

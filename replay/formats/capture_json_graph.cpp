@@ -36,10 +36,17 @@ auto origin_of(JsonValue stack, JsonValue modules) -> std::optional<Origin> {
   return origin.empty() ? std::nullopt : std::optional(std::move(origin));
 }
 
-/// Hints of float symbols are recorded as integers.
+/// Hints of float symbols may be recorded as integers, and have 17 digits where ranges and guards,
+/// printed by sympy, have 15: pi is outside of the range [3.14159265358979, 3.14159265358979].
 auto hint_for(const Symbol& symbol, const Expr& hint) -> Expr {
   const auto number = hint.as_number();
-  return is_float_symbol(symbol) && number ? Expr::real(*number) : hint;
+  if (!is_float_symbol(symbol) || !number) return hint;
+  const auto exact = Expr::real(*number);
+  if (symbol.range.contains(exact)) return exact;
+  const auto printed = fmt::format("{:.15g}", *number);
+  double rounded = *number;
+  std::from_chars(printed.data(), printed.data() + printed.size(), rounded);
+  return Expr::real(rounded);
 }
 
 }  // namespace
@@ -247,8 +254,9 @@ auto JsonGraphReader::symbol(std::string_view name, JsonValue value) -> Result<v
   if (!value["hint"].exists() || value["hint"].is_null()) return {};
   ASSAY_TRY(const Expr recorded, expr(value["hint"]));
   if (!recorded.is_const()) return bad_input("the hint is no number");
-  const Expr hint = hint_for(known, recorded);
-  if (is_float_symbol(known) && !claims_.env().find(name)->range.contains(hint)) {
+  const auto& ranged = *claims_.env().find(name);
+  const Expr hint = hint_for(ranged, recorded);
+  if (is_float_symbol(known) && !ranged.range.contains(hint)) {
     unusable_hints_.emplace_back(name);
     return {};
   }

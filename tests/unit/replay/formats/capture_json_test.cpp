@@ -253,9 +253,12 @@ TEST(CaptureJson, ConstantsOfOneElementComeFromTheirSum) {
 TEST(CaptureJson, HintsOutsideTheRangeOfAFloatSymbolAreNotUsed) {
   const auto capture = read(
       R"({"nodes": [], "symbols": {"zf1": {"hint": 0, "range": ["0.1", "0.1"], "sources": []},
-          "zf2": {"hint": 2, "range": ["-oo", "oo"], "sources": []}}})");
+          "zf2": {"hint": 2, "range": ["-oo", "oo"], "sources": []},
+          "zf3": {"hint": 3.141592653589793,
+                  "range": ["3.14159265358979", "3.14159265358979"]}}})");
   EXPECT_FALSE(capture.graph.env.find("zf1")->hint.has_value());
   EXPECT_EQ(capture.graph.env.find("zf2")->hint, Expr::real(2));
+  EXPECT_EQ(capture.graph.env.find("zf3")->hint, Expr::real(3.14159265358979));
   EXPECT_EQ(capture.warnings.size(), 1U);
 }
 
