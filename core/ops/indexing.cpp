@@ -211,12 +211,12 @@ auto indexed_layout(MetaCall& c, const TensorMeta& self,
   return {restrided.sizes, iterator_strides(c, operands, restrided.sizes)};
 }
 
-auto measure_masks(KernelCall& k, int arg) -> Ints {
-  Ints counts;
+auto measure_masks(KernelCall& k, int arg) -> Dims {
+  Dims counts;
   for (const auto* index : k.tensors(arg)) {
     if (!index || !is_mask(index->dtype())) continue;
     const auto values = to_vector<std::int64_t>(*index);
-    counts.push_back(static_cast<std::int64_t>(values.size()) - std::ranges::count(values, 0));
+    counts.emplace_back(static_cast<std::int64_t>(values.size()) - std::ranges::count(values, 0));
   }
   return counts;
 }

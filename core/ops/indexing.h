@@ -18,7 +18,7 @@ struct IndexedLayout {
                                   const std::vector<const FakeTensor*>& indices) -> IndexedLayout;
 
 /// Number of true elements of each mask among the tensors of list argument `arg`, in order.
-[[nodiscard]] auto measure_masks(KernelCall& k, int arg) -> Ints;
+[[nodiscard]] auto measure_masks(KernelCall& k, int arg) -> Dims;
 
 /// The selected elements in row-major order of the result.
 struct IndexedElements {

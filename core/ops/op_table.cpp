@@ -38,6 +38,7 @@ auto build_op_table() -> OpTable {
   add_matmul_rows(table);
   add_convolution_rows(table);
   add_pooling_rows(table);
+  add_adaptive_max_rows(table);
   add_resample_rows(table);
   add_index_rows(table);
   add_scatter_rows(table);

@@ -17,8 +17,8 @@ using MetaRule = Datum (*)(MetaCall&);
 using Kernel = void (*)(KernelCall&);
 /// The operator as calls of other rows; replaces rule and kernel.
 using Decomposition = Datum (*)(Composer&);
-/// Sizes that only the data tell, for MetaCall::context().data_dependent_size().
-using Measure = Ints (*)(KernelCall&);
+/// Sizes and values that only the data tell, for MetaCall::context().data_dependent_value().
+using Measure = Dims (*)(KernelCall&);
 
 /// How operand dtypes make the compute dtype, and that the result dtype (c10 result_type rules).
 enum class Promotion : std::uint8_t {
@@ -74,6 +74,7 @@ void add_copy_rows(OpTable& table);
 void add_matmul_rows(OpTable& table);
 void add_convolution_rows(OpTable& table);
 void add_pooling_rows(OpTable& table);
+void add_adaptive_max_rows(OpTable& table);
 void add_resample_rows(OpTable& table);
 void add_index_rows(OpTable& table);
 void add_scatter_rows(OpTable& table);

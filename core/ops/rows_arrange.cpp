@@ -235,6 +235,26 @@ auto diagonal_backward(Composer& c) -> Datum {
   return write_into(c, base, c.call("aten.diagonal.default", {base, c.arg(2), c.arg(3), c.arg(4)}));
 }
 
+/// The last dimension becomes a diagonal of new zeros.
+auto diag_embed(Composer& c) -> Datum {
+  const auto self = c.meta(0);
+  const auto rank = self.rank() + 1;
+  const auto dim1 = wrap_index(c.integer(2), rank);
+  const auto dim2 = wrap_index(c.integer(3), rank);
+  if (self.rank() == 0 || dim1 < 0 || dim2 < 0 || dim1 == dim2)
+    return c.fail("diag_embed needs a vector and two dimensions of the result"), Datum{};
+  const auto offset = c.integer(1);
+  auto sizes = self.sizes;
+  const Expr side = sizes.back() + (offset < 0 ? -offset : offset);
+  sizes.pop_back();
+  for (const auto dim : {std::min(dim1, dim2), std::max(dim1, dim2)})
+    sizes.insert(sizes.begin() + dim, side);
+  const auto base = c.call("aten.new_zeros.default", {c.arg(0), int_list(sizes)});
+  return write_into(c, base,
+                    c.call("aten.diagonal.default",
+                           {base, Datum{Expr(offset)}, Datum{Expr(dim1)}, Datum{Expr(dim2)}}));
+}
+
 /// grad_in, input_sizes, dim, size, step.
 auto unfold_backward_rule(MetaCall& c) -> Datum {
   const auto sizes = c.exprs(1);
@@ -301,6 +321,7 @@ auto narrow_copy(Composer& c) -> Datum {
 // clang-format off
 void add_arrange_rows(OpTable& t) {
   t.add({.schema_text = "aten::flip(Tensor self, int[] dims) -> Tensor", .rule = flip_rule, .kernel = flip_kernel});
+  t.add({.schema_text = "prims::rev(Tensor a, int[] dims) -> Tensor", .rule = flip_rule, .kernel = flip_kernel});
   t.add({.schema_text = "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", .decomposition = roll});
   t.add({.schema_text = "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", .decomposition = rot90});
   t.add({.schema_text = "aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", .rule = triangle_rule, .kernel = triangle_kernel<false>});
@@ -313,6 +334,7 @@ void add_arrange_rows(OpTable& t) {
 
   t.add({.schema_text = "aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", .decomposition = select_backward});
   t.add({.schema_text = "aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", .decomposition = slice_backward});
+  t.add({.schema_text = "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", .decomposition = diag_embed});
   t.add({.schema_text = "aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", .decomposition = diagonal_backward});
   t.add({.schema_text = "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", .rule = unfold_backward_rule, .kernel = unfold_backward_kernel});
 

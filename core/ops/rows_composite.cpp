@@ -308,6 +308,29 @@ auto assert_scalar_rule(MetaCall& c) -> Datum {
     c.fail(c.text(1).empty() ? "the assertion does not hold" : c.text(1));
   return {};
 }
+/// item: the one element, which only the data tell.
+auto item_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  if (!c.require(eq(numel(self), 1), "the tensor has one element") ||
+      !c.require(!is_complex(self.dtype), "the element is real"))
+    return {};
+  const auto type = is_floating(self.dtype) ? ExprType::real : ExprType::integer;
+  const auto value = c.context().data_dependent_value(type);
+  return {self.dtype == DType::boolean ? eq(value, 1) : value};
+}
+auto measure_item(KernelCall& k) -> Dims {
+  if (k.in(0).numel() != 1) return k.fail("the tensor has one element"), Dims{0};
+  if (is_floating(k.in(0).dtype())) return {Expr::real(to_vector<double>(k.in(0))[0])};
+  return {to_vector<std::int64_t>(k.in(0))[0]};
+}
+/// equal: one shape and the same elements; NaN equals nothing.
+auto equal_rule(MetaCall& c) -> Datum {
+  return {eq(c.context().data_dependent_value(ExprType::integer), 1)};
+}
+auto measure_equal(KernelCall& k) -> Dims {
+  if (k.in(0).sizes() != k.in(1).sizes()) return {0};
+  return {to_vector<Complex>(k.in(0)) == to_vector<Complex>(k.in(1)) ? 1 : 0};
+}
 auto no_result(MetaCall&) -> Datum {
   return {};
 }
@@ -371,6 +394,9 @@ void add_composite_rows(OpTable& t) {
   t.add(composite("aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", view_in_place));
   t.add({.schema_text = "aten::detach_(Tensor(a!) self) -> Tensor(a!)", .rule = same_tensor});
 
+  t.add({.schema_text = "aten::_local_scalar_dense(Tensor self) -> Scalar", .rule = item_rule, .measure = measure_item});
+  t.add({.schema_text = "aten::item(Tensor self) -> Scalar", .rule = item_rule, .measure = measure_item});
+  t.add({.schema_text = "aten::equal(Tensor self, Tensor other) -> bool", .rule = equal_rule, .measure = measure_equal});
   t.add({.schema_text = "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", .rule = assert_metadata_rule});
   t.add({.schema_text = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", .rule = assert_scalar_rule});
   t.add({.schema_text = "aten::_assert_async(Tensor self) -> ()", .rule = no_result, .kernel = assert_tensor_kernel});

@@ -16,7 +16,7 @@ auto index_rule(MetaCall& c) -> Datum {
   auto layout = indexed_layout(c, c.meta(0), c.tensors(1));
   return c.fresh(c.meta(0).dtype, std::move(layout.sizes), std::move(layout.strides));
 }
-auto measure_index(KernelCall& k) -> Ints {
+auto measure_index(KernelCall& k) -> Dims {
   return measure_masks(k, 1);
 }
 
@@ -279,7 +279,7 @@ void put_kernel(KernelCall& k) {
 
 // ---- masks --------------------------------------------------------------------------------------
 
-auto measure_nonzero(KernelCall& k) -> Ints {
+auto measure_nonzero(KernelCall& k) -> Dims {
   std::int64_t count = 0;
   with_compute_type(k.in(0).dtype(), [&]<class T>(T) {
     for (const auto& value : to_vector<T>(k.in(0))) count += value != T(0) ? 1 : 0;
@@ -323,9 +323,9 @@ auto mask_values(const Tensor& mask, const Ints& sizes) -> Ints {
   return to_vector<std::int64_t>(expanded_view(mask, sizes));
 }
 
-auto measure_masked_select(KernelCall& k) -> Ints {
+auto measure_masked_select(KernelCall& k) -> Dims {
   const auto sizes = common_sizes(k.in(0).sizes(), k.in(1).sizes());
-  if (!sizes) return k.fail("self and mask do not broadcast"), Ints{0};
+  if (!sizes) return k.fail("self and mask do not broadcast"), Dims{0};
   const auto mask = mask_values(k.in(1), *sizes);
   return {static_cast<std::int64_t>(mask.size()) - std::ranges::count(mask, 0)};
 }

@@ -20,6 +20,15 @@ auto run_functional(Composer& c) -> Datum {
   return c.call("aten.copy_.default", {c.arg(0), result});
 }
 
+/// In-place forms whose overload is named differently.
+struct OtherName {
+  std::string_view functional;
+  std::string_view inplace;
+};
+constexpr OtherName kOtherNames[] = {{"aten::pow.Tensor_Scalar", "aten::pow_.Scalar"},
+                                     {"aten::pow.Tensor_Tensor", "aten::pow_.Tensor"},
+                                     {"aten::floor_divide", "aten::floor_divide_.Tensor"}};
+
 /// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add_.Tensor(Tensor(a!) self, ...) ->
 /// Tensor(a!)". Empty if the operator cannot have an in-place form.
 auto inplace_schema(std::string_view functional) -> std::string {
@@ -32,7 +41,11 @@ auto inplace_schema(std::string_view functional) -> std::string {
   auto name = std::string(functional.substr(0, open));
   const auto dot = std::min(name.find('.'), name.size());
   if (name[dot - 1] == '_') return {};
-  name.insert(dot, "_");
+  const auto* const other = std::ranges::find(kOtherNames, name, &OtherName::functional);
+  if (other != std::end(kOtherNames))
+    name = other->inplace;
+  else
+    name.insert(dot, "_");
   const auto rest = functional.substr(open + kSelf.size());
   return name + "(Tensor(a!) self" + std::string(rest.substr(0, rest.size() - kResult.size())) +
          "-> Tensor(a!)";

@@ -175,6 +175,53 @@ struct Hypot {
 struct Copysign {
   auto operator()(Real auto a, Real auto b) const -> double { return std::copysign(a, b); }
 };
+struct Logaddexp2 {
+  auto operator()(Real auto a, Real auto b) const -> double {
+    if (std::isinf(a) && a == b) return a;
+    return std::fmax(a, b) + std::log2(1 + std::exp2(-std::fabs(a - b)));
+  }
+};
+struct Heaviside {
+  template <Ordered T>
+  auto operator()(T a, T at_zero) const -> T {
+    return a == T(0) ? at_zero : static_cast<T>(a > T(0));
+  }
+};
+struct Lcm {
+  auto operator()(Whole auto a, Whole auto b) const -> Int {
+    const Int divisor = std::gcd(a, b);
+    const Int product = divisor == 0 ? 0 : wrapping(a / divisor, b, std::multiplies<>());
+    return product < 0 ? wrapping(Int{0}, product, std::minus<>()) : product;
+  }
+};
+/// Shifts by more than the dtype holds, or by a negative count, shift everything out.
+class Shift {
+ public:
+  explicit Shift(KernelCall& k) : bits_(size_bytes(k.out().dtype()) * Int{8}) {}
+
+ protected:
+  [[nodiscard]] auto fits(Int count) const -> bool { return count >= 0 && count < bits_; }
+
+ private:
+  Int bits_;
+};
+struct LeftShift : Shift {
+  using Shift::Shift;
+  auto operator()(Whole auto a, Whole auto count) const -> Int {
+    return fits(count) ? static_cast<Int>(static_cast<std::uint64_t>(a) << count) : 0;
+  }
+};
+struct RightShift : Shift {
+  using Shift::Shift;
+  auto operator()(Whole auto a, Whole auto count) const -> Int {
+    return fits(count) ? a >> count : a < 0 ? -1 : 0;
+  }
+};
+struct Xlog1py {
+  auto operator()(Real auto a, Real auto b) const -> double {
+    return std::isnan(b) ? b : a == 0 ? 0 : a * std::log1p(b);
+  }
+};
 struct Xlogy {
   auto operator()(Real auto a, Real auto b) const -> double {
     return std::isnan(b) ? b : a == 0 ? 0 : a * std::log(b);
@@ -368,6 +415,29 @@ auto pow_scalar_rule(MetaCall& c) -> Datum {
   return c.fresh(*dtype, c.meta(1).sizes);
 }
 
+/// complex and polar: one complex number of two real ones.
+auto complex_rule(MetaCall& c) -> Datum {
+  const auto dtype = complex_of(c.meta(0).dtype);
+  if (!c.require(dtype && is_floating(c.meta(0).dtype) && c.meta(0).dtype == c.meta(1).dtype,
+                 "two real tensors of one dtype"))
+    return {};
+  auto sizes = broadcast(c, c.meta(0).sizes, c.meta(1).sizes);
+  if (c.error()) return {};
+  const TensorMeta* operands[] = {&c.meta(0), &c.meta(1)};
+  auto strides = iterator_strides(c, operands, sizes);
+  return c.fresh(*dtype, std::move(sizes), std::move(strides));
+}
+template <bool kPolar>
+void complex_kernel(KernelCall& k) {
+  const auto dtype = k.out().dtype();
+  const std::array sources{pointwise_operand<Complex>(k, 0, dtype),
+                           pointwise_operand<Complex>(k, 1, dtype)};
+  run_pointwise<Complex, 2>(sources, k.out(), [](const Complex& a, const Complex& b) {
+    if (!kPolar) return Complex(a.real(), b.real());
+    return Complex(a.real() * std::cos(b.real()), a.real() * std::sin(b.real()));
+  });
+}
+
 auto where_scalar(Composer& c) -> Datum {
   return c.call("aten.where.self", {c.arg(0), c.arg(1), c.arg(2)});
 }
@@ -425,6 +495,20 @@ void add_pointwise_rows(OpTable& t) {
   t.add(pointwise<Copysign, 2>("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", int_to_float));
   t.add(pointwise<Xlogy, 2>("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", int_to_float));
   t.add(pointwise<Logaddexp, 2>("aten::logaddexp(Tensor self, Tensor other) -> Tensor", int_to_float));
+
+  t.add(pointwise<Logaddexp2, 2>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", int_to_float));
+  t.add(pointwise<Xlog1py, 2>("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", int_to_float));
+  t.add(pointwise<Heaviside, 2>("aten::heaviside(Tensor self, Tensor values) -> Tensor"));
+  t.add(pointwise<Lcm, 2>("aten::lcm(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<LeftShift, 2>("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<LeftShift, 2>("aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<RightShift, 2>("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<RightShift, 2>("aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<FloorDiv, 2>("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<Sub, 2>("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"));
+  t.add({.schema_text = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", .decomposition = rsub});
+  t.add({.schema_text = "aten::complex(Tensor real, Tensor imag) -> Tensor", .rule = complex_rule, .kernel = complex_kernel<false>});
+  t.add({.schema_text = "aten::polar(Tensor abs, Tensor angle) -> Tensor", .rule = complex_rule, .kernel = complex_kernel<true>});
 
   t.add(pointwise<Eq, 2>("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
   t.add(pointwise<Eq, 2>("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", boolean));

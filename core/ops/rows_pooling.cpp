@@ -4,11 +4,8 @@
 #include <array>
 #include <limits>
 
-#include "core/ops/layout.h"
 #include "core/ops/op_table.h"
-#include "core/ops/rules.h"
-#include "core/ops/typed_elements.h"
-#include "core/ops/window.h"
+#include "core/ops/pooling.h"
 
 namespace assay {
 namespace {
@@ -19,23 +16,8 @@ constexpr WindowArgs kMaxBackward{
     .kernel = 2, .stride = 3, .padding = 4, .dilation = 5, .ceil_mode = 6};
 constexpr WindowArgs kMax{.kernel = 1, .stride = 2, .padding = 3, .dilation = 4, .ceil_mode = 5};
 
-/// Do results keep channels last? The 3-d average pools never do.
-enum class Format : std::uint8_t { contiguous, suggested };
-
-auto check_input(MetaCall& c, const TensorMeta& input, int spatial) -> bool {
-  return c.require(input.rank() == spatial + 1 || input.rank() == spatial + 2,
-                   "an input with channels and an optional batch");
-}
-
 auto check_divisor(MetaCall& c, int arg) -> bool {
   return !c.has(arg) || c.require(ne(c.expr(arg), 0), "the divisor is not zero");
-}
-
-/// Strides of a result with the sizes, in the format that `like` suggests.
-auto pool_strides(MetaCall& c, const TensorMeta& like, const Dims& sizes, int spatial,
-                  Format format) -> Dims {
-  if (format == Format::contiguous || like.rank() != spatial + 2) return contiguous_strides(sizes);
-  return strides_for(sizes, suggest_memory_format(c, like));
 }
 
 template <int kSpatial, WindowArgs kArgs>
@@ -115,13 +97,6 @@ auto max_with_offsets_rule(MetaCall& c) -> Datum {
   return c.exprs(1).size() == 3 ? max_rule<3>(c, DType::int8) : max_rule<2>(c, DType::int8);
 }
 
-/// Gradients of pools look like the pool's input.
-template <int kSpatial, Format kFormat>
-auto input_gradient(MetaCall& c) -> Datum {
-  const auto& input = c.meta(1);
-  return c.fresh(input.dtype, input.sizes, pool_strides(c, input, input.sizes, kSpatial, kFormat));
-}
-
 template <int kSpatial, Format kFormat>
 auto average_backward_rule(MetaCall& c) -> Datum {
   const auto sizes = pooled_sizes<kSpatial, kAverageBackward>(c, 1);
@@ -173,32 +148,8 @@ auto adaptive_rule(MetaCall& c) -> Datum {
   return c.fresh(input.dtype, std::move(sizes), std::move(strides));
 }
 
-/// Half-open range of input positions.
-struct Range {
-  std::int64_t begin;
-  std::int64_t end;
-  [[nodiscard]] auto size() const -> std::int64_t { return std::max<std::int64_t>(0, end - begin); }
-};
-using Box = std::array<Range, 3>;
-
 auto elems_in(const Box& box) -> std::int64_t {
   return box[0].size() * box[1].size() * box[2].size();
-}
-
-/// Calls f(flat index in the plane) for the elements of a box.
-template <class F>
-void for_each_in(const Box& box, const Triple& sizes, F&& f) {
-  for (auto d = box[0].begin; d < box[0].end; ++d)
-    for (auto h = box[1].begin; h < box[1].end; ++h)
-      for (auto w = box[2].begin; w < box[2].end; ++w) f((d * sizes[1] + h) * sizes[2] + w);
-}
-
-/// Calls f(position) for each output position, row-major.
-template <class F>
-void for_each_position(const Triple& sizes, F&& f) {
-  for (std::int64_t d = 0; d < sizes[0]; ++d)
-    for (std::int64_t h = 0; h < sizes[1]; ++h)
-      for (std::int64_t w = 0; w < sizes[2]; ++w) f(Triple{d, h, w});
 }
 
 /// What an average at one output position covers: the input elements and what they are divided by,
@@ -234,12 +185,8 @@ auto window_averages(const Window& w, bool count_padding, std::int64_t divisor)
 /// Averages of an adaptive pool: the input split into nearly equal, possibly overlapping, parts.
 auto adaptive_averages(const Triple& in, const Triple& out) -> std::vector<Average> {
   std::vector<Average> averages;
-  for_each_position(out, [&](const Triple& position) {
-    Box box;
-    for (std::size_t i = 0; i < 3; ++i)
-      box[i] = {position[i] * in[i] / out[i], ((position[i] + 1) * in[i] + out[i] - 1) / out[i]};
+  for (const auto& box : adaptive_windows(in, out))
     averages.push_back({box, {box[0].size(), box[1].size(), box[2].size()}});
-  });
   return averages;
 }
 
@@ -423,26 +370,6 @@ void max_with_offsets_kernel(KernelCall& k) {
   max_planes<true>(k, static_cast<int>(k.exprs(1).size()));
 }
 
-/// Adds each gradient to the element its maximum came from.
-template <int kSpatial>
-void max_backward_kernel(KernelCall& k) {
-  if (k.out().numel() == 0 || k.in(0).numel() == 0) return;
-  const auto plane = volume(spatial_triple(k.out().sizes(), kSpatial));
-  const auto window_plane = volume(spatial_triple(k.in(0).sizes(), kSpatial));
-  const auto indices = to_vector<std::int64_t>(k.in(7));
-  with_product_type(k.out().dtype(), [&]<class T>(T) {
-    const auto gradient = Elements<T>::row_major(k.in(0));
-    Output<T> out(k.out());
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      // ATen takes the indices on trust; ones that point outside (a window in the padding whose
-      // offset was not recorded) have no element to add to.
-      if (indices[i] < 0 || indices[i] >= plane) continue;
-      const auto at = static_cast<std::int64_t>(i);
-      out.data()[at / window_plane * plane + indices[i]] += gradient.data()[at];
-    }
-  });
-}
-
 /// torch/_inductor/inductor_prims.py: a pointwise function of the offsets and their positions.
 auto offsets_to_indices_rule(MetaCall& c) -> Datum {
   if (!check_spatial(c)) return {};
@@ -545,8 +472,8 @@ void add_pooling_rows(OpTable& t) {
   t.add({.schema_text = "aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor", .rule = adaptive_backward_rule<3, contiguous>, .kernel = adaptive_backward_kernel<3>});
   t.add({.schema_text = "aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .rule = max_with_indices_rule<2>, .kernel = max_with_indices_kernel<2>});
   t.add({.schema_text = "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .rule = max_with_indices_rule<3>, .kernel = max_with_indices_kernel<3>});
-  t.add({.schema_text = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max2d_backward_rule, .kernel = max_backward_kernel<2>});
-  t.add({.schema_text = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max3d_backward_rule, .kernel = max_backward_kernel<3>});
+  t.add({.schema_text = "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max2d_backward_rule, .kernel = max_backward_kernel<2, 7>});
+  t.add({.schema_text = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max3d_backward_rule, .kernel = max_backward_kernel<3, 7>});
   t.add({.schema_text = "prims::_low_memory_max_pool_with_offsets(Tensor self, SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool ceil_mode) -> (Tensor, Tensor)", .rule = max_with_offsets_rule, .kernel = max_with_offsets_kernel});
   t.add({.schema_text = "prims::_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor", .rule = offsets_to_indices_rule, .kernel = offsets_to_indices_kernel});
   t.add({.schema_text = "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", .decomposition = max_pool2d});

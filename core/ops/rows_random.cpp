@@ -326,6 +326,16 @@ void add_random_rows(OpTable& t) {
   t.add(random_row("aten::random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)", returns_self, integer_kernel));
   t.add(random_row("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)", returns_self, integer_kernel));
 
+  t.add(random_row("aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor", preserved_like_self, uniform_kernel));
+  t.add(random_row("aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor", preserved_like_self, normal_kernel));
+  t.add(random_row("aten::log_normal(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor", preserved_like_self, log_normal_kernel));
+  t.add(random_row("aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor", preserved_like_self, exponential_kernel));
+  t.add(random_row("aten::geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor", preserved_like_self, geometric_kernel));
+  t.add(random_row("aten::cauchy(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor", preserved_like_self, cauchy_kernel));
+  t.add(random_row("aten::random(Tensor self, *, Generator? generator=None) -> Tensor", preserved_like_self, integer_kernel));
+  t.add(random_row("aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", preserved_like_self, integer_kernel));
+  t.add(random_row("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", preserved_like_self, integer_kernel));
+
   t.add(random_row("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_rule, native_dropout_kernel));
   t.add({.schema_text = "aten::dropout(Tensor input, float p, bool train) -> Tensor", .decomposition = dropout, .random = true});
   t.add(random_row("aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor", rrelu_rule<false>, rrelu_kernel));

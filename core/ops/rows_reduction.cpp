@@ -340,6 +340,110 @@ void scan_kernel(KernelCall& k) {
     store_rows(k.out(), dims, rows);
   });
 }
+/// cummax and cummin: a later equal element wins, NaN beats everything before it.
+auto extreme_scan_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  c.dim_arg(1, self.rank());
+  return {DatumList{c.fresh(self.dtype, self.sizes), c.fresh(DType::int64, self.sizes)}};
+}
+template <bool kMax>
+void extreme_scan_kernel(KernelCall& k) {
+  const auto dims = mark_dim(static_cast<int>(k.integer(1)), k.in(0).rank());
+  const auto scan = [&]<class T>(T) {
+    auto rows = load_rows<T>(k.in(0), dims);
+    Rows<Int> positions{std::vector<Int>(rows.values.size()), rows.outer, rows.inner};
+    for (std::size_t i = 0; i < rows.outer && rows.inner; ++i) {
+      auto row = rows.row(i);
+      auto at = positions.row(i);
+      for (std::size_t j = 1; j < row.size(); ++j) {
+        const bool wins =
+            row[j] != row[j] ||
+            (row[j - 1] == row[j - 1] && (kMax ? row[j] >= row[j - 1] : row[j] <= row[j - 1]));
+        at[j] = wins ? static_cast<Int>(j) : at[j - 1];
+        if (!wins) row[j] = row[j - 1];
+      }
+    }
+    store_rows(k.out(0), dims, rows);
+    store_rows(k.out(1), dims, positions);
+  };
+  if (is_floating(k.in(0).dtype()))
+    scan(double{});
+  else
+    scan(Int{});
+}
+struct LogAddStep {
+  auto operator()(double a, double b) const -> double {
+    const double top = std::fmax(a, b);
+    if (std::isnan(a) || std::isnan(b)) return kNan;
+    return std::isinf(top) ? top : top + std::log1p(std::exp(std::fmin(a, b) - top));
+  }
+};
+void log_scan_kernel(KernelCall& k) {
+  const auto dims = mark_dim(static_cast<int>(k.integer(1)), k.in(0).rank());
+  if (!is_floating(k.in(0).dtype())) {
+    k.fail(fmt::format("dtype {} is not supported", name(k.in(0).dtype())));
+    return;
+  }
+  auto rows = load_rows<double>(k.in(0), dims);
+  for (std::size_t i = 0; i < rows.outer && rows.inner; ++i) {
+    auto row = rows.row(i);
+    for (std::size_t j = 1; j < row.size(); ++j) row[j] = LogAddStep()(row[j - 1], row[j]);
+  }
+  store_rows(k.out(), dims, rows);
+}
+auto log_scan_rule(MetaCall& c) -> Datum {
+  c.dim_arg(1, c.meta(0).rank());
+  return c.fresh(c.meta(0).dtype, c.meta(0).sizes);
+}
+
+/// histc: elements per bin of equal width between min and max, or between the data's ends if those
+/// agree; the last bin holds its upper edge (HistogramKernel.cpp).
+auto histc_rule(MetaCall& c) -> Datum {
+  if (!c.require(gt(c.expr(1), 0), "there is a bin") ||
+      !c.require(c.real(2) <= c.real(3), "min is not above max"))
+    return {};
+  return c.fresh(c.meta(0).dtype, {c.expr(1)});
+}
+void histc_kernel(KernelCall& k) {
+  const auto values = to_vector<double>(k.in(0));
+  double low = k.real(2);
+  double high = k.real(3);
+  if (low == high && !values.empty()) {
+    low = std::ranges::min(values);
+    high = std::ranges::max(values);
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  if (!std::isfinite(low) || !std::isfinite(high)) {
+    k.fail(fmt::format("the range [{}, {}] is not finite", low, high));
+    return;
+  }
+  const auto bins = k.integer(1);
+  const auto rounded = [&](double value) { return round_to(k.out().dtype(), value); };
+  std::vector<double> counts(static_cast<std::size_t>(bins), 0);
+  for (const double value : values) {
+    if (!(value >= low && value <= high)) continue;
+    const auto bin = static_cast<Int>(rounded(rounded(value - low) / rounded(high - low)) *
+                                      static_cast<double>(bins));
+    counts[static_cast<std::size_t>(std::min(bin, bins - 1))] += 1;
+  }
+  from_vector<double>(k.out(), counts);
+}
+
+/// trace is the sum of the diagonal.
+auto trace(Composer& c) -> Datum {
+  if (c.meta(0).rank() != 2) return c.fail("trace takes a matrix"), Datum{};
+  return c.call("aten.sum.default", {c.call("aten.diagonal.default", {c.arg(0)})});
+}
+/// norm is linalg_vector_norm of order 2 unless p is given.
+auto norm(Composer& c) -> Datum {
+  const Datum order = c.has(1) ? c.arg(1) : Datum{Expr(2)};
+  if (c.args().size() == 2) return c.call("aten.linalg_vector_norm.default", {c.arg(0), order});
+  return c.call("aten.linalg_vector_norm.default", {c.arg(0), order, c.arg(2), c.arg(3)});
+}
+
 struct PlusStep {
   template <class T>
   auto operator()(T a, T b) const -> T {
@@ -387,6 +491,13 @@ void add_reduction_rows(OpTable& t) {
   t.add({.schema_text = "aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", .rule = reduction_rule<real_dtype>, .kernel = input_kernel<SpreadOf<true>>});
   t.add({.schema_text = "aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", .rule = spread_mean_rule<false>, .kernel = spread_mean_kernel<false>});
   t.add({.schema_text = "aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", .rule = spread_mean_rule<true>, .kernel = spread_mean_kernel<true>});
+  t.add({.schema_text = "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", .rule = extreme_scan_rule, .kernel = extreme_scan_kernel<true>});
+  t.add({.schema_text = "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", .rule = extreme_scan_rule, .kernel = extreme_scan_kernel<false>});
+  t.add({.schema_text = "aten::logcumsumexp(Tensor self, int dim) -> Tensor", .rule = log_scan_rule, .kernel = log_scan_kernel});
+  t.add({.schema_text = "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", .rule = histc_rule, .kernel = histc_kernel});
+  t.add({.schema_text = "aten::trace(Tensor self) -> Tensor", .decomposition = trace});
+  t.add({.schema_text = "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", .decomposition = norm});
+  t.add({.schema_text = "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", .decomposition = norm});
   t.add({.schema_text = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .rule = scan_rule, .kernel = scan_kernel<PlusStep>});
   t.add({.schema_text = "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .rule = scan_rule, .kernel = scan_kernel<TimesStep>});
 }

@@ -411,7 +411,7 @@ auto distinct_items(KernelCall& k, bool consecutive) -> Groups {
   return groups;
 }
 template <bool kConsecutive>
-auto measure_distinct(KernelCall& k) -> Ints {
+auto measure_distinct(KernelCall& k) -> Dims {
   return {static_cast<std::int64_t>(distinct_items(k, kConsecutive).first.size())};
 }
 
@@ -470,7 +470,7 @@ void unique_kernel(KernelCall& k) {
   if (k.out(2).numel() > 0) from_vector<std::int64_t>(k.out(2), groups.counts);
 }
 
-auto measure_bincount(KernelCall& k) -> Ints {
+auto measure_bincount(KernelCall& k) -> Dims {
   const auto values = to_vector<std::int64_t>(k.in(0));
   const auto largest = values.empty() ? -1 : std::ranges::max(values);
   if (!values.empty() && std::ranges::min(values) < 0) k.fail("negative values cannot be counted");
@@ -496,7 +496,7 @@ void bincount_kernel(KernelCall& k) {
 }
 
 /// repeat_interleave.Tensor: position i, repeats[i] times.
-auto measure_repeats(KernelCall& k) -> Ints {
+auto measure_repeats(KernelCall& k) -> Dims {
   const auto repeats = to_vector<std::int64_t>(k.in(0));
   return {std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0})};
 }

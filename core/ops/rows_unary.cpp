@@ -1,5 +1,6 @@
 // Pointwise operators of one operand, and those with scalar parameters.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/ops/pointwise.h"
@@ -84,6 +85,8 @@ ASSAY_ANALYTIC_FUNCTOR(Expm1, expm1_of(x));
 ASSAY_ANALYTIC_FUNCTOR(Exp2, exp2_of(x));
 ASSAY_REAL_FUNCTOR(Erf, std::erf(x));
 ASSAY_REAL_FUNCTOR(Erfc, std::erfc(x));
+ASSAY_REAL_FUNCTOR(Lgamma, std::lgamma(x));
+ASSAY_REAL_FUNCTOR(Entr, x == 0 ? 0.0 : x > 0 ? -x * std::log(x) : x < 0 ? -INFINITY : x);
 ASSAY_REAL_FUNCTOR(Hardsigmoid, std::fmin(std::fmax(x + 3, 0), 6) / 6);
 ASSAY_REAL_FUNCTOR(Hardswish, x* std::fmin(std::fmax(x + 3, 0), 6) / 6);
 ASSAY_REAL_FUNCTOR(Mish, x* std::tanh(std::log1p(std::exp(x))));
@@ -252,6 +255,74 @@ struct Threshold : Parametric {  // threshold, value
   }
 };
 
+struct Celu : Parametric {  // alpha
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double { return x > 0 ? x : std::expm1(x / p_[0]) * p_[0]; }
+};
+struct Hardshrink : Parametric {  // lambd
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double { return x >= -p_[0] && x <= p_[0] ? 0 : x; }
+};
+struct Softshrink : Parametric {  // lambd
+  using Parametric::Parametric;
+  auto operator()(Real auto x) const -> double {
+    return x > p_[0] ? x - p_[0] : x < -p_[0] ? x + p_[0] : x * 0;
+  }
+};
+class Logit {
+ public:
+  explicit Logit(KernelCall& k) : eps_(k.has(1) ? k.real(1) : -1) {}
+  auto operator()(Real auto x) const -> double {
+    if (eps_ >= 0) x = x < eps_ ? eps_ : x > 1 - eps_ ? 1 - eps_ : x;
+    return std::log(x / (1 - x));
+  }
+
+ private:
+  double eps_;
+};
+/// The largest finite value.
+auto largest_of(DType dtype) -> double {
+  if (dtype == DType::float16) return 65504;
+  if (dtype == DType::bfloat16) return 0x1.FEp127;
+  return dtype == DType::float32 ? std::numeric_limits<float>::max()
+                                 : std::numeric_limits<double>::max();
+}
+/// What stands for NaN and the infinities: 0 and the dtype's ends unless given.
+class NanToNum {
+ public:
+  explicit NanToNum(KernelCall& k) {
+    const double top = largest_of(real_of(k.out().dtype()));
+    nan_ = k.has(1) ? k.real(1) : 0;
+    above_ = k.has(2) ? k.real(2) : top;
+    below_ = k.has(3) ? k.real(3) : -top;
+  }
+  auto operator()(Real auto x) const -> double {
+    return std::isnan(x) ? nan_ : std::isinf(x) ? (x > 0 ? above_ : below_) : x;
+  }
+  auto operator()(Whole auto x) const -> Int { return x; }
+  auto operator()(Cplx auto x) const -> Complex { return {(*this)(x.real()), (*this)(x.imag())}; }
+
+ private:
+  double nan_, above_, below_;
+};
+/// round(decimals): scaled in the dtype, rounded half to even, scaled back.
+class RoundDecimals {
+ public:
+  explicit RoundDecimals(KernelCall& k)
+      : dtype_(k.out().dtype()),
+        up_(k.integer(1) >= 0),
+        scale_(round_to(dtype_, std::pow(10.0, std::abs(static_cast<double>(k.integer(1)))))) {}
+  auto operator()(Real auto x) const -> double {
+    const double scaled = std::nearbyint(round_to(dtype_, up_ ? x * scale_ : x / scale_));
+    return up_ ? scaled / scale_ : scaled * scale_;
+  }
+
+ private:
+  DType dtype_;
+  bool up_;
+  double scale_;
+};
+
 /// Unary rows whose further parameters are not operands: promotion looks at self only.
 auto unary_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
@@ -286,6 +357,30 @@ auto abs_rule(MetaCall& c) -> Datum {
   return c.fresh(real_of(self.dtype), self.sizes, preserved_strides(c, self));
 }
 
+/// angle of real numbers: 0 or pi; NaN stays.
+auto angle_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  if (is_complex(self.dtype)) return abs_rule(c);
+  const TensorMeta* operands[] = {&self};
+  return c.fresh(is_floating(self.dtype) ? self.dtype : kDefaultFloat, self.sizes,
+                 iterator_strides(c, operands, self.sizes));
+}
+void angle_kernel(KernelCall& k) {
+  if (is_complex(k.in(0).dtype()))
+    return run_pointwise<Complex, 1>({PointwiseOperand<Complex>{.tensor = &k.in(0)}}, k.out(),
+                                     [](const Complex& z) { return Complex(std::arg(z)); });
+  run_pointwise<double, 1>({PointwiseOperand<double>{.tensor = &k.in(0)}}, k.out(), [](double x) {
+    return std::isnan(x) ? x : x < 0 ? std::numbers::pi : 0;
+  });
+}
+auto conj_physical_rule(MetaCall& c) -> Datum {
+  return c.fresh(c.meta(0).dtype, c.meta(0).sizes, preserved_strides(c, c.meta(0)));
+}
+void conj_physical_kernel(KernelCall& k) {
+  run_pointwise<Complex, 1>({PointwiseOperand<Complex>{.tensor = &k.in(0)}}, k.out(),
+                            [](const Complex& z) { return std::conj(z); });
+}
+
 /// clamp promotes with its bounds, unlike the other parametric rows.
 auto clamp_rule(MetaCall& c) -> Datum {
   ResultType type;
@@ -295,7 +390,8 @@ auto clamp_rule(MetaCall& c) -> Datum {
                  iterator_strides(c, operands, c.meta(0).sizes));
 }
 
-/// hardtanh writes into empty_like(self), so even the strides of an empty input are kept.
+/// hardtanh and nan_to_num write into empty_like(self), so even the strides of an empty input are
+/// kept.
 auto hardtanh_rule(MetaCall& c) -> Datum {
   return c.fresh(c.meta(0).dtype, c.meta(0).sizes, preserved_strides(c, c.meta(0)));
 }
@@ -362,6 +458,17 @@ void add_unary_rows(OpTable& t) {
   t.add(pointwise<IsInf<-1>, 1>("aten::isneginf(Tensor self) -> Tensor", boolean));
   t.add(pointwise<Signbit, 1>("aten::signbit(Tensor self) -> Tensor", boolean));
 
+  t.add(pointwise<Lgamma, 1>("aten::lgamma(Tensor self) -> Tensor", int_to_float));
+  t.add(pointwise<Entr, 1>("aten::special_entr(Tensor self) -> Tensor", int_to_float));
+  t.add({.schema_text = "aten::angle(Tensor self) -> Tensor", .rule = angle_rule, .kernel = angle_kernel});
+  t.add({.schema_text = "aten::_conj_physical(Tensor self) -> Tensor", .rule = conj_physical_rule, .kernel = conj_physical_kernel});
+
+  t.add(parametric<Celu>("aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"));
+  t.add(parametric<Hardshrink>("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"));
+  t.add(parametric<Softshrink>("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"));
+  t.add(parametric<Logit>("aten::logit(Tensor self, float? eps=None) -> Tensor", int_to_float));
+  t.add({.schema_text = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", .rule = hardtanh_rule, .kernel = unary_kernel<NanToNum>, .promotion = standard});
+  t.add(parametric<RoundDecimals>("aten::round.decimals(Tensor self, *, int decimals) -> Tensor"));
   t.add(parametric<Gelu>("aten::gelu(Tensor self, *, str approximate='none') -> Tensor"));
   t.add(parametric<LeakyRelu>("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"));
   t.add(parametric<Elu>("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"));

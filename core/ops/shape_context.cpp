@@ -76,12 +76,12 @@ auto ShapeContext::surely(const Expr& condition) -> bool {
   return decision.settled && decision.value;
 }
 
-auto ShapeContext::data_dependent_size() -> Expr {
+auto ShapeContext::data_dependent_value(ExprType type) -> Expr {
   if (next_measured_ < measured_.size()) return measured_[next_measured_++];
-  ASSAY_CHECK(pool_ || env_, "a data-dependent size in a concrete run was not measured");
+  ASSAY_CHECK(pool_ || env_, "a data-dependent value in a concrete run was not measured");
   auto& pool = pool_ ? *pool_ : env_->pool();
   // `assay_u0` cannot collide with PyTorch's names; the interpreter ties it to the claimed symbol.
-  const auto symbol = pool.symbol(fmt::format("assay_u{}", made_.size()));
+  const auto symbol = pool.symbol(fmt::format("assay_u{}", made_.size()), type);
   made_.push_back(symbol);
   return symbol;
 }

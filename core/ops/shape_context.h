@@ -37,10 +37,11 @@ class ShapeContext {
   auto concrete(const Expr& e, std::string_view why) -> std::int64_t;
 
   auto fresh_storage() -> int { return next_storage_++; }
-  /// Size only known from data: the next of `measured` in a real run, else a new unbacked symbol
-  /// in [0, int_oo].
-  auto data_dependent_size() -> Expr;
-  void set_measured(std::vector<std::int64_t> sizes) { measured_ = std::move(sizes); }
+  /// Number only known from data: the next of `measured` in a real run, else a new unbacked symbol.
+  auto data_dependent_value(ExprType type) -> Expr;
+  /// The same for a size.
+  auto data_dependent_size() -> Expr { return data_dependent_value(ExprType::integer); }
+  void set_measured(std::vector<Expr> values) { measured_ = std::move(values); }
   void set_pool(ExprPool& pool) { pool_ = &pool; }
   void set_node(int id, std::string_view op) {
     node_ = id;
@@ -49,7 +50,7 @@ class ShapeContext {
 
   [[nodiscard]] auto obligations() const -> const std::vector<Obligation>& { return obligations_; }
   [[nodiscard]] auto env() const -> const ShapeEnv* { return env_; }
-  /// Symbols made by data_dependent_size, in order.
+  /// Symbols made by data_dependent_value, in order.
   [[nodiscard]] auto made_symbols() const -> const std::vector<Expr>& { return made_; }
 
  private:
@@ -68,7 +69,7 @@ class ShapeContext {
   Binding hints_;
   std::unordered_map<Expr, Decision> decisions_;
   std::vector<Obligation> obligations_;
-  std::vector<std::int64_t> measured_;
+  std::vector<Expr> measured_;
   std::size_t next_measured_ = 0;
   std::vector<Expr> made_;
   int next_storage_ = 0;

@@ -132,6 +132,7 @@ class Comparison {
 /// Ties symbols the rules made up for data-dependent sizes to the symbols the claim uses for them.
 auto tie_made_symbols(const Claim& claim, Datum rule, const std::vector<Expr>& made) -> Datum {
   if (made.empty()) return rule;
+  if (const auto* scalar = claim.scalar(); scalar && rule.scalar()) return Datum{*scalar};
   std::unordered_map<Expr, Expr> ties;
   const auto* meta = claim.tensor();
   auto* fake = std::get_if<FakeTensor>(&rule.value);
@@ -202,7 +203,12 @@ class SymbolicRunner {
 
   static auto to_text(const Datum& datum) -> std::string {
     const auto* list = datum.list();
-    if (!list) return to_string(datum);
+    if (!list) {
+      const auto* fake = datum.fake();
+      const bool starts_later = fake && !fake->meta.offset.is_int(0);
+      return to_string(datum) +
+             (starts_later ? " offset " + print_expr(fake->meta.offset) : std::string());
+    }
     std::string text = "(";
     for (const auto& item : *list) text += (text.size() > 1 ? ", " : "") + to_text(item);
     return text + ")";
