@@ -52,6 +52,7 @@ auto build_op_table() -> OpTable {
   add_padding_rows(table);
   add_random_rows(table);
   add_composite_rows(table);
+  add_functional_rows(table);
   add_einsum_rows(table);
   add_backward_rows(table);
   add_loss_rows(table);

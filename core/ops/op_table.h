@@ -88,6 +88,7 @@ void add_fft_rows(OpTable& table);
 void add_padding_rows(OpTable& table);
 void add_random_rows(OpTable& table);
 void add_composite_rows(OpTable& table);
+void add_functional_rows(OpTable& table);
 void add_einsum_rows(OpTable& table);
 void add_backward_rows(OpTable& table);
 void add_loss_rows(OpTable& table);

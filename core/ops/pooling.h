@@ -32,6 +32,19 @@ auto input_gradient(MetaCall& c) -> Datum {
   return c.fresh(input.dtype, input.sizes, pool_strides(c, input, input.sizes, kSpatial, kFormat));
 }
 
+/// The gradient of an adaptive pool has the input's sizes but for the spatial ones, which may be
+/// anything.
+template <int kSpatial>
+auto check_adaptive_gradient(MetaCall& c) -> bool {
+  const auto& gradient = c.meta(0);
+  const auto& input = c.meta(1);
+  if (c.error() || !check_input(c, input, kSpatial)) return false;
+  auto sizes = input.sizes;
+  if (gradient.rank() == input.rank())
+    std::copy(gradient.sizes.end() - kSpatial, gradient.sizes.end(), sizes.end() - kSpatial);
+  return require_same_sizes(c, gradient.sizes, sizes, "one gradient per window");
+}
+
 /// Half-open range of input positions.
 struct Range {
   std::int64_t begin;

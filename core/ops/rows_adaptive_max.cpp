@@ -27,7 +27,7 @@ auto adaptive_max_rule(MetaCall& c) -> Datum {
 /// grad_output, self, indices.
 template <int kSpatial>
 auto adaptive_max_backward_rule(MetaCall& c) -> Datum {
-  if (c.error() || !check_input(c, c.meta(1), kSpatial) ||
+  if (!check_adaptive_gradient<kSpatial>(c) ||
       !require_same_sizes(c, c.meta(2).sizes, c.meta(0).sizes, "one index per gradient"))
     return {};
   return input_gradient<kSpatial, kFormatOf<kSpatial>>(c);

@@ -108,14 +108,7 @@ auto average_backward_rule(MetaCall& c) -> Datum {
 
 template <int kSpatial, Format kFormat>
 auto adaptive_backward_rule(MetaCall& c) -> Datum {
-  const auto& gradient = c.meta(0);
-  const auto& input = c.meta(1);
-  if (c.error() || !check_input(c, input, kSpatial)) return {};
-  // Any output size may have been asked for; everything else is the input's.
-  auto sizes = input.sizes;
-  if (gradient.rank() == input.rank())
-    std::copy(gradient.sizes.end() - kSpatial, gradient.sizes.end(), sizes.end() - kSpatial);
-  if (!require_same_sizes(c, gradient.sizes, sizes, "one gradient per window")) return {};
+  if (!check_adaptive_gradient<kSpatial>(c)) return {};
   return input_gradient<kSpatial, kFormat>(c);
 }
 

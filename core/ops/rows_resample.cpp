@@ -236,13 +236,14 @@ void resample_kernel(KernelCall& k) {
 }
 
 /// The .vec overloads: an output size, or factors of the input size.
-template <bool kCorners>
-auto resample_vec(Composer& c, std::string_view overload) -> Datum {
+auto resample_vec(Composer& c) -> Datum {
   const auto input = c.meta(0);
-  const int factors_arg = kCorners ? 3 : 2;
+  const int factors_arg = param(c, "scale_factors");
+  auto overload = c.row().name();
+  overload.replace(overload.rfind('.'), overload.npos, ".default");
   if (c.error()) return {};
   DatumList args{c.arg(0), c.arg(1)};
-  if (kCorners) args.push_back(c.arg(2));
+  if (factors_arg == 3) args.push_back(c.arg(2));  // align_corners
   if (c.has(1)) return c.call(overload, std::move(args));
   const auto* factors = c.arg(factors_arg).list();
   if (!factors || factors->size() + 2 != input.sizes.size())
@@ -262,13 +263,6 @@ auto resample_vec(Composer& c, std::string_view overload) -> Datum {
   args.insert(args.end(), factors->begin(), factors->end());
   return c.call(overload, std::move(args));
 }
-auto nearest2d_vec(Composer& c) -> Datum {
-  return resample_vec<false>(c, "aten.upsample_nearest2d.default");
-}
-auto bilinear2d_vec(Composer& c) -> Datum {
-  return resample_vec<true>(c, "aten.upsample_bilinear2d.default");
-}
-
 template <int kSpatial, Filter kFilter>
 void add_filter(OpTable& t, std::string_view forward, std::string_view backward) {
   t.add({.schema_text = forward,
@@ -294,8 +288,17 @@ void add_resample_rows(OpTable& t) {
   add_filter<2, linear>(t, "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor");
   add_filter<3, linear>(t, "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor");
   add_filter<2, cubic>(t, "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", "aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor");
-  t.add({.schema_text = "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", .decomposition = nearest2d_vec});
-  t.add({.schema_text = "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", .decomposition = bilinear2d_vec});
+  for (const auto* schema : {"aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+                             "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"})
+    t.add({.schema_text = schema, .decomposition = resample_vec});
 }
 // clang-format on
 

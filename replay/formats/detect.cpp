@@ -121,9 +121,13 @@ auto read_capture(std::string_view bytes, const std::string& name) -> Result<Cap
   return read_capture_in(bytes, name, {});
 }
 
+auto folder_of(const std::filesystem::path& path) -> std::filesystem::path {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 auto read_capture_file(const std::filesystem::path& path) -> Result<Capture> {
   ASSAY_TRY(const auto bytes, read_file(path));
-  return read_capture_in(bytes, path.string(), path.parent_path());
+  return read_capture_in(bytes, path.string(), folder_of(path));
 }
 
 }  // namespace assay

@@ -29,6 +29,9 @@ enum class InputFormat {
 [[nodiscard]] auto read_capture_in(std::string_view bytes, const std::string& name,
                                    const std::filesystem::path& folder) -> Result<Capture>;
 
+/// The folder that a file lies in; "." for a bare name.
+[[nodiscard]] auto folder_of(const std::filesystem::path& path) -> std::filesystem::path;
+
 /// The `format` member of a bundle's manifest.json.
 inline constexpr std::string_view kBundleFormat = "assay bundle";
 inline constexpr std::string_view kBundleManifest = "manifest.json";

@@ -104,5 +104,11 @@ TEST_F(Files, CapturesRememberWhereTheyCameFrom) {
   EXPECT_EQ(capture->graph.nodes.size(), 2U);
 }
 
+TEST(Detect, ABareNameLiesInTheCurrentFolder) {
+  EXPECT_EQ(folder_of("graph0_fwd.json"), ".");
+  EXPECT_EQ(folder_of("out/graph0_fwd.json"), "out");
+  EXPECT_EQ(folder_of("/graph0_fwd.json"), "/");
+}
+
 }  // namespace
 }  // namespace assay
