@@ -248,7 +248,7 @@ auto nll_loss(Composer& c) -> Datum {
 auto cosine_similarity(Composer& c) -> Datum {
   auto layout = layout_call(c);
   const auto sizes = broadcast(layout, c.meta(0).sizes, c.meta(1).sizes);
-  if (layout.error()) return c.fail(*layout.error()), Datum{};
+  if (const auto& error = layout.error()) return c.fail(*error), Datum{};
   const auto unit = [&](int arg) {
     const auto tensor = c.call("aten.expand.default", {c.arg(arg), int_list(sizes)});
     const auto norm =

@@ -418,9 +418,8 @@ auto pow_scalar_rule(MetaCall& c) -> Datum {
 /// complex and polar: one complex number of two real ones.
 auto complex_rule(MetaCall& c) -> Datum {
   const auto dtype = complex_of(c.meta(0).dtype);
-  if (!c.require(dtype && is_floating(c.meta(0).dtype) && c.meta(0).dtype == c.meta(1).dtype,
-                 "two real tensors of one dtype"))
-    return {};
+  if (!dtype || !is_floating(c.meta(0).dtype) || c.meta(0).dtype != c.meta(1).dtype)
+    return c.fail("two real tensors of one dtype are needed"), Datum{};
   auto sizes = broadcast(c, c.meta(0).sizes, c.meta(1).sizes);
   if (c.error()) return {};
   const TensorMeta* operands[] = {&c.meta(0), &c.meta(1)};
@@ -450,6 +449,35 @@ auto div_mode(Composer& c) -> Datum {
   if (mode == "trunc") return c.call("assay.div_trunc", {c.arg(0), c.arg(1)});
   return c.fail("rounding_mode must be None, 'floor' or 'trunc'"), Datum{};
 }
+
+// clang-format off
+/// Comparisons and logic.
+void add_comparison_rows(OpTable& t) {
+  using enum Promotion;
+  t.add(pointwise<Eq, 2>("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Eq, 2>("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<Ne, 2>("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Ne, 2>("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<Lt, 2>("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Lt, 2>("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<Le, 2>("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Le, 2>("aten::le.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<Gt, 2>("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Gt, 2>("aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<Ge, 2>("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<Ge, 2>("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
+  t.add(pointwise<LogicalAnd, 2>("aten::logical_and(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<LogicalOr, 2>("aten::logical_or(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<LogicalXor, 2>("aten::logical_xor(Tensor self, Tensor other) -> Tensor", boolean));
+  t.add(pointwise<BitAnd, 2>("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitAnd, 2>("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<BitAnd, 2>("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitOr, 2>("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitOr, 2>("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<BitOr, 2>("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"));
+}
+// clang-format on
 
 }  // namespace
 
@@ -510,28 +538,7 @@ void add_pointwise_rows(OpTable& t) {
   t.add({.schema_text = "aten::complex(Tensor real, Tensor imag) -> Tensor", .rule = complex_rule, .kernel = complex_kernel<false>});
   t.add({.schema_text = "aten::polar(Tensor abs, Tensor angle) -> Tensor", .rule = complex_rule, .kernel = complex_kernel<true>});
 
-  t.add(pointwise<Eq, 2>("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Eq, 2>("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<Ne, 2>("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Ne, 2>("aten::ne.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<Lt, 2>("aten::lt.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Lt, 2>("aten::lt.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<Le, 2>("aten::le.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Le, 2>("aten::le.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<Gt, 2>("aten::gt.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Gt, 2>("aten::gt.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<Ge, 2>("aten::ge.Tensor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<Ge, 2>("aten::ge.Scalar(Tensor self, Scalar other) -> Tensor", boolean));
-  t.add(pointwise<LogicalAnd, 2>("aten::logical_and(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<LogicalOr, 2>("aten::logical_or(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<LogicalXor, 2>("aten::logical_xor(Tensor self, Tensor other) -> Tensor", boolean));
-  t.add(pointwise<BitAnd, 2>("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor"));
-  t.add(pointwise<BitAnd, 2>("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor"));
-  t.add(pointwise<BitAnd, 2>("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"));
-  t.add(pointwise<BitOr, 2>("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor"));
-  t.add(pointwise<BitOr, 2>("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor"));
-  t.add(pointwise<BitOr, 2>("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor"));
-  t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"));
+  add_comparison_rows(t);
 
   t.add(pointwise<Fma, 3>("prims::fma(Tensor self, Tensor other, Tensor addend) -> Tensor"));
   t.add(pointwise<Addcmul, 3>("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"));
