@@ -6,17 +6,20 @@
 #   assay_record.export(model, (x,), "out/")          # out/export.pt2 and out/export.json
 #   assay debug out/graph0_fwd.json
 #
-# One file, needs nothing but torch (2.4 or later). values=False leaves tensor data out.
-# Format: JSON as described in replay/README.md of Assay, raw little-endian storages beside it.
+# One file, needs nothing but torch (2.4 or later): put it beside your script, or its folder on
+# PYTHONPATH. values=False leaves tensor data out.
+# Format: JSON as described in replay/formats/README.md of Assay, raw little-endian storages beside it.
+import ctypes
 import hashlib
 import json
 import operator
 import os
 import platform
 import re
+import sys
 
 import torch
-from torch.fx import Interpreter, Node
+from torch.fx import GraphModule, Interpreter, Node
 
 FORMAT_VERSION = 1
 
@@ -24,7 +27,9 @@ FORMAT_VERSION = 1
 def backend(folder, values=True, real=True, decompose=True):
     """A torch.compile backend that runs the captured graphs eagerly and records each of them.
 
-    folder     where graphN_fwd.json, graphN_bwd.json, graphN_inf.json and blobs/ go
+    folder     where graphN_fwd.json, graphN_bwd.json, graphN_inf.json and blobs/ go. N goes on
+               where an earlier backend of this process with the same folder stopped; files of
+               earlier processes are replaced
     values     keep the bytes of the real inputs, else only their metadata
     real       record what every node really produced
     decompose  apply Inductor's decompositions, else keep ATen operators as they are called
@@ -39,33 +44,57 @@ def backend(folder, values=True, real=True, decompose=True):
 
     decompositions = None
     if decompose:
+        import torch._inductor.lowering  # its decompositions ask it without importing it
         from torch._inductor.decomposition import select_decomp_table
         decompositions = select_decomp_table()
     return aot_autograd(fw_compiler=compiler("fwd"), bw_compiler=compiler("bwd"),
                         inference_compiler=compiler("inf"), decompositions=decompositions)
 
 
-def export(model, args, folder, name="export", **options):
-    """torch.export to folder/name.pt2, and its graph with the real run to folder/name.json."""
-    os.makedirs(folder, exist_ok=True)
-    program = torch.export.export(model, args, **options)
-    path = os.path.join(folder, name + ".pt2")
-    torch.export.save(program, path)
-    recorder = _Recorder(folder, True, True)
-    recorder.record(program.graph_module, program._graph_module_flat_inputs(args, {}), "export", name)
+def export(model, args, folder, name="export", kwargs=None, values=True, real=True, **options):
+    """torch.export to folder/name.pt2, and its graph with the real run to folder/name.json.
+
+    The run has copies of everything, so the model and its inputs stay as they are. `options` go to
+    torch.export.export (dynamic_shapes, strict). A name that this process used before in the same
+    folder gets a number. values and real: as for backend(); the .pt2 holds parameters in any case.
+    Returns the path of the .pt2.
+    """
+    recorder = _Recorder(folder, values, real)
+    stem = recorder.reserve(name)
+    program = torch.export.export(model, args, kwargs, **options)
+    inputs = _copies(program._graph_module_flat_inputs(args, kwargs or {}))
+    recorder.record(program.graph_module, inputs, "export", stem)
+    path = os.path.join(folder, stem + ".pt2")
+    try:
+        torch.export.save(program, path)  # last, since it fails for some programs
+    except Exception:
+        if os.path.exists(path):
+            os.remove(path)
+        raise
     return path
 
 
 class _Recorder:
+    taken = {}  # of each folder: names that files of this process have
+
     def __init__(self, folder, values, real):
         self.folder, self.values, self.real = folder, values, real
-        self.count = 0
         os.makedirs(folder, exist_ok=True)
+        self.names = _Recorder.taken.setdefault(os.path.realpath(folder), set())
+
+    def reserve(self, name):
+        """The name, or with the first number behind it that makes it new."""
+        free, number = name, 0
+        while free in self.names:
+            number += 1
+            free = f"{name}_{number}"
+        self.names.add(free)
+        return free
 
     def wrap(self, module, kind):
         """Records at the first call, when the guards are complete and real inputs are there."""
-        stem = f"graph{self.count}_{kind}"
-        self.count += 1
+        number = sum(name.startswith("graph") for name in self.names)
+        stem = self.reserve(f"graph{number}_{kind}")
         recorded = False
 
         def run(*args):
@@ -78,41 +107,79 @@ class _Recorder:
         return run
 
     def record(self, module, args, kind, stem):
+        """Runs the module and writes what happened, also where the run ends in an exception."""
         storages = _Storages(self.folder, self.values)
         inputs = [storages.value(a) for a in args]
-        versions = [a._version if isinstance(a, torch.Tensor) and not a.is_inference() else None
-                    for a in args]
-        attributes = {n.target: storages.value(_attribute(module, n.target))
-                      for n in module.graph.nodes
-                      if n.op == "get_attr" and isinstance(_attribute(module, n.target), torch.Tensor)}
+        attributes = {path: storages.value(value) for path, value in _constants(module)}
+        versions = [_version(a) for a in args]
         observer = _Observer(module)
-        with torch.no_grad():
-            result = observer.run(*args)
-        env = _shape_env(module)
-        placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
-        mutated = [p.name for p, a, v in zip(placeholders, args, versions)
-                   if v is not None and a._version != v]
-        data = {
-            "version": FORMAT_VERSION,
-            "kind": kind,
-            "environment": {"torch": torch.__version__, "python": platform.python_version(),
-                            "machine": platform.machine()},
-            "nodes": [_node(n) for n in module.graph.nodes],
-            "symbols": _symbols(env),
-            "guards": _guards(env),
-            "replacements": {str(k): str(v) for k, v in getattr(env, "replacements", {}).items()},
-            "storages": storages.entries,
-            "inputs": inputs,
-            "attributes": attributes,
-            "mutated": mutated,
-        }
-        if self.real:
-            data["real"] = observer.seen
+        try:
+            with torch.no_grad():
+                return observer.run(*args)
+        finally:
+            env = _shape_env(module)
+            data = {
+                "version": FORMAT_VERSION,
+                "kind": kind,
+                "environment": {"torch": torch.__version__, "python": platform.python_version(),
+                                "machine": platform.machine()},
+                **_graph(module),
+                "symbols": _symbols(env),
+                "guards": _guards(env),
+                "replacements": {str(k): str(v) for k, v in getattr(env, "replacements", {}).items()},
+                "storages": storages.entries,
+                "inputs": inputs,
+                "attributes": attributes,
+            }
+            if observer.finished and None not in versions:
+                placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
+                data["mutated"] = [p.name for p, a, v in zip(placeholders, args, versions)
+                                   if _version(a) != v]
+            if self.real:
+                data["real"] = observer.seen
+            self.write(data, stem)
+
+    def write(self, data, stem):
         path = os.path.join(self.folder, stem + ".json")
         with open(path + ".part", "w") as f:
             json.dump(data, f, indent=1)
         os.replace(path + ".part", path)
-        return result
+
+
+def _version(value):
+    """Counts the writes to a tensor; nothing where that is not known."""
+    if not isinstance(value, torch.Tensor):
+        return 0
+    return None if value.is_inference() else value._version
+
+
+def _storage(tensor):
+    """The storage under a tensor; nothing under sparse tensors and others without strides."""
+    if tensor.layout != torch.strided:
+        return None
+    try:
+        return tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def _copies(values):
+    """Copies of all tensors; what shared a storage shares the storage's copy."""
+    copies = {}
+
+    def copied(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        storage = _storage(value)
+        if storage is None:
+            return value.detach().clone()
+        if storage._cdata not in copies:
+            copies[storage._cdata] = storage.clone()
+        empty = torch.empty(0, dtype=value.dtype, device=value.device)
+        return empty.set_(copies[storage._cdata], value.storage_offset(), value.shape, value.stride())
+
+    with torch.no_grad():
+        return [copied(v) for v in values]
 
 
 class _Storages:
@@ -120,31 +187,35 @@ class _Storages:
 
     def __init__(self, folder, values):
         self.folder, self.values = folder, values
-        self.entries, self.index = [], {}
+        self.entries, self.index, self.keep = [], {}, []
 
     def value(self, value):
-        if isinstance(value, torch.Tensor):
-            meta = {"dtype": _dtype(value.dtype), "size": list(map(int, value.shape)),
-                    "stride": list(map(int, value.stride())), "offset": int(value.storage_offset()),
-                    "device": str(value.device)}
-            return {"storage": self._storage(value), **meta}
-        return {"value": _scalar(value)}
+        if not isinstance(value, torch.Tensor):
+            return {"value": _scalar(value)}
+        storage = _storage(value)
+        if storage is None:
+            return {"value": None, **_without_strides(value)}
+        return {"storage": self._number(storage), **_layout(value)}
 
-    def _storage(self, tensor):
-        storage = tensor.untyped_storage()
-        key = storage.data_ptr() or id(storage)
+    def _number(self, storage):
+        key = storage.data_ptr() or storage._cdata
         if key not in self.index:
             self.index[key] = len(self.entries)
+            self.keep.append(storage)  # so that no address is used twice
             entry = {"nbytes": int(storage.nbytes())}
-            if self.values:
-                raw = torch.empty(0, dtype=torch.uint8).set_(storage.cpu()).numpy().tobytes()
-                digest = hashlib.sha256(raw).hexdigest()
-                os.makedirs(os.path.join(self.folder, "blobs"), exist_ok=True)
-                entry["file"] = "blobs/" + digest
-                with open(os.path.join(self.folder, entry["file"]), "wb") as f:
-                    f.write(raw)
+            if self.values and storage.device.type != "meta":
+                entry["file"] = self._write(storage.cpu())
             self.entries.append(entry)
         return self.index[key]
+
+    def _write(self, storage):
+        size = storage.nbytes()
+        raw = ctypes.string_at(storage.data_ptr(), size) if size else b""
+        name = "blobs/" + hashlib.sha256(raw).hexdigest()
+        os.makedirs(os.path.join(self.folder, "blobs"), exist_ok=True)
+        with open(os.path.join(self.folder, name), "wb") as f:
+            f.write(raw)
+        return name
 
 
 class _Observer(Interpreter):
@@ -153,27 +224,49 @@ class _Observer(Interpreter):
     def __init__(self, module):
         super().__init__(module)
         self.seen, self.keep, self.groups = {}, [], {}
+        self.finished = False
 
     def run_node(self, n):
         result = super().run_node(n)
         self.seen[n.name] = self._value(result)
+        self.finished = n.op == "output"
         return result
 
     def _value(self, value):
         if isinstance(value, torch.Tensor):
-            storage = value.untyped_storage()
+            storage = _storage(value)
+            if storage is None:
+                return {"const": None, **_without_strides(value)}
             self.keep.append(storage)  # so that no address is used twice
             group = self.groups.setdefault(storage._cdata, len(self.groups))
-            seen = {"dtype": _dtype(value.dtype), "size": list(map(int, value.shape)),
-                    "stride": list(map(int, value.stride())), "offset": int(value.storage_offset()),
-                    "alias": group, "storage_bytes": int(storage.nbytes())}
-            if not value.is_complex():
-                wide = value.detach().to(torch.float64)
-                seen["sum"], seen["abs"] = _scalar(wide.sum().item()), _scalar(wide.abs().sum().item())
-            return seen
+            return {**_layout(value), "alias": group, "storage_bytes": int(storage.nbytes()),
+                    **_sums(value)}
         if isinstance(value, (list, tuple)):
             return [self._value(v) for v in value]
-        return {"const": _scalar(value)}
+        return {"const": None if isinstance(value, GraphModule) else _scalar(value)}
+
+
+def _layout(tensor):
+    return {"dtype": _dtype(tensor.dtype), "size": list(map(int, tensor.shape)),
+            "stride": list(map(int, tensor.stride())), "offset": int(tensor.storage_offset()),
+            "device": str(tensor.device)}
+
+
+def _without_strides(tensor):
+    """What is kept of a tensor that no storage and strides describe."""
+    return {"layout": str(tensor.layout).removeprefix("torch."), "dtype": _dtype(tensor.dtype),
+            "size": [_number(s) for s in tensor.shape], "device": str(tensor.device)}
+
+
+def _sums(tensor):
+    """Sum and absolute sum in float64; nothing of dtypes that have none."""
+    if tensor.is_complex() or tensor.device.type == "meta":
+        return {}
+    try:
+        wide = tensor.detach().to(torch.float64)
+        return {"sum": _scalar(wide.sum().item()), "abs": _scalar(wide.abs().sum().item())}
+    except (NotImplementedError, RuntimeError):
+        return {}
 
 
 def _attribute(module, path):
@@ -182,12 +275,37 @@ def _attribute(module, path):
     return module
 
 
+def _attributes(module, kind):
+    """Path and value of what the graph fetches from its module, of one kind."""
+    paths = dict.fromkeys(n.target for n in module.graph.nodes if n.op == "get_attr")
+    found = ((path, _attribute(module, path)) for path in paths)
+    return [(path, value) for path, value in found if isinstance(value, kind)]
+
+
+def _constants(module):
+    """Path and value of the tensors that the graph and its bodies fetch from their modules."""
+    for path, body in _attributes(module, GraphModule):
+        yield from ((f"{path}.{inner}", value) for inner, value in _constants(body))
+    yield from _attributes(module, torch.Tensor)
+
+
+def _graph(module):
+    """Nodes, and by attribute the bodies of higher-order operators (cond, while_loop, ...)."""
+    graph = {"nodes": [_node(n) for n in module.graph.nodes]}
+    bodies = {path: _graph(body) for path, body in _attributes(module, GraphModule)}
+    return {**graph, "graphs": bodies} if bodies else graph
+
+
 def _dtype(dtype):
     return str(dtype).removeprefix("torch.")
 
 
+def _is_symbolic(value):
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
 def _scalar(value):
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+    if _is_symbolic(value):
         value = value.node.hint
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return {"f": str(value)}
@@ -200,13 +318,13 @@ def _number(value):
 
 def _claim(value):
     if isinstance(value, torch.Tensor):
+        if _storage(value) is None:
+            return {"const": None, **_without_strides(value)}
         return {"dtype": _dtype(value.dtype), "size": [_number(s) for s in value.shape],
                 "stride": [_number(s) for s in value.stride()],
                 "offset": _number(value.storage_offset()), "device": str(value.device),
                 "requires_grad": bool(value.requires_grad)}
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-        return {"sym": str(value)}
-    if isinstance(value, (bool, int, float)):
+    if _is_symbolic(value) or isinstance(value, (bool, int, float)):
         return {"sym": str(value)}
     if isinstance(value, (list, tuple)):
         return [_claim(v) for v in value]
@@ -217,7 +335,9 @@ def _target(node):
     target = node.target
     if isinstance(target, str):
         return target
-    if isinstance(target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return f"higher_order.{target.name()}"
+    if isinstance(target, torch._ops.OpOverload):
         return str(target)
     if getattr(operator, target.__name__, None) is target:
         return "operator." + target.__name__
@@ -237,24 +357,51 @@ def _arg(value):
         return value
     if isinstance(value, float):
         return _scalar(value)
+    if isinstance(value, complex):
+        return {"c": [_scalar(value.real), _scalar(value.imag)]}
+    if _is_symbolic(value):
+        return {"sym": str(value)}
     return {"repr": str(value)}
 
 
-def _short(line):
-    """Stack lines without the folders of the recording machine."""
-    for prefix in (os.getcwd() + os.sep, os.path.dirname(os.getcwd()) + os.sep):
-        line = line.replace(prefix, "")
-    return re.sub(r'"[^"]*/(site-packages/|samples/)', r'"\1', line)
+def _short(path):
+    """A path without the folders of the recording machine."""
+    if not os.path.isabs(path):
+        return path
+    for mark in ("site-packages", "dist-packages"):
+        folder = f"{os.sep}{mark}{os.sep}"
+        if folder in path:
+            return path[path.rindex(folder) + 1:]
+    here = os.getcwd()
+    for folder in (here, os.path.dirname(here), *sys.path):
+        folder = folder.rstrip(os.sep) + os.sep
+        if len(folder) > 1 and path.startswith(folder):
+            return path[len(folder):]
+    return os.path.basename(path)
+
+
+def _stack(text):
+    """The innermost frame: the line that names file, line and function, and the line of code.
+
+    Frames of code that PyTorch generated (`<eval_with_key>`) count only where there is no other.
+    """
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    frames = [i for i, line in enumerate(lines) if line.lstrip().startswith('File "')]
+    if not frames:
+        return None
+    written = [i for i in frames if not lines[i].lstrip().startswith('File "<')]
+    at = (written or frames)[-1]
+    frame = re.sub(r'(?<=File ")[^"]*', lambda path: _short(path[0]), lines[at])
+    return [frame, *lines[at + 1:at + 2]]  # what is behind the code are marks below it
 
 
 def _node(node):
-    stack = node.meta.get("stack_trace")
     module = [v[0] for v in (node.meta.get("nn_module_stack") or {}).values()]
     return {"name": node.name, "op": node.op, "target": _target(node),
             "args": [_arg(a) for a in node.args],
             "kwargs": {k: _arg(v) for k, v in node.kwargs.items()},
             "val": _claim(node.meta.get("val")),
-            "stack": [_short(line) for line in stack.splitlines() if line.strip()][-2:] if stack else None,
+            "stack": _stack(node.meta.get("stack_trace")),
             "module": module[-1:]}
 
 
@@ -265,7 +412,7 @@ def _shape_env(module):
             value = stack.pop()
             if isinstance(value, (list, tuple)):
                 stack.extend(value)
-            elif isinstance(value, torch.SymInt):
+            elif _is_symbolic(value):
                 return value.node.shape_env
             elif isinstance(value, torch.Tensor):
                 stack.extend(s for s in value.shape if isinstance(s, torch.SymInt))
@@ -278,21 +425,37 @@ def _shape_env(module):
 def _symbols(env):
     if env is None:
         return {}
-    hints = getattr(env, "backed_var_to_val", None) or getattr(env, "var_to_val", {})
+    hints = getattr(env, "backed_var_to_val", None)  # var_to_val before PyTorch 2.11
+    hints = env.var_to_val if hints is None else hints
     symbols = {}
     for symbol, span in env.var_to_range.items():
         sources = [s.name() if callable(getattr(s, "name", None)) else str(getattr(s, "name", s))
                    for s in getattr(env, "var_to_sources", {}).get(symbol, [])]
-        hint = hints.get(symbol)
-        symbols[str(symbol)] = {"hint": None if hint is None else _scalar(float(hint) if "." in str(hint) else int(hint)),
+        symbols[str(symbol)] = {"hint": _hint(hints.get(symbol)),
                                 "range": [str(span.lower), str(span.upper)], "sources": sources}
     return symbols
 
 
+def _hint(hint):
+    if hint is None:
+        return None
+    real = isinstance(hint, float) or getattr(hint, "is_Float", False)
+    return _scalar(float(hint)) if real else int(hint)
+
+
+def _where(guard):
+    """`file:line in function` of the user's code that made the guard, else of PyTorch's."""
+    place = getattr(guard, "sloc", None)
+    user = getattr(place, "maybe_user_loc", None)  # with the code before it: "x + y  # m.py:5 in f"
+    if user is not None:
+        path, colon, rest = user.rpartition("  # ")[2].partition(":")
+        return _short(path) + colon + rest
+    frame = getattr(place, "framework_loc", None)
+    if frame is None or isinstance(frame, str):
+        return frame
+    return f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
+
+
 def _guards(env):
-    guards = []
-    for guard in getattr(env, "guards", []) if env is not None else []:
-        where = getattr(guard, "sloc", None)
-        user = getattr(where, "user_loc", None) or getattr(where, "framework_loc", None)
-        guards.append({"expr": str(guard.expr), "where": None if user is None else _short(str(user))})
-    return guards
+    return [{"expr": str(guard.expr), "where": _where(guard)}
+            for guard in getattr(env, "guards", [])]

@@ -1,5 +1,6 @@
-# Records the samples of this folder: python3 samples/record/record_samples.py
-# Needs torch (recorded with 2.11.0, CPU). Rewrites samples/<name>/ completely.
+# Records the samples of this folder: python3 samples/record/record_samples.py [NAME ...]
+# Without names: those that hold for the torch that runs this (2.4 to 2.15, CPU; table at the end).
+# Rewrites samples/<name>/ completely.
 import json
 import os
 import shutil
@@ -25,6 +26,17 @@ class Pad(torch.nn.Module):
         return torch.relu(y) * 2
 
 
+class PadConv(torch.nn.Module):
+    """A convolution that pads by replication itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1, padding_mode="replicate")
+
+    def forward(self, x):
+        return torch.relu(self.conv(x))
+
+
 class PadRows(torch.nn.Module):
     """Pads a dynamic number of rows to a multiple of 8, then uses them."""
 
@@ -40,14 +52,17 @@ def fresh(name):
 
 
 def record(model, x, name, dynamic_dims):
+    """Records an inference run, or forward and backward where x requires a gradient."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     folder = fresh(name)
     for dim in dynamic_dims:
         torch._dynamo.mark_dynamic(x, dim)
     compiled = torch.compile(model, backend=assay_record.backend(folder, decompose=False))
-    with torch.no_grad():
-        compiled(x)
+    with torch.set_grad_enabled(x.requires_grad):
+        result = compiled(x)
+    if result.requires_grad:
+        result.sum().backward()
     return os.path.join(folder, "graph0_inf.json")
 
 
@@ -75,13 +90,45 @@ def pad_in_place(path):
         json.dump(data, f, indent=1)
 
 
-def main():
+def image(layout):
     torch.manual_seed(0)
-    image = torch.randn(2, 3, 8, 8)
-    record(Pad(), image.to(memory_format=torch.channels_last), "replication_pad_channels_last", [0, 2, 3])
-    record(Pad(), image.clone(), "replication_pad_contiguous", [0, 2, 3])
-    pad_in_place(record(PadRows(), torch.randn(68, 32), "padded_storage", [0]))
+    return torch.randn(2, 3, 8, 8).to(memory_format=layout)
+
+
+def forward(name, layout):
+    torch.manual_seed(0)
+    record(Pad(), image(layout), name, [0, 2, 3])
+
+
+def training(name, layout):
+    torch.manual_seed(0)
+    record(PadConv().to(memory_format=layout), image(layout).requires_grad_(), name, [0, 2, 3])
+
+
+def padded_rows(name):
+    pad_in_place(record(PadRows(), torch.randn(68, 32), name, [0]))
+
+
+# Name, how it is recorded, first and last torch that it holds for.
+RECORDINGS = [
+    ("replication_pad_channels_last", lambda name: forward(name, torch.channels_last), "2.4", "2.12"),
+    ("replication_pad_contiguous", lambda name: forward(name, torch.contiguous_format), "2.4", "2.12"),
+    ("replication_pad_training", lambda name: training(name, torch.channels_last), "2.4", "2.15"),
+    ("replication_pad_training_contiguous",
+     lambda name: training(name, torch.contiguous_format), "2.4", "2.15"),
+    ("padded_storage", padded_rows, "2.4", "2.15"),
+]
+
+
+def main(names):
+    numbers = tuple(map(int, torch.__version__.split(".")[:2]))
+    for name, make, first, last in RECORDINGS:
+        low, high = (tuple(map(int, version.split("."))) for version in (first, last))
+        if name in names or not names and low <= numbers <= high:
+            make(name)
+        else:
+            print(f"{name}: not recorded" + ("" if names else f", it holds for torch {first} to {last}"))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
