@@ -41,17 +41,22 @@ auto looks_like_tensor(std::string_view word) -> bool {
          word.find_first_of("0123456789") != std::string_view::npos;
 }
 
-void collect_notes(const Claim& claim, const std::string& path, std::string& out) {
+void collect_notes(const Claim& claim, bool offsets_stated, const std::string& path,
+                   std::string& out) {
   const auto note = [&out](const std::string& text) {
     if (!out.empty()) out += ", ";
     out += text;
   };
   if (const auto* items = claim.items())
     for (std::size_t i = 0; i < items->size(); ++i)
-      collect_notes((*items)[i], fmt::format("{}[{}]", path, i), out);
+      collect_notes((*items)[i], offsets_stated, fmt::format("{}[{}]", path, i), out);
   const auto* meta = claim.tensor();
   if (meta == nullptr) return;
-  if (!meta->offset.is_int(0)) note(fmt::format("offset{}={}", path, print_expr(meta->offset)));
+  if (!claim.stated.offset) {
+    if (offsets_stated) note(fmt::format("offset{}=?", path));
+  } else if (!offsets_stated || !meta->offset.is_int(0)) {
+    note(fmt::format("offset{}={}", path, print_expr(meta->offset)));
+  }
   if (meta->requires_grad) note(fmt::format("requires_grad{}", path));
   if (claim.alias_group >= 0) note(fmt::format("alias{}={}", path, claim.alias_group));
 }
@@ -168,6 +173,7 @@ auto ClaimReader::parse_tensor(std::string_view text, std::size_t bracket) -> Re
     return bad_input("unknown dtype abbreviation \"{}\", known are {}", abbr,
                      known_abbreviations());
   TensorMeta meta;
+  StatedParts stated{.offset = offsets_stated_};
   meta.dtype = *dtype;
   auto close = closing_bracket(text, bracket);
   if (close == std::string_view::npos) return bad_input("\"{}\" lacks a closing bracket", text);
@@ -183,13 +189,16 @@ auto ClaimReader::parse_tensor(std::string_view text, std::size_t bracket) -> Re
     rest = rest.substr(close + 1);
   } else {
     meta.strides = row_major_claim(meta.sizes);
+    stated.strides = false;
   }
-  if (!rest.empty()) {
+  if (rest.empty()) {
+    stated.device = false;
+  } else {
     const auto device = device_from_string(rest);
     if (!device) return bad_input("\"{}\" is no device", rest);
     meta.device = *device;
   }
-  return Claim{std::move(meta)};
+  return Claim{std::move(meta), -1, stated};
 }
 
 auto ClaimReader::parse_dims(std::string_view text) -> Result<Dims> {
@@ -202,7 +211,17 @@ auto ClaimReader::parse_dims(std::string_view text) -> Result<Dims> {
 }
 
 auto print_claim(const Claim& claim) -> std::string {
-  if (const auto* meta = claim.tensor()) return to_string(*meta);
+  if (const auto* meta = claim.tensor()) {
+    if (claim.stated.strides && claim.stated.device) return to_string(*meta);
+    const auto dims = [](const Dims& values) {
+      std::string text;
+      for (const auto& e : values) text += (text.empty() ? "" : ", ") + print_expr(e);
+      return "[" + text + "]";
+    };
+    return fmt::format("{}{}{}{}", info(meta->dtype).abbr, dims(meta->sizes),
+                       claim.stated.strides ? dims(meta->strides) : "",
+                       claim.stated.device ? to_string(meta->device) : "");
+  }
   if (const auto* scalar = claim.scalar()) return fmt::format("Sym({})", print_expr(*scalar));
   const auto* items = claim.items();
   if (items == nullptr) return {};
@@ -215,10 +234,15 @@ auto print_claim(const Claim& claim) -> std::string {
   return text + (items->size() == 1 ? ",)" : ")");
 }
 
-auto claim_notes(const Claim& claim) -> std::string {
+auto claim_notes(const Claim& claim, bool offsets_stated) -> std::string {
   std::string notes;
-  collect_notes(claim, "", notes);
+  collect_notes(claim, offsets_stated, "", notes);
   return notes;
+}
+
+auto lacks_offset(const Claim& claim) -> bool {
+  if (const auto* items = claim.items()) return std::ranges::any_of(*items, lacks_offset);
+  return claim.tensor() != nullptr && !claim.stated.offset;
 }
 
 auto apply_claim_notes(std::string_view notes, Claim& claim, ClaimReader& reader) -> Result<void> {
@@ -234,7 +258,10 @@ auto apply_claim_notes(std::string_view notes, Claim& claim, ClaimReader& reader
     if (word == "requires_grad") {
       meta.requires_grad = true;
     } else if (word == "offset") {
-      ASSAY_TRY(meta.offset, reader.expr(value));
+      part->stated.offset = value != "?";
+      if (part->stated.offset) {
+        ASSAY_TRY(meta.offset, reader.expr(value));
+      }
     } else {
       const auto [end, error] =
           std::from_chars(value.data(), value.data() + value.size(), part->alias_group);

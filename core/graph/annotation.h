@@ -28,8 +28,13 @@ class ClaimReader {
   /// `env` must outlive the reader.
   explicit ClaimReader(ShapeEnv& env) : env_(env) {}
 
+  /// Do annotations without a note on the offset state that it is 0? PyTorch's texts never say, so
+  /// not before a header of ours is read.
+  void set_offsets_stated(bool stated) { offsets_stated_ = stated; }
+
   /// Text between the quotes of an annotation. Annotations that are no claims (type names) give an
-  /// empty claim. Strides left out mean row-major. Errors: bad_input without a place.
+  /// empty claim. Strides, offsets and devices left out are not stated. Errors: bad_input without a
+  /// place.
   [[nodiscard]] auto claim(std::string_view annotation) -> Result<Claim>;
   /// Any spelling of an expression; its symbols are added if they are new, and have names that
   /// Python takes. Errors: bad_input without a place.
@@ -44,6 +49,7 @@ class ClaimReader {
   [[nodiscard]] auto parse_dims(std::string_view text) -> Result<Dims>;
 
   ShapeEnv& env_;
+  bool offsets_stated_ = false;
   TextMap<Claim> claims_;
   TextMap<Expr> exprs_;
 };
@@ -55,8 +61,11 @@ class ClaimReader {
 /// no place in PyTorch's annotations: claim_notes has them.
 [[nodiscard]] auto print_claim(const Claim& claim) -> std::string;
 /// `offset=4, requires_grad, alias=0`, for parts of a tuple `offset[1]=4`; empty if there is
-/// nothing to say.
-[[nodiscard]] auto claim_notes(const Claim& claim) -> std::string;
+/// nothing to say. With `offsets_stated` an offset of 0 goes without saying and one that is not
+/// stated is `offset=?`; without, every stated offset is noted.
+[[nodiscard]] auto claim_notes(const Claim& claim, bool offsets_stated) -> std::string;
+/// Does any tensor of the claim leave its offset out?
+[[nodiscard]] auto lacks_offset(const Claim& claim) -> bool;
 /// Reads claim_notes back into the claim. Errors: bad_input without a place.
 [[nodiscard]] auto apply_claim_notes(std::string_view notes, Claim& claim, ClaimReader& reader)
     -> Result<void>;

@@ -200,6 +200,7 @@ auto ArgReader::read(int index) -> Result<Arg> {
       return call(index);
     case SyntaxKind::unary:
     case SyntaxKind::binary:
+    case SyntaxKind::conditional:
       return arithmetic(index);
     case SyntaxKind::attribute:
       return attribute(index);
@@ -215,6 +216,7 @@ auto ArgReader::read(int index) -> Result<Arg> {
 auto ArgReader::name(const Syntax& syntax) -> Result<Arg> {
   const auto text = syntax.text;
   if (const auto it = names_.find(text); it != names_.end()) return Arg{it->second};
+  if (const auto it = aliases_.find(text); it != aliases_.end()) return it->second;
   if (text == "None") return Arg{NoneArg{}};
   if (text == "True" || text == "False") return Arg{Expr::boolean(text == "True")};
   if (text == "inf") return Arg{Expr::real(std::numeric_limits<double>::infinity())};

@@ -38,6 +38,10 @@ class ArgReader {
   [[nodiscard]] auto dotted_name(int syntax) const -> std::optional<std::string>;
   [[nodiscard]] auto string_value(int syntax) const -> Result<std::string>;
   [[nodiscard]] auto mentions_node(int syntax) const -> bool;
+  /// From here on the name means this argument, a list of values say.
+  void define_alias(std::string_view name, Arg arg) {
+    aliases_.insert_or_assign(std::string(name), std::move(arg));
+  }
 
  private:
   auto name(const Syntax& syntax) -> Result<Arg>;
@@ -56,6 +60,7 @@ class ArgReader {
   const NodeNames& names_;
   ClaimReader& claims_;
   Words words_;
+  TextMap<Arg> aliases_;
 };
 
 }  // namespace assay

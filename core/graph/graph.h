@@ -71,12 +71,22 @@ enum class NodeKind : std::uint8_t {
   output,         ///< args[0] is what is returned
 };
 
+/// Which parts of a tensor claim the capture states. The others hold a stand-in (row-major strides,
+/// offset 0, cpu), which is nobody's claim: it is never compared and accuses nobody.
+struct StatedParts {
+  bool strides = true;
+  bool offset = true;
+  bool device = true;
+  friend auto operator==(const StatedParts&, const StatedParts&) -> bool = default;
+};
+
 /// What the capture says about a node's value: nothing, a tensor, a scalar expression, or a tuple.
 struct Claim {
   std::variant<std::monostate, TensorMeta, Expr, std::vector<Claim>> value;
   /// Tensors of one graph with equal groups >= 0 are claimed to share storage, those with different
   /// groups not to; -1 claims nothing.
   int alias_group = -1;
+  StatedParts stated = {};  ///< of a tensor
   [[nodiscard]] auto tensor() const -> const TensorMeta* { return std::get_if<TensorMeta>(&value); }
   [[nodiscard]] auto scalar() const -> const Expr* { return std::get_if<Expr>(&value); }
   [[nodiscard]] auto items() const -> const std::vector<Claim>* {

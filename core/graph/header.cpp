@@ -15,6 +15,7 @@
 namespace assay {
 namespace {
 
+constexpr std::string_view kOffsetsNotStated = "offsets not stated";
 constexpr std::string_view kWhere = "   @ ";
 
 auto is_control(char c) -> bool {
@@ -78,6 +79,7 @@ class HeaderReader {
     if (keyword == "symbol") return symbol(rest);
     if (keyword == "replacement") return replacement(rest);
     if (keyword == "guard") return guard(rest);
+    if (text == kOffsetsNotStated) reader_.set_offsets_stated(false);
     return {};
   }
 
@@ -156,8 +158,9 @@ auto single_line(std::string_view text) -> std::string {
   return line;
 }
 
-auto print_header(const ShapeEnv& env) -> std::string {
+auto print_header(const ShapeEnv& env, bool offsets_stated) -> std::string {
   std::string out = fmt::format("# assay graph {}\n", kGraphTextVersion);
+  if (!offsets_stated) out += fmt::format("# {}\n", kOffsetsNotStated);
   for (const auto& symbol : env.symbols()) print_symbol(symbol, out);
   std::vector<std::string> lines;  // sorted, since the map has no order of its own
   for (const auto& [symbol, by] : env.replacements())
@@ -182,6 +185,7 @@ auto read_header(std::span<const Comment> comments, ClaimReader& reader) -> Resu
   if (fmt::to_string(version) != digits || version != kGraphTextVersion)
     return unsupported("line {}: version \"{}\" of the graph text; this program reads version {}",
                        comments.front().line, digits, kGraphTextVersion);
+  reader.set_offsets_stated(true);
   HeaderReader header(reader);
   for (const auto& comment : comments.subspan(1))
     if (auto read = header.line(comment.text); !read)

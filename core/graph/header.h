@@ -12,8 +12,10 @@ namespace assay {
 
 inline constexpr int kGraphTextVersion = 1;
 
-/// Version, symbols, replacements and guards as comment lines, each ending in a line end.
-[[nodiscard]] auto print_header(const ShapeEnv& env) -> std::string;
+/// Version, symbols, replacements and guards as comment lines, each ending in a line end. Without
+/// `offsets_stated` the line `offsets not stated` says that a claim without a note on its offset
+/// leaves it open.
+[[nodiscard]] auto print_header(const ShapeEnv& env, bool offsets_stated = true) -> std::string;
 /// Reads such lines into the reader's environment. Nothing happens unless the first comment is
 /// `assay graph VERSION`; comments of other kinds are left alone. Errors: bad_input, unsupported
 /// (another version); with `line L, column C`.

@@ -41,6 +41,12 @@ auto inside(PythonCursor& cursor, int indent) -> bool {
   return cursor.token().kind != TokenKind::end && cursor.lexer().indent() > indent;
 }
 
+/// "```" or "~~~" of a message: what it held ends here.
+auto is_fence(const PythonCursor& cursor) -> bool {
+  const auto line = cursor.line_from(cursor.token());
+  return line.starts_with("```") || line.starts_with("~~~");
+}
+
 /// Statements of a method other than forward.
 auto take_method(PythonCursor& cursor) -> Result<std::vector<SourceLine>> {
   const int indent = cursor.lexer().indent();
@@ -79,6 +85,22 @@ void set_environment(Graph& graph, const ShapeEnv& env) {
   for (auto& [name, child] : graph.children) set_environment(child, env);
 }
 
+auto unused_results(const Graph& graph) -> Node {
+  std::vector<bool> used(static_cast<std::size_t>(graph.next_id), false);
+  for (const auto& node : graph.nodes)
+    for (const auto id : operands(node)) used[static_cast<std::size_t>(id.value)] = true;
+  SequenceArg results{{}, true};
+  for (const auto& node : graph.nodes)
+    if (node.kind != NodeKind::placeholder && !used[static_cast<std::size_t>(node.id.value)])
+      results.items.push_back(Arg{node.id});
+  Node output;
+  output.kind = NodeKind::output;
+  output.target = "output";
+  output.args.push_back(Arg{std::move(results)});
+  output.name = "output";
+  return output;
+}
+
 auto origin_from_comment(std::string_view text) -> std::optional<Origin> {
   const auto file = text.starts_with("File: ") ? 0 : text.find(" File: ");
   if (file == std::string_view::npos) return std::nullopt;
@@ -104,7 +126,7 @@ auto origin_from_comment(std::string_view text) -> std::optional<Origin> {
   return origin;
 }
 
-auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, int depth)
+auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, CutOff* cut, int depth)
     -> Result<ModuleSource> {
   const Token place = cursor.token();
   if (depth > kMaxClassDepth) return bad_source(place, "classes nest too deeply");
@@ -118,10 +140,14 @@ auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, int depth
   ASSAY_TRY_VOID(end_of_line(cursor));
   bool has_forward = false;
   std::vector<std::pair<std::string, Graph>> children;
-  while (inside(cursor, indent)) {
+  while (inside(cursor, indent) && !(cut && is_fence(cursor))) {
     const int inner = cursor.lexer().indent();
+    if (cut && has_forward && !cursor.at("class") && !cursor.at("def")) {  // remarks
+      cursor.skip_line();
+      continue;
+    }
     if (cursor.at("class")) {
-      ASSAY_TRY(auto child, read_class(cursor, claims, inner, depth + 1));
+      ASSAY_TRY(auto child, read_class(cursor, claims, inner, cut, depth + 1));
       children.emplace_back(std::move(child.name), std::move(child.graph));
       continue;
     }
@@ -135,7 +161,7 @@ auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, int depth
     if (name == "forward") {
       if (has_forward) return bad_source(cursor.token(), "forward is defined twice");
       has_forward = true;
-      ASSAY_TRY(module.graph, FunctionReader(cursor, claims).read(inner));
+      ASSAY_TRY(module.graph, FunctionReader(cursor, claims, cut).read(inner));
     } else {
       ASSAY_TRY(auto lines, take_method(cursor));
       if (name == "__init__") module.init = std::move(lines);
@@ -163,6 +189,12 @@ auto FunctionReader::read(int indent) -> Result<Graph> {
   cursor_.lexer().take_comments();
   ASSAY_TRY_VOID(end_of_line(cursor_));
   ASSAY_TRY_VOID(body(indent));
+  if (!returned_ && cut_ && !graph_.nodes.empty())
+    ASSAY_TRY_VOID(end_early(cursor_.token(), "the function ends without a return statement"));
+  if (!early_claims_.empty()) {
+    const auto& [unknown, early] = *early_claims_.begin();
+    if (!cut_ || !cut_->found()) return bad_source(early.place, "unknown name \"{}\"", unknown);
+  }
   if (!returned_ && graph_.call_count() > 0)
     return bad_source(place, "the function has no return statement; is the text cut off?");
   return std::move(graph_);
@@ -217,15 +249,20 @@ auto FunctionReader::parameter() -> Result<void> {
   return define(name, std::move(node));
 }
 
-/// `: "f32[2][1]cpu"` or `: torch.Tensor`, if one stands here.
+/// `: "f32[2][1]cpu"`, `: f32[2]` or `: torch.Tensor`, if one stands here.
 auto FunctionReader::annotation() -> Result<Claim> {
   if (!cursor_.accept(":")) return Claim{};
   const Token token = cursor_.token();
-  ASSAY_TRY(const int type, cursor_.expression());
-  if (cursor_.syntax(type).kind != SyntaxKind::string) return Claim{};
   const auto in_place = [&](const Error& error) -> std::unexpected<Error> {
     return bad_source(token, "{}", error.message);
   };
+  if (token.kind != TokenKind::string) {  // `f32[2]`, as PyTorch 2.0 printed it, or a Python type
+    ASSAY_TRY(const auto text, cursor_.type_text());
+    auto claim = claims_.claim(text);
+    return claim ? claim : in_place(claim.error());
+  }
+  ASSAY_TRY(const int type, cursor_.expression());
+  if (cursor_.syntax(type).kind != SyntaxKind::string) return Claim{};
   const auto quoted = token.text;
   if (cursor_.syntax(type).child_count == 0 && !quoted.contains('\\') && quoted.size() >= 2 &&
       quoted.front() == '"' && !quoted.starts_with("\"\"\"")) {
@@ -240,10 +277,38 @@ auto FunctionReader::annotation() -> Result<Claim> {
 auto FunctionReader::body(int indent) -> Result<void> {
   while (inside(cursor_, indent)) {
     read_comments();
+    if (returned_ && cut_) return {};  // remarks
     if (returned_) return bad_source(cursor_.token(), "statement after return");
-    ASSAY_TRY_VOID(line());
+    const Token first = cursor_.token();
+    if (cut_ && is_fence(cursor_)) return {};
+    if (cut_ && first.is("...")) {
+      while (inside(cursor_, indent) && !is_fence(cursor_)) cursor_.skip_line();
+      return end_early(first, "the text leaves something out here");
+    }
+    const auto read = line();
+    if (read) continue;
+    const auto rest = cursor_.lexer().source().substr(first.offset);
+    const bool is_last = cursor_.token().kind == TokenKind::end ||
+                         trimmed(rest.substr(std::min(rest.find('\n'), rest.size()))).empty();
+    if (!cut_ || !is_last) return read;
+    cursor_.seek(cursor_.lexer().source().size(), first.line);
+    return end_early(first, "the text ends inside a statement");
   }
   return {};
+}
+
+/// Returns what nothing uses; the cursor is where the function ends for us.
+auto FunctionReader::end_early(const Token& at, std::string_view how) -> Result<void> {
+  cut_->line = at.line;
+  cut_->message = fmt::format("{}; {} nodes before it were read", how, graph_.nodes.size());
+  inplace_.reset();
+  cursor_.lexer().take_comments();
+  auto output = unused_results(graph_);
+  const auto name = fresh_name("output");
+  Token place = at;
+  place.text = name;
+  returned_ = true;
+  return define(place, std::move(output));
 }
 
 /// Comment lines above a statement say where the nodes from here on come from.

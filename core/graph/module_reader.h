@@ -31,11 +31,23 @@ struct ModuleSource {
   Token place;
 };
 
+/// A text that ends, or leaves something out, in the middle of a function.
+struct CutOff {
+  int line = 0;         ///< where; 0: nowhere
+  std::string message;  ///< "the text ends inside a statement; 12 nodes before it were read"
+  [[nodiscard]] auto found() const -> bool { return line != 0; }
+};
+
+/// An output node that returns every result which nothing uses, for a graph that lost its own.
+[[nodiscard]] auto unused_results(const Graph& graph) -> Node;
+
 /// Reads one function body into a graph.
 class FunctionReader {
  public:
-  FunctionReader(PythonCursor& cursor, ClaimReader& claims)
-      : cursor_(cursor), claims_(claims), args_(cursor, names_, claims) {}
+  /// With `cut`, a function without its end is read as far as it goes: results that nothing uses
+  /// stand for what it returns. Without, it is an error.
+  FunctionReader(PythonCursor& cursor, ClaimReader& claims, CutOff* cut = nullptr)
+      : cursor_(cursor), claims_(claims), args_(cursor, names_, claims), cut_(cut) {}
 
   /// From `def` to the end of the block that is indented deeper than `indent`.
   [[nodiscard]] auto read(int indent) -> Result<Graph>;
@@ -53,9 +65,11 @@ class FunctionReader {
   auto annotation() -> Result<Claim>;
   void take_parameter_notes();
   auto body(int indent) -> Result<void>;
+  auto end_early(const Token& at, std::string_view how) -> Result<void>;
   auto line() -> Result<void>;
   auto simple_statement() -> Result<void>;
   auto return_statement() -> Result<void>;
+  auto annotate(int name, Claim claim) -> Result<void>;
   auto assignment(int lhs, Claim claim) -> Result<void>;
   auto augmented(int lhs) -> Result<void>;
   auto finish_inplace(const Token& name, Claim claim) -> Result<void>;
@@ -78,12 +92,20 @@ class FunctionReader {
   std::optional<Origin> origin_;
   std::optional<Inplace> inplace_;
   std::optional<Error> note_error_;
+  /// Claims on names that only a later line defines, as above `x, y, = tree_flatten_spec(...)`.
+  struct EarlyClaim {
+    Token place;
+    Claim claim;
+  };
+  TextMap<EarlyClaim> early_claims_;
+  CutOff* cut_;
   bool returned_ = false;
 };
 
-/// Reads classes. The cursor stands on `class`; `indent` is the indentation of that line.
-[[nodiscard]] auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, int depth = 0)
-    -> Result<ModuleSource>;
+/// Reads classes. The cursor stands on `class`; `indent` is the indentation of that line. For `cut`
+/// see FunctionReader.
+[[nodiscard]] auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent,
+                              CutOff* cut = nullptr, int depth = 0) -> Result<ModuleSource>;
 /// Passes tokens up to the end of the logical line and returns its text.
 [[nodiscard]] auto take_statement(PythonCursor& cursor) -> Result<SourceLine>;
 /// Gives the graph and its children the symbols of their capture.

@@ -231,10 +231,18 @@ class ArgPrinter {
   mutable std::optional<NodeNames> names_;  ///< made when the first raw argument comes
 };
 
+auto lacks_offsets(const Graph& graph) -> bool {
+  return std::ranges::any_of(graph.nodes,
+                             [](const Node& node) { return lacks_offset(node.claim); }) ||
+         std::ranges::any_of(graph.children,
+                             [](const auto& child) { return lacks_offsets(child.second); });
+}
+
 /// Prints whole graphs.
 class GraphPrinter {
  public:
-  explicit GraphPrinter(const PrintOptions& options) : options_(options) {}
+  GraphPrinter(const PrintOptions& options, bool offsets_stated)
+      : options_(options), offsets_stated_(offsets_stated) {}
 
   void module(const Graph& graph, const std::string& attribute, const std::string& indent) {
     const bool named = is_identifier(graph.class_name) || graph.class_name == "<lambda>";
@@ -290,7 +298,7 @@ class GraphPrinter {
     const auto is_input = [](const Node& node) { return node.kind == NodeKind::placeholder; };
     const bool notes = options_.claims &&
                        std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-                         return is_input(node) && !claim_notes(node.claim).empty();
+                         return is_input(node) && !claim_notes(node.claim, offsets_stated_).empty();
                        });
     const auto inner = indent + "        ";
     out_ += fmt::format("{}def forward(", indent);
@@ -311,7 +319,7 @@ class GraphPrinter {
 
   /// What a claim says beyond PyTorch's annotation, as a trailing comment.
   auto note(const Node& node) const -> std::string {
-    const auto notes = options_.claims ? claim_notes(node.claim) : std::string();
+    const auto notes = options_.claims ? claim_notes(node.claim, offsets_stated_) : std::string();
     return notes.empty() ? notes : fmt::format("  # assay {}", notes);
   }
 
@@ -379,6 +387,7 @@ class GraphPrinter {
   }
 
   const PrintOptions& options_;
+  bool offsets_stated_;
   std::string out_;
   std::optional<Origin> last_origin_;  ///< as the last comment said
   std::unordered_map<std::int32_t, std::vector<std::string>> dead_after_;
@@ -395,8 +404,9 @@ auto print_call(const Graph& graph, const Node& node) -> std::string {
 }
 
 auto print_graph(const Graph& graph, const PrintOptions& options) -> std::string {
-  GraphPrinter printer(options);
-  auto text = options.header ? print_header(graph.env) : std::string();
+  const bool offsets_stated = !lacks_offsets(graph);
+  GraphPrinter printer(options, offsets_stated);
+  auto text = options.header ? print_header(graph.env, offsets_stated) : std::string();
   printer.module(graph, "", "");
   return text + printer.take();
 }

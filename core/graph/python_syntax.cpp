@@ -80,6 +80,22 @@ auto PythonCursor::expect_name(std::string_view what) -> Result<Token> {
   return name;
 }
 
+auto PythonCursor::type_text() -> Result<std::string_view> {
+  const Token start = token_;
+  int depth = 0;
+  while (token_.kind != TokenKind::newline && token_.kind != TokenKind::end) {
+    if (token_.kind == TokenKind::invalid) return unexpected("a type");
+    const bool opens = at("(") || at("[") || at("{");
+    const bool closes = at(")") || at("]") || at("}");
+    if (depth == 0 && (closes || at("=") || at(",") || at(";"))) break;
+    depth += opens ? 1 : closes ? -1 : 0;
+    last_end_ = token_.offset + token_.text.size();
+    advance();
+  }
+  if (token_.offset == start.offset) return unexpected("a type");
+  return lexer_.source().substr(start.offset, last_end_ - start.offset);
+}
+
 auto PythonCursor::children(int index) const -> std::vector<int> {
   std::vector<int> result;
   const auto& parent = syntax(index);
@@ -165,9 +181,18 @@ auto PythonCursor::leaf(SyntaxKind kind) -> int {
 
 auto PythonCursor::expression() -> Result<int> {
   if (at("lambda")) return unexpected("an expression without lambda");
+  const Nesting nesting(nesting_);
+  if (nesting.too_deep()) return bad_source(token_, "expression nests too deeply");
+  const Token start = token_;
   ASSAY_TRY(const int value, binary(1));
-  if (at("if")) return unexpected("an expression without if");
-  return value;
+  if (!accept("if")) return value;
+  ASSAY_TRY(const int condition, binary(1));
+  ASSAY_TRY_VOID(expect("else"));
+  ASSAY_TRY(const int other, expression());
+  const int node = make(SyntaxKind::conditional, start, {});
+  int last = -1;
+  for (const int part : {value, condition, other}) add_child(node, part, last);
+  return close(node);
 }
 
 auto PythonCursor::expression_list() -> Result<int> {

@@ -17,14 +17,15 @@ enum class SyntaxKind : std::uint8_t {
   imaginary,
   string,  ///< text: first token; several adjacent strings are several children
   ellipsis,
-  attribute,  ///< child.text
-  call,       ///< callee, then arguments
-  keyword,    ///< text = child, inside a call
-  star,       ///< *child or **child (text), inside a call, sequence or dictionary
-  subscript,  ///< base, index
-  slice,      ///< three children: start, stop, step
-  unary,      ///< text child
-  binary,     ///< child text child; comparisons too
+  attribute,    ///< child.text
+  call,         ///< callee, then arguments
+  keyword,      ///< text = child, inside a call
+  star,         ///< *child or **child (text), inside a call, sequence or dictionary
+  subscript,    ///< base, index
+  slice,        ///< three children: start, stop, step
+  conditional,  ///< three children: value, condition, other value
+  unary,        ///< text child
+  binary,       ///< child text child; comparisons too
   list,
   tuple,
   dict,  ///< key, value, key, value, ...
@@ -84,6 +85,9 @@ class PythonCursor {
     const auto& s = syntax(index);
     return lexer_.source().substr(s.place.offset, s.end - s.place.offset);
   }
+  /// Passes a type as it stands behind a colon, up to what cannot be part of one (`=`, a comma, a
+  /// closing bracket, a line end), and returns its text: `f32[]` is no expression.
+  [[nodiscard]] auto type_text() -> Result<std::string_view>;
   [[nodiscard]] auto children(int index) const -> std::vector<int>;
   /// Positional arguments of a call.
   [[nodiscard]] auto positional(int call) const -> std::vector<int>;

@@ -57,10 +57,17 @@ auto FunctionReader::simple_statement() -> Result<void> {
   if (cursor_.accept("=")) return assignment(lhs, std::move(claim));
   if (kind == SyntaxKind::string) return {};  // a docstring
   if (!annotated) return cursor_.unexpected("\"=\"");
-  const auto known = names_.find(cursor_.syntax(lhs).text);  // `x: "f32[2][1]cpu"` alone
-  if (known == names_.end())
-    return bad_source(cursor_.syntax(lhs).place, "unknown name \"{}\"", cursor_.syntax(lhs).text);
-  graph_.find(known->second)->claim = std::move(claim);
+  return annotate(lhs, std::move(claim));
+}
+
+/// `x: "f32[2][1]cpu"` alone.
+auto FunctionReader::annotate(int name, Claim claim) -> Result<void> {
+  const auto& syntax = cursor_.syntax(name);
+  if (const auto known = names_.find(syntax.text); known != names_.end())
+    graph_.find(known->second)->claim = std::move(claim);
+  else
+    early_claims_.insert_or_assign(std::string(syntax.text),
+                                   EarlyClaim{syntax.place, std::move(claim)});
   return {};
 }
 
@@ -118,6 +125,11 @@ auto FunctionReader::assignment(int lhs, Claim claim) -> Result<void> {
   if (value.kind == SyntaxKind::name)
     return inplace_ ? finish_inplace(name, std::move(claim))
                     : rename(name, value, std::move(claim));
+  if (value.kind == SyntaxKind::list) {  // `f_boxed_arg_1 = [a, b]` above the call that takes it
+    ASSAY_TRY(auto list, args_.read(rhs));
+    args_.define_alias(name.text, std::move(list));
+    return {};
+  }
   ASSAY_TRY(auto node, operation(rhs));
   node.claim = std::move(claim);
   return define(name, std::move(node));
@@ -180,6 +192,10 @@ auto FunctionReader::flatten_inputs(int lhs) -> Result<void> {
     node.target = syntax.text;
     if (const auto old = old_names.find(syntax.text); old != old_names.end())
       node.claim = parameters[static_cast<std::size_t>(old->second.value)].claim;
+    if (const auto early = early_claims_.find(syntax.text); early != early_claims_.end()) {
+      node.claim = std::move(early->second.claim);
+      early_claims_.erase(early);
+    }
     ASSAY_TRY_VOID(define(name, std::move(node)));
   }
   return {};

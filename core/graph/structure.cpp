@@ -109,6 +109,9 @@ class Hasher {
       for (const auto& size : meta->sizes) hash = mix(hash, expr(size));
       for (const auto& stride : meta->strides) hash = mix(hash, expr(stride));
       hash = mix(mix(hash, expr(meta->offset)), meta->requires_grad ? 1 : 0);
+      if (claim.stated != StatedParts{})
+        hash = mix(hash, (claim.stated.strides ? 1U : 0U) | (claim.stated.offset ? 2U : 0U) |
+                             (claim.stated.device ? 4U : 0U));
     }
     return hash;
   }
@@ -206,7 +209,9 @@ class Comparer {
   }
 
   auto claims(const Claim& a, const Claim& b) -> bool {
-    if (a.value.index() != b.value.index() || a.alias_group != b.alias_group) return false;
+    if (a.value.index() != b.value.index() || a.alias_group != b.alias_group ||
+        a.stated != b.stated)
+      return false;
     if (const auto* scalar = a.scalar()) return same(*scalar, *b.scalar());
     if (const auto* items = a.items())
       return std::equal(items->begin(), items->end(), b.items()->begin(), b.items()->end(),

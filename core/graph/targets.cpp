@@ -252,4 +252,9 @@ auto canonical_target(std::string_view text) -> std::string {
   return std::string(text);
 }
 
+auto recorded_target(std::string_view text) -> std::string {
+  auto target = canonical_target(text);
+  return is_identifier(text) && target == text ? "higher_order." + target : target;
+}
+
 }  // namespace assay

@@ -41,6 +41,9 @@ struct OperatorForm {
 [[nodiscard]] auto is_identifier(std::string_view text) -> bool;
 /// Identifiers joined by dots.
 [[nodiscard]] auto is_dotted_name(std::string_view text) -> bool;
+/// canonical_target for texts that name higher-order operators by a bare word (`cond`), as str() of
+/// one does: operators have a namespace and functions of Python a module.
+[[nodiscard]] auto recorded_target(std::string_view text) -> std::string;
 /// How a canonical function target is called in Python: "torch.ops.aten.add.Tensor", "max".
 [[nodiscard]] auto python_callee(std::string_view target) -> std::string;
 

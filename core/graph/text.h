@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
@@ -14,6 +15,31 @@ namespace assay {
 /// environment with default ranges. Defaults of parameters are dropped: inputs are always given.
 /// Errors: bad_input or unsupported with `line L, column C`.
 [[nodiscard]] auto parse_graph(std::string_view text) -> Result<Graph>;
+
+/// Where a graph begins in a text that holds other things too: a log, a print of an exported
+/// program, a message with remarks around the graph.
+struct GraphPlace {
+  std::string title;       ///< "Forward graph 0" out of a line `===== Forward graph 0 =====` above
+  int line = 1;            ///< of its first line
+  std::size_t search = 0;  ///< where to look for it: behind the graph before
+  int search_line = 1;
+};
+/// All graphs of a text, in order; `first_line` is the number of the text's first line.
+[[nodiscard]] auto graph_places(std::string_view text, int first_line = 1)
+    -> std::vector<GraphPlace>;
+
+/// A graph out of such a text.
+struct GraphExcerpt {
+  Graph graph;
+  std::vector<std::string> warnings;  ///< "line 7: the text ends inside a statement; ..."
+  std::size_t end = 0;                ///< byte offset of what follows the graph
+  int end_line = 1;
+};
+/// Reads the graph that begins there and no more. A graph that is cut off is read as far as it
+/// goes, with a warning; results that nothing uses stand for what it returns. Errors: as
+/// parse_graph.
+[[nodiscard]] auto parse_graph_at(std::string_view text, const GraphPlace& place)
+    -> Result<GraphExcerpt>;
 
 struct PrintOptions {
   bool header = true;     ///< version, symbols, guards, replacements as `# assay ...` comment lines

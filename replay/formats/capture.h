@@ -21,6 +21,7 @@ struct StorageData {
   /// Bytes as recorded; or a deterministic fill; or nothing recorded (values unknown).
   std::variant<std::monostate, std::shared_ptr<const std::vector<std::byte>>, Fill> content;
   std::optional<DType> fill_dtype;  ///< dtype a Fill is written in
+  bool made_up = false;             ///< the Fill stands in for data that the input does not hold
 };
 
 /// A recorded tensor: a view of one storage. Several inputs may name one storage (aliasing).
@@ -37,12 +38,15 @@ struct SymbolicInput {
   int storage = -1;  ///< alias group: inputs with equal ids >= 0 share a storage
 };
 
-/// Value of a placeholder: unknown, a scalar constant, a recorded tensor or symbolic metadata.
-using InputValue = std::variant<std::monostate, Expr, RecordedTensor, SymbolicInput>;
+/// Value of a placeholder: unknown, a scalar constant, a recorded tensor, symbolic metadata, or
+/// what exported programs also take, None and text.
+using InputValue =
+    std::variant<std::monostate, Expr, RecordedTensor, SymbolicInput, NoneArg, std::string>;
 
 /// What eager execution really produced at a node, as recorded by a capture.
 struct Observation {
-  std::optional<RealMeta> tensor;      ///< storage_bytes is 0 when it was not recorded
+  /// storage_bytes is 0 and device.type empty when they were not recorded.
+  std::optional<RealMeta> tensor;
   int alias_group = -1;                ///< nodes with equal groups >= 0 really shared storage
   std::optional<Expr> scalar;          ///< constant
   std::optional<double> sum, abs_sum;  ///< float64 sum and absolute sum; NaN allowed
@@ -90,7 +94,11 @@ struct Capture {
 [[nodiscard]] auto read_capture_file(const std::filesystem::path& path) -> Result<Capture>;
 
 // One reader per format; each can be called directly.
-[[nodiscard]] auto read_graph_text(std::string_view text) -> Result<Capture>;
+/// Of several graphs in the text (a log, a message) the one of that title or number (from 1), else
+/// the first, with a warning that lists them. Lines are those of the file, columns count from
+/// behind a log's prefix.
+[[nodiscard]] auto read_graph_text(std::string_view text, std::string_view wanted = {})
+    -> Result<Capture>;
 [[nodiscard]] auto read_repro_script(std::string_view text) -> Result<Capture>;
 /// Raw data files named by the JSON (`"file": "blobs/…"`) are read relative to `folder`.
 [[nodiscard]] auto read_capture_json(std::string_view text,

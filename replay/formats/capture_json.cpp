@@ -1,5 +1,6 @@
 // read_capture_json: the top level of a capture as JSON.
 #include "replay/formats/capture_json.h"
+#include "replay/formats/pt2_graph.h"
 
 #include <cmath>
 #include <unordered_map>
@@ -23,10 +24,10 @@ class CaptureReader {
       return bad_input("capture json: expected an object with a list of \"nodes\"");
     ASSAY_TRY_VOID(head());
     ASSAY_TRY_VOID(graph_.symbols(root_["symbols"], capture_.warnings));
-    ASSAY_TRY_VOID(graph_.nodes(root_["nodes"], capture_.graph));
+    ASSAY_TRY_VOID(graph_.graph(root_, capture_.graph));
     ASSAY_TRY_VOID(graph_.replacements(root_["replacements"]));
     ASSAY_TRY_VOID(graph_.guards(root_["guards"]));
-    capture_.graph.env = env_;
+    set_env(capture_.graph, env_);
     ASSAY_TRY_VOID(observations());
     ASSAY_TRY_VOID(tensors_.storages(root_["storages"]));
     ASSAY_TRY_VOID(inputs());
@@ -61,6 +62,11 @@ class CaptureReader {
       auto observation = json_observation(value);
       if (!observation)
         return with_context(observation.error(), fmt::format("capture json: real[{}]", name));
+      // What a graph is given is on the device that it says; of results nobody knows.
+      const auto* claim = node->second->claim.tensor();
+      if (auto& seen = observation->tensor; seen && seen->device.type.empty() && claim != nullptr &&
+                                            node->second->kind == NodeKind::placeholder)
+        seen->device = claim->device;
       capture_.observed.emplace(node->second->id, *std::move(observation));
     }
     return {};
@@ -98,6 +104,9 @@ class CaptureReader {
         return with_context(value.error(),
                             fmt::format("capture json: inputs[{}] ({})", index, node.name));
       capture_.inputs.back() = *std::move(value);
+      const auto given = entries[index]["value"];  // null of nothing that was claimed is None
+      if (given.exists() && given.is_null() && node.claim.empty())
+        capture_.inputs.back() = NoneArg{};
     }
     if (root_["inputs"].exists() && !root_["inputs"].is_null() && entries.size() != count)
       return bad_input("capture json: {} inputs for {} placeholders", entries.size(), count);

@@ -24,14 +24,17 @@ class JsonGraphReader {
   /// `guards`, `replacements`.
   [[nodiscard]] auto guards(JsonValue guards) -> Result<void>;
   [[nodiscard]] auto replacements(JsonValue replacements) -> Result<void>;
-  /// `nodes` into a graph.
-  [[nodiscard]] auto nodes(JsonValue nodes, Graph& graph) -> Result<void>;
+  /// `nodes` into a graph, and `graphs`, the bodies of higher-order operators, into its children.
+  /// `place` names the graph in messages: "graphs[true_graph_0]: ", empty for the outermost.
+  [[nodiscard]] auto graph(JsonValue value, Graph& graph, const std::string& place = {})
+      -> Result<void>;
 
   [[nodiscard]] auto arg(JsonValue value) -> Result<Arg>;
   [[nodiscard]] auto claim(JsonValue value) -> Result<Claim>;
   [[nodiscard]] auto expr(JsonValue value) -> Result<Expr>;
 
  private:
+  auto nodes(JsonValue nodes, Graph& graph, const std::string& place) -> Result<void>;
   auto node(JsonValue value) -> Result<Node>;
   auto object_arg(JsonValue value) -> Result<Arg>;
   auto sequence(JsonValue value, bool is_tuple) -> Result<Arg>;

@@ -149,6 +149,7 @@ auto json_observation(JsonValue value) -> Result<Observation> {
   }
   if (value.is_null()) return observation;
   ASSAY_TRY(observation.tensor, json_real_meta(value));
+  if (!value["device"].exists()) observation.tensor->device.type.clear();
   ASSAY_TRY(observation.alias_group, json_alias_group(value));
   observation.sum = json_real(value["sum"]);
   observation.abs_sum = json_real(value["abs"]);
@@ -286,8 +287,9 @@ auto JsonTensorReader::input(JsonValue entry, const std::optional<RealMeta>& kno
     if (const auto flag = value.as_bool()) return InputValue(Expr::boolean(*flag));
     if (const auto number = value.as_int()) return InputValue(Expr(*number));
     if (const auto real = json_real(value)) return InputValue(Expr::real(*real));
+    if (const auto text = value.as_string()) return InputValue(std::string(*text));
     if (value.is_null()) return InputValue{};
-    return bad_input("expected a number, found {}", value.dump().substr(0, 60));
+    return bad_input("expected a number or a text, found {}", value.dump().substr(0, 60));
   }
   const auto layout = entry["meta"].is_object() ? entry["meta"] : entry;
   ASSAY_TRY(auto meta, json_real_meta(layout, known));

@@ -110,10 +110,17 @@ auto JsonGraphReader::claim(JsonValue value) -> Result<Claim> {
   if (!dtype) return bad_input("unknown dtype {}", value["dtype"].dump());
   meta.dtype = *dtype;
   ASSAY_TRY(meta.sizes, dims(value["size"]));
-  ASSAY_TRY(meta.strides, dims(value["stride"]));
+  StatedParts stated{.strides = value["stride"].exists(),
+                     .offset = value["offset"].exists(),
+                     .device = value["device"].as_string().has_value()};
+  if (stated.strides) {
+    ASSAY_TRY(meta.strides, dims(value["stride"]));
+  } else {
+    meta.strides = row_major_claim(meta.sizes);
+  }
   if (meta.sizes.size() != meta.strides.size())
     return bad_input("{} sizes but {} strides", meta.sizes.size(), meta.strides.size());
-  if (value["offset"].exists()) {
+  if (stated.offset) {
     ASSAY_TRY(meta.offset, expr(value["offset"]));
   }
   if (const auto device = value["device"].as_string()) {
@@ -123,7 +130,7 @@ auto JsonGraphReader::claim(JsonValue value) -> Result<Claim> {
   }
   meta.requires_grad = value["requires_grad"].as_bool().value_or(false);
   ASSAY_TRY(const int group, json_alias_group(value));
-  return Claim{std::move(meta), group};
+  return Claim{std::move(meta), group, stated};
 }
 
 auto JsonGraphReader::sequence(JsonValue value, bool is_tuple) -> Result<Arg> {
@@ -198,7 +205,7 @@ auto JsonGraphReader::node(JsonValue value) -> Result<Node> {
   node.kind = kind->kind;
   const auto target = value["target"].as_string().value_or("");
   node.target =
-      node.kind == NodeKind::call_function ? canonical_target(target) : std::string(target);
+      node.kind == NodeKind::call_function ? recorded_target(target) : std::string(target);
   std::size_t index = 0;
   for (const auto& item : value["args"].items()) {
     auto parsed = arg(item);
@@ -221,17 +228,32 @@ auto JsonGraphReader::node(JsonValue value) -> Result<Node> {
   return node;
 }
 
-auto JsonGraphReader::nodes(JsonValue nodes, Graph& graph) -> Result<void> {
+auto JsonGraphReader::graph(JsonValue value, Graph& graph, const std::string& place)
+    -> Result<void> {
+  names_.clear();  // bodies see nothing of the graph around them
+  ASSAY_TRY_VOID(nodes(value["nodes"], graph, place));
+  for (const auto& [name, body] : value["graphs"].members()) {
+    const auto inside = fmt::format("{}graphs[{}]: ", place, name);
+    if (!body["nodes"].is_array())
+      return bad_input("capture json: {}expected an object with a list of \"nodes\"", inside);
+    graph.children.emplace_back(name, Graph{});
+    ASSAY_TRY_VOID(this->graph(body, graph.children.back().second, inside));
+  }
+  return {};
+}
+
+auto JsonGraphReader::nodes(JsonValue nodes, Graph& graph, const std::string& place)
+    -> Result<void> {
   std::size_t index = 0;
   for (const auto& item : nodes.items()) {
     auto parsed = node(item);
-    const auto place = [&] {
-      return fmt::format("capture json: nodes[{}] ({})", index,
+    const auto here = [&] {
+      return fmt::format("capture json: {}nodes[{}] ({})", place, index,
                          item["name"].as_string().value_or("?"));
     };
-    if (!parsed) return with_context(parsed.error(), place());
+    if (!parsed) return with_context(parsed.error(), here());
     if (!names_.try_emplace(parsed->name, NodeId{graph.next_id}).second)
-      return bad_input("{}: the name is used before", place());
+      return bad_input("{}: the name is used before", here());
     graph.add(*std::move(parsed));
     ++index;
   }

@@ -26,8 +26,10 @@ enum class InputFormat {
 
 /// read_capture for bytes out of a file: names in messages begin with `name`, and files that the
 /// input names are looked for in `folder`.
+/// `graph` chooses among several graphs of a text or log (see read_graph_text, trace_capture).
 [[nodiscard]] auto read_capture_in(std::string_view bytes, const std::string& name,
-                                   const std::filesystem::path& folder) -> Result<Capture>;
+                                   const std::filesystem::path& folder, std::string_view graph = {})
+    -> Result<Capture>;
 
 /// The folder that a file lies in; "." for a bare name.
 [[nodiscard]] auto folder_of(const std::filesystem::path& path) -> std::filesystem::path;

@@ -14,6 +14,7 @@ constexpr std::array kFunctions = {
     NamedGlobal{"torch._utils._rebuild_tensor_v2", PickleGlobalKind::rebuild_tensor},
     NamedGlobal{"torch._utils._rebuild_tensor_v3", PickleGlobalKind::rebuild_tensor_typed},
     NamedGlobal{"torch._utils._rebuild_parameter", PickleGlobalKind::rebuild_parameter},
+    NamedGlobal{"torch._utils._rebuild_parameter_with_state", PickleGlobalKind::rebuild_parameter},
     NamedGlobal{"collections.OrderedDict", PickleGlobalKind::ordered_dict},
     NamedGlobal{"torch.Size", PickleGlobalKind::torch_size},
     NamedGlobal{"torch.device", PickleGlobalKind::torch_device},

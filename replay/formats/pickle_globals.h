@@ -11,7 +11,7 @@ namespace assay {
 enum class PickleGlobalKind {
   rebuild_tensor,        ///< storage, offset, sizes, strides, requires_grad, hooks[, metadata]
   rebuild_tensor_typed,  ///< the same with a dtype after the hooks
-  rebuild_parameter,     ///< tensor, requires_grad, hooks
+  rebuild_parameter,     ///< tensor, requires_grad, hooks, perhaps a state of attributes
   ordered_dict,
   torch_size,
   torch_device,

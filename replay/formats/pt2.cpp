@@ -1,6 +1,7 @@
 // read_pt2: the program, its signature and the data that feeds it, put together.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 
 #include "core/expr/text.h"
@@ -121,6 +122,16 @@ auto scalar_of(const PickleValue& value) -> InputValue {
   if (const auto* number = std::get_if<std::int64_t>(&value.value)) return Expr(*number);
   if (const auto* number = std::get_if<double>(&value.value)) return Expr::real(*number);
   if (const auto* truth = std::get_if<bool>(&value.value)) return Expr::boolean(*truth);
+  if (const auto* text = std::get_if<std::string>(&value.value)) return *text;
+  if (std::holds_alternative<std::monostate>(value.value)) return NoneArg{};
+  return std::monostate{};
+}
+
+/// What the program says about an input that is no tensor and no symbol.
+auto constant_of(JsonValue spec) -> InputValue {
+  const auto [kind, value] = read_union(spec["constant_input"]["value"]);
+  if (kind == "as_none") return NoneArg{};
+  if (const auto text = value.as_string(); kind == "as_string" && text) return std::string(*text);
   return std::monostate{};
 }
 
@@ -169,6 +180,7 @@ auto feed_inputs(const Pt2Archive& archive, JsonValue module, Capture& capture) 
     return bad_input("signature: {} inputs, but the graph has {}", capture.input_roles.size(),
                      placeholders.size());
   capture.storages = archive.storages;
+  const auto specs = module["signature"]["input_specs"].items();
   for (std::size_t i = 0; i < placeholders.size(); ++i) {
     const auto& role = capture.input_roles[i];
     const auto* constant = placeholders[i]->claim.scalar();
@@ -177,7 +189,7 @@ auto feed_inputs(const Pt2Archive& archive, JsonValue module, Capture& capture) 
     else if (constant != nullptr && constant->is_const())
       capture.inputs.emplace_back(*constant);
     else
-      capture.inputs.emplace_back(std::monostate{});
+      capture.inputs.push_back(constant_of(specs[i]));
   }
   feed_user_inputs(archive, keyword_order(module["module_call_graph"]), capture);
   return {};
@@ -232,36 +244,85 @@ auto read_property(const TensorMeta& meta, std::string_view& rest) -> std::optio
   return dims[dim];
 }
 
-/// Guard text with `L['x'].size()[0]` replaced by what the graph claims of input x.
-auto without_sources(const Graph& graph, std::string_view text) -> std::optional<std::string> {
-  std::string out;
+/// The input that a source names: `L['x']` by its name, `L['flat_args'][2]` by its place among what
+/// the user passes.
+auto input_of(const Capture& capture, std::string_view source) -> const Node* {
+  constexpr std::string_view kFlat = "flat_args_";
+  const auto name = input_name(source);
+  if (const auto* node = capture.graph.find(name)) return node;
+  if (!name.starts_with(kFlat)) return nullptr;
+  std::size_t wanted = 0;
+  const auto digits = std::string_view(name).substr(kFlat.size());
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), wanted);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return nullptr;
+  std::size_t index = 0;
+  for (const auto& node : capture.graph.nodes) {
+    if (node.kind != NodeKind::placeholder) break;
+    if (capture.input_roles[index++].kind != InputRole::Kind::user_input) continue;
+    if (wanted-- == 0) return &node;
+  }
+  return nullptr;
+}
+
+/// A guard with what it says about inputs in terms of their claims.
+struct PlainGuard {
+  std::string text;
+  /// Sizes of tensors that inputs are views of, which nothing claims: symbols of their own.
+  std::vector<std::pair<std::string, std::string>> bases;  ///< name, source
+};
+
+/// `L['x'].size()[0]` becomes what the graph claims of input x, `L['x']._base.size()[0]` a symbol.
+auto without_sources(const Capture& capture, std::string_view text) -> std::optional<PlainGuard> {
+  constexpr std::string_view kBase = "._base";
+  PlainGuard plain;
   while (!text.empty()) {
     if (!text.starts_with("L['")) {
-      out += text[0];
+      plain.text += text[0];
       text.remove_prefix(1);
       continue;
     }
     const auto end = text.find(".s", text.find("']"));
     if (end == std::string_view::npos) return std::nullopt;
-    const auto* node = graph.find(input_name(text.substr(3, end - 3)));
+    auto source = text.substr(3, end - 3);
+    if (source.ends_with(kBase)) {
+      source.remove_suffix(kBase.size());
+      const bool is_offset = text.substr(end).starts_with(".storage_offset()");
+      const auto last = text.find(is_offset ? ')' : ']', end);
+      if (last == std::string_view::npos || input_of(capture, source) == nullptr)
+        return std::nullopt;
+      const auto whole = text.substr(0, last + 1);
+      plain.bases.emplace_back(
+          fmt::format("{}_base_{}", input_name(source), input_name(whole.substr(end))), whole);
+      plain.text += plain.bases.back().first;
+      text.remove_prefix(whole.size());
+      continue;
+    }
+    const auto* node = input_of(capture, source);
     text.remove_prefix(end);
     if (node == nullptr || node->claim.tensor() == nullptr) return std::nullopt;
     const auto value = read_property(*node->claim.tensor(), text);
     if (!value) return std::nullopt;
-    out += "(" + print_expr(*value, ExprSpelling::python) + ")";
+    plain.text += "(" + print_expr(*value, ExprSpelling::python) + ")";
   }
-  return out;
+  return plain;
 }
 
 void add_guards(JsonValue guards_code, Pt2Symbols& symbols, Capture& capture) {
   for (const auto item : guards_code.items()) {
     const auto text = item.as_string().value_or("");
-    const auto plain = without_sources(capture.graph, text);
-    const auto condition = plain ? symbols.parse(*plain) : bad_input("no such input");
-    if (condition && condition->type() == ExprType::boolean)
-      symbols.env().add_guard({*condition, std::string(text), "guards_code"});
-    else
+    const auto plain = without_sources(capture, text);
+    const auto condition = plain ? symbols.parse(plain->text) : bad_input("no such input");
+    if (!condition || condition->type() != ExprType::boolean) {
       capture.warnings.push_back(fmt::format("guard was not understood: {}", text));
+      continue;
+    }
+    for (const auto& [name, source] : plain->bases)
+      if (const auto* symbol = symbols.env().find(name); symbol && symbol->sources.empty()) {
+        const auto expr = symbol->expr;
+        symbols.env().set_range(expr, {Expr(0), Expr::infinity()});
+        symbols.env().add_source(expr, source);
+      }
+    symbols.env().add_guard({*condition, std::string(text), "guards_code"});
   }
 }
 
@@ -288,6 +349,27 @@ auto check_schema(JsonValue program) -> Result<void> {
   return {};
 }
 
+auto has_offset(const Claim& claim) -> bool {
+  if (const auto* items = claim.items()) return std::ranges::any_of(*items, has_offset);
+  return claim.tensor() && !claim.tensor()->offset.is_int(0);
+}
+
+void leave_offset_open(Claim& claim) {
+  claim.stated.offset = false;
+  if (auto* items = std::get_if<std::vector<Claim>>(&claim.value))
+    for (auto& item : *items) leave_offset_open(item);
+}
+
+/// Until about PyTorch 2.9 the writer puts 0 for every offset (_export/serde/serialize.py says so
+/// in a comment), which states nothing.
+void check_offsets(JsonValue program, Graph& graph) {
+  constexpr std::int64_t kSurelyWritten = 17;  // PyTorch 2.11
+  if (program["schema_version"]["minor"].as_int().value_or(0) >= kSurelyWritten) return;
+  if (std::ranges::any_of(graph.nodes, [](const Node& node) { return has_offset(node.claim); }))
+    return;
+  for (auto& node : graph.nodes) leave_offset_open(node.claim);
+}
+
 }  // namespace
 
 auto read_pt2(std::string_view bytes) -> Result<Capture> {
@@ -304,6 +386,7 @@ auto read_pt2(std::string_view bytes) -> Result<Capture> {
   ASSAY_TRY_VOID(symbols.read_ranges(program["range_constraints"]));
   ASSAY_TRY(capture.graph,
             read_pt2_graph(module["graph"], symbols, constant_names(signature["input_specs"])));
+  check_offsets(program, capture.graph);
   ASSAY_TRY(capture.input_roles,
             read_roles<InputRole>(signature["input_specs"], kInputKinds, "input"));
   ASSAY_TRY(capture.output_roles,

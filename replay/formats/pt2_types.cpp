@@ -152,6 +152,13 @@ auto Pt2Symbols::read_meta(JsonValue json) -> Result<TensorMeta> {
   if (json["storage_offset"].is_object()) {
     ASSAY_TRY(meta.offset, read_number(json["storage_offset"]));
   }
+  // Layout of torch/_export/serde/schema.py.
+  constexpr std::array<std::string_view, 6> kLayouts = {"unknown",    "sparse_coo", "sparse_csr",
+                                                        "sparse_csc", "sparse_bsr", "sparse_bsc"};
+  const auto layout = json["layout"].as_int().value_or(7);
+  if (layout > 0 && layout < std::ssize(kLayouts))
+    return unsupported("a tensor of layout {}; only strided tensors are understood",
+                       kLayouts[static_cast<std::size_t>(layout)]);
   meta.requires_grad = json["requires_grad"].as_bool().value_or(false);
   return meta;
 }

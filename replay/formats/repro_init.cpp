@@ -1,5 +1,6 @@
 // Lines of __init__ in a repro script: buffers, parameters, sub-modules.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "replay/formats/repro_values.h"
@@ -10,6 +11,10 @@ namespace {
 /// Scripts print small tensors only; anything longer was not written by PyTorch.
 constexpr std::int64_t kMaxLiteralElements = 1 << 20;
 constexpr int kMaxLiteralRank = 32;
+
+/// Functions that take a shape, the values of which a script does not hold.
+constexpr std::array<std::string_view, 6> kFactories = {
+    "torch.randn", "torch.rand", "torch.randint", "torch.empty", "torch.zeros", "torch.ones"};
 
 /// A nested list of numbers as tensor(...) prints it.
 struct Literal {
@@ -24,6 +29,11 @@ class InitReader {
       : capture_(capture),
         cursor_(line.source, line.offset, line.line),
         args_(cursor_, no_names_, claims) {}
+
+  auto read_value() -> Result<RecordedTensor> {
+    ASSAY_TRY(const int value, cursor_.expression());
+    return tensor(value);
+  }
 
   auto read() -> Result<std::optional<InitValue>> {
     ASSAY_TRY(const int lhs, cursor_.expression_list());
@@ -101,9 +111,7 @@ class InitReader {
     ASSAY_TRY(const auto given, options(parts));
     if ((name == "tensor" || name == "torch.tensor") && parts.size() >= 2)
       return literal(parts[1], given);
-    if (name == "torch.randn" || name == "torch.randint" || name == "torch.empty" ||
-        name == "torch.zeros")
-      return random(parts, given);
+    if (std::ranges::find(kFactories, name) != kFactories.end()) return random(parts, given);
     return bad_input("expected a tensor, found {}", cursor_.source_of(index).substr(0, 60));
   }
 
@@ -111,6 +119,8 @@ class InitReader {
   auto moved(const Syntax& callee, const std::vector<int>& parts) -> Result<RecordedTensor> {
     ASSAY_TRY(auto value, tensor(callee.first_child));
     if (callee.text == "cuda") value.meta.device = Device{"cuda", 0};
+    if (callee.text == "requires_grad_" || callee.text == "detach" || callee.text == "contiguous")
+      return value;
     if (callee.text == "to" && parts.size() == 2) {
       ASSAY_TRY(const auto arg, args_.read(parts[1]));
       ASSAY_TRY(value.meta.device, device_of(arg, cursor_.source_of(parts[1])));
@@ -132,11 +142,27 @@ class InitReader {
     return sizes;
   }
 
+  /// `size=[2, 3]`, the first list or tuple, or numbers alone.
+  auto shape_of(const std::vector<int>& parts, const Options& given) -> Result<Ints> {
+    if (given.size >= 0) return sizes_of(given.size);
+    Ints sizes;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const auto kind = cursor_.syntax(parts[i]).kind;
+      if (kind == SyntaxKind::list || kind == SyntaxKind::tuple) return sizes_of(parts[i]);
+      if (kind == SyntaxKind::keyword) continue;
+      ASSAY_TRY(const auto arg, args_.read(parts[i]));
+      const auto* expr = std::get_if<Expr>(&arg.value);
+      const auto size = expr ? expr->as_int().value_or(-1) : -1;
+      if (size < 0) return bad_input("{} is no shape", cursor_.source_of(parts[i]));
+      sizes.push_back(size);
+    }
+    return sizes;
+  }
+
   auto random(const std::vector<int>& parts, const Options& given) -> Result<RecordedTensor> {
-    const int shape = given.size >= 0 ? given.size : parts.size() > 1 ? parts[1] : -1;
-    if (shape < 0) return bad_input("a random tensor without a shape");
-    ASSAY_TRY(const auto sizes, sizes_of(shape));
-    const auto dtype = given.dtype.value_or(DType::float32);
+    ASSAY_TRY(const auto sizes, shape_of(parts, given));
+    const bool whole = args_.dotted_name(parts.front()) == "torch.randint";
+    const auto dtype = given.dtype.value_or(whole ? DType::int64 : DType::float32);
     ASSAY_TRY(const auto elems, required_elems(sizes, contiguous_strides(sizes), 0));
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(elems, std::int64_t{size_bytes(dtype)}, &bytes))
@@ -232,6 +258,11 @@ class InitReader {
 auto read_init_line(const SourceLine& line, Capture& capture, ClaimReader& claims)
     -> Result<std::optional<InitValue>> {
   return InitReader(line, capture, claims).read();
+}
+
+auto read_tensor_value(const SourceLine& line, Capture& capture, ClaimReader& claims)
+    -> Result<RecordedTensor> {
+  return InitReader(line, capture, claims).read_value();
 }
 
 }  // namespace assay

@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-/// Arguments of the old form: shape, stride, dtype, device, requires_grad.
-constexpr std::size_t kLegacyParts = 5;
+/// Arguments of the old form: shape, stride, dtype, device, and since 2.1 requires_grad.
+constexpr std::size_t kStridedParts = 4;
 
 /// Calls that stand for an input of which nothing is recorded.
 constexpr std::array<std::string_view, 4> kUnrecorded = {"const", "unsupported", "generator",
@@ -94,6 +94,7 @@ auto InputScript::storage(const PythonCursor& cursor, const Call& call, std::str
   StorageData data;
   data.content = default_fill(index, dtype);
   data.fill_dtype = dtype;
+  data.made_up = true;
   data.size_bytes = values_.value(size).value_or(0);
   if (data.size_bytes < 0) return bad_input("storage of {} bytes", data.size_bytes);
   capture_.storages.push_back(std::move(data));
@@ -116,9 +117,14 @@ auto InputScript::input(const PythonCursor& cursor, const Call& call, const Sour
 
 auto InputScript::symint(const PythonCursor& cursor, const Call& call) -> Result<void> {
   if (call.positional.empty()) return bad_input("expected reader.symint(VALUE)");
-  ASSAY_TRY(const Expr value, values_.expr(cursor.source_of(call.positional[0])));
-  const auto number = values_.value(value);
-  capture_.inputs.emplace_back(number ? InputValue(Expr(*number)) : InputValue(value));
+  const auto given = cursor.source_of(call.positional[0]);
+  if (given == "None") {  // a symbol without a hint
+    capture_.inputs.emplace_back();
+  } else {
+    ASSAY_TRY(const Expr value, values_.expr(given));
+    const auto number = values_.value(value);
+    capture_.inputs.emplace_back(number ? InputValue(Expr(*number)) : InputValue(value));
+  }
   Claim claim;
   if (const auto expr = call.named.find("expr"); expr != call.named.end()) {
     const auto& syntax = cursor.syntax(expr->second);
@@ -228,40 +234,167 @@ auto InputScript::add_tensor(TensorMeta meta, const Buffer& buffer) -> Result<vo
   return {};
 }
 
-auto InputScript::legacy_arguments(const SourceLine& line) -> Result<void> {
+auto InputScript::list(const SourceLine& line) -> Result<void> {
   PythonCursor cursor(line.source, line.offset, line.line);
   const auto lhs = cursor.expression_list();
   if (!lhs || !cursor.accept("=")) return {};
   const auto list = cursor.expression_list();
-  if (!list || cursor.syntax(*list).kind != SyntaxKind::list) return {};  // the comprehension
-  for (const int item : cursor.children(*list)) {
-    const auto read = legacy_tensor(cursor, cursor.children(item));
-    if (!read) return at_line(line, read.error());
+  const auto kind = list ? cursor.syntax(*list).kind : SyntaxKind::none;
+  if (kind != SyntaxKind::list && kind != SyntaxKind::tuple) {
+    if (!line.text.contains(" for "))  // else a comprehension over what was read before
+      capture_.warnings.push_back(fmt::format("line {}: inputs are not understood: {}", line.line,
+                                              list ? "expected a list" : list.error().message));
+    return {};
   }
+  capture_.inputs.clear();
+  claims_.clear();
+  for (const int item : cursor.children(*list))
+    if (const auto read = value(cursor, item, line); !read) return at_line(line, read.error());
   return {};
 }
 
-/// `((s0, 8), (8, 1), torch.float32, 'cpu', False)`; other items are values without a record.
-auto InputScript::legacy_tensor(const PythonCursor& cursor, const std::vector<int>& parts)
+auto InputScript::append(const SourceLine& line, std::string_view comment) -> Result<void> {
+  PythonCursor cursor(line.source, line.offset, line.line);
+  const auto call = cursor.expression();
+  if (!call) return at_line(line, call.error());
+  const auto parts = cursor.children(*call);
+  if (cursor.syntax(*call).kind != SyntaxKind::call || parts.size() != 2)
+    return bad_input("line {}: expected args.append(VALUE)", line.line);
+  if (const auto read = value(cursor, parts[1], line); !read) return at_line(line, read.error());
+  add_symbols(comment);
+  return {};
+}
+
+auto InputScript::unknown(int line, std::string_view what) -> Result<void> {
+  capture_.warnings.push_back(fmt::format("line {}: input {} has no recorded value: {}", line,
+                                          capture_.inputs.size(), what.substr(0, 60)));
+  capture_.inputs.emplace_back();
+  claims_.emplace_back();
+  return {};
+}
+
+/// `((s0, 8), (8, 1), torch.float32, 'cpu', False)`, rand_strided with such arguments, a number, a
+/// tensor with a shape.
+auto InputScript::value(const PythonCursor& cursor, int syntax, const SourceLine& line)
     -> Result<void> {
-  if (parts.size() != kLegacyParts) {
-    capture_.inputs.emplace_back();
+  auto parts = cursor.children(syntax);
+  const auto& node = cursor.syntax(syntax);
+  const bool has_layout = !parts.empty() && (cursor.syntax(parts[0]).kind == SyntaxKind::tuple ||
+                                             cursor.syntax(parts[0]).kind == SyntaxKind::list);
+  if (node.kind == SyntaxKind::tuple && has_layout &&
+      (parts.size() == kStridedParts || parts.size() == kStridedParts + 1))
+    return strided(cursor, parts,
+                   parts.size() > kStridedParts && cursor.source_of(parts.back()) == "True");
+  if (node.kind == SyntaxKind::integer || node.kind == SyntaxKind::real ||
+      node.kind == SyntaxKind::unary || node.kind == SyntaxKind::name) {
+    const auto text = cursor.source_of(syntax);
+    const auto number = values_.expr(text == "None" ? "?" : text);
+    if (!number || !number->is_const()) return unknown(line.line, text);
+    capture_.inputs.emplace_back(*number);
     claims_.emplace_back();
     return {};
   }
+  if (node.kind != SyntaxKind::call) return unknown(line.line, cursor.source_of(syntax));
+  bool requires_grad = false;
+  int call = syntax;
+  while (true) {  // rand_strided(...).requires_grad_(True)
+    const auto& callee = cursor.syntax(cursor.syntax(call).first_child);
+    if (callee.kind != SyntaxKind::attribute ||
+        cursor.syntax(callee.first_child).kind != SyntaxKind::call)
+      break;
+    const auto given = cursor.positional(call);
+    if (callee.text == "requires_grad_")
+      requires_grad = given.empty() || cursor.source_of(given[0]) == "True";
+    call = callee.first_child;
+  }
+  if (cursor.source_of(cursor.syntax(call).first_child).ends_with("rand_strided")) {
+    auto given = cursor.positional(call);
+    for (const std::string_view name : {"dtype", "device"})
+      if (const int keyword = cursor.keyword(call, name); keyword >= 0) given.push_back(keyword);
+    return strided(cursor, given, requires_grad);
+  }
+  return made_tensor(cursor, syntax, line, requires_grad);
+}
+
+/// `torch.randn(2, 3)` and its like.
+auto InputScript::made_tensor(const PythonCursor& cursor, int syntax, const SourceLine& line,
+                              bool requires_grad) -> Result<void> {
+  SourceLine at = line;
+  at.offset = cursor.syntax(syntax).place.offset;
+  at.line = cursor.syntax(syntax).place.line;
+  const auto tensor = read_tensor_value(at, capture_, values_.claims());
+  if (!tensor) return unknown(line.line, cursor.source_of(syntax));
+  TensorMeta meta;
+  meta.dtype = tensor->meta.dtype;
+  meta.device = tensor->meta.device;
+  meta.sizes.assign(tensor->meta.sizes.begin(), tensor->meta.sizes.end());
+  meta.strides.assign(tensor->meta.strides.begin(), tensor->meta.strides.end());
+  meta.requires_grad = requires_grad;
+  capture_.inputs.emplace_back(*tensor);
+  claims_.push_back(Claim{std::move(meta)});
+  return {};
+}
+
+/// Shape, stride, dtype (float32), device (cpu).
+auto InputScript::strided(const PythonCursor& cursor, const std::vector<int>& parts,
+                          bool requires_grad) -> Result<void> {
+  if (parts.size() < 2) return bad_input("expected a shape and a stride");
   TensorMeta meta;
   ASSAY_TRY(meta.sizes, dims(cursor, parts[0]));
   ASSAY_TRY(meta.strides, dims(cursor, parts[1]));
   if (meta.strides.size() != meta.sizes.size())
     return bad_input("{} sizes but {} strides", meta.sizes.size(), meta.strides.size());
-  ASSAY_TRY(meta.dtype, read_dtype(cursor, parts[2]));
-  ASSAY_TRY(meta.device, read_device(cursor, parts[3]));
-  meta.requires_grad = cursor.source_of(parts[4]) == "True";
+  if (parts.size() > 2) {
+    ASSAY_TRY(meta.dtype, read_dtype(cursor, parts[2]));
+  }
+  if (parts.size() > 3) {
+    ASSAY_TRY(meta.device, read_device(cursor, parts[3]));
+  }
+  meta.requires_grad = requires_grad;
   const auto index = capture_.storages.size();
   const Expr size = required_elems(meta) * size_bytes(meta.dtype);
   const auto bytes = std::max<std::int64_t>(values_.value(size).value_or(0), 0);
-  capture_.storages.push_back({bytes, default_fill(index, meta.dtype), meta.dtype});
+  capture_.storages.push_back({bytes, default_fill(index, meta.dtype), meta.dtype, true});
   return add_tensor(std::move(meta), Buffer{static_cast<int>(index), size});
+}
+
+/// `shape (s0, 4), stride (4, 1)`, or `s0` for a number: what the last input claims. Where a symbol
+/// stands alone, the number in its place is its hint.
+void InputScript::add_symbols(std::string_view comment) {
+  auto& env = values_.claims().env();
+  const auto hint = [&](const Expr& claim, const Expr& value) {
+    if (claim.op() != ExprOp::symbol || !value.is_const()) return;
+    env.set_hint(claim, value);
+    values_.forget_hints();
+  };
+  auto& claim = claims_.back();
+  if (const auto* number = std::get_if<Expr>(&capture_.inputs.back())) {
+    const auto symbol = values_.claims().symbol(trimmed(comment));
+    if (!symbol) return;
+    claim.value = *symbol;
+    return hint(*symbol, *number);
+  }
+  auto* meta = std::get_if<TensorMeta>(&claim.value);
+  if (meta == nullptr || !comment.starts_with("shape (")) return;
+  const auto texts = split_at_commas(comment.substr(6));
+  const auto read = [&](std::string_view text, const Dims& numbers) -> std::optional<Dims> {
+    if (text.size() < 2 || !text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
+    Dims dims;
+    for (const auto part : split_at_commas(text.substr(1, text.size() - 2)))
+      if (const auto dim = part.empty() ? Result<Expr>(Expr(0)) : values_.expr(part);
+          dim && !part.empty())
+        dims.push_back(*dim);
+    return dims.size() == numbers.size() ? std::optional(std::move(dims)) : std::nullopt;
+  };
+  auto sizes = texts.empty() ? std::nullopt : read(texts[0], meta->sizes);
+  const auto stride = comment.find("stride (");
+  auto strides = stride == std::string_view::npos
+                     ? std::nullopt
+                     : read(trimmed(comment.substr(stride + 7)), meta->strides);
+  if (!sizes || !strides) return;
+  for (std::size_t i = 0; i < sizes->size(); ++i) hint((*sizes)[i], meta->sizes[i]);
+  meta->sizes = *std::move(sizes);
+  meta->strides = *std::move(strides);
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 
 #include "core/graph/python_lexer.h"
 #include "core/graph/text.h"
+#include "replay/formats/log_text.h"
 #include "replay/formats/repro_values.h"
 
 namespace assay {
@@ -31,8 +32,12 @@ auto is_symbol_line(std::string_view line) -> bool {
 
 class ScriptReader {
  public:
-  explicit ScriptReader(std::string_view text)
-      : text_(text), claims_(env_), values_(claims_), inputs_(capture_, values_) {
+  ScriptReader(std::string_view text, int first_line)
+      : text_(text),
+        line_(first_line),
+        claims_(env_),
+        values_(claims_),
+        inputs_(capture_, values_) {
     capture_.format = "repro script";
   }
 
@@ -60,16 +65,23 @@ class ScriptReader {
 
   auto top_level_line() -> Result<void> {
     const auto line = rest_of_line();
+    const auto statement = trimmed(line);
     if (line.starts_with('#')) {
       comment(trimmed(line.substr(1)));
     } else if (line.starts_with("class ") && line.contains("Module)")) {
       return module();
+    } else if (statement.starts_with("def forward(")) {
+      return bare_function();
     } else if (line.starts_with("def load_args(")) {
       return load_args();
     } else if (is_symbol_line(line)) {
       ASSAY_TRY_VOID(hint(trimmed(line)));
-    } else if (line.starts_with("args = [") && !line.contains("rand_strided")) {
-      return legacy_arguments();
+    } else if (!reads_load_args_ && is_input_list(statement)) {
+      return inputs_in_line();
+    } else if (!reads_load_args_ && statement.starts_with("args.append(")) {
+      return appended_input();
+    } else if (!reads_load_args_ && is_reader_call(statement)) {
+      return reader_statement();
     } else if (line.starts_with("ERROR: Repro will not work as intended")) {
       warn("the script says of itself that it will not work: {}", trimmed(line));
     } else if (line.contains("load_config(")) {
@@ -135,7 +147,26 @@ class ScriptReader {
 
   auto module() -> Result<void> {
     PythonCursor cursor(text_, offset_, line_);
-    ASSAY_TRY(auto module, read_class(cursor, claims_, 0));
+    CutOff cut;
+    ASSAY_TRY(auto module, read_class(cursor, claims_, 0, &cut));
+    return take_module(std::move(module), cut, cursor);
+  }
+
+  /// People leave the class out.
+  auto bare_function() -> Result<void> {
+    PythonCursor cursor(text_, offset_, line_);
+    CutOff cut;
+    ModuleSource module;
+    module.name = "GraphModule";
+    module.place = cursor.token();
+    const int indent = cursor.lexer().indent();
+    ASSAY_TRY(module.graph, FunctionReader(cursor, claims_, &cut).read(indent));
+    return take_module(std::move(module), cut, cursor);
+  }
+
+  auto take_module(ModuleSource module, const CutOff& cut, const PythonCursor& cursor)
+      -> Result<void> {
+    if (cut.found()) capture_.warnings.push_back(fmt::format("line {}: {}", cut.line, cut.message));
     continue_behind(cursor);
     modules_.push_back(std::move(module));
     return {};
@@ -145,7 +176,7 @@ class ScriptReader {
     PythonCursor cursor(text_, offset_, line_);
     ASSAY_TRY(const auto header, take_statement(cursor));
     (void)header;
-    has_inputs_ = true;
+    has_inputs_ = reads_load_args_ = true;
     while (cursor.token().kind != TokenKind::end && cursor.lexer().indent() > 0) {
       ASSAY_TRY(const auto line, take_statement(cursor));
       if (line.text.starts_with("if ") || line.text.starts_with("for ")) {
@@ -163,11 +194,53 @@ class ScriptReader {
     return {};
   }
 
-  auto legacy_arguments() -> Result<void> {
+  /// `args = [`, and other names that people give the list.
+  static auto is_input_list(std::string_view line) -> bool {
+    constexpr std::array<std::string_view, 5> kNames = {"args", "inputs", "inps", "example_inputs",
+                                                        "_args"};
+    const auto equals = line.find(" = ");
+    return equals != std::string_view::npos &&
+           std::ranges::find(kNames, line.substr(0, equals)) != kNames.end() &&
+           (line.substr(equals + 3).starts_with('[') || line.substr(equals + 3).starts_with('('));
+  }
+  /// `buf0 = reader.storage(...)` and `reader.tensor(...)` outside of any function.
+  static auto is_reader_call(std::string_view line) -> bool {
+    return line.starts_with("reader.") || line.contains(" = reader.storage(");
+  }
+
+  auto inputs_in_line() -> Result<void> {
+    PythonCursor cursor(text_, offset_, line_);
+    const auto line = take_statement(cursor);
+    const auto rest = text_.substr(std::min(text_.find('\n', offset_), text_.size()));
+    if (!line && trimmed(rest).empty()) {  // the text ends here
+      warn("inputs are not understood: {}", line.error().message);
+      offset_ = text_.size();
+      return {};
+    }
+    if (!line) return std::unexpected(line.error());
+    has_inputs_ = true;
+    ASSAY_TRY_VOID(inputs_.list(*line));
+    continue_behind(cursor);
+    return {};
+  }
+
+  auto appended_input() -> Result<void> {
+    const auto physical = rest_of_line();
+    const auto hash = physical.find('#');
     PythonCursor cursor(text_, offset_, line_);
     ASSAY_TRY(const auto line, take_statement(cursor));
     has_inputs_ = true;
-    ASSAY_TRY_VOID(inputs_.legacy_arguments(line));
+    ASSAY_TRY_VOID(inputs_.append(
+        line, hash == std::string_view::npos ? "" : trimmed(physical.substr(hash + 1))));
+    continue_behind(cursor);
+    return {};
+  }
+
+  auto reader_statement() -> Result<void> {
+    PythonCursor cursor(text_, offset_, line_);
+    ASSAY_TRY(const auto line, take_statement(cursor));
+    has_inputs_ = true;
+    ASSAY_TRY_VOID(inputs_.statement(line));
     continue_behind(cursor);
     return {};
   }
@@ -216,7 +289,7 @@ class ScriptReader {
     std::vector<Node*> placeholders;
     for (auto& node : capture_.graph.nodes)
       if (node.kind == NodeKind::placeholder) placeholders.push_back(&node);
-    if (!has_inputs_) {
+    if (!has_inputs_ || (capture_.inputs.empty() && !reads_load_args_ && !placeholders.empty())) {
       capture_.warnings.emplace_back("the script records no inputs");
       capture_.inputs.resize(placeholders.size());
       return {};
@@ -231,7 +304,7 @@ class ScriptReader {
 
   std::string_view text_;
   std::size_t offset_ = 0;
-  int line_ = 1;
+  int line_;
   Capture capture_;
   ShapeEnv env_;
   ClaimReader claims_;
@@ -239,15 +312,18 @@ class ScriptReader {
   InputScript inputs_;
   std::vector<ModuleSource> modules_;
   bool has_inputs_ = false;
+  bool reads_load_args_ = false;
 };
 
 }  // namespace
 
 auto read_repro_script(std::string_view text) -> Result<Capture> {
   ASSAY_TRY_VOID(check_utf8(text));
-  if (!text.contains('\x1b')) return ScriptReader(text).read();
-  const auto plain = strip_ansi(text);
-  return ScriptReader(plain).read();
+  const auto plain = text.contains('\x1b') ? strip_ansi(text) : std::string(text);
+  for (const auto& record : split_log(plain))  // a quoted or logged script
+    if (!record.prefix.empty() && record.text.contains("def forward("))
+      return ScriptReader(record.text, record.line).read();
+  return ScriptReader(plain, 1).read();
 }
 
 }  // namespace assay

@@ -31,15 +31,21 @@ class HintEvaluator {
   std::optional<Binding> hints_;
 };
 
-/// Reads the statements of load_args, and the `args = [...]` list of old scripts, into the inputs
-/// and storages of a capture. `reader.` calls that record no value leave the input unknown.
+/// Reads the statements of load_args, and what older scripts have in its place (`args = [...]`,
+/// `args.append(...)`), into the inputs and storages of a capture. `reader.` calls and other values
+/// that record nothing leave the input unknown.
 class InputScript {
  public:
   InputScript(Capture& capture, HintEvaluator& values) : capture_(capture), values_(values) {}
 
   /// Errors: bad_input (views past their storage, unknown buffers, sizes below 0) with the line.
   [[nodiscard]] auto statement(const SourceLine& line) -> Result<void>;
-  [[nodiscard]] auto legacy_arguments(const SourceLine& line) -> Result<void>;
+  /// `args = [((2, 256), (256, 1), torch.float32, 'cuda'), ...]`, with a fifth part for
+  /// requires_grad, or with values as in append. A comprehension changes nothing.
+  [[nodiscard]] auto list(const SourceLine& line) -> Result<void>;
+  /// `args.append(rand_strided(...))  # shape (s0, 4), stride (4, 1)`: PyTorch 2.0 writes hints
+  /// into the call and symbols into the comment.
+  [[nodiscard]] auto append(const SourceLine& line, std::string_view comment) -> Result<void>;
   /// What the script claims about its inputs, one per input; empty claims where it says nothing.
   [[nodiscard]] auto claims() const -> const std::vector<Claim>& { return claims_; }
 
@@ -64,13 +70,25 @@ class InputScript {
   auto read_dtype(const PythonCursor& cursor, int syntax) -> Result<DType>;
   auto read_device(const PythonCursor& cursor, int syntax) -> Result<Device>;
   auto add_tensor(TensorMeta meta, const Buffer& buffer) -> Result<void>;
-  auto legacy_tensor(const PythonCursor& cursor, const std::vector<int>& parts) -> Result<void>;
+  auto value(const PythonCursor& cursor, int syntax, const SourceLine& line) -> Result<void>;
+  auto strided(const PythonCursor& cursor, const std::vector<int>& parts, bool requires_grad)
+      -> Result<void>;
+  auto made_tensor(const PythonCursor& cursor, int syntax, const SourceLine& line,
+                   bool requires_grad) -> Result<void>;
+  auto unknown(int line, std::string_view what) -> Result<void>;
+  void add_symbols(std::string_view comment);
 
   Capture& capture_;
   HintEvaluator& values_;
   std::map<std::string, Buffer, std::less<>> buffers_;
   std::vector<Claim> claims_;
 };
+
+/// The tensor that an expression makes: tensor(...), torch.randn(...) and its like, .cuda() or
+/// .to() on them. `line` begins at the expression. Its storage goes into the capture. Errors:
+/// bad_input.
+[[nodiscard]] auto read_tensor_value(const SourceLine& line, Capture& capture, ClaimReader& claims)
+    -> Result<RecordedTensor>;
 
 /// What a line of `__init__` sets: a tensor, or an instance of a class of the script.
 struct InitValue {

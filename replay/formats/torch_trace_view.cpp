@@ -158,7 +158,10 @@ class ShapesReader {
     for (const auto& symbol : compilation_.symbols) add(symbol);
     for (const auto& one : compilation_.specializations) specialize(one);
     for (const auto& guard : compilation_.guards) add(guard.text, guard.text, guard.where);
-    for (const auto& tree : compilation_.guard_trees) add_tree(log.events[tree.event].payload);
+    for (const auto& tree : compilation_.guard_trees) {
+      add_matches(log.events[tree.event].payload);
+      add_tree(log.events[tree.event].payload);
+    }
     return std::move(shapes_);
   }
 
@@ -199,6 +202,35 @@ class ShapesReader {
       return skip("guard", text);
     if (seen_.insert(print_expr(*condition)).second)
       shapes_.env.add_guard({*condition, std::move(recorded), std::move(where)});
+  }
+
+  /// `TENSOR_MATCH: check_tensor(L['x'], Tensor, ..., size=[None, 8], stride=[None, 1])`: a number
+  /// is what the code was compiled for, None is any.
+  void add_matches(std::string_view tree) {
+    constexpr std::string_view kMark = "check_tensor(";
+    for (std::size_t at = 0; (at = tree.find(kMark, at)) != std::string_view::npos;) {
+      at += kMark.size();
+      const auto line = tree.substr(at, tree.find('\n', at) - at);
+      const auto source = line.substr(0, line.find(", "));
+      for (const std::string_view what : {"size", "stride"}) {
+        const auto open = line.find(fmt::format(" {}=[", what));
+        if (open == std::string_view::npos) continue;
+        const auto first = open + what.size() + 3;
+        const auto items = split_at_commas(line.substr(first, line.find(']', first) - first));
+        for (std::size_t i = 0; i < items.size(); ++i)
+          match(fmt::format("{}.{}()[{}]", source, what, i), items[i]);
+      }
+    }
+  }
+
+  void match(const std::string& source, std::string_view number) {
+    auto& env = shapes_.env;
+    const auto value = parse_expr(env.pool(), trimmed(number));
+    if (!value || !value->as_int()) return;
+    for (const auto& symbol : env.symbols())
+      if (std::ranges::find(symbol.sources, source) != symbol.sources.end() &&
+          !env.replacements().contains(symbol.expr))
+        return env.add_replacement(symbol.expr, *value);
   }
 
   /// Lines `+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 99  # place`, in terms of sources.

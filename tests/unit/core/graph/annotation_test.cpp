@@ -20,10 +20,13 @@ TEST(Annotation, ReadsWhatPyTorchPrints) {
     EXPECT_EQ(again(text), text);
 }
 
-TEST(Annotation, LeftOutStridesAreRowMajor) {
-  EXPECT_EQ(again("f32[4, s0, 3]"), "f32[4, s0, 3][3*s0, 3, 1]cpu");
-  EXPECT_EQ(again("f32[2, 0]cuda:1"), "f32[2, 0][1, 1]cuda:1");
-  EXPECT_EQ(again("bf16[]"), "bf16[][]cpu");
+TEST(Annotation, LeftOutStridesStayOutAndStandInRowMajor) {
+  for (const std::string text : {"f32[4, s0, 3]", "f32[2, 0]cuda:1", "bf16[]"})
+    EXPECT_EQ(again(text), text);
+  ShapeEnv env;
+  ClaimReader reader(env);
+  EXPECT_EQ(to_string(*reader.claim("f32[4, s0, 3]")->tensor()), "f32[4, s0, 3][3*s0, 3, 1]cpu");
+  EXPECT_EQ(to_string(*reader.claim("f32[2, 0]cuda:1")->tensor()), "f32[2, 0][1, 1]cuda:1");
 }
 
 TEST(Annotation, TypeNamesAreNoClaims) {
@@ -58,10 +61,33 @@ TEST(ClaimNotes, HoldOffsetsAndGradFlags) {
   ShapeEnv env;
   ClaimReader reader(env);
   auto claim = *reader.claim("(f32[2][1]cpu, (i64[][]cpu, f32[s0][1]cpu))");
-  EXPECT_EQ(claim_notes(claim), "");
+  EXPECT_EQ(claim_notes(claim, false), "");
   const std::string notes = "requires_grad[0], offset[1][0]=3, offset[1][1]=2*s0, alias[1][1]=7";
   ASSERT_TRUE(apply_claim_notes(notes, claim, reader).has_value());
-  EXPECT_EQ(claim_notes(claim), notes);
+  EXPECT_EQ(claim_notes(claim, false), notes);
+}
+
+TEST(Annotation, KnowsWhatItDoesNotState) {
+  ShapeEnv env;
+  ClaimReader reader(env);
+  EXPECT_EQ(reader.claim("f32[2, 3]")->stated, (StatedParts{false, false, false}));
+  EXPECT_EQ(reader.claim("f32[2, 3][3, 1]cpu")->stated, (StatedParts{true, false, true}));
+  EXPECT_EQ(print_claim(*reader.claim("f32[2, 3]")), "f32[2, 3]");
+  EXPECT_EQ(print_claim(*reader.claim("f32[2, 3]cuda:0")), "f32[2, 3]cuda:0");
+}
+
+TEST(ClaimNotes, TellOffsetsThatAreNotStated) {
+  ShapeEnv env;
+  ClaimReader reader(env);
+  auto claim = *reader.claim("f32[2][1]cpu");
+  EXPECT_EQ(claim_notes(claim, true), "offset=?");
+  EXPECT_EQ(claim_notes(claim, false), "");
+  ASSERT_TRUE(apply_claim_notes("offset=0", claim, reader).has_value());
+  EXPECT_TRUE(claim.stated.offset);
+  EXPECT_EQ(claim_notes(claim, true), "");
+  EXPECT_EQ(claim_notes(claim, false), "offset=0");
+  ASSERT_TRUE(apply_claim_notes("offset=?", claim, reader).has_value());
+  EXPECT_FALSE(claim.stated.offset);
 }
 
 TEST(ClaimNotes, RejectPartsThatAreNotThere) {

@@ -130,6 +130,8 @@ auto shape(const PythonCursor& cursor, int index) -> std::string {
       return "(" + text + " " + inner + ")";
     case SyntaxKind::call:
       return "(call " + inner + ")";
+    case SyntaxKind::conditional:
+      return "(if " + inner + ")";
     case SyntaxKind::subscript:
       return "(at " + inner + ")";
     case SyntaxKind::slice:

@@ -143,6 +143,49 @@ TEST(CaptureJson, ReadsObservations) {
   EXPECT_TRUE(std::isnan(mul.items[2].sum.value()));
 }
 
+TEST(CaptureJson, ADeviceThatWasNotRecordedIsUnknownButThatOfAnInputIsTheClaimed) {
+  const auto capture = read(capture_text(R"("real": {
+    "x": {"dtype": "int64", "size": [3, 2], "stride": [2, 1], "offset": 0},
+    "mul": [{"dtype": "int64", "size": [], "stride": [], "offset": 0, "device": "cuda:1"},
+            {"dtype": "int64", "size": [], "stride": [], "offset": 0}]})",
+                                         R"(
+    {"dtype": "int64", "size": ["s0", 2], "stride": [2, 1], "offset": 0, "device": "cuda:0"})"));
+  const auto& x = capture.observed.at(capture.graph.find("x")->id);
+  EXPECT_EQ(x.tensor->device, (Device{"cuda", 0}));
+  const auto& mul = capture.observed.at(capture.graph.find("mul")->id);
+  EXPECT_EQ(mul.items[0].tensor->device, (Device{"cuda", 1}));
+  EXPECT_EQ(mul.items[1].tensor->device.type, "");
+}
+
+TEST(CaptureJson, ReadsBodiesOfHigherOrderOperators) {
+  const auto body = [](const std::string& target, const std::string& more = "") {
+    return R"({"nodes": [{"name": "x", "op": "placeholder", "target": "x", "args": []},
+      {"name": "y", "op": "call_function", "target": ")" +
+           target + R"(", "args": [{"node": "x"}]},
+      {"name": "output", "op": "output", "target": "output", "args": [[{"node": "y"}]]}])" +
+           more + "}";
+  };
+  const auto inner = R"(, "graphs": {"z": )" + body("aten.tan.default") + "}";
+  const auto capture = read(capture_text(R"("graphs": {"a": )" + body("aten.sin.default", inner) +
+                                         R"(, "b": )" + body("aten.cos.default") + "}"));
+  EXPECT_TRUE(verify(capture.graph).empty());
+  ASSERT_EQ(capture.graph.children.size(), 2U);
+  const auto target = [](const Graph* graph) { return graph ? graph->nodes[1].target : "none"; };
+  EXPECT_EQ(target(capture.graph.child("a")), "aten.sin.default");
+  EXPECT_EQ(target(capture.graph.child("b")), "aten.cos.default");
+  EXPECT_EQ(target(capture.graph.child("a")->child("z")), "aten.tan.default");
+  EXPECT_EQ(capture.graph.child("a")->nodes[0].name, "x");
+}
+
+TEST(CaptureJson, ErrorsInBodiesNameTheirPlace) {
+  EXPECT_EQ(error_of(capture_text(R"("graphs": {"a": 3})")),
+            "capture json: graphs[a]: expected an object with a list of \"nodes\"");
+  EXPECT_EQ(error_of(capture_text(
+                R"("graphs": {"a": {"nodes": [{"name": "y", "op": "call_function",
+                   "target": "aten.sin.default", "args": [{"node": "x"}]}]}})")),
+            "capture json: graphs[a]: nodes[0] (y): args[0]: unknown or later node \"x\"");
+}
+
 TEST(CaptureJson, PackedDataGoesWhereTheStridesSay) {
   const auto capture = read(capture_text(
       R"("real": {"x": {"dtype": "int64", "size": [3, 2], "stride": [1, 3], "offset": 1}},
@@ -233,6 +276,16 @@ TEST(CaptureJson, MetadataAloneLeavesValuesUnknown) {
   EXPECT_EQ(capture.storages[0].content.index(), 0U);
 }
 
+TEST(CaptureJson, InputsThatAreNoTensors) {
+  const auto text = read(capture_text(R"("inputs": [{"value": "hello"}])", "null"));
+  EXPECT_EQ(std::get<std::string>(text.inputs.at(0)), "hello");
+  const auto none = read(capture_text(R"("inputs": [{"value": null}])", "null"));
+  EXPECT_TRUE(std::holds_alternative<NoneArg>(none.inputs.at(0)));
+  // A tensor of which nothing was recorded is not None.
+  const auto unknown = read(capture_text(R"("inputs": [{"value": null}])"));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(unknown.inputs.at(0)));
+}
+
 TEST(CaptureJson, ScalarInputs) {
   const auto capture = read(capture_text(R"("inputs": [{"value": 9}])"));
   EXPECT_EQ(std::get<Expr>(capture.inputs[0]), Expr(9));
@@ -298,6 +351,17 @@ TEST(GraphText, GivesOneUnknownInputPerPlaceholder) {
   ASSERT_TRUE(capture.has_value());
   EXPECT_EQ(capture->format, "fx text");
   EXPECT_EQ(capture->inputs.size(), 2U);
+}
+
+TEST(CaptureJson, ABareWordIsTheNameOfAHigherOrderOperator) {
+  auto text = capture_text("");
+  text.replace(text.find("<built-in function mul>"), 23, "cond");
+  text.replace(text.find("\"name\": \"mul\""), 13, "\"name\": \"cond\"");
+  text.replace(text.find("\"node\": \"mul\""), 13, "\"node\": \"cond\"");
+  const auto capture = read(text);
+  EXPECT_EQ(capture.graph.nodes[1].target, "higher_order.cond");
+  EXPECT_TRUE(verify(capture.graph).empty());
+  EXPECT_TRUE(parse_graph(print_graph(capture.graph)));
 }
 
 }  // namespace

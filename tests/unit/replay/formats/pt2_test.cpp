@@ -198,6 +198,25 @@ TEST(Pt2, SymbolsKeepRangeHintSourceAndGuards) {
   EXPECT_EQ(capture->graph.env.guards()[0].text, "L['x'].size()[0] <= 64");
 }
 
+TEST(Pt2, GuardsMayNameTheBaseOfAnInputAndInputsByPlace) {
+  auto files = raw_files();
+  files[2].second = replaced(program(), R"(["L['x'].size()[0] <= 64"])",
+                             R"(["L['x']._base.size()[0] >= L['x'].size()[0] + 1",
+                   "L['flat_args'][0].stride()[0] != L['flat_args'][0].size()[0]",
+                   "L['flat_args'][7].size()[0] == 1"])");
+  const auto capture = read_pt2(archive(files));
+  ASSERT_TRUE(capture) << capture.error().message;
+  const auto& guards = capture->graph.env.guards();
+  ASSERT_EQ(guards.size(), 2U);
+  EXPECT_EQ(print_expr(guards[1].condition), "Ne(s0, 2)");
+  const auto* base = capture->graph.env.find("x_base_size_0");
+  ASSERT_NE(base, nullptr);
+  EXPECT_EQ(base->range.low, Expr(0));
+  EXPECT_EQ(base->sources, std::vector<std::string>{"L['x']._base.size()[0]"});
+  EXPECT_EQ(capture->warnings,
+            std::vector<std::string>{"guard was not understood: L['flat_args'][7].size()[0] == 1"});
+}
+
 TEST(Pt2, OriginIsTheInnermostFrameAndModule) {
   const auto capture = read_pt2(archive(raw_files()));
   ASSERT_TRUE(capture);
@@ -355,6 +374,40 @@ TEST(Pt2, TruncatedArchivesAreErrors) {
   const auto bytes = archive(raw_files());
   for (std::size_t size = 0; size < bytes.size(); size += 97)
     EXPECT_FALSE(read_pt2(bytes.substr(0, size)));
+}
+
+/// The program with one more input, a constant of the call.
+auto with_constant(const std::string& value) -> std::string {
+  auto text = replaced(program(), R"({"as_tensor": {"name": "x"}}],)",
+                       R"({"as_tensor": {"name": "x"}}, )" + value + "],");
+  return replaced(text, R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}}])",
+                  R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}},
+                     {"constant_input": {"name": "k", "value": )" +
+                      value + "}}]");
+}
+
+TEST(Pt2, NoneTextAndTruthAreInputs) {
+  const auto input = [](const std::string& value) {
+    auto files = raw_files();
+    files[2].second = with_constant(value);
+    std::erase_if(files, [](const auto& file) { return file.first.contains("sample"); });
+    const auto capture = read_pt2(archive(files));
+    EXPECT_TRUE(capture.has_value()) << capture.error().message;
+    return capture ? capture->inputs.at(2) : InputValue{};
+  };
+  EXPECT_TRUE(std::holds_alternative<NoneArg>(input(R"({"as_none": true})")));
+  EXPECT_EQ(std::get<std::string>(input(R"({"as_string": "hello"})")), "hello");
+  EXPECT_EQ(std::get<Expr>(input(R"({"as_bool": true})")), Expr::boolean(true));
+}
+
+TEST(Pt2, SparseTensorsAreNamedAsSuch) {
+  auto files = raw_files();
+  files[2].second = replaced(program(), R"("layout": 7)", R"("layout": 1)");
+  const auto capture = read_pt2(archive(files));
+  ASSERT_FALSE(capture);
+  EXPECT_TRUE(capture.error().message.ends_with(
+      "a tensor of layout sparse_coo; only strided tensors are understood"))
+      << capture.error().message;
 }
 
 }  // namespace

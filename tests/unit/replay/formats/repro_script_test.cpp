@@ -237,5 +237,112 @@ TEST(ReproScript, SaysWhyThereIsNothing) {
   EXPECT_EQ(error_of("import torch\n"), "line 1: the script has no class with a forward");
 }
 
+/// A script of PyTorch 2.0, whose inputs are `lines` below the class.
+auto old_script(const std::string& lines) -> std::string {
+  return "import torch\nfrom torch._dynamo.testing import rand_strided\n"
+         "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+         "    def forward(self, n, x, y):\n"
+         "        add = torch.ops.aten.add.Tensor(x, y);  x = y = None\n"
+         "        return (add, n)\n\n" +
+         lines;
+}
+
+auto read_old(const std::string& lines) -> Capture {
+  auto capture = read_capture(old_script(lines), "old.py");
+  EXPECT_TRUE(capture.has_value()) << capture.error().message;
+  if (!capture) return {};
+  EXPECT_EQ(capture->format, "repro script");
+  return *std::move(capture);
+}
+
+TEST(ReproScript, ReadsListsOfShapesWithAndWithoutGradients) {
+  const auto capture = read_old(
+      "args = [5, ((2, 256), (0, 1), torch.int64, 'cuda'), ((2, 256), (256, 1), torch.float32, "
+      "'cuda:1', True)]\n"
+      "args = [rand_strided(sh, st, dt, dev).requires_grad_(rg) for (sh, st, dt, dev, rg) in "
+      "args]\n");
+  EXPECT_EQ(std::get<Expr>(capture.inputs[0]), Expr(5));
+  const auto& x = std::get<RecordedTensor>(capture.inputs[1]);
+  EXPECT_EQ(to_string(x.meta), "i64[2, 256][0, 1]cuda");
+  EXPECT_EQ(x.meta.storage_bytes, 256 * 8);
+  EXPECT_EQ(to_string(std::get<RecordedTensor>(capture.inputs[2]).meta),
+            "f32[2, 256][256, 1]cuda:1");
+  EXPECT_TRUE(capture.graph.nodes[2].claim.tensor()->requires_grad);
+  EXPECT_TRUE(capture.warnings.empty());
+}
+
+TEST(ReproScript, ReadsAppendedInputsWithTheSymbolsInTheComment) {
+  const auto capture = read_old(
+      "args = []\n"
+      "args.append(7)  # s1\n"
+      "args.append(rand_strided((6, 7), (7, 1), torch.float32, 'cpu'))  # shape (s0, s1), stride "
+      "(s1, 1)\n"
+      "args.append(rand_strided((6, 7), (7, 1), torch.float32, 'cpu').requires_grad_(True))\n"
+      "mod = make_fx(Repro())(*args)\n");
+  EXPECT_EQ(to_string(*capture.graph.nodes[1].claim.tensor()), "f32[s0, s1][s1, 1]cpu");
+  EXPECT_EQ(capture.graph.env.find("s0")->hint, Expr(6));
+  EXPECT_EQ(capture.graph.env.find("s1")->hint, Expr(7));
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[1]).meta.sizes, (Ints{6, 7}));
+  EXPECT_TRUE(capture.graph.nodes[2].claim.tensor()->requires_grad);
+}
+
+TEST(ReproScript, ReadsReadersInLine) {
+  const auto capture = read_old(
+      "reader = InputReader()\n"
+      "reader.symint(5)\n"
+      "buf0 = reader.storage(None, 32)\n"
+      "reader.tensor(buf0, (2, 4))\nreader.tensor(buf0, (4,), (2,))\n"
+      "Repro()(*reader.args)\n");
+  EXPECT_EQ(std::get<Expr>(capture.inputs[0]), Expr(5));
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[1]).storage,
+            std::get<RecordedTensor>(capture.inputs[2]).storage);
+}
+
+TEST(ReproScript, ReadsTensorsThatPeopleWrite) {
+  const auto capture = read_old(
+      "inputs = (3, torch.randn(2, 4, device='cuda'), torch.tensor([1, 2, 3, 4]).cuda())\n");
+  EXPECT_EQ(to_string(std::get<RecordedTensor>(capture.inputs[1]).meta), "f32[2, 4][4, 1]cuda");
+  EXPECT_EQ(to_string(std::get<RecordedTensor>(capture.inputs[2]).meta), "i64[4][1]cuda:0");
+}
+
+TEST(ReproScript, InputsThatAreCutOffAreNamed) {
+  const auto capture = read_old("args = [5, ((2, 256), (0, 1), torch.int64, 'cu");
+  ASSERT_EQ(capture.warnings.size(), 2U);
+  EXPECT_TRUE(capture.warnings[0].starts_with("line 10: inputs are not understood: line 10"))
+      << capture.warnings[0];
+  EXPECT_EQ(capture.inputs.size(), 3U);
+}
+
+TEST(ReproScript, AQuotedScriptIsReadWithTheLinesOfTheMessage) {
+  std::string quoted = "I get this:\n";
+  const auto script = old_script("args = [((2,), (1,), torch.flaot32, 'cpu')]\n");
+  for (std::size_t at = 0; at < script.size();) {
+    const auto end = script.find('\n', at);
+    quoted += "> " + script.substr(at, end - at + 1);
+    at = end + 1;
+  }
+  EXPECT_EQ(error_of(quoted), "line 11: unknown dtype torch.flaot32");
+}
+
+TEST(ReproScript, SizesMayHaveConditionsAndMath) {
+  const auto capture = read(
+      {.head = "s58 = 6\nimport math\n",
+       .load = {"reader.symint(6, expr='s58')",
+                "buf0 = reader.storage(None, 4*(math.ceil(s58 / 4)))",
+                "reader.tensor(buf0, ((1 if (s58 // 2) > 0 else 0), math.ceil(s58 / 4)))",
+                "buf1 = reader.storage(None, 8)", "reader.tensor(buf1, (math.floor(s58 / 4),))"}});
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[1]).meta.sizes, (Ints{1, 2}));
+  EXPECT_EQ(std::get<RecordedTensor>(capture.inputs[2]).meta.sizes, (Ints{1}));
+}
+
+TEST(ReproScript, ASymbolMayHaveNoHint) {
+  const auto capture =
+      read({.load = {"reader.symint(None, expr='u0')", "buf0 = reader.storage(None, 4*u0)",
+                     "reader.tensor(buf0, (u0,))", "reader.tensor(buf0, (u0,))"}});
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(capture.inputs[0]));
+  EXPECT_EQ(capture.graph.nodes[0].claim.scalar()->name(), "u0");
+  EXPECT_TRUE(std::holds_alternative<SymbolicInput>(capture.inputs[1]));
+}
+
 }  // namespace
 }  // namespace assay
