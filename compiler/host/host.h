@@ -1,6 +1,6 @@
 // The host side of a compiled graph: what an Inductor wrapper allocates, views, reuses, launches,
 // frees and returns, in order. Whole in this header.
-// Source: torch/_inductor/codegen/wrapper.py, PyTorch 2.5 to 2.11.
+// Source: torch/_inductor/codegen/wrapper.py, PyTorch 2.0 to 2.15.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -60,6 +60,7 @@ struct HostScalar {
 struct HostCheck {
   std::string name;
   Dims sizes, strides;
+  std::optional<DType> dtype;  ///< assert_tensor_metadata only
 };
 /// What the wrapper checks or claims about scalars: `if not (u0 >= 0): raise ...`, `assert ...`.
 struct HostFact {
@@ -67,7 +68,7 @@ struct HostFact {
 };
 /// `triton_poi_fused_0.run(buf0, s77, xnumel, stream=stream0)`, `cpp_fused_0(buf0, buf1)`
 struct HostLaunch {
-  std::string kernel;  ///< key of HostProgram::kernels
+  std::string kernel;  ///< key of HostProgram::kernels, unless the text does not have it
   HostArgs args;       ///< without stream and grid
 };
 /// `extern_kernels.mm(a, b, out=buf0)`, `buf1 = torch.ops.aten.convolution.default(...)`,
@@ -80,6 +81,13 @@ struct HostCall {
 /// `buf5 = buf4[0]`
 struct HostItem {
   std::string name, tuple;
+  std::size_t index = 0;
+};
+/// `buf4[0] = true_graph_0_buf1`
+struct HostStore {
+  std::string tuple;
+  std::size_t index = 0;
+  HostArg value;
 };
 /// `buf3 = [buf1, buf2]`, arguments of a partition
 struct HostGroup {
@@ -89,6 +97,12 @@ struct HostGroup {
 struct HostDelete {
   std::vector<std::string> names;
 };
+/// `if buf3_selector == 0:`, then `elif` and `else`, then where the last of them ends. One of the
+/// branches runs; without an `else` perhaps none. What decides is data.
+struct HostBranch {
+  enum class Kind : std::uint8_t { open, otherwise, close } kind = Kind::open;
+  bool is_exhaustive = false;  ///< `else`
+};
 struct HostReturn {
   HostArgs values;
 };
@@ -97,7 +111,7 @@ struct HostNote {};
 
 struct HostOp {
   std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostCheck, HostFact, HostLaunch, HostCall,
-               HostItem, HostGroup, HostDelete, HostReturn>
+               HostItem, HostStore, HostGroup, HostDelete, HostBranch, HostReturn>
       what;
   int line = 0;      ///< 1-based, in the wrapper's text
   std::string text;  ///< the statement
@@ -108,7 +122,7 @@ struct HostFunction {
   std::string name;
   std::vector<std::string> inputs;  ///< names the arguments are unpacked to
   std::vector<HostOp> ops;
-  bool has_control_flow = false;  ///< branches or loops, which are not followed
+  int loop_line = 0;  ///< of the first loop, which is not followed; 0: there is none
 };
 
 /// Source of one kernel, named by the variable that holds it.

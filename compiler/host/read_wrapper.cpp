@@ -35,6 +35,7 @@ class WrapperReader {
       }
       cursor_.clear();
     }
+    if (function_) leave();
     if (program_.functions.empty()) return bad_input("no function `call(args)` in the wrapper");
     const auto main = std::ranges::find_if(program_.functions,
                                            [](const HostFunction& f) { return f.name == "call"; });
@@ -71,12 +72,25 @@ class WrapperReader {
     }
     if (in_harness()) return harness();
     if (region_.empty()) return top_level();
-    return body();
+    close_branches(indent);
+    return body(indent);
   }
 
   void leave() {
+    close_branches(-1);
     region_.clear();
     function_.reset();
+  }
+
+  /// Branches that are indented deeper have ended; one at the same depth has, unless it goes on.
+  void close_branches(int indent) {
+    const bool goes_on = cursor_.at("elif") || cursor_.at("else");
+    while (!branches_.empty() &&
+           (indent < branches_.back() || (indent == branches_.back() && !goes_on))) {
+      function().ops.push_back(
+          {HostBranch{HostBranch::Kind::close}, cursor_.token().line, "end of the branches"});
+      branches_.pop_back();
+    }
   }
   void enter(std::string name, int indent) {
     region_ = std::move(name);
@@ -105,9 +119,17 @@ class WrapperReader {
     return {};
   }
 
-  auto body() -> Result<void> {
+  auto body(int indent) -> Result<void> {
+    const auto before = function().ops.size();
+    if ((cursor_.at("elif") || cursor_.at("else")) &&
+        (branches_.empty() || branches_.back() != indent))
+      return bad_source(cursor_.token(), "`{}` without its `if`", cursor_.token().text);
     StatementReader reader(cursor_, program_, function());
-    return reader.read();
+    auto read = reader.read();
+    if (function().ops.size() == before) return read;
+    const auto* branch = std::get_if<HostBranch>(&function().ops[before].what);
+    if (branch != nullptr && branch->kind == HostBranch::Kind::open) branches_.push_back(indent);
+    return read;
   }
 
   /// Only examples of inputs matter: `primals_3 = rand_strided((2, 16), (16, 1), device=...,
@@ -184,6 +206,7 @@ class WrapperReader {
   std::string region_;  ///< function we are in, empty at the top
   int region_indent_ = 0;
   std::optional<std::size_t> function_;  ///< its index if it is part of the program
+  std::vector<int> branches_;            ///< indents of the open `if`s
 };
 
 }  // namespace
@@ -193,8 +216,12 @@ auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProg
 }
 
 auto is_wrapper(std::string_view text) -> bool {
-  return text.contains("async_compile") && text.contains("def call(") &&
-         (text.contains("empty_strided") || text.contains("AsyncCompile"));
+  // The body of `call` is often all that is pasted.
+  constexpr std::array<std::string_view, 6> kMarks = {"empty_strided",      "AsyncCompile",
+                                                      "extern_kernels.",    ".run(",
+                                                      "reinterpret_tensor", "assert_size_stride"};
+  return (text.contains("def call(args)") || text.contains("def call(self, args)")) &&
+         std::ranges::any_of(kMarks, [&](std::string_view mark) { return text.contains(mark); });
 }
 
 }  // namespace assay

@@ -10,7 +10,12 @@ namespace assay {
 namespace {
 
 /// Calls that touch no tensor memory, by the beginning of their name.
-constexpr std::array<std::string_view, 16> kNotes = {"assert_alignment",
+constexpr std::array<std::string_view, 21> kNotes = {"assert_alignment",
+                                                     "torch.Event",
+                                                     "torch.Stream",
+                                                     "_get_stream_by_index",
+                                                     "get_external_object_by_index",
+                                                     "get_cuda_stream",
                                                      "torch.cuda.",
                                                      "torch.xpu.",
                                                      "torch.mtia.",
@@ -27,8 +32,7 @@ constexpr std::array<std::string_view, 16> kNotes = {"assert_alignment",
                                                      "torch._check",
                                                      "torch.npu."};
 /// Blocks whose body runs once, unconditionally.
-constexpr std::array<std::string_view, 5> kTransparent = {
-    "torch.cuda._DeviceGuard", "torch.xpu", "torch.no_grad", "record_function", "torch."};
+constexpr std::array<std::string_view, 3> kTransparent = {"torch.", "record_function", "stream"};
 /// Methods of a tensor that give a number read from data or layout.
 constexpr std::array<std::string_view, 5> kNumberMethods = {".item", ".size", ".stride",
                                                             ".storage_offset", ".numel"};
@@ -138,35 +142,51 @@ auto StatementReader::simple() -> Result<void> {
   return assignment(left, right);
 }
 
-/// `with ...:` is passed through. `if not (c): raise ...` is a fact. Other branches and loops make
-/// the function one whose order of execution is not known.
+/// `with ...:` is passed through. `if not (c): raise ...` is a fact. Loops make the function one
+/// whose order of execution is not known.
 auto StatementReader::block(std::string_view word) -> Result<void> {
   const Token place = cursor_.token();
   cursor_.accept(word);
-  if (word == "with") {
-    ASSAY_TRY(const int what, cursor_.expression());
-    const auto name = cursor_.source_of(what);
-    if (cursor_.accept("as")) ASSAY_TRY_VOID(cursor_.expect_name("a name"));
-    ASSAY_TRY_VOID(cursor_.expect(":"));
-    if (!starts_with_any(name, kTransparent))
-      return bad(what, fmt::format("unknown context `{}`", name));
-    add(HostNote{});
-    return {};
+  if (word == "with") return context();
+  if (word == "if" || word == "elif" || word == "else") return branch(word);
+  if (function_.loop_line == 0) function_.loop_line = place.line;
+  return bad_source(place, "`{}` is not followed", word);
+}
+
+auto StatementReader::context() -> Result<void> {
+  ASSAY_TRY(const int what, cursor_.expression());
+  const auto name = cursor_.source_of(what);
+  if (cursor_.accept("as")) ASSAY_TRY_VOID(cursor_.expect_name("a name"));
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  if (!starts_with_any(name, kTransparent))
+    return bad(what, fmt::format("unknown context `{}`", name));
+  add(HostNote{});
+  return {};
+}
+
+auto StatementReader::is_raise_next() -> bool {
+  auto ahead = cursor_.lexer();  // stands behind the current token
+  auto token = cursor_.token();
+  while (token.kind == TokenKind::newline) token = ahead.next();
+  return token.is("raise");
+}
+
+auto StatementReader::branch(std::string_view word) -> Result<void> {
+  const bool negated = word == "if" && cursor_.accept("not");
+  int condition = -1;
+  if (word != "else") {
+    ASSAY_TRY(condition, cursor_.expression());
   }
-  if (word == "if" && cursor_.accept("not")) {
-    ASSAY_TRY(const int condition, cursor_.expression());
-    ASSAY_TRY_VOID(cursor_.expect(":"));
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  if (word == "if" && is_raise_next()) {
     while (cursor_.token().kind == TokenKind::newline) cursor_.advance();
-    if (!cursor_.at("raise")) {
-      function_.has_control_flow = true;
-      return bad_source(place, "a branch is not followed");
-    }
-    ASSAY_TRY_VOID(fact(condition, false));
+    ASSAY_TRY_VOID(fact(condition, !negated));
     start_ = cursor_.token();
     return simple();
   }
-  function_.has_control_flow = true;
-  return bad_source(place, "`{}` is not followed", word);
+  using enum HostBranch::Kind;
+  add(HostBranch{word == "if" ? open : otherwise, word == "else"});
+  return {};
 }
 
 auto StatementReader::fact(int node, bool negated) -> Result<void> {
@@ -221,7 +241,8 @@ auto StatementReader::expr(int node) -> Result<Expr> {
       (void)added;
     }
   }
-  auto value = values.empty() ? *parsed : substitute(*parsed, values);
+  // A symbol that the compilation specialised is its value, wherever it still stands.
+  auto value = program_.env.replaced(values.empty() ? *parsed : substitute(*parsed, values));
   if (text.contains("align(")) value = without_align(value);
   if (!value.is_valid()) return bad(node, "the value is undefined or too large");
   return value;
@@ -258,7 +279,7 @@ auto StatementReader::view(int node) -> Result<HostView> {
   const auto name = callee(node);
   const auto args = name.empty() ? Nodes() : cursor_.positional(node);
   if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
-       name != "torch.as_strided" && name != "aten.as_strided") ||
+       name != "torch.as_strided" && name != "aten.as_strided" && name != "as_strided") ||
       args.size() < 3)
     return bad(node, "expected a buffer or a view");
   ASSAY_TRY(const auto base, view(args[0]));
@@ -305,7 +326,36 @@ auto StatementReader::argument(int node) -> HostArg {
   return result;
 }
 
+/// `buf5 = buf4[0]`, `s0 = arg1_1_size[0]`; false if it is neither.
+auto StatementReader::subscript(const std::string& name, int right) -> Result<bool> {
+  const auto children = cursor_.children(right);
+  const auto& base = cursor_.syntax(children[0]);
+  const auto& index = cursor_.syntax(children[1]);
+  if (base.kind != SyntaxKind::name || is_scalar(base.text) || index.kind != SyntaxKind::integer)
+    return false;
+  if (is_symbol_name(name)) {
+    ASSAY_TRY_VOID(fresh_scalar(name));
+    return true;
+  }
+  ASSAY_TRY(const auto at, expr(children[1]));
+  add(HostItem{name, std::string(base.text), static_cast<std::size_t>(at.as_int().value_or(0))});
+  return true;
+}
+
+/// `buf4[0] = buf7`
+auto StatementReader::store(int left, int right) -> Result<void> {
+  const auto children = cursor_.children(left);
+  ASSAY_TRY(const auto at, expr(children[1]));
+  if (cursor_.syntax(children[0]).kind != SyntaxKind::name || !at.as_int())
+    return bad(left, "expected an element of a list");
+  add(HostStore{std::string(cursor_.source_of(children[0])),
+                static_cast<std::size_t>(std::max<std::int64_t>(*at.as_int(), 0)),
+                argument(right)});
+  return {};
+}
+
 auto StatementReader::assignment(int left, int right) -> Result<void> {
+  if (cursor_.syntax(left).kind == SyntaxKind::subscript) return store(left, right);
   ASSAY_TRY(const auto names, names_of(left));
   const auto& value = cursor_.syntax(right);
   const bool one = names.size() == 1 && cursor_.syntax(left).kind == SyntaxKind::name;
@@ -326,14 +376,13 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     return {};
   }
   if (value.kind == SyntaxKind::subscript) {
-    const auto children = cursor_.children(right);
-    const auto& base = cursor_.syntax(children[0]);
-    if (base.kind == SyntaxKind::name && !is_scalar(base.text) &&
-        cursor_.syntax(children[1]).kind == SyntaxKind::integer) {
-      if (is_symbol_name(names[0])) return fresh_scalar(names[0]);  // `s0 = arg1_1_size[0]`
-      add(HostItem{names[0], std::string(base.text)});
-      return {};
-    }
+    ASSAY_TRY(const bool is_item, subscript(names[0], right));
+    if (is_item) return {};
+  }
+  if (value.kind == SyntaxKind::binary &&
+      cursor_.syntax(value.first_child).kind == SyntaxKind::list) {  // `buf2 = [None] * 1`
+    add(HostGroup{names[0], {}});
+    return {};
   }
   // `s77 = primals_1` names a scalar input; `buf2 = buf1` renames a buffer.
   if (value.kind == SyntaxKind::name && !is_scalar(value.text)) {
@@ -346,7 +395,7 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     if (program_.env.find(std::string_view(names[0])) == nullptr)
       ASSAY_TRY_VOID(program_.env.add_symbol(names[0]));
     const auto symbol = program_.env.find(std::string_view(names[0]))->expr;
-    add(HostScalar{std::string(value.text), symbol});
+    add(HostScalar{std::string(value.text), program_.env.replaced(symbol)});
     return {};
   }
   return assign_scalar(names[0], right);
@@ -381,12 +430,19 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
     if (target == "alloc_from_pool" || target.ends_with("._alloc_from_pool"))
       return pool_view(name, right);
     if (const auto bound = view(right)) return assign_view(name, *bound);
+    // A copy, where it is one, keeps the strides.
+    if (const auto args = cursor_.positional(right);
+        target.ends_with("copy_if_misaligned") && args.size() == 1)
+      if (const auto source = view(args[0])) return assign_view(name, *source);
     if (starts_with_any(target, kNotes)) {
       add(HostNote{});
       return {};
     }
+    const bool converts = target == "int" || target == "float" || target == "bool";
+    const auto args = converts ? cursor_.positional(right) : Nodes();
+    const auto reads = args.size() == 1 ? callee(args[0]) : target;
     const bool reads_number = std::ranges::any_of(
-        kNumberMethods, [&](std::string_view method) { return target.ends_with(method); });
+        kNumberMethods, [&](std::string_view method) { return reads.ends_with(method); });
     if (reads_number) return fresh_scalar(name);
     if (!target.contains('.'))  // max(1, s77), math on symbols
       if (const auto value = expr(right); value && !value->symbols().empty())
@@ -396,8 +452,11 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
 }
 
 auto StatementReader::fresh_scalar(const std::string& name) -> Result<void> {
-  if (program_.env.find(std::string_view(name)) == nullptr)
-    ASSAY_TRY_VOID(program_.env.add_symbol(name));
+  if (program_.env.find(std::string_view(name)) == nullptr) {
+    ASSAY_TRY(const auto added, program_.env.add_symbol(name));
+    if (!is_symbol_name(name))  // `buf3_selector = int(buf2.item())`
+      program_.env.set_range(added, {Expr::neg_infinity(), Expr::infinity()});
+  }
   add(HostScalar{name, program_.env.find(std::string_view(name))->expr, true});
   return {};
 }
@@ -437,28 +496,60 @@ auto StatementReader::pool_view(const std::string& name, int right) -> Result<vo
 auto StatementReader::expression_statement(int node) -> Result<void> {
   const auto target = callee(node);
   if (target.empty()) return bad(node, "an expression that does nothing");
-  if (target == "assert_size_stride") return check(node);
+  if (target == "assert_size_stride" || target == "assert_tensor_metadata") return check(node);
+  if (target == "assert_size_stride_grouped") return checks(node);
   if (starts_with_any(target, kNotes)) {
     add(HostNote{});
     return {};
   }
-  if (target.ends_with(".run") &&
-      program_.kernels.contains(std::string(target.substr(0, target.size() - 4))))
-    return launch(node, target.substr(0, target.size() - 4));
-  if (program_.kernels.contains(std::string(target))) return launch(node, target);
+  if (const auto kernel = kernel_of(target); !kernel.empty()) return launch(node, kernel);
   return call(node, {});
+}
+
+/// The kernel that a call launches, also one whose source is not there; empty if it is none.
+auto StatementReader::kernel_of(std::string_view target) const -> std::string_view {
+  constexpr std::string_view kRun = ".run";
+  const auto name = target.ends_with(kRun) ? target.substr(0, target.size() - kRun.size()) : target;
+  constexpr std::array<std::string_view, 4> kPrefixes = {"triton_", "cpp_fused", "kernel_cpp",
+                                                         "cutlass_"};
+  const bool is_name = !name.contains('.') && !name.contains('[');
+  const bool is_kernel =
+      program_.kernels.contains(std::string(name)) ||
+      (is_name && (name != target || starts_with_any(name, kPrefixes)) && name != "triton_helpers");
+  return is_kernel ? name : std::string_view();
 }
 
 auto StatementReader::check(int node) -> Result<void> {
   const auto args = cursor_.positional(node);
-  if (args.size() < 3) return bad(node, "assert_size_stride takes a tensor, sizes and strides");
-  ASSAY_TRY(const auto buffer, view(args[0]));
+  if (args.size() < 3) return bad(node, "expected a tensor, sizes and strides");
+  const bool has_dtype = callee(node) == "assert_tensor_metadata" && args.size() > 3;
+  return check(args[0], args[1], args[2], has_dtype ? args[3] : -1);
+}
+
+/// `assert_size_stride_grouped((a, b), (sizes, sizes), (strides, strides), 'input')`
+auto StatementReader::checks(int node) -> Result<void> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 3) return bad(node, "expected tensors, their sizes and strides");
+  const auto names = cursor_.children(args[0]);
+  const auto sizes = cursor_.children(args[1]);
+  const auto strides = cursor_.children(args[2]);
+  if (names.size() != sizes.size() || names.size() != strides.size())
+    return bad(node, "tensors, sizes and strides differ in number");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    ASSAY_TRY_VOID(check(names[i], sizes[i], strides[i], -1));
+  return {};
+}
+
+auto StatementReader::check(int buffer, int sizes, int strides, int type) -> Result<void> {
+  ASSAY_TRY(const auto checked, view(buffer));
   HostCheck result;
-  result.name = buffer.base;
-  ASSAY_TRY(result.sizes, dims(args[1]));
-  ASSAY_TRY(result.strides, dims(args[2]));
+  result.name = checked.base;
+  ASSAY_TRY(result.sizes, dims(sizes));
+  ASSAY_TRY(result.strides, dims(strides));
   if (result.sizes.size() != result.strides.size())
-    return bad(node, "sizes and strides differ in number");
+    return bad(buffer, "sizes and strides differ in number");
+  if (type >= 0)
+    if (const auto known = dtype(type)) result.dtype = *known;
   add(std::move(result));
   return {};
 }
@@ -496,29 +587,6 @@ auto StatementReader::call(int node, std::vector<std::string> results) -> Result
   for (const int child : cursor_.children(node))
     if (child != function) result.args.push_back(argument(child));
   add(std::move(result));
-  return {};
-}
-
-auto StatementReader::example() -> Result<void> {
-  if (cursor_.token().kind != TokenKind::name || cursor_.at("from") || cursor_.at("return") ||
-      cursor_.at("global"))
-    return {};
-  ASSAY_TRY(const int left, cursor_.expression_list());
-  if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
-  ASSAY_TRY(const int right, cursor_.expression_list());
-  if (!callee(right).ends_with("rand_strided")) return {};
-  const auto args = cursor_.positional(right);
-  if (args.size() < 2) return {};
-  HostExample result;
-  for (const auto& [node, out] : {std::pair{args[0], &result.sizes}, {args[1], &result.strides}}) {
-    ASSAY_TRY(const auto values, dims(node));
-    for (const auto& value : values)
-      if (const auto number = value.as_int()) out->push_back(*number);
-  }
-  const int type = cursor_.keyword(right, "dtype");
-  if (type < 0) return {};
-  ASSAY_TRY(result.dtype, dtype(type));
-  program_.examples[std::string(cursor_.source_of(left))] = result;
   return {};
 }
 

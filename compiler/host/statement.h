@@ -24,6 +24,9 @@ class StatementReader {
   using Nodes = std::vector<int>;
   [[nodiscard]] auto simple() -> Result<void>;
   [[nodiscard]] auto block(std::string_view word) -> Result<void>;
+  [[nodiscard]] auto context() -> Result<void>;
+  [[nodiscard]] auto branch(std::string_view word) -> Result<void>;
+  [[nodiscard]] auto is_raise_next() -> bool;
   [[nodiscard]] auto assignment(int left, int right) -> Result<void>;
   [[nodiscard]] auto assign_call(const std::vector<std::string>& names, int right) -> Result<void>;
   [[nodiscard]] auto assign_view(const std::string& name, const HostView& view) -> Result<void>;
@@ -33,7 +36,12 @@ class StatementReader {
   [[nodiscard]] auto pool_view(const std::string& name, int right) -> Result<void>;
   [[nodiscard]] auto expression_statement(int node) -> Result<void>;
   [[nodiscard]] auto check(int node) -> Result<void>;
+  [[nodiscard]] auto check(int buffer, int sizes, int strides, int type) -> Result<void>;
+  [[nodiscard]] auto checks(int node) -> Result<void>;
+  [[nodiscard]] auto subscript(const std::string& name, int right) -> Result<bool>;
+  [[nodiscard]] auto store(int left, int right) -> Result<void>;
   [[nodiscard]] auto launch(int node, std::string_view kernel) -> Result<void>;
+  [[nodiscard]] auto kernel_of(std::string_view target) const -> std::string_view;
   [[nodiscard]] auto call(int node, std::vector<std::string> results) -> Result<void>;
   [[nodiscard]] auto fact(int node, bool negated) -> Result<void>;
 

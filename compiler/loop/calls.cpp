@@ -177,14 +177,19 @@ auto KernelEvaluator::plain_call(int node, int meaning, const Args& values) -> R
     kernel_.ranges[symbol] = {low, Expr::infinity()};
     return KernelValue{.kind = Kind::integer, .expr = symbol, .bits = 32, .narrow = {}};
   };
-  if (what == Meaning::program_id) return named("program", 0);
+  if (what == Meaning::program_id) {
+    const auto id = named("program", 0);
+    kernel_.programs[static_cast<int>(first.expr.as_int().value_or(9))] = id.expr;
+    return id;
+  }
   if (what == Meaning::num_programs) return named("programs", 1);
   if (what == Meaning::check) {
     if (first.is_bool()) kernel_.facts.push_back(first.expr);
     return KernelValue{};
   }
   if (what == Meaning::where && values.size() == 3) return choice(node, values);
-  if (values.size() != 2 || !first.is_int() || !values[1].is_int()) return KernelValue{};
+  // minimum and maximum may say behind their operands what to do with NaN.
+  if (values.size() < 2 || !first.is_int() || !values[1].is_int()) return KernelValue{};
   const auto& b = values[1];
   const int bits = std::max(first.bits, b.bits);
   const auto* const row = std::ranges::find(kBinaryCalls, what, &BinaryCall::meaning);

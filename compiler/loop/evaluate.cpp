@@ -98,6 +98,7 @@ auto KernelEvaluator::value(int node) -> Result<KernelValue> {
     case SyntaxKind::imaginary:
     case SyntaxKind::string:
     case SyntaxKind::ellipsis:
+    case SyntaxKind::conditional:
     case SyntaxKind::none:
     case SyntaxKind::slice:
       return KernelValue{};
@@ -197,6 +198,11 @@ auto KernelEvaluator::divide(ExprOp op, const KernelValue& a, const KernelValue&
 
 auto KernelEvaluator::arithmetic(std::string_view op, const KernelValue& a, const KernelValue& b)
     -> KernelValue {
+  // `(1) * ((1) >= (ks0)) + (ks0) * ((ks0) > (1))`: a truth value counts as 0 or 1.
+  const auto as_number = [](const KernelValue& v) {
+    return v.is_bool() ? number(where(v.expr, 1, 0), 1) : v;
+  };
+  if (a.is_bool() || b.is_bool()) return arithmetic(op, as_number(a), as_number(b));
   if (!a.is_int() || !b.is_int()) return {};
   const int bits = std::max(a.bits, b.bits);
   if (op == "+") return integer(a.expr + b.expr, bits, a, b);

@@ -75,12 +75,17 @@ struct TritonKernel {
   std::vector<KernelParam> params;                 ///< in order of the definition, blocks included
   std::map<std::string, std::int64_t> constants;   ///< parameters fixed at compile time
   std::map<std::string, std::int64_t> size_hints;  ///< by prefix: x, y, r0_
+  /// What a launch passes behind the parameters: `_grid_0` and so on, of templates.
+  std::vector<std::string> launcher_args;
   std::vector<KernelAxis> axes;
   std::vector<KernelData> data;
   std::vector<Expr> facts;  ///< device asserts: false stops the program
   std::vector<KernelAccess> accesses;
   std::vector<KernelDivision> divisions;
-  Ranges ranges;               ///< of axes, lanes, program ids, data
+  Ranges ranges;  ///< of axes, lanes, program ids, data
+  /// Program ids that stand in the text as they are, by dimension of the grid: only the launch
+  /// bounds them.
+  std::map<int, Expr> programs;
   bool asserts_are_on = true;  ///< assert_indirect_indexing: device asserts are compiled in
   int lines = 0;
   std::vector<KernelLine> not_understood;  ///< an access may hide in these

@@ -134,6 +134,10 @@ class KernelReader {
       if (argument.text == "size_hints") numbers(argument.first_child, kernel_.size_hints);
       if (argument.text == "triton_meta") meta(argument.first_child);
       if (argument.text == "inductor_meta")
+        if (const int list = member(argument.first_child, "extra_launcher_args"); list >= 0)
+          for (const int item : cursor_.children(list))
+            kernel_.launcher_args.push_back(key_of(item));
+      if (argument.text == "inductor_meta")
         if (const int on = member(argument.first_child, "assert_indirect_indexing"); on >= 0)
           kernel_.asserts_are_on = cursor_.source_of(on) != "False";
     }

@@ -127,12 +127,30 @@ class Box {
 
   /// Proves coefficient * atom + rest >= 0 for every value the atom can have.
   auto without(const Linear& linear, const Expr& atom, int depth) -> bool {
-    if (one_of_arguments(linear, atom, depth) || rounded(linear, atom, depth)) return true;
+    if (one_of_arguments(linear, atom, depth) || rounded(linear, atom, depth) ||
+        by_fact(linear, atom, depth))
+      return true;
     const bool rises = nonnegative(linear.coefficient, depth + 1);
     if (!rises && !nonnegative(-linear.coefficient, depth + 1)) return false;
     for (const auto& end : ends(atom, !rises)) {
       const auto value = linear.coefficient * end + linear.rest;
       if (nonnegative(value, depth + 1)) return true;
+    }
+    return false;
+  }
+
+  /// The atom leaves with a fact in which it has a share of the coefficient: 2*x <= s makes
+  /// rest - 2*s*x no less than rest - s*s.
+  auto by_fact(const Linear& linear, const Expr& atom, int depth) -> bool {
+    const auto coefficient = to_poly(linear.coefficient);
+    for (std::size_t i = 0; i < facts_.size(); ++i) {  // deeper levels may add facts
+      const auto fact = split(facts_[i], atom);
+      if (!fact || fact->coefficient.is_int(0)) continue;
+      const auto share = divide_exactly(pool_, coefficient, to_poly(fact->coefficient));
+      if (!share) continue;
+      const auto times = from_poly(pool_, *share);
+      if (times.is_int(0) || !nonnegative(times, depth + 1)) continue;
+      if (nonnegative(linear.rest - times * fact->rest, depth + 1)) return true;
     }
     return false;
   }

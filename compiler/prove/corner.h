@@ -13,12 +13,12 @@ namespace assay {
 
 /// True only if the claim holds, with a value, wherever ranges and assumptions hold. Splits symbols
 /// into m*t + r for the constant divisors m of the claim (a FloorDiv of each case is a polynomial
-/// again), at most `max_cases` cases in all.
+/// again). The work is bounded: `max_cases` cases of ordinary size, or fewer large ones.
 class CaseProof {
  public:
   explicit CaseProof(int max_cases) : cases_left_(max_cases) {}
   auto holds(const Expr& claim, const std::vector<Expr>& assumptions, const Ranges& ranges) -> bool;
-  /// Cases used so far: 1 says that no split was needed.
+  /// Work done so far, in cases of ordinary size: 1 says that no split was needed.
   [[nodiscard]] auto cases() const -> int { return cases_; }
 
  private:

@@ -40,6 +40,24 @@ auto equal_as_recorded(const Expr& condition, const ShapeEnv& env) -> bool {
   return a && b && std::fabs(*a - *b) <= kDigits * std::max(std::fabs(*a), std::fabs(*b));
 }
 
+/// The samples have been there.
+auto after_samples(ProverOptions options) -> ProverOptions {
+  options.search_points = 0;
+  return options;
+}
+auto without_non_linear(ProverOptions options) -> ProverOptions {
+  options.non_linear_rlimit = 0;
+  return options;
+}
+/// Without search and solver, in few cases.
+auto by_structure(ProverOptions options) -> ProverOptions {
+  constexpr int kFewCases = 40;
+  options.use_solver = false;
+  options.search_points = 0;
+  options.max_cases = kFewCases;
+  return options;
+}
+
 }  // namespace
 
 auto name(GuardVerdict verdict) -> std::string_view {
@@ -71,12 +89,14 @@ struct GuardSet::Impl {
   void find_contradiction(Group& group);
   void describe_symbols();
   void describe(SymbolFacts& facts);
+  void tighten(const Symbol& symbol, const SymbolFacts& facts);
   void from_single_guards(SymbolFacts& facts) const;
   void specialised(const SymbolFacts& facts, const std::set<std::int64_t>& values,
                    const Indices& by);
-  auto prove(const Group& group, const Indices& kept, const Expr& claim) -> Answer;
-  auto implies(const Expr& condition) -> Answer;
-  auto answer_to(const Expr& claim) -> Answer;
+  auto prove(Prover& with, const Group& group, const Indices& kept, const Expr& claim) -> Answer;
+  auto implies(const Expr& condition, Effort effort) -> Answer;
+  auto answer_to(const Expr& claim, Effort effort) -> Answer;
+  auto in_tight_ranges(const Expr& claim) const -> std::optional<Answer>;
   auto violations(const Expr& condition, std::size_t count) -> std::vector<Binding>;
   auto sampled(const Expr& claim, std::size_t count) -> std::vector<Binding>;
   auto touched(const Expr& claim) -> std::vector<Group*>;
@@ -87,7 +107,13 @@ struct GuardSet::Impl {
   RangeSimplifier simplifier;
   std::vector<Expr> conditions;  ///< canonical, per guard
   std::vector<Group> groups;
+  Prover prover{options.prover};  ///< of implies(): one budget for all questions
+  Prover deciding{after_samples(options.prover)};
+  Prover describing{without_non_linear(after_samples(options.prover))};
   std::unordered_map<Expr, Answer> answers;  ///< what implies() was asked
+  /// Ranges of single symbols under the guards, and the guards that give them.
+  Ranges tight;
+  std::unordered_map<Expr, Indices> tight_by;
   GuardReport report;
 };
 
@@ -167,12 +193,11 @@ void GuardSet::Impl::make_groups() {
   }
 }
 
-auto GuardSet::Impl::prove(const Group& group, const Indices& kept, const Expr& claim) -> Answer {
-  ProverOptions cheap = options.prover;
-  cheap.search_points = 0;  // the samples have been there
+auto GuardSet::Impl::prove(Prover& with, const Group& group, const Indices& kept, const Expr& claim)
+    -> Answer {
   Query query{claim, {}, env.ranges()};
   for (const auto k : kept) query.assumptions.push_back(conditions[group.guards[k]]);
-  auto answer = Prover(cheap).prove(query);
+  auto answer = with.prove(query);
   if (auto* proved = std::get_if<Proved>(&answer))
     for (auto& index : proved->needed) index = kept[index];
   return answer;
@@ -185,7 +210,7 @@ void GuardSet::Impl::settle(Group& group, std::size_t at, Indices kept) {
     decision.verdict = GuardVerdict::needed;
     return;
   }
-  const auto answer = prove(group, kept, conditions[group.guards[at]]);
+  const auto answer = prove(deciding, group, kept, conditions[group.guards[at]]);
   if (const auto* proved = std::get_if<Proved>(&answer)) {
     decision = {proved->needed.empty() ? GuardVerdict::from_ranges : GuardVerdict::implied,
                 proved->tier,
@@ -221,7 +246,7 @@ void GuardSet::Impl::decide(Group& group) {
 }
 
 void GuardSet::Impl::find_contradiction(Group& group) {
-  const auto answer = prove(group, group.kept, Expr::boolean(false));
+  const auto answer = prove(deciding, group, group.kept, Expr::boolean(false));
   const auto* proved = std::get_if<Proved>(&answer);
   if (const auto* refuted = std::get_if<Refuted>(&answer)) group.samples->add(refuted->witness);
   if (!proved) return;
@@ -261,18 +286,38 @@ auto GuardSet::Impl::sampled(const Expr& claim, std::size_t count) -> std::vecto
   return related[0]->samples->against(related[0]->kept, claim, count);
 }
 
-auto GuardSet::Impl::implies(const Expr& condition) -> Answer {
+auto GuardSet::Impl::implies(const Expr& condition, Effort effort) -> Answer {
   const Expr claim = canonical(condition);
   if (const auto known = answers.find(claim); known != answers.end()) return known->second;
-  const auto answer = answer_to(claim);
-  answers.emplace(claim, answer);
+  auto answer = answer_to(claim, effort);
+  if (effort == Effort::full || std::holds_alternative<Proved>(answer))
+    answers.emplace(claim, answer);
   return answer;
 }
 
-auto GuardSet::Impl::answer_to(const Expr& claim) -> Answer {
+/// Where guards leave a symbol few values, most expressions over it are numbers.
+auto GuardSet::Impl::in_tight_ranges(const Expr& claim) const -> std::optional<Answer> {
+  Indices needed;
+  for (const Expr& symbol : claim.symbols())
+    if (const auto by = tight_by.find(symbol); by != tight_by.end())
+      needed.insert(needed.end(), by->second.begin(), by->second.end());
+  if (needed.empty()) return std::nullopt;
+  auto answer = Prover(by_structure(options.prover)).prove({claim, {}, tight});
+  auto* proved = std::get_if<Proved>(&answer);
+  if (!proved) return std::nullopt;
+  std::ranges::sort(needed);
+  needed.erase(std::ranges::unique(needed).begin(), needed.end());
+  proved->needed = std::move(needed);
+  return answer;
+}
+
+auto GuardSet::Impl::answer_to(const Expr& claim, Effort effort) -> Answer {
   if (claim.as_bool() == true) return Proved{Tier::interval, {}};
-  if (auto points = sampled(claim, 1); !points.empty())
-    return Refuted{Tier::search, std::move(points[0])};
+  if (auto answer = in_tight_ranges(claim)) return *std::move(answer);
+  if (effort == Effort::full) {
+    if (auto points = sampled(claim, 1); !points.empty())
+      return Refuted{Tier::search, std::move(points[0])};
+  }
   Query query{claim, {}, env.ranges()};
   Indices origin;
   for (const Group* group : touched(claim))
@@ -280,7 +325,8 @@ auto GuardSet::Impl::answer_to(const Expr& claim) -> Answer {
       query.assumptions.push_back(conditions[group->guards[k]]);
       origin.push_back(group->guards[k]);
     }
-  auto answer = Prover(options.prover).prove(query);
+  auto answer = effort == Effort::full ? prover.prove(query)
+                                       : Prover(by_structure(options.prover)).prove(query);
   if (auto* proved = std::get_if<Proved>(&answer))
     for (auto& index : proved->needed) index = origin[index];
   return answer;
@@ -289,16 +335,25 @@ auto GuardSet::Impl::answer_to(const Expr& claim) -> Answer {
 auto GuardSet::Impl::violations(const Expr& condition, std::size_t count) -> std::vector<Binding> {
   auto points = sampled(canonical(condition), count);
   if (!points.empty()) return points;
-  const auto answer = implies(condition);
+  const auto answer = implies(condition, Effort::full);
   if (const auto* refuted = std::get_if<Refuted>(&answer)) points.push_back(refuted->witness);
   return points;
 }
 
+void GuardSet::Impl::tighten(const Symbol& symbol, const SymbolFacts& facts) {
+  if (facts.range == symbol.range) return;
+  tight[symbol.expr] = facts.range;
+  auto& by = tight_by[symbol.expr] = facts.low_by;
+  by.insert(by.end(), facts.high_by.begin(), facts.high_by.end());
+}
+
 void GuardSet::Impl::describe_symbols() {
+  tight = env.ranges();
   for (const Symbol& symbol : env.symbols()) {
     if (env.replacements().contains(symbol.expr)) continue;
     SymbolFacts facts{symbol.expr, symbol.range, {}, {}, {}, {}};
     if (symbol.expr.type() == ExprType::integer) describe(facts);
+    tighten(symbol, facts);
     report.symbols.push_back(std::move(facts));
   }
 }
@@ -344,11 +399,7 @@ void GuardSet::Impl::describe(SymbolFacts& facts) {
   std::set<std::int64_t> values;
   for (const auto* point : admitted) values.insert((*point)[axis]);
   const auto proved = [&](const Expr& claim, Indices& by) {
-    GuardOptions light = options;
-    light.prover.non_linear_rlimit = 0;
-    std::swap(light, options);
-    const auto answer = prove(*group, group->kept, claim);
-    std::swap(light, options);
+    const auto answer = prove(describing, *group, group->kept, claim);
     const auto* proof = std::get_if<Proved>(&answer);
     if (!proof) return false;
     by.clear();
@@ -411,8 +462,8 @@ auto GuardSet::operator=(GuardSet&&) noexcept -> GuardSet& = default;
 auto GuardSet::report() const -> const GuardReport& {
   return impl_->report;
 }
-auto GuardSet::implies(const Expr& condition) -> Answer {
-  return impl_->implies(condition);
+auto GuardSet::implies(const Expr& condition, Effort effort) -> Answer {
+  return impl_->implies(condition, effort);
 }
 auto GuardSet::violations(const Expr& condition, std::size_t count) -> std::vector<Binding> {
   return impl_->violations(condition, count);

@@ -1,5 +1,6 @@
 // The guards of a capture as a set: which are needed, which follow, what they say together.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -62,6 +63,9 @@ struct GuardOptions {
   bool symbols = true;  ///< also say what holds of each symbol
 };
 
+/// How hard to try: `structure` leaves out search and solver, and splits into few cases.
+enum class Effort : std::uint8_t { structure, full };
+
 /// Deterministic: the same environment gives the same report on every machine.
 class GuardSet {
  public:
@@ -72,7 +76,7 @@ class GuardSet {
 
   [[nodiscard]] auto report() const -> const GuardReport&;
   /// Does the condition follow from guards, ranges and replacements? `needed` holds guard indices.
-  [[nodiscard]] auto implies(const Expr& condition) -> Answer;
+  [[nodiscard]] auto implies(const Expr& condition, Effort effort = Effort::full) -> Answer;
   /// Up to `count` points that the guards admit and at which the condition is not true, smallest
   /// first; they name the symbols of the condition and of all guards that share symbols with it.
   [[nodiscard]] auto violations(const Expr& condition, std::size_t count) -> std::vector<Binding>;

@@ -59,6 +59,7 @@ struct WrapperWalk::Launch {
   std::unordered_map<Expr, Expr> scalars;               ///< parameter -> what is passed
   std::vector<std::optional<HostBuffer>> buffers;       ///< per parameter
   std::vector<std::pair<std::size_t, Expr>> arguments;  ///< scalar parameters, passed values
+  std::vector<std::optional<Expr>> grid;                ///< programs by dimension, where passed
   std::vector<Expr> bad_divisions;  ///< quotients and remainders that may not round as taken
   [[nodiscard]] auto bound(const Expr& e) const -> Expr { return substitute(e, scalars); }
 };
@@ -67,7 +68,13 @@ auto WrapperWalk::kernel_of(const std::string& name) -> const TritonKernel* {
   if (const auto known = report_.kernels.find(name); known != report_.kernels.end())
     return &known->second;
   if (failed_kernels_.contains(name)) return nullptr;
-  const auto& source = program_.kernels.at(name);
+  const auto found = program_.kernels.find(name);
+  if (found == program_.kernels.end()) {
+    failed_kernels_[name] = "its source is not in the text";
+    report_.kernels_not_understood.push_back({0, name, failed_kernels_[name]});
+    return nullptr;
+  }
+  const auto& source = found->second;
   std::string reason = fmt::format("kernels of kind `{}` are not read", source.language);
   if (source.language == "triton") {
     auto kernel = read_kernel(source.text, program_.env.pool());
@@ -79,7 +86,7 @@ auto WrapperWalk::kernel_of(const std::string& name) -> const TritonKernel* {
     }
     reason = kernel.error().message;
   }
-  failed_kernels_.insert(name);
+  failed_kernels_[name] = reason;
   report_.kernels_not_understood.push_back({source.line, name, reason});
   return nullptr;
 }
@@ -89,13 +96,13 @@ void WrapperWalk::step(const HostOp& op, const HostLaunch& what) {
   use(op, what.args);
   Launch launch;
   launch.op = &op;
-  launch.source = &program_.kernels.at(what.kernel);
   launch.kernel = kernel_of(what.kernel);
   const Place place{&op, what.kernel, 0, {}};
   if (launch.kernel == nullptr)
     return add(WrapperClaim::access_in_bounds, place, "all accesses are in bounds",
-               Unknown{Tier::normalise, fmt::format("the kernel `{}` ({}) was not read",
-                                                    what.kernel, launch.source->language)});
+               Unknown{Tier::normalise, fmt::format("the kernel `{}` was not read: {}", what.kernel,
+                                                    failed_kernels_[what.kernel])});
+  launch.source = &program_.kernels.at(what.kernel);
   if (const auto problem = bind_arguments(launch, what); !problem.empty())
     return add(WrapperClaim::access_in_bounds, place, "all accesses are in bounds",
                Unknown{Tier::normalise, problem});
@@ -119,7 +126,9 @@ void WrapperWalk::step(const HostOp& op, const HostLaunch& what) {
 /// Everything a launch's obligations depend on, names of buffers included for messages of refuted
 /// ones only: they name the first launch's buffers.
 auto WrapperWalk::key_of(const Launch& launch) const -> std::string {
-  auto key = launch.source->name + fmt::format("|{}", report_.facts.size());
+  auto key = launch.source->name +
+             fmt::format("|{}-{}", report_.facts.size(), std::ranges::count(is_over_, true));
+  for (const auto& count : launch.grid) key += "|" + (count ? print_expr(*count) : "?");
   for (const auto& [position, value] : launch.arguments)
     key += fmt::format("|{}={}", position, print_expr(value));
   for (const auto& buffer : launch.buffers) {
@@ -142,12 +151,26 @@ auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std:
   launch.buffers.resize(params.size());
   for (std::size_t i = 0; i < params.size(); ++i)
     if (!params[i].is_block()) passed.push_back(i);
-  if (passed.size() != what.args.size()) {
+  const auto& extra = launch.kernel->launcher_args;
+  auto given = what.args.size();
+  const auto take_grid = [&] {
+    if (extra.empty() || given != passed.size() + extra.size()) return;
+    given = passed.size();
+    for (std::size_t i = 0; i < extra.size(); ++i)
+      if (const auto* value = std::get_if<Expr>(&what.args[given + i].value);
+          value && extra[i] == fmt::format("_grid_{}", i))
+        launch.grid.emplace_back(*value);
+      else
+        launch.grid.emplace_back();
+  };
+  take_grid();
+  if (passed.size() != given) {
     // Parameters fixed at compile time may be left out of the call.
     std::erase_if(passed, [&](std::size_t i) {
       return launch.kernel->constants.contains(params[i].name) || params[i].type == "constexpr";
     });
-    if (passed.size() != what.args.size())
+    take_grid();
+    if (passed.size() != given)
       return fmt::format("the launch passes {} arguments, the kernel takes {}", what.args.size(),
                          passed.size());
   }
@@ -258,6 +281,15 @@ auto WrapperWalk::limit_of(const Launch& launch, const KernelAccess& access) con
 
 void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bound& bound) const {
   const auto& conditions = bound.facts.conditions;
+  for (const auto& [dimension, id] : launch.kernel->programs) {
+    const auto at = static_cast<std::size_t>(dimension);
+    if (at >= launch.grid.size() || !launch.grid[at] ||
+        (!contains(access.index, id) && !contains(access.mask, id)))
+      continue;
+    bound.axes.push_back({id, *launch.grid[at], 1, 1});
+    bound.facts.conditions.push_back(ge(*launch.grid[at], 1));
+    bound.facts.axes.push_back({id, *launch.grid[at]});
+  }
   for (const auto& axis : launch.kernel->axes) {
     const auto used = [&](const Expr& e) { return contains(e, axis.symbol); };
     const bool is_used =
@@ -305,6 +337,13 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
     if (contains(access.index, quotient) || contains(access.mask, quotient))
       return fmt::format("`{}` may divide a negative number",
                          without_numbers(print_expr(quotient)));
+  for (const auto& [dimension, id] : launch.kernel->programs) {
+    const auto at = static_cast<std::size_t>(dimension);
+    if ((contains(access.index, id) || contains(access.mask, id)) &&
+        (at >= launch.grid.size() || !launch.grid[at]))
+      return fmt::format("the index depends on program id {}, whose number is not known",
+                         dimension);
+  }
   for (const auto& data : launch.kernel->data) {
     if (!contains(access.index, data.symbol)) continue;
     const bool is_bounded = std::ranges::any_of(bound.facts.conditions, [&](const Expr& condition) {

@@ -58,8 +58,57 @@ auto under_linear(const LinearForm& form, Bounds bounds) -> Bounds {
   return {low, high};
 }
 
+/// Not falling where the symbols rise, and not negative: sums, products and quotients of such.
+auto is_rising(const Expr& e, const Ranges& ranges) -> bool {
+  if (e.op() == ExprOp::int_const || e.op() == ExprOp::symbol)
+    return low_end(interval_of(e, ranges)).value_or(-1) >= 0;
+  const auto args = e.args();
+  if (e.op() == ExprOp::floor_div) {
+    const auto by = args[1].as_int().value_or(0);
+    if (by <= 0) return false;
+    const Poly over = to_poly(args[0]);  // (s - 1)//2: what is taken away only has to stay above 0
+    return low_end(interval_of(args[0], ranges)).value_or(-1) >= 0 &&
+           std::ranges::all_of(without_constant(over), [&](const Term& term) {
+             return term.coefficient > 0 && is_rising(term.monomial, ranges);
+           });
+  }
+  const bool is_power = e.op() == ExprOp::pow && args[1].as_int().value_or(-1) > 0;
+  const bool composed = e.op() == ExprOp::add || e.op() == ExprOp::mul || is_power ||
+                        e.op() == ExprOp::max || e.op() == ExprOp::min;
+  return composed &&
+         std::ranges::all_of(args, [&](const Expr& arg) { return is_rising(arg, ranges); });
+}
+
+/// The last value of the only symbol at which a rising expression is no larger than `high`.
+auto last_below(const Expr& e, const Expr& symbol, std::int64_t low, std::int64_t high)
+    -> std::optional<std::int64_t> {
+  const auto at = [&](std::int64_t x) { return evaluate_int(e, Binding{{symbol, Expr(x)}}); };
+  const auto is_below = [&](std::int64_t x) { return at(x).value_or(high) <= high; };
+  std::int64_t above = std::int64_t{1} << 40;
+  while (above > low && !at(above)) above /= 2;  // what overflows says nothing
+  if (above <= low || is_below(above) || !is_below(low)) return std::nullopt;
+  while (above - low > 1) {
+    const auto middle = low + (above - low) / 2;
+    (is_below(middle) ? low : above) = middle;
+  }
+  return low;
+}
+
+/// `8*s**2 <= 2147483647` bounds s, where nothing else does.
+auto narrow_rising(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
+  const auto symbols = e.symbols();
+  if (!bounds.high || symbols.size() != 1) return false;
+  Interval& range = ranges[symbols[0]];
+  const auto low = low_end(range);
+  if (!low || high_end(range) || !is_rising(e, ranges)) return false;
+  const auto last = last_below(e, symbols[0], *low, *bounds.high);
+  if (last) range.high = *last;
+  return last.has_value();
+}
+
 /// Bounds of `e` as bounds of its only symbol.
 auto narrow_symbol(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
+  if (narrow_rising(ranges, e, bounds)) return true;
   if (e.op() == ExprOp::floor_div) {
     const auto k = e.args()[1].as_int().value_or(0);
     return k > 0 && narrow_symbol(ranges, e.args()[0], under_quotient(k, bounds));
@@ -104,6 +153,10 @@ auto RangeSimplifier::rebuilt(const Expr& e) -> Expr {
   for (const Expr& arg : e.args()) args.push_back(apply(arg));
   const Expr same = make(*e.pool(), e.op(), args, e.name());
   if (!same.is_valid() || !same.pool()) return same;
+  if (same.op() == ExprOp::floor_div) {
+    const auto range = interval_of(same, ranges_);
+    if (range.low == range.high && range.low.as_int()) return range.low;
+  }
   return same.type() == ExprType::boolean ? comparison(same) : integer(same);
 }
 

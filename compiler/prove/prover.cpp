@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "compiler/prove/corner.h"
 #include "compiler/prove/normalise.h"
@@ -17,7 +18,6 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t kQuickPoints = 1500;
-constexpr int kMaxCases = 400;
 constexpr std::size_t kMaxTrials = 12;  ///< assumptions up to which a smaller set is looked for
 
 auto integer_symbols(const Query& query) -> std::vector<Expr> {
@@ -32,6 +32,13 @@ auto integer_symbols(const Query& query) -> std::vector<Expr> {
   for (const Expr& assumption : query.assumptions) add(assumption);
   std::ranges::sort(symbols, {}, &Expr::name);
   return symbols;
+}
+
+/// Ranges that the assumptions narrow.
+auto narrowed(const Query& query) -> Ranges {
+  Ranges ranges = query.ranges;
+  for (const Expr& a : query.assumptions) narrow(ranges, a);
+  return ranges;
 }
 
 /// The claim is false or has no value, and everything assumed is true, as core/expr evaluates it.
@@ -65,15 +72,17 @@ auto confirmed(const Query& query, const Binding& binding) -> bool {
 class Attempt {
  public:
   Attempt(const Query& query, const ProverOptions& options)
-      : query_(query), options_(options), box_(integer_symbols(query), query.ranges) {}
+      : query_(query), options_(options), box_(integer_symbols(query), narrowed(query)) {}
 
   auto run() -> Answer {
     for (const auto tier :
          {&Attempt::normalise, &Attempt::interval, &Attempt::quick_search, &Attempt::corner,
-          &Attempt::linear, &Attempt::non_linear, &Attempt::full_search})
+          &Attempt::exhaustive, &Attempt::linear, &Attempt::non_linear, &Attempt::full_search})
       if (auto answer = (this->*tier)()) return *std::move(answer);
     return Unknown{last_, reason_};
   }
+  /// The costliest tier was asked and said nothing.
+  [[nodiscard]] auto gave_up() const -> bool { return gave_up_; }
 
  private:
   using Maybe = std::optional<Answer>;
@@ -95,8 +104,14 @@ class Attempt {
     });
   }
   auto corner() -> Maybe {
+    int most = options_.max_cases;  // of the first attempt; smaller sets need no more than it did
+    bool is_first = true;
     return proved(Tier::corner, [&](const std::vector<Expr>& assumptions) {
-      return CaseProof(kMaxCases).holds(query_.claim, assumptions, query_.ranges);
+      CaseProof proof(most);
+      const bool holds = proof.holds(query_.claim, assumptions, query_.ranges);
+      constexpr int kSlack = 8;
+      if (std::exchange(is_first, false)) most = std::min(most, 2 * proof.cases() + kSlack);
+      return holds;
     });
   }
   auto quick_search() -> Maybe {
@@ -105,6 +120,12 @@ class Attempt {
     auto corner = highest_corner(box_.symbols(), query_.assumptions, query_.ranges);
     if (confirmed(query_, corner)) return Refuted{Tier::search, smaller(std::move(corner))};
     return std::nullopt;
+  }
+  /// All sizes there are, where they are few.
+  auto exhaustive() -> Maybe {
+    constexpr std::uint64_t kFew = 40'000;
+    if (box_.size() > static_cast<Int128>(kFew) || box_.symbols().empty()) return std::nullopt;
+    return search(kFew);
   }
   auto full_search() -> Maybe {
     if (options_.search_points <= kQuickPoints) return std::nullopt;
@@ -116,7 +137,9 @@ class Attempt {
   }
   auto non_linear() -> Maybe {
     if (!options_.use_solver || options_.non_linear_rlimit == 0) return std::nullopt;
-    return solved(Tier::non_linear, SmtForm::native, options_.non_linear_rlimit);
+    auto answer = solved(Tier::non_linear, SmtForm::native, options_.non_linear_rlimit);
+    gave_up_ = !answer;
+    return answer;
   }
 
   template <class Holds>
@@ -130,14 +153,17 @@ class Attempt {
   Box box_;
   Tier last_ = Tier::normalise;
   std::string reason_ = "no tier applies";
+  bool gave_up_ = false;
 };
 
-/// Without assumptions first; then with all, of which those not needed are dropped one by one.
+/// With all assumptions first; then those not needed are dropped, all or one by one.
 template <class Holds>
 auto Attempt::proved(Tier tier, Holds holds) -> Maybe {
   last_ = tier;
+  const bool all_help = holds(query_.assumptions);
+  if (query_.assumptions.empty()) return all_help ? Maybe(Proved{tier, {}}) : std::nullopt;
   if (holds({})) return Proved{tier, {}};
-  if (query_.assumptions.empty() || !holds(query_.assumptions)) return std::nullopt;
+  if (!all_help) return std::nullopt;
   std::vector<std::size_t> needed;
   for (std::size_t i = 0; i < query_.assumptions.size(); ++i) needed.push_back(i);
   const auto chosen = [&](const std::vector<std::size_t>& indices) {
@@ -270,10 +296,22 @@ auto with_value(const Query& query, const Expr& symbol, const Expr& value) -> Qu
 
 struct Prover::Impl {
   ProverOptions options;
-  auto prove_connected(const Query& query) const -> Answer;
+  int hard_left = options.hard_questions;
+  auto attempt(const Query& query) -> Answer;
+  auto prove_connected(const Query& query) -> Answer;
   auto refute_floats(const Query& query) const -> std::optional<Refuted>;
-  auto prove(const Query& query) const -> Answer;
+  auto prove(const Query& query) -> Answer;
 };
+
+/// Questions that the costliest tier gave up on are counted: after so many it is left out.
+auto Prover::Impl::attempt(const Query& query) -> Answer {
+  auto left = options;
+  if (hard_left <= 0) left.non_linear_rlimit = 0;
+  Attempt attempt(query, left);
+  auto answer = attempt.run();
+  hard_left -= attempt.gave_up() ? 1 : 0;
+  return answer;
+}
 
 /// Counterexamples of a query with floats: floats fixed one way after the other.
 auto Prover::Impl::refute_floats(const Query& query) const -> std::optional<Refuted> {
@@ -306,19 +344,19 @@ auto Prover::Impl::refute_floats(const Query& query) const -> std::optional<Refu
   return floats.empty() ? std::nullopt : fix(fix, 0, query);
 }
 
-auto Prover::Impl::prove_connected(const Query& query) const -> Answer {
+auto Prover::Impl::prove_connected(const Query& query) -> Answer {
   if (auto refuted = refute_floats(query)) return *std::move(refuted);
   const Query simple = simplified(query);
-  auto answer = Attempt(simple, options).run();
+  auto answer = attempt(simple);
   const auto* refuted = std::get_if<Refuted>(&answer);
   if (refuted && !confirmed(query, refuted->witness)) {
     // The simplified claim is stronger where it has no value: look at the claim as it was given.
-    answer = Attempt(query, options).run();
+    answer = attempt(query);
   }
   return answer;
 }
 
-auto Prover::Impl::prove(const Query& query) const -> Answer {
+auto Prover::Impl::prove(const Query& query) -> Answer {
   if (!query.claim.is_valid() || query.claim.type() != ExprType::boolean)
     return Unknown{Tier::normalise, "the claim is not a condition"};
   const auto near = connected(query.claim, query.assumptions);

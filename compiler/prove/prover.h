@@ -20,13 +20,15 @@ struct Query {
   Ranges ranges;
 };
 
-/// Work limits, never times: the same query gets the same answer on every machine. A limit of 0
-/// leaves the tier out.
+/// Work limits, never times: the same queries in the same order get the same answers on every
+/// machine. A limit of 0 leaves the tier out.
 struct ProverOptions {
   std::uint64_t linear_rlimit = 200'000;
-  std::uint64_t non_linear_rlimit = 2'000'000;
+  std::uint64_t non_linear_rlimit = 1'000'000;
   std::uint64_t search_points = 20'000;
   bool use_solver = true;  ///< off: the tiers without Z3
+  int max_cases = 400;     ///< of a proof by cases
+  int hard_questions = 4;  ///< on which the non-linear tier may give up before it is left out
 };
 
 /// Not thread-safe; one per thread. Holds a solver context that is made at first need.

@@ -14,6 +14,7 @@ struct SolverAnswer {
   std::vector<std::size_t> core;  ///< unsat: assumptions that suffice
   Binding model;                  ///< sat: values of the script's symbols that fit int64
   std::string reason;             ///< unknown
+  bool is_cut_off = false;        ///< unknown, since the safety net of time or memory held it
 };
 
 /// In this process, in a context of its own: the answer depends on the script and the limit alone.

@@ -82,6 +82,10 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& optio
     ranges_[symbol.expr] = range;
     if (symbol.hint && symbol.hint->as_int()) hints_[symbol.expr] = *symbol.hint;
   }
+  const auto& replaced = program.env.replacements();
+  for (const auto& symbol : program.env.symbols())  // in the order of the environment
+    if (const auto by = replaced.find(symbol.expr); by != replaced.end())
+      add_facts(eq(symbol.expr, by->second), std::nullopt, "specialised by the compilation");
   for (std::size_t i = 0; i < program.env.guards().size(); ++i)
     add_facts(program.env.replaced(program.env.guards()[i].condition), i, {});
 }
@@ -117,11 +121,15 @@ void WrapperWalk::walk(const HostFunction& function, Names names) {
       if (const auto example = program_.examples.find(input); example != program_.examples.end())
         buffer.dtype = storages_.back().dtype = example->second.dtype;
     }
-  if (function.has_control_flow)
-    report_.assumptions.push_back(fmt::format(
-        "`{}` has branches or loops; its statements are taken in order once", function.name));
-  for (const auto& op : function.ops)
+  if (function.loop_line != 0)
+    report_.assumptions.push_back(
+        fmt::format("`{}` has loops; its statements are taken in order once", function.name));
+  const auto outer_loop = loop_line_;
+  for (const auto& op : function.ops) {
+    if (function.loop_line != 0 && op.line >= function.loop_line) loop_line_ = function.loop_line;
     std::visit([&](const auto& what) { step(op, what); }, op.what);
+  }
+  loop_line_ = outer_loop;
 }
 
 auto WrapperWalk::fresh(const std::string& name) -> HostBuffer& {
@@ -134,7 +142,9 @@ auto WrapperWalk::fresh(const std::string& name) -> HostBuffer& {
 
 auto WrapperWalk::bound(const Expr& value) const -> Bound {
   std::vector<Expr> guards;
-  for (const auto& fact : report_.facts) guards.push_back(fact.condition);
+  for (std::size_t i = 0; i < report_.facts.size(); ++i)
+    guards.push_back(i < is_over_.size() && is_over_[i] ? Expr::boolean(true)
+                                                        : report_.facts[i].condition);
   return {.value = value,
           .facts = {.ranges = ranges_, .conditions = {}, .axes = {}},
           .guards = std::move(guards),
@@ -149,6 +159,9 @@ auto WrapperWalk::equal(const Expr& a, const Expr& b) -> Decision {
 
 void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, Answer answer,
                       std::string message) {
+  if (loop_line_ != 0 && std::holds_alternative<Refuted>(answer))
+    answer =
+        Unknown{Tier::normalise, fmt::format("the loop in line {} is not followed", loop_line_)};
   report_.obligations.push_back({.kind = kind,
                                  .line = place.op->line,
                                  .statement = place.op->text,
@@ -168,7 +181,12 @@ void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, 
 }
 
 void WrapperWalk::step(const HostOp&, const HostNote&) {}
-void WrapperWalk::step(const HostOp&, const HostScalar&) {}
+/// `s5 = s3`: the names mean the same from here on, also in guards.
+void WrapperWalk::step(const HostOp& op, const HostScalar& scalar) {
+  const auto* symbol = program_.env.find(std::string_view(scalar.name));
+  if (scalar.is_fresh || symbol == nullptr || symbol->expr == scalar.value) return;
+  add_facts(eq(symbol->expr, scalar.value), std::nullopt, op.text);
+}
 void WrapperWalk::step(const HostOp& op, const HostFact& fact) {
   add_facts(fact.condition, std::nullopt, op.text);
 }
@@ -271,6 +289,11 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
   const auto found = names_.find(check.name);
   if (found == names_.end()) return;
   auto& buffer = found->second;
+  if (check.dtype && !buffer.dtype) {
+    buffer.dtype = check.dtype;
+    auto& storage = storages_[buffer.storage];
+    if (!storage.dtype) storage.dtype = check.dtype;
+  }
   if (!buffer.has_layout) {
     // Checked at run time, so from here on it is a fact; the storage is at least as large.
     buffer.sizes = check.sizes;
@@ -279,11 +302,15 @@ void WrapperWalk::step(const HostOp& op, const HostCheck& check) {
     auto& storage = storages_[buffer.storage];
     if (!storage.elems) storage.elems = span_of(check.sizes, check.strides, ranges_);
     const auto claim = options_.claims.find(check.name);
-    if (claim == options_.claims.end()) return;
+    if (claim == options_.claims.end() || depth_ > 0) return;
     storage.dtype = buffer.dtype = claim->second.dtype;
     return check_layout(op, check, claim->second.sizes, claim->second.strides);
   }
   check_layout(op, check, buffer.sizes, buffer.strides);
+  if (check.dtype && buffer.dtype != check.dtype)
+    add(WrapperClaim::assert_holds, {&op, {}, 0, {}},
+        fmt::format("{} is of dtype {}", check.name, assay::name(*check.dtype)),
+        Refuted{Tier::normalise, {}}, fmt::format("it is of dtype {}", assay::name(*buffer.dtype)));
 }
 
 void WrapperWalk::check_layout(const HostOp& op, const HostCheck& check, const Dims& sizes,
@@ -334,7 +361,7 @@ void WrapperWalk::use(const HostOp& op, const HostArgs& args) {
 }
 
 void WrapperWalk::step(const HostOp& op, const HostCall& call) {
-  if (partition(op, call)) return;
+  if (inner_call(op, call)) return;
   use(op, call.args);
   for (const auto& arg : call.args)
     if (const auto* view = std::get_if<HostView>(&arg.value); view && view->is_reinterpreted)
@@ -343,54 +370,32 @@ void WrapperWalk::step(const HostOp& op, const HostCall& call) {
   for (const auto& name : call.results) (void)fresh(name);
 }
 
-/// `self.partitions[0](partition0_args)`: the partition runs on the names of the caller.
-auto WrapperWalk::partition(const HostOp& op, const HostCall& call) -> bool {
-  const auto open = call.target.find("partitions[");
-  if (open == std::string::npos && !call.target.starts_with("partition_")) return false;
-  const auto digits = call.target.find_first_of("0123456789", open == std::string::npos ? 0 : open);
-  if (digits == std::string::npos) return false;
-  const auto name = fmt::format(
-      "partition_{}",
-      call.target.substr(digits, call.target.find_first_not_of("0123456789", digits) - digits));
-  const auto function = std::ranges::find_if(program_.functions,
-                                             [&](const HostFunction& f) { return f.name == name; });
-  if (function == program_.functions.end() || depth_ > 4) return false;
-  HostArgs args = call.args;
-  if (args.size() == 1 && args[0].mentions.size() == 1)
-    if (const auto group = groups_.find(args[0].mentions[0]); group != groups_.end())
-      args = group->second;
-  use(op, args);
-  Names inner;
-  for (std::size_t i = 0; i < args.size() && i < function->inputs.size(); ++i)
-    if (const auto* view = std::get_if<HostView>(&args[i].value))
-      if (auto buffer = view_of(op, *view)) inner[function->inputs[i]] = *buffer;
-  auto outer = std::exchange(names_, {});
-  auto deleted = std::exchange(deleted_, {});
-  ++depth_;
-  walk(*function, std::move(inner));
-  --depth_;
-  names_ = std::move(outer);
-  deleted_ = std::move(deleted);
-  const auto results = std::exchange(returned_, {});
-  for (std::size_t i = 0; i < call.results.size(); ++i) {
-    if (i < results.size())
-      names_[call.results[i]] = results[i];
-    else
-      (void)fresh(call.results[i]);
-  }
-  return true;
-}
-
 void WrapperWalk::step(const HostOp& op, const HostItem& item) {
   HostArg arg;
   arg.mentions = {item.tuple};
   use(op, {arg});
+  const auto list = lists_.find(item.tuple);
+  if (list != lists_.end() && item.index < list->second.size() && list->second[item.index].buffer) {
+    deleted_.erase(item.name);
+    names_[item.name] = *list->second[item.index].buffer;
+    return;
+  }
   (void)fresh(item.name);
+}
+
+void WrapperWalk::step(const HostOp& op, const HostStore& store) {
+  use(op, {store.value});
+  auto elements = elements_of(op, {store.value});
+  auto& list = lists_[store.tuple];
+  constexpr std::size_t kMost = 4096;
+  if (store.index >= kMost || elements.empty()) return;
+  if (list.size() <= store.index) list.resize(store.index + 1);
+  list[store.index] = std::move(elements.front());
 }
 
 void WrapperWalk::step(const HostOp& op, const HostGroup& group) {
   use(op, group.items);
-  groups_[group.name] = group.items;
+  lists_[group.name] = elements_of(op, group.items);
 }
 
 void WrapperWalk::step(const HostOp& op, const HostDelete& gone) {

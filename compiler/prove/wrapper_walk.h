@@ -28,6 +28,13 @@ struct HostBuffer {
   std::optional<DType> dtype;
 };
 
+/// What a list of the wrapper holds: an argument as written, and the tensor that it was then. The
+/// list keeps it alive, whatever becomes of its name.
+struct HostElement {
+  HostArg arg;
+  std::optional<HostBuffer> buffer;
+};
+
 /// Where an obligation stands.
 struct Place {
   const HostOp* op = nullptr;
@@ -52,13 +59,39 @@ class WrapperWalk {
   void step(const HostOp& op, const HostLaunch& launch);
   void step(const HostOp& op, const HostCall& call);
   void step(const HostOp& op, const HostItem& item);
+  void step(const HostOp& op, const HostStore& store);
+  void step(const HostOp& op, const HostBranch& branch);
   void step(const HostOp& op, const HostGroup& group);
   void step(const HostOp& op, const HostDelete& gone);
   void step(const HostOp& op, const HostReturn& result);
   void step(const HostOp& op, const HostNote& note);
 
+  // wrapper_branches.cpp
+  /// Everything that a branch changes.
+  struct State {
+    std::vector<HostStorage> storages;
+    Names names;
+    std::map<std::string, std::string, std::less<>> deleted;
+    std::map<std::string, std::vector<HostElement>, std::less<>> lists;
+  };
+  struct Fork {
+    State before;
+    std::optional<State> merged;  ///< of the branches that have ended
+    bool is_exhaustive = false;
+    std::size_t facts = 0;  ///< that hold before it
+  };
+  [[nodiscard]] auto state() const -> State { return {storages_, names_, deleted_, lists_}; }
+  void restore(const State& state);
+  void end_branch(Fork& fork);
+  [[nodiscard]] auto merged(State a, const State& b) -> State;
+  [[nodiscard]] auto merged(const HostBuffer& a, const HostBuffer& b, State& into) const
+      -> HostBuffer;
+  [[nodiscard]] auto inner_call(const HostOp& op, const HostCall& call) -> bool;
+  [[nodiscard]] auto called(const HostCall& call) const -> const HostFunction*;
+  [[nodiscard]] auto elements_of(const HostOp& op, const HostArgs& args)
+      -> std::vector<HostElement>;
+
   // wrapper_walk.cpp
-  [[nodiscard]] auto partition(const HostOp& op, const HostCall& call) -> bool;
   [[nodiscard]] auto fresh(const std::string& name) -> HostBuffer&;
   [[nodiscard]] auto view_of(const HostOp& op, const HostView& view) -> std::optional<HostBuffer>;
   void check_extent(const HostOp& op, const HostBuffer& view);
@@ -105,11 +138,14 @@ class WrapperWalk {
   std::vector<HostStorage> storages_;
   Names names_;
   std::map<std::string, std::string, std::less<>> deleted_;  ///< name -> statement
-  std::map<std::string, HostArgs, std::less<>> groups_;
+  std::map<std::string, std::vector<HostElement>, std::less<>> lists_;
+  std::vector<Fork> forks_;
+  std::vector<bool> is_over_;  ///< facts that held in a branch only
+  int loop_line_ = 0;          ///< from there on the order of execution is not known
   std::vector<HostBuffer> returned_;
   Ranges ranges_;
   Binding hints_;
-  std::set<std::string> failed_kernels_;
+  std::map<std::string, std::string> failed_kernels_;                    ///< and why
   std::map<std::string, std::pair<std::size_t, std::size_t>> launches_;  ///< their obligations
   int depth_ = 0;                                                        ///< of partitions
 };

@@ -100,7 +100,7 @@ TEST(Wrapper, WhatIsNotUnderstoodIsListedWithItsLine) {
   EXPECT_EQ(program.not_understood[0].line, 5);
   EXPECT_EQ(program.not_understood[0].text, "for i in range(3):");
   EXPECT_EQ(program.not_understood[1].line, 7);
-  EXPECT_TRUE(program.functions.back().has_control_flow);
+  EXPECT_NE(program.functions.back().loop_line, 0);
 }
 
 TEST(Wrapper, AnUnknownSizeIsAnErrorOfItsLineOnly) {
