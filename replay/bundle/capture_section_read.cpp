@@ -81,6 +81,7 @@ auto SectionReader::read_storage(JsonValue json) -> Result<StorageData> {
     if (!seed || *seed < 0 || *seed > 0xffffffff || !lo || !hi || !storage.fill_dtype)
       return bad_input("malformed fill");
     storage.content = Fill{static_cast<std::uint32_t>(*seed), *lo, *hi};
+    storage.made_up = json["made_up"].as_bool().value_or(false);
   }
   return storage;
 }
@@ -109,7 +110,11 @@ auto SectionReader::read_layout(JsonValue json) -> Result<RealMeta> {
   ASSAY_TRY(meta.dtype, read_dtype(json["dtype"]));
   ASSAY_TRY(meta.sizes, read_ints(json["size"]));
   ASSAY_TRY(meta.strides, read_ints(json["stride"]));
-  ASSAY_TRY(meta.device, read_device(json["device"]));
+  if (json["device"].exists()) {
+    ASSAY_TRY(meta.device, read_device(json["device"]));
+  } else {
+    meta.device.type.clear();
+  }
   meta.offset = json["offset"].as_int().value_or(-1);
   const auto is_negative = [](std::int64_t value) { return value < 0; };
   if (meta.sizes.size() != meta.strides.size() || meta.offset < 0 ||
@@ -121,6 +126,7 @@ auto SectionReader::read_layout(JsonValue json) -> Result<RealMeta> {
 auto SectionReader::read_tensor(JsonValue json) -> Result<RecordedTensor> {
   RecordedTensor tensor;
   ASSAY_TRY(tensor.meta, read_layout(json));
+  if (tensor.meta.device.type.empty()) return bad_input("no device");
   const auto storage = json["storage"].as_int().value_or(-1);
   if (storage < 0 || storage >= static_cast<std::int64_t>(capture_.storages.size()))
     return bad_input("there is no storage {}", storage);
@@ -152,6 +158,8 @@ auto SectionReader::read_input(JsonValue json) -> Result<InputValue> {
   if (json["value"].exists()) return read_scalar(json["value"]);
   if (json["symbolic"].as_bool() == true) return read_symbolic(json);
   if (json["storage"].exists()) return read_tensor(json);
+  if (json["none"].as_bool() == true) return InputValue{NoneArg{}};
+  if (const auto text = json["text"].as_string()) return InputValue{std::string(*text)};
   return InputValue{};
 }
 

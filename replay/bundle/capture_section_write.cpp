@@ -28,9 +28,11 @@ auto print_dims(const Dims& dims) -> std::string {
 }
 
 auto print_layout(const RealMeta& meta) -> std::string {
-  return fmt::format(R"("dtype": "{}", "size": [{}], "stride": [{}], "offset": {}, "device": {})",
-                     name(meta.dtype), fmt::join(meta.sizes, ", "), fmt::join(meta.strides, ", "),
-                     meta.offset, json_quote(to_string(meta.device)));
+  auto text =
+      fmt::format(R"("dtype": "{}", "size": [{}], "stride": [{}], "offset": {})", name(meta.dtype),
+                  fmt::join(meta.sizes, ", "), fmt::join(meta.strides, ", "), meta.offset);
+  if (meta.device.type.empty()) return text;  // not recorded
+  return text + fmt::format(R"(, "device": {})", json_quote(to_string(meta.device)));
 }
 
 auto print_tensor(const RecordedTensor& tensor) -> std::string {
@@ -57,6 +59,10 @@ auto print_input(const std::string& name, const InputValue& value) -> std::strin
     text = ", " + print_tensor(*tensor);
   else if (const auto* symbolic = std::get_if<SymbolicInput>(&value))
     text = ", " + print_symbolic(*symbolic);
+  else if (std::holds_alternative<NoneArg>(value))
+    text = R"(, "none": true)";
+  else if (const auto* words = std::get_if<std::string>(&value))
+    text = fmt::format(R"(, "text": {})", json_quote(*words));
   return fmt::format(R"({{"name": {}{}}})", json_quote(name), text);
 }
 
@@ -66,6 +72,7 @@ auto print_storage(const StorageData& storage, const std::string& hash) -> std::
   if (const auto* fill = std::get_if<Fill>(&storage.content))
     text += fmt::format(R"(, "fill": {{"seed": {}, "lo": {}, "hi": {}}})", fill->seed,
                         json_number(fill->lo), json_number(fill->hi));
+  if (storage.made_up) text += R"(, "made_up": true)";
   if (storage.fill_dtype) text += fmt::format(R"(, "dtype": "{}")", name(*storage.fill_dtype));
   return text + "}";
 }

@@ -253,6 +253,8 @@ auto ReproPrinter::print_input(const Node& node, const InputValue& value) -> std
     return start + print_tensor(tensor->storage, tensor->meta) + "),";
   if (const auto* symbolic = std::get_if<SymbolicInput>(&value))
     return start + print_symbolic(*symbolic);
+  if (const auto* text = std::get_if<std::string>(&value)) return start + json_quote(*text) + "),";
+  if (std::holds_alternative<NoneArg>(value)) return start + "None),";
   // Not recorded: something of the claimed layout lets the graph run, whatever comes out.
   if (const auto* claim = node.claim.tensor())
     return start + print_symbolic({*claim, std::nullopt, -1});

@@ -143,7 +143,7 @@ void bind_fixed(const ShapeEnv& env, SymbolBinding& binding) {
 auto bind_symbols(const Graph& graph, const GraphRun& run) -> SymbolBinding {
   Equations equations(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (run.nodes[i].status == NodeStatus::ran)
+    if (run.nodes[i].status == NodeStatus::ran || run.nodes[i].status == NodeStatus::recorded)
       equations.add(graph.nodes[i].claim, run.nodes[i].value,
                     graph.nodes[i].kind == NodeKind::placeholder);
   SymbolBinding binding;

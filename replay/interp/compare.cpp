@@ -1,6 +1,7 @@
 #include "replay/interp/compare.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/expr/text.h"
 
@@ -45,6 +46,13 @@ auto binding_text(const Binding& binding, const std::vector<Expr>& symbols) -> s
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// Devices agree where both are known; an index that was left out fits any.
+auto same_device(const Device& claim, const Device& real) -> bool {
+  if (claim.type.empty() || real.type.empty()) return true;
+  if (claim.type != real.type) return false;
+  return claim.index < 0 || real.index < 0 || claim.index == real.index;
+}
+
 class Comparer {
  public:
   Comparer(const Binding& binding, const Finding& blank) : binding_(binding), blank_(blank) {}
@@ -53,7 +61,7 @@ class Comparer {
     if (claim.empty()) return;
     if (const auto* items = claim.items()) return compare_items(*items, seen, leaf);
     if (const auto* meta = claim.tensor()) {
-      if (seen.tensor) return compare_tensor(*meta, *seen.tensor, leaf);
+      if (seen.tensor) return compare_tensor(*meta, claim.stated, *seen.tensor, leaf);
       return add_structure(to_string(*meta), seen, leaf);
     }
     const auto& scalar = *claim.scalar();
@@ -95,7 +103,8 @@ class Comparer {
       return;  // unbound: nothing to compare
     const auto expected = value ? value->as_number() : std::nullopt;
     const auto got = seen.as_number();
-    if (expected && got && *expected == *got) return;
+    const bool real = (value && value->as_real()) || seen.as_real();
+    if (expected && got && (real ? equal_as_printed(*expected, *got) : *expected == *got)) return;
     auto& f = finding(FindingKind::wrong_scalar, leaf);
     f.claimed = print_expr(claim);
     f.claimed_value = value ? print_expr(*value) : value.error().message;
@@ -104,9 +113,15 @@ class Comparer {
     f.message = fmt::format("claimed {} = {}, got {}", f.claimed, f.claimed_value, f.observed);
   }
 
-  void compare_tensor(const TensorMeta& claim, const ObservedTensor& seen,
-                      const std::string& leaf) {
+  void compare_tensor(const TensorMeta& claim, const StatedParts& stated,
+                      const ObservedTensor& seen, const std::string& leaf) {
     const auto& real = seen.meta;
+    if (stated.device && !same_device(claim.device, real.device)) {
+      auto& f = finding(FindingKind::wrong_device, leaf);
+      f.claimed = to_string(claim.device);
+      f.observed = to_string(real.device);
+      f.message = fmt::format("claimed device {}, got {}", f.claimed, f.observed);
+    }
     if (claim.dtype != real.dtype) {
       auto& f = finding(FindingKind::wrong_dtype, leaf);
       f.claimed = name(claim.dtype);
@@ -129,9 +144,10 @@ class Comparer {
       f.message = layout.error().message;
       return;
     }
+    const auto before = findings_.size();
     compare_sizes(claim, *layout, real, leaf);
-    compare_strides(claim, *layout, real, leaf);
-    if (layout->offset != real.offset) {
+    if (stated.strides) compare_strides(claim, *layout, real, leaf);
+    if (stated.offset && layout->offset != real.offset) {
       auto& f = finding(FindingKind::wrong_offset, leaf);
       f.claimed = print_expr(claim.offset);
       f.claimed_value = claim.offset.is_const() ? "" : std::to_string(layout->offset);
@@ -139,14 +155,21 @@ class Comparer {
       f.witness = binding_text(binding_, claim.offset.symbols());
       f.message = fmt::format("claimed offset {}, got {}", layout->offset, real.offset);
     }
-    if (const auto shortage = shortage_of(*layout, real.storage_bytes)) {
-      auto& f = finding(FindingKind::storage_too_small, leaf);
-      f.claimed = to_string(claim);
-      f.claimed_value = fmt::format("{} bytes", shortage->needed_bytes);
-      f.observed = fmt::format("{} bytes", shortage->storage_bytes);
-      f.witness = binding_text(binding_, symbols_of(claim));
-      f.message = shortage->message();
-    }
+    // A layout that is wrong already is one lie, however far it then reaches.
+    if (findings_.size() == before && stated.strides && stated.offset)
+      compare_extent(claim, *layout, real, leaf);
+  }
+
+  void compare_extent(const TensorMeta& claim, const RealMeta& layout, const RealMeta& real,
+                      const std::string& leaf) {
+    const auto shortage = shortage_of(layout, real.storage_bytes);
+    if (!shortage) return;
+    auto& f = finding(FindingKind::storage_too_small, leaf);
+    f.claimed = to_string(claim);
+    f.claimed_value = fmt::format("{} bytes", shortage->needed_bytes);
+    f.observed = fmt::format("{} bytes", shortage->storage_bytes);
+    f.witness = binding_text(binding_, symbols_of(claim));
+    f.message = shortage->message();
   }
 
   void describe(Finding& f, const Dims& claim, const Ints& value, const Ints& real) {
@@ -209,6 +232,13 @@ auto shortage_of(const RealMeta& layout, std::int64_t storage_bytes) -> std::opt
   const auto needed = *elems * size_bytes(layout.dtype);
   if (needed <= storage_bytes) return std::nullopt;
   return Shortage{needed, storage_bytes};
+}
+
+auto equal_as_printed(double claim, double seen) -> bool {
+  // sympy prints 15 digits: half a unit in the last of them is at most 5e-15 of the value.
+  constexpr double kLastDigit = 5e-15;
+  return claim == seen || (std::isnan(claim) && std::isnan(seen)) ||
+         std::fabs(claim - seen) <= kLastDigit * std::max(std::fabs(claim), std::fabs(seen));
 }
 
 auto evaluate_claim(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {

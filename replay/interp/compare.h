@@ -19,12 +19,17 @@ struct Shortage {
 [[nodiscard]] auto shortage_of(const RealMeta& layout, std::int64_t storage_bytes)
     -> std::optional<Shortage>;
 
+/// Equal up to the 15 digits with which captures print floats.
+[[nodiscard]] auto equal_as_printed(double claim, double seen) -> bool;
+
 /// The claim as numbers. Errors: undecided for a symbol without a value.
 [[nodiscard]] auto evaluate_claim(const TensorMeta& claim, const Binding& binding)
     -> Result<RealMeta>;
 
-/// All differences between a claim and what was observed: structure, dtype, rank, sizes, strides
-/// (significant and insignificant apart), offset, extent against the storage, scalar values.
+/// All differences between what a claim states and what was observed: structure, dtype, device,
+/// rank, sizes, strides (significant and insignificant apart), offset, scalar values; and, where
+/// the layout is right, its extent against the storage. An observed device without a type is not
+/// known.
 /// `blank` carries node, blame and origin into every finding.
 [[nodiscard]] auto compare_value(const Claim& claim, const ObservedValue& seen,
                                  const Binding& binding, const Finding& blank)

@@ -4,72 +4,69 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "core/expr/text.h"
+#include "replay/interp/blame.h"
 #include "replay/interp/compare.h"
+#include "replay/interp/doubt.h"
+#include "replay/interp/not_finite.h"
+#include "replay/interp/recording.h"
 
 namespace assay {
 namespace {
 
-auto leaf_count_text(const ObservedValue& value) -> std::string {
-  if (value.is_tuple) return fmt::format("a tuple of {}", value.items.size());
-  if (value.tensor) return to_string(value.tensor->meta);
-  return value.scalar ? print_expr(*value.scalar) : "None";
+auto is_numeric_lie(FindingKind kind) -> bool {
+  return kind == FindingKind::wrong_stride || kind == FindingKind::wrong_offset ||
+         kind == FindingKind::insignificant_stride;
 }
 
-/// What eager execution recorded, in the shape of a run's observation.
-/// `groups`: take the recorded sharing of storage too (it was recorded for every tensor).
-auto from_recording(const Observation& recorded, const ObservedValue& own, bool groups)
-    -> ObservedValue {
-  ObservedValue value = own;
-  if (recorded.tensor && own.tensor) {
-    value.tensor->meta = *recorded.tensor;
-    value.tensor->meta.storage_bytes =
-        std::max(recorded.tensor->storage_bytes, own.tensor->meta.storage_bytes);
-    if (groups) value.tensor->storage = recorded.alias_group;
-  } else if (recorded.scalar && own.scalar) {
-    value.scalar = recorded.scalar;
-  } else if (recorded.items.size() == own.items.size()) {
-    for (std::size_t i = 0; i < own.items.size(); ++i)
-      value.items[i] = from_recording(recorded.items[i], own.items[i], groups);
+/// Inputs that flow into calls Assay did not run: those may write what they please.
+auto inputs_of_unknown_calls(const Graph& graph, const GraphRun& run) -> std::set<std::string> {
+  std::set<NodeId> flows_there;
+  std::set<std::string> names;
+  for (auto i = graph.nodes.size(); i-- > 0;) {
+    const auto& node = graph.nodes[i];
+    const bool unknown = node.kind != NodeKind::output && run.nodes[i].status != NodeStatus::ran;
+    if (!unknown && !flows_there.contains(node.id)) continue;
+    if (node.kind == NodeKind::placeholder) names.insert(node.name);
+    for (const auto operand : operands(node)) flows_there.insert(operand);
   }
-  return value;
-}
-
-/// Does every tensor of the value have a recorded alias group?
-auto has_groups(const Observation& recorded) -> bool {
-  if (recorded.tensor) return recorded.alias_group >= 0;
-  return std::ranges::all_of(recorded.items, has_groups);
+  return names;
 }
 
 class Debugger {
  public:
-  Debugger(const Capture& capture, const DebugOptions& options)
+  Debugger(const Capture& capture, const OpTable& table, const DebugOptions& options,
+           const SymbolicRun* symbolic = nullptr)
       : capture_(capture),
         graph_(capture.graph),
+        table_(table),
         options_(options),
+        symbolic_(symbolic),
+        probe_(graph_, table),
         dirty_(graph_.nodes.size(), false) {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) position_[graph_.nodes[i].id] = i;
   }
 
-  auto run(const OpTable& table, const Binding& at) -> Result<DebugReport> {
-    const bool recorded_sizes = at.empty();
-    ASSAY_TRY(const auto inputs,
-              recorded_sizes ? recorded_inputs(capture_) : inputs_at(capture_, at));
-    auto run = run_graph(graph_, inputs, table,
-                         {.statistics = options_.find_not_finite,
-                          .recorded = recorded_sizes ? &capture_.observed : nullptr,
-                          .progress = options_.progress});
-    if (options_.symbolic) report_.symbolic = run_symbolic(graph_, table);
-    return compare(std::move(run), at);
+  auto run() -> Result<DebugReport> {
+    ASSAY_TRY(auto run, options_.at.empty() ? run_recorded() : run_elsewhere());
+    if (options_.symbolic) {
+      report_.symbolic = run_symbolic(graph_, table_);
+      symbolic_ = &*report_.symbolic;
+    }
+    return compare(std::move(run));
   }
 
-  auto compare(GraphRun run, const Binding& at) -> DebugReport {
-    const bool recorded_sizes = at.empty();
+  auto compare(GraphRun run) -> DebugReport {
+    const bool recorded_sizes = options_.at.empty();
     report_.run = std::move(run);
+    forget_devices(report_.run);
     if (recorded_sizes) use_recording();
-    report_.binding = bind_symbols(graph_, report_.run);
-    for (const auto& [symbol, value] : at) report_.binding.values[symbol] = value;
+    bind();
+    quiet_.emplace(graph_, table_, report_.run, report_.binding.values);
+    if (options_.find_not_finite) not_finite_ = first_not_finite(graph_, report_.run);
+    doubtful_ = doubtful_symbols(graph_, report_.run);
     check_symbols();
     check_guards();
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) check_node(i);
@@ -80,29 +77,59 @@ class Debugger {
   }
 
  private:
+  auto run_recorded() -> Result<GraphRun> {
+    ASSAY_TRY(const auto inputs, recorded_inputs(capture_));
+    chosen_sizes_ = inputs.chosen_sizes;
+    return run_graph(graph_, inputs, table_,
+                     {.stand_ins = true,
+                      .statistics = options_.find_not_finite,
+                      .watched = capture_.mutated_inputs.value_or(std::vector<std::string>{}),
+                      .recorded = &capture_.observed,
+                      .progress = options_.progress});
+  }
+
+  /// At other sizes recorded indices may lie outside of what they index. Then zeros take their
+  /// place, if more of the graph runs so.
+  auto run_elsewhere() -> Result<GraphRun> {
+    const auto run_with = [&](IntegerData integers) -> Result<GraphRun> {
+      ASSAY_TRY(const auto inputs, inputs_at(capture_, options_.at, integers));
+      chosen_sizes_ = inputs.chosen_sizes;
+      return run_graph(graph_, inputs, table_,
+                       {.stand_ins = true,
+                        .statistics = options_.find_not_finite,
+                        .progress = options_.progress});
+    };
+    const auto failures = [](const GraphRun& run) {
+      return std::ranges::count(run.nodes, NodeStatus::failed, &NodeRun::status);
+    };
+    ASSAY_TRY(auto run, run_with(IntegerData::recorded));
+    if (failures(run) == 0) return run;
+    ASSAY_TRY(auto other, run_with(IntegerData::zero));
+    return failures(other) < failures(run) ? std::move(other) : std::move(run);
+  }
+
+  void bind() {
+    report_.binding = bind_symbols(graph_, report_.run);
+    for (const auto& [symbol, value] : options_.at) {
+      // What only data tell is as this run's data tell it.
+      const auto* declared = graph_.env.find(symbol);
+      const bool from_data = declared && (declared->kind == SymbolKind::unbacked ||
+                                          declared->kind == SymbolKind::unbacked_float);
+      if (!from_data || !report_.binding.values.contains(symbol))
+        report_.binding.values[symbol] = value;
+    }
+  }
+
   /// At the recorded sizes the recording is the truth; where Assay's own run disagrees with it,
   /// that is worth a note but not a finding about the capture.
   void use_recording() {
-    const bool groups = std::ranges::all_of(graph_.nodes, [&](const Node& node) {
-      const auto found = capture_.observed.find(node.id);
-      return found != capture_.observed.end() && has_groups(found->second);
-    });
-    for (const auto& [id, recorded] : capture_.observed) {
-      const auto found = position_.find(id);
-      if (found == position_.end()) continue;
-      auto& node = report_.run.nodes[found->second];
-      if (node.status != NodeStatus::ran) continue;
-      auto merged = from_recording(recorded, node.value, groups);
-      const auto own = leaf_count_text(node.value);
-      const auto theirs = leaf_count_text(merged);
-      if (own != theirs) {
-        auto note = about(found->second, FindingKind::recording_differs);
-        note.observed = theirs;
-        note.rule = own;
-        note.message = fmt::format("the recording says {}, Assay computes {}", theirs, own);
-        report_.findings.push_back(std::move(note));
-      }
-      node.value = std::move(merged);
+    for (auto& difference : merge_recording(capture_, report_.run)) {
+      auto note = about(difference.at, FindingKind::recording_differs);
+      note.observed = std::move(difference.recorded);
+      note.rule = std::move(difference.own);
+      note.message =
+          fmt::format("the recording says {}, Assay computes {}", note.observed, note.rule);
+      report_.findings.push_back(std::move(note));
     }
   }
 
@@ -127,10 +154,9 @@ class Debugger {
 
   /// Assay's own opinion on the node, for findings.
   [[nodiscard]] auto rule_text(std::size_t i) const -> std::string {
-    if (report_.symbolic && !report_.symbolic->nodes[i].rule.empty())
-      return report_.symbolic->nodes[i].rule;
+    if (symbolic_ && !symbolic_->nodes[i].rule.empty()) return symbolic_->nodes[i].rule;
     const auto& record = report_.run.nodes[i];
-    return record.status == NodeStatus::ran ? leaf_count_text(record.value) : std::string();
+    return record.status == NodeStatus::ran ? describe(record.value) : std::string();
   }
 
   void add(std::size_t i, std::vector<Finding> findings) {
@@ -160,6 +186,11 @@ class Debugger {
     for (const auto& symbol : graph_.env.symbols()) {
       const auto bound = report_.binding.values.find(symbol.expr);
       if (bound == report_.binding.values.end() || symbol.range.contains(bound->second)) continue;
+      if (const auto at = doubtful_.find(symbol.expr); at != doubtful_.end()) {
+        leave_open(at->second, fmt::format("{} is {} there, outside its range", symbol.name,
+                                           print_expr(bound->second)));
+        continue;
+      }
       Finding finding = about_symbol(symbol.expr);
       finding.kind = FindingKind::symbol_out_of_range;
       finding.claimed = fmt::format("{} in [{}, {}]", symbol.name, print_expr(symbol.range.low),
@@ -176,7 +207,11 @@ class Debugger {
     for (const auto& guard : graph_.env.guards()) {
       const auto value = evaluate(guard.condition, report_.binding.values);
       if (!value || value->as_bool().value_or(true)) continue;
-      if (is_rounding(guard.condition)) continue;
+      if (is_rounding(guard.condition, report_.binding.values)) continue;
+      if (const auto at = doubt_of(guard.condition)) {
+        leave_open(*at, fmt::format("guard `{}` is false there", guard.text));
+        continue;
+      }
       Finding finding;
       finding.kind = FindingKind::guard_false;
       finding.claimed = guard.text;
@@ -190,58 +225,145 @@ class Debugger {
     }
   }
 
-  /// Captures print floats with 15 digits, so an equality of floats is only as exact as that.
-  [[nodiscard]] auto is_rounding(const Expr& condition) const -> bool {
-    const auto sides = condition.args();
-    if (sides.size() != 2) return false;
-    const auto a = evaluate(sides[0], report_.binding.values);
-    const auto b = evaluate(sides[1], report_.binding.values);
-    if (!a || !b || (!a->as_real() && !b->as_real())) return false;
-    const double x = a->as_number().value_or(0);
-    const double y = b->as_number().value_or(0);
-    return std::fabs(x - y) <= 1e-13 * std::max(std::fabs(x), std::fabs(y));
+  [[nodiscard]] auto doubt_of(const Expr& condition) const -> std::optional<std::size_t> {
+    for (const auto& symbol : condition.symbols())
+      if (const auto at = doubtful_.find(symbol); at != doubtful_.end()) return at->second;
+    return std::nullopt;
+  }
+
+  /// Something is off at this node, but it rests on what was made up.
+  void leave_open(std::size_t i, std::string message) {
+    const auto& node = graph_.nodes[i];
+    undecided_.insert(i);
+    report_.undecided.push_back({node.id, node.name, node.target, std::move(message),
+                                 made_up_sources(graph_, report_.run, i)});
   }
 
   void check_node(std::size_t i) {
     const auto& node = graph_.nodes[i];
     const auto& record = report_.run.nodes[i];
     dirty_now_ = false;
-    count(record);
     if (record.status == NodeStatus::failed) check_failed(i);
-    if (record.status == NodeStatus::ran && !node.claim.empty()) {
+    const bool is_compared =
+        record.status == NodeStatus::ran || record.status == NodeStatus::recorded;
+    if (is_compared && !node.claim.empty()) {
       const auto blank = about(i, FindingKind::wrong_structure);
-      add(i, compare_value(node.claim, record.value, report_.binding.values, blank));
+      add(i, judge(i, compare_value(node.claim, record.value, report_.binding.values, blank)));
     }
-    if (options_.find_not_finite && !not_finite_reported_) check_finite(i);
+    for (const auto liar : quiet_->read_offsets(i))
+      accuse(liar, FindingKind::insignificant_offset, FindingKind::wrong_offset, i,
+             "reads the offset");
+    if (not_finite_ && not_finite_->at == i) add(i, {not_finite_finding(i)});
     if (!dirty_now_) check_generality(i);
-    dirty_[i] = dirty_now_;
+    dirty_[i] = dirty_[i] || dirty_now_;
   }
 
-  void count(const NodeRun& record) {
-    auto& counts = report_.counts;
-    ++counts.nodes;
-    if (record.status == NodeStatus::ran) ++counts.checked;
-    if (record.status == NodeStatus::unchecked) ++counts.unchecked;
-    if (record.status == NodeStatus::skipped) ++counts.skipped;
-    if (record.status == NodeStatus::failed) ++counts.failed;
-    if (record.random) ++counts.random;
+  /// Sorts differences: findings of this node, notes, and what cannot be decided.
+  auto judge(std::size_t i, std::vector<Finding> differences) -> std::vector<Finding> {
+    std::vector<Finding> kept;
+    for (auto& difference : differences) {
+      if (difference.kind == FindingKind::insignificant_stride) quiet_->add_stride(i);
+      if (difference.kind == FindingKind::wrong_offset) soften_offset(i, difference);
+      if (is_doubtful(i, difference.kind)) {
+        leave_open(i, difference.message);
+        continue;
+      }
+      if (difference.kind == FindingKind::wrong_stride && difference.blame == Blame::root)
+        follow_quiet_lies(i, difference);
+      kept.push_back(std::move(difference));
+    }
+    return kept;
+  }
+
+  /// Does the difference rest on something made up? Where the rule contradicts the claim on symbols
+  /// as well, it does not.
+  [[nodiscard]] auto is_doubtful(std::size_t i, FindingKind kind) const -> bool {
+    if (info(kind).severity == Severity::note) return false;
+    const auto& made_up = report_.run.nodes[i].made_up;
+    if (made_up.strides && is_numeric_lie(kind)) return true;
+    if (!made_up.sizes || kind == FindingKind::wrong_dtype || kind == FindingKind::wrong_device)
+      return false;
+    return !symbolic_ || symbolic_->nodes[i].verdict != ClaimVerdict::differs;
+  }
+
+  /// Where a storage of its own begins is nobody's business until somebody reads it.
+  void soften_offset(std::size_t i, Finding& difference) {
+    const auto& record = report_.run.nodes[i];
+    const auto* claim = graph_.nodes[i].claim.tensor();
+    if (!claim || !record.value.tensor || record.status != NodeStatus::ran) return;
+    const auto claimed = evaluate_int(claim->offset, report_.binding.values);
+    if (!claimed) return;
+    const auto error = *claimed - record.value.tensor->meta.offset;
+    const bool own_storage =
+        graph_.nodes[i].kind == NodeKind::call_function && !record.is_view && !shares_storage(i);
+    if (!own_storage && !quiet_->follows_offset(i, error)) return;
+    quiet_->add_offset(i, error);
+    difference.kind = FindingKind::insignificant_offset;
+  }
+
+  /// Is the result in a storage of one of the operands?
+  [[nodiscard]] auto shares_storage(std::size_t i) const -> bool {
+    const auto storage = report_.run.nodes[i].value.tensor->storage;
+    return std::ranges::any_of(operands(graph_.nodes[i]), [&](NodeId id) {
+      const auto found = position_.find(id);
+      if (found == position_.end()) return false;
+      const auto& seen = report_.run.nodes[found->second].value.tensor;
+      return seen && seen->storage == storage;
+    });
+  }
+
+  /// A node that believed the insignificant strides of an operand follows it; the operand lied.
+  void follow_quiet_lies(std::size_t i, Finding& difference) {
+    for (const auto liar : quiet_->believed_strides(i)) {
+      accuse(liar, FindingKind::insignificant_stride, FindingKind::misleading_stride, i,
+             "chooses its layout by it");
+      difference.dirty_operands.push_back(graph_.nodes[liar].name);
+      difference.blame = Blame::inherited;
+    }
+  }
+
+  /// Turns a note about a node into a finding, since `by` takes it at its word.
+  void accuse(std::size_t liar, FindingKind note, FindingKind kind, std::size_t by,
+              std::string_view how) {
+    for (auto& finding : report_.findings) {
+      if (finding.kind != note || finding.node != graph_.nodes[liar].id) continue;
+      finding.kind = kind;
+      finding.blame = finding.dirty_operands.empty() ? Blame::root : Blame::inherited;
+      finding.message += fmt::format("; {} {}", graph_.nodes[by].name, how);
+      dirty_[liar] = true;
+    }
   }
 
   /// A call that refuses its operands. When the claimed layout does not fit the operand's storage,
-  /// that is the reason to give.
+  /// that is the reason to give. What only made-up data or storages break is left open.
   void check_failed(std::size_t i) {
     const auto& node = graph_.nodes[i];
+    const auto& record = report_.run.nodes[i];
     auto finding = about(i, FindingKind::call_fails);
     finding.claimed = node.claim.tensor() ? to_string(*node.claim.tensor()) : std::string();
     finding.observed = "error";
-    finding.message = report_.run.nodes[i].message;
-    if (const auto shortage = storage_shortage(i)) {
+    finding.message = record.message;
+    const auto shortage = storage_shortage(i);
+    if (shortage && !record.made_up.storage) {
       finding.kind = FindingKind::storage_too_small;
       finding.claimed_value = fmt::format("{} bytes", shortage->needed_bytes);
       finding.observed = fmt::format("{} bytes", shortage->storage_bytes);
       finding.message = shortage->message();
+    } else if (record.made_up.any() && !rule_refuses(i)) {
+      return leave_open(i, record.message);
     }
     add(i, {std::move(finding)});
+  }
+
+  /// Does the rule refuse these layouts whatever their contents?
+  [[nodiscard]] auto rule_refuses(std::size_t i) const -> bool {
+    const auto& made_up = report_.run.nodes[i].made_up;
+    if (made_up.sizes || made_up.strides) return false;
+    const auto probed = probe_.run(graph_.nodes[i], [&](NodeId id) {
+      const auto found = position_.find(id);
+      return found == position_.end() ? Datum{} : fake_of(report_.run.nodes[found->second].value);
+    });
+    return !probed && probed.error().code == ErrorCode::bad_input;
   }
 
   [[nodiscard]] auto storage_shortage(std::size_t i) const -> std::optional<Shortage> {
@@ -269,19 +391,18 @@ class Debugger {
     return std::nullopt;
   }
 
-  void check_finite(std::size_t i) {
-    const auto& seen = report_.run.nodes[i].value.tensor;
-    if (report_.run.nodes[i].status != NodeStatus::ran || !seen || seen->finite) return;
+  [[nodiscard]] auto not_finite_finding(std::size_t i) const -> Finding {
     auto finding = about(i, FindingKind::not_finite);
-    finding.observed = to_string(seen->meta);
-    finding.message = "this is the first result with a NaN or an infinity";
-    not_finite_reported_ = true;
-    add(i, {std::move(finding)});
+    finding.observed = describe(report_.run.nodes[i].value);
+    finding.message =
+        fmt::format("this is the first result with {}",
+                    not_finite_->is_nan ? "a NaN" : "an infinity that nobody asked for");
+    return finding;
   }
 
   /// The claim holds here; does it hold for all sizes?
   void check_generality(std::size_t i) {
-    if (!report_.symbolic) return;
+    if (!report_.symbolic) return;  // a sweep repeats what the first run said
     const auto& verdict = report_.symbolic->nodes[i];
     if (verdict.verdict != ClaimVerdict::differs) return;
     auto note = about(i, FindingKind::claim_not_general);
@@ -301,7 +422,7 @@ class Debugger {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& node = graph_.nodes[i];
       const auto& record = report_.run.nodes[i];
-      if (record.status != NodeStatus::ran) continue;
+      if (record.status != NodeStatus::ran && record.status != NodeStatus::recorded) continue;
       check.add(i, node.claim, record.value);
     }
     for (const auto& conflict : check.conflicts()) {
@@ -341,8 +462,16 @@ class Debugger {
     };
     for (const auto& name : claimed)
       if (!real.contains(name)) report(name, true);
-    for (const auto& name : real)
-      if (!claimed.contains(name)) report(name, false);
+    const auto unknown = inputs_of_unknown_calls(graph_, report_.run);
+    for (const auto& name : real) {
+      if (claimed.contains(name)) continue;
+      const auto* node = graph_.find(name);
+      if (!unknown.contains(name))
+        report(name, false);
+      else if (node)
+        leave_open(position_.at(node->id),
+                   "eager execution changes it; a call that was not run may be what does");
+    }
   }
 
   void finish() {
@@ -350,12 +479,7 @@ class Debugger {
       const auto found = position_.find(finding.node);
       return found == position_.end() ? -1 : static_cast<std::ptrdiff_t>(found->second);
     });
-    std::map<std::string, int> unchecked;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (report_.run.nodes[i].status == NodeStatus::unchecked)
-        ++unchecked[graph_.nodes[i].target.empty() ? graph_.nodes[i].name : graph_.nodes[i].target];
-    for (const auto& [target, times] : unchecked)
-      report_.unchecked_targets.push_back(fmt::format("{} ({})", target, times));
+    count_nodes();
     for (const auto& finding : report_.findings) {
       if (info(finding.kind).severity == Severity::note)
         ++report_.counts.notes;
@@ -363,51 +487,110 @@ class Debugger {
         ++(finding.blame == Blame::root ? report_.counts.roots : report_.counts.inherited);
     }
     report_.warnings = capture_.warnings;
+    if (!chosen_sizes_.empty()) report_.warnings.push_back(chosen_sizes_);
     for (const auto& conflict : report_.binding.conflicts)
       report_.warnings.push_back("claims disagree on a symbol, the most supported value is used: " +
                                  conflict);
   }
 
+  void count_nodes() {
+    std::map<std::string, int> unchecked;
+    auto& counts = report_.counts;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& node = graph_.nodes[i];
+      const auto& record = report_.run.nodes[i];
+      ++counts.nodes;
+      if (record.random) ++counts.random;
+      if (undecided_.contains(i)) {
+        ++counts.undecided;
+        continue;
+      }
+      switch (record.status) {
+        case NodeStatus::ran:
+          ++counts.checked;
+          break;
+        case NodeStatus::recorded:
+          ++counts.recorded;
+          break;
+        case NodeStatus::failed:
+          ++counts.failed;
+          break;
+        case NodeStatus::unchecked:
+          ++counts.unchecked;
+          ++unchecked[fmt::format("{}: {}", node.target.empty() ? node.name : node.target,
+                                  record.message)];
+          break;
+        case NodeStatus::skipped:
+          ++counts.skipped;
+          break;
+      }
+    }
+    for (const auto& [target, times] : unchecked)
+      report_.unchecked_targets.push_back(times == 1 ? target
+                                                     : fmt::format("{} ({} nodes)", target, times));
+  }
+
   const Capture& capture_;
   const Graph& graph_;
+  const OpTable& table_;
   const DebugOptions& options_;
+  const SymbolicRun* symbolic_;  ///< of these claims, perhaps made by another run; may be null
+  RuleProbe probe_;
+  std::optional<QuietLies> quiet_;
   std::map<NodeId, std::size_t> position_;
   std::vector<bool> dirty_;
   bool dirty_now_ = false;
-  bool not_finite_reported_ = false;
+  std::optional<NotFinite> not_finite_;
+  std::set<std::size_t> undecided_;
+  std::unordered_map<Expr, std::size_t> doubtful_;
+  std::string chosen_sizes_;
   DebugReport report_;
 };
 
+/// Adds what a sweep point found at nodes where nothing of that kind was found before.
+void add_point(DebugReport point, const Binding& binding, DebugReport& report) {
+  for (auto& finding : point.findings) {
+    const bool known = std::ranges::any_of(report.findings, [&](const Finding& other) {
+      return other.node == finding.node && other.kind == finding.kind && other.leaf == finding.leaf;
+    });
+    if (known || info(finding.kind).severity == Severity::note) continue;
+    if (finding.witness.empty()) finding.witness = to_string(binding);
+    ++(finding.blame == Blame::root ? report.counts.roots : report.counts.inherited);
+    report.findings.push_back(std::move(finding));
+  }
+  for (auto& open : point.undecided) {
+    const bool known = std::ranges::any_of(
+        report.undecided, [&](const Undecided& other) { return other.node == open.node; });
+    if (known) continue;
+    open.message += " (at " + to_string(binding) + ")";
+    report.undecided.push_back(std::move(open));
+  }
+}
+
 }  // namespace
 
-auto debug_run(const Capture& capture, GraphRun run, const DebugOptions& options) -> DebugReport {
-  return Debugger(capture, options).compare(std::move(run), options.at);
+auto debug_run(const Capture& capture, const OpTable& table, GraphRun run,
+               const DebugOptions& options) -> DebugReport {
+  return Debugger(capture, table, options).compare(std::move(run));
 }
 
 auto debug_capture(const Capture& capture, const OpTable& table, const DebugOptions& options)
     -> Result<DebugReport> {
-  ASSAY_TRY(auto report, Debugger(capture, options).run(table, options.at));
+  ASSAY_TRY(auto report, Debugger(capture, table, options).run());
   if (!options.sweep) return report;
+  const auto* symbolic = report.symbolic ? &*report.symbolic : nullptr;
   for (const auto& binding : sweep_bindings(capture.graph, report.binding.values)) {
     auto point_options = options;
     point_options.symbolic = false;
-    auto point = Debugger(capture, point_options).run(table, binding);
+    point_options.at = binding;
+    auto point = Debugger(capture, table, point_options, symbolic).run();
     if (!point) {
       report.warnings.push_back(
           fmt::format("sweep point {} was not run: {}", to_string(binding), point.error().message));
       continue;
     }
     ++report.counts.sweep_points;
-    for (auto& finding : point->findings) {
-      const bool known = std::ranges::any_of(report.findings, [&](const Finding& other) {
-        return other.node == finding.node && other.kind == finding.kind &&
-               other.leaf == finding.leaf;
-      });
-      if (known || info(finding.kind).severity == Severity::note) continue;
-      if (finding.witness.empty()) finding.witness = to_string(binding);
-      ++(finding.blame == Blame::root ? report.counts.roots : report.counts.inherited);
-      report.findings.push_back(std::move(finding));
-    }
+    add_point(*std::move(point), binding, report);
   }
   return report;
 }

@@ -19,19 +19,37 @@ struct DebugOptions {
   std::function<void(std::size_t, std::size_t)> progress;
 };
 
+/// A difference or a failure that accuses nobody, because it rests on something made up.
+struct Undecided {
+  NodeId node;
+  std::string node_name;
+  std::string target;
+  std::string message;              ///< what was found
+  std::vector<std::string> inputs;  ///< what would have to be recorded to decide it
+};
+
 struct DebugCounts {
-  int nodes = 0, checked = 0, unchecked = 0, skipped = 0, failed = 0, random = 0;
+  int nodes = 0, random = 0;
+  int checked = 0;    ///< run by Assay and compared, or nothing to compare
+  int recorded = 0;   ///< no row: compared with the recording alone
+  int unchecked = 0;  ///< neither
+  int skipped = 0;    ///< an operand has no value at all
+  int failed = 0;
+  int undecided = 0;
   int roots = 0, inherited = 0, notes = 0;
   int sweep_points = 0;  ///< bindings run by --sweep
+  /// Nodes with a claim that nobody could compare with anything.
+  [[nodiscard]] auto blind() const -> int { return unchecked + skipped + undecided; }
 };
 
 struct DebugReport {
-  std::vector<Finding> findings;  ///< in node order; roots and inherited, findings and notes
+  std::vector<Finding> findings;     ///< in node order; roots and inherited, findings and notes
+  std::vector<Undecided> undecided;  ///< in node order
   DebugCounts counts;
   SymbolBinding binding;
   GraphRun run;  ///< of the first (or only) binding
   std::optional<SymbolicRun> symbolic;
-  std::vector<std::string> unchecked_targets;  ///< operators without a row, with counts
+  std::vector<std::string> unchecked_targets;  ///< what was not checked and why, with counts
   std::vector<std::string> warnings;
 };
 
@@ -40,8 +58,8 @@ struct DebugReport {
                                  const DebugOptions& options) -> Result<DebugReport>;
 
 /// The comparison alone, on a run that was made before (claims do not influence a run).
-[[nodiscard]] auto debug_run(const Capture& capture, GraphRun run, const DebugOptions& options)
-    -> DebugReport;
+[[nodiscard]] auto debug_run(const Capture& capture, const OpTable& table, GraphRun run,
+                             const DebugOptions& options) -> DebugReport;
 
 /// The bindings `--sweep` tries: 0, 1, 2, hint, k*m-1, k*m, k*m+1 around every constant divisor m
 /// of a Mod or FloorDiv over the symbol, and one large value, as far as ranges and guards admit.

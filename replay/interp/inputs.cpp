@@ -5,11 +5,20 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/sizes.h"
 
 namespace assay {
 namespace {
 
 constexpr Fill kDefaultFill{.seed = 0, .lo = -0.25, .hi = 0.25};
+
+/// Some true, some false, by element and seed.
+void fill_bools(std::span<std::byte> bytes, std::uint32_t seed) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto hash = (static_cast<std::uint32_t>(i) + seed + 1) * 2654435761U;
+    bytes[i] = static_cast<std::byte>((hash >> 16U) & 1U);
+  }
+}
 
 /// Storage with the default fill: seed by placeholder, so that inputs differ; whole numbers stay 0,
 /// which is a valid index into anything.
@@ -21,6 +30,7 @@ auto filled_storage(std::int64_t bytes, DType dtype, std::uint32_t seed)
     fill.seed = seed;
     fill_storage(*storage, dtype, fill);
   }
+  if (dtype == DType::boolean) fill_bools(storage->bytes(), seed);
   return storage;
 }
 
@@ -30,15 +40,6 @@ auto fits(const RealMeta& meta, std::int64_t storage_bytes) -> Result<void> {
     return bad_input("its layout {} needs {} bytes, its storage has {}", to_string(meta),
                      elems * size_bytes(meta.dtype), storage_bytes);
   return {};
-}
-
-auto fresh_filled(RealMeta meta, std::uint32_t seed) -> Result<Tensor> {
-  meta.offset = std::max<std::int64_t>(meta.offset, 0);
-  ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
-  const auto bytes = std::max(meta.storage_bytes, elems * size_bytes(meta.dtype));
-  if (bytes > (std::int64_t{4} << 30)) return bad_input("it would need {} bytes", bytes);
-  meta.storage_bytes = bytes;
-  return Tensor{filled_storage(bytes, meta.dtype, seed), meta};
 }
 
 /// The claim's layout as numbers. Errors: undecided for symbols without a value.
@@ -97,7 +98,8 @@ class StorageCache {
   [[nodiscard]] auto is_known(const RecordedTensor& recorded) const -> bool {
     const auto index = static_cast<std::size_t>(recorded.storage);
     return index < capture_.storages.size() &&
-           !std::holds_alternative<std::monostate>(capture_.storages[index].content);
+           !std::holds_alternative<std::monostate>(capture_.storages[index].content) &&
+           !capture_.storages[index].made_up;
   }
 
  private:
@@ -105,33 +107,73 @@ class StorageCache {
   std::vector<std::shared_ptr<Storage>> made_;
 };
 
-auto add_attributes(const Capture& capture, StorageCache& storages, RunInputs& inputs)
-    -> Result<void> {
+auto add_attributes(const Capture& capture, const Binding& sizes, StorageCache& storages,
+                    RunInputs& inputs) -> Result<void> {
   for (const auto& [name, recorded] : capture.attributes) {
     auto tensor = storages.tensor(recorded);
     if (!tensor) return with_context(tensor.error(), "attribute " + name);
     inputs.attributes[name] = Datum{*std::move(tensor)};
   }
+  for (const auto& node : capture.graph.nodes) {
+    const auto* claim = node.claim.tensor();
+    if (node.kind != NodeKind::get_attr || !claim || inputs.attributes.contains(node.target))
+      continue;
+    const auto meta = evaluate_layout(*claim, sizes);
+    const auto seed = static_cast<std::uint32_t>(capture.inputs.size() + inputs.attributes.size());
+    auto tensor = meta ? filled_tensor(*meta, seed) : std::unexpected(meta.error());
+    if (!tensor) return with_context(tensor.error(), "attribute " + node.target);
+    inputs.attributes[node.target] = Datum{*std::move(tensor)};
+  }
   return {};
 }
 
-/// A placeholder without a recorded value: its observed layout, else its claim at the hints.
-auto made_up_input(const Capture& capture, const Node& node, std::uint32_t seed) -> Result<Datum> {
+/// Symbolic inputs that the capture puts on one storage share it again.
+class SymbolicStorages {
+ public:
+  auto tensor(const SymbolicInput& input, const Binding& sizes, std::uint32_t seed)
+      -> Result<Tensor> {
+    ASSAY_TRY(auto meta, evaluate_layout(input.meta, sizes));
+    if (input.storage < 0 || !input.storage_bytes) return filled_tensor(std::move(meta), seed);
+    ASSAY_TRY(const auto bytes, evaluate_int(*input.storage_bytes, sizes));
+    auto& storage = made_[input.storage];
+    if (!storage) {
+      meta.storage_bytes = std::max<std::int64_t>(bytes, 0);
+      ASSAY_TRY(
+          const auto whole,
+          filled_tensor(RealMeta{meta.dtype, {}, {}, 0, meta.storage_bytes, meta.device}, seed));
+      storage = whole.storage;
+    }
+    meta.storage_bytes = storage->size_bytes();
+    ASSAY_TRY_VOID(fits(meta, meta.storage_bytes));
+    return Tensor{storage, meta};
+  }
+
+ private:
+  std::map<int, std::shared_ptr<Storage>> made_;
+};
+
+/// A placeholder without a recorded value: its observed layout, else its claim at these sizes.
+auto made_up_input(const Capture& capture, const Binding& sizes, const Node& node,
+                   std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
+  made_up = {.values = true, .strides = !node.claim.stated.strides, .storage = true};
   if (const auto seen = capture.observed.find(node.id); seen != capture.observed.end()) {
-    if (const auto& scalar = seen->second.scalar) return Datum{*scalar};
+    if (const auto& scalar = seen->second.scalar) {
+      made_up = {};
+      return Datum{*scalar};
+    }
     if (const auto& meta = seen->second.tensor) {
-      ASSAY_TRY(auto tensor, fresh_filled(*meta, seed));
+      made_up = {.values = true, .storage = meta->storage_bytes == 0};
+      ASSAY_TRY(auto tensor, filled_tensor(*meta, seed));
       return Datum{std::move(tensor)};
     }
   }
-  const auto hints = capture.graph.env.hints();
   if (const auto* scalar = node.claim.scalar()) {
-    ASSAY_TRY(const auto value, evaluate(*scalar, hints));
+    ASSAY_TRY(const auto value, evaluate(*scalar, sizes));
     return Datum{value};
   }
   if (const auto* claim = node.claim.tensor()) {
-    ASSAY_TRY(const auto meta, evaluate_layout(*claim, hints));
-    ASSAY_TRY(auto tensor, fresh_filled(meta, seed));
+    ASSAY_TRY(const auto meta, evaluate_layout(*claim, sizes));
+    ASSAY_TRY(auto tensor, filled_tensor(meta, seed));
     return Datum{std::move(tensor)};
   }
   return bad_input("nothing is known about its value");
@@ -150,6 +192,15 @@ auto tile(const Tensor& from, Tensor& to) -> void {
 
 }  // namespace
 
+auto filled_tensor(RealMeta meta, std::uint32_t seed) -> Result<Tensor> {
+  meta.offset = std::max<std::int64_t>(meta.offset, 0);
+  ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
+  const auto bytes = std::max(meta.storage_bytes, elems * size_bytes(meta.dtype));
+  if (bytes > (std::int64_t{4} << 30)) return bad_input("it would need {} bytes", bytes);
+  meta.storage_bytes = bytes;
+  return Tensor{filled_storage(bytes, meta.dtype, seed), meta};
+}
+
 auto make_storage(const StorageData& data) -> Result<std::shared_ptr<Storage>> {
   if (data.size_bytes < 0 || data.size_bytes > (std::int64_t{8} << 30))
     return bad_input("a storage of {} bytes is out of bounds", data.size_bytes);
@@ -165,28 +216,44 @@ auto make_storage(const StorageData& data) -> Result<std::shared_ptr<Storage>> {
   return storage;
 }
 
-auto recorded_inputs(const Capture& capture) -> Result<RunInputs> {
+namespace {
+
+auto inputs_for(const Capture& capture, const SizeChoice& sizes) -> Result<RunInputs> {
   RunInputs inputs;
+  inputs.chosen_sizes = describe(sizes);
   StorageCache storages(capture);
-  ASSAY_TRY_VOID(add_attributes(capture, storages, inputs));
+  SymbolicStorages symbolic;
+  ASSAY_TRY_VOID(add_attributes(capture, sizes.values, storages, inputs));
   const auto nodes = placeholders(capture.graph);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto* value = i < capture.inputs.size() ? &capture.inputs[i] : nullptr;
     Result<Datum> input = Datum{};
-    bool made_up = false;
+    MadeUp made_up;
     std::string defect;
     if (const auto* scalar = value ? std::get_if<Expr>(value) : nullptr) {
-      input = Datum{*scalar};
+      const auto number = evaluate(*scalar, sizes.values);
+      input = number ? Result<Datum>(Datum{*number}) : std::unexpected(number.error());
     } else if (const auto* recorded = value ? std::get_if<RecordedTensor>(value) : nullptr) {
-      made_up = !storages.is_known(*recorded);
+      made_up.values = !storages.is_known(*recorded);
       auto tensor = storages.tensor(*recorded);
       if (tensor)
         input = Datum{*std::move(tensor)};
       else
         defect = tensor.error().message;
+    } else if (value && std::holds_alternative<NoneArg>(*value)) {
+      input = Datum{};
+    } else if (const auto* text = value ? std::get_if<std::string>(value) : nullptr) {
+      input = Datum{*text};
+    } else if (const auto* layout = value ? std::get_if<SymbolicInput>(value) : nullptr) {
+      made_up = {.values = true, .storage = !layout->storage_bytes};
+      auto tensor = symbolic.tensor(*layout, sizes.values, static_cast<std::uint32_t>(i));
+      if (tensor)
+        input = Datum{*std::move(tensor)};
+      else
+        defect = tensor.error().message;
     } else {
-      made_up = true;
-      input = made_up_input(capture, *nodes[i], static_cast<std::uint32_t>(i));
+      input =
+          made_up_input(capture, sizes.values, *nodes[i], static_cast<std::uint32_t>(i), made_up);
     }
     if (!input) return with_context(input.error(), about(*nodes[i]));
     inputs.values.push_back(*std::move(input));
@@ -196,29 +263,63 @@ auto recorded_inputs(const Capture& capture) -> Result<RunInputs> {
   return inputs;
 }
 
-auto inputs_at(const Capture& capture, const Binding& binding) -> Result<RunInputs> {
-  ASSAY_TRY(const auto recorded, recorded_inputs(capture));
+/// Does the tensor fill its storage, so that at other sizes another storage of its own is meant?
+auto fills_storage(const Tensor& tensor) -> bool {
+  const auto elems = required_elems(tensor.sizes(), tensor.strides(), tensor.meta.offset);
+  return elems && *elems * size_bytes(tensor.dtype()) == tensor.storage->size_bytes();
+}
+
+}  // namespace
+
+auto recorded_inputs(const Capture& capture) -> Result<RunInputs> {
+  return inputs_for(capture, choose_sizes(capture));
+}
+
+auto inputs_at(const Capture& capture, const Binding& at, IntegerData integers)
+    -> Result<RunInputs> {
+  const auto sizes = choose_sizes(capture, at);
+  const auto& binding = sizes.values;
+  ASSAY_TRY(const auto recorded, inputs_for(capture, sizes));
   RunInputs inputs;
+  inputs.chosen_sizes = recorded.chosen_sizes;
   inputs.attributes = recorded.attributes;
   const auto nodes = placeholders(capture.graph);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto& claim = nodes[i]->claim;
+    MadeUp made_up{.values = true,
+                   .strides = recorded.made_up[i].strides,
+                   .storage = recorded.made_up[i].storage};
+    if (i < capture.inputs.size() && std::holds_alternative<SymbolicInput>(capture.inputs[i])) {
+      inputs.values.push_back(recorded.values[i]);  // made for these sizes already
+      inputs.made_up.push_back(recorded.made_up[i]);
+      inputs.defects.push_back(recorded.defects[i]);
+      continue;
+    }
     if (const auto* scalar = claim.scalar()) {
       const auto value = evaluate(*scalar, binding);
       if (!value) return with_context(value.error(), about(*nodes[i]));
       inputs.values.push_back({*value});
+      made_up = {};
     } else if (const auto* meta = claim.tensor()) {
       const auto layout = evaluate_layout(*meta, binding);
       if (!layout) return with_context(layout.error(), about(*nodes[i]));
-      auto tensor = fresh_filled(*layout, static_cast<std::uint32_t>(i));
+      auto tensor = filled_tensor(*layout, static_cast<std::uint32_t>(i));
       if (!tensor) return with_context(tensor.error(), about(*nodes[i]));
-      if (const auto* old = recorded.values[i].real(); old && old->dtype() == tensor->dtype())
+      const auto* old = recorded.values[i].real();
+      const bool keep = integers == IntegerData::recorded || is_floating(tensor->dtype()) ||
+                        is_complex(tensor->dtype()) || tensor->dtype() == DType::boolean;
+      if (old && old->dtype() == tensor->dtype() && keep) {
         tile(*old, *tensor);
+        if (old->sizes() == tensor->sizes() && old->strides() == tensor->strides())
+          made_up.values = recorded.made_up[i].values;
+      }
+      made_up.storage = made_up.storage || (old && !fills_storage(*old));
       inputs.values.push_back({*std::move(tensor)});
     } else {
       inputs.values.push_back(recorded.values[i]);
+      made_up = recorded.made_up[i];
     }
-    inputs.made_up.push_back(true);
+    inputs.made_up.push_back(made_up);
     inputs.defects.emplace_back();
   }
   return inputs;

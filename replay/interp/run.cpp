@@ -7,7 +7,12 @@
 
 #include "core/base/check.h"
 #include "core/expr/text.h"
+#include "replay/interp/admitted.h"
+#include "replay/interp/binding.h"
 #include "replay/interp/higher_order.h"
+#include "replay/interp/python_call.h"
+#include "replay/interp/rule_probe.h"
+#include "replay/interp/stand_in.h"
 
 namespace assay {
 namespace {
@@ -64,18 +69,17 @@ auto get_item(const std::vector<Datum>& args) -> Result<Datum> {
 
 /// One pass over a tensor.
 void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
+  const auto add = [&seen](double value, double magnitude) {
+    seen.sum += value;
+    seen.abs_sum += magnitude;
+    seen.has_nan = seen.has_nan || std::isnan(magnitude);
+    seen.has_infinity = seen.has_infinity || std::isinf(magnitude);
+  };
   if (is_complex(tensor.dtype())) {
-    for (const auto& z : to_vector<Complex>(tensor)) {
-      seen.sum += z.real();
-      seen.abs_sum += std::abs(z);
-    }
+    for (const auto& z : to_vector<Complex>(tensor)) add(z.real(), std::abs(z));
   } else {
-    for (const double x : to_vector<double>(tensor)) {
-      seen.sum += x;
-      seen.abs_sum += std::fabs(x);
-    }
+    for (const double x : to_vector<double>(tensor)) add(x, std::fabs(x));
   }
-  seen.finite = std::isfinite(seen.abs_sum);
 }
 
 /// Does the call, or a body it runs, draw random numbers?
@@ -95,6 +99,7 @@ class GraphRunner {
         inputs_(inputs),
         options_(options),
         domain_(table),
+        probe_(graph, table),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         index_(values_.size(), -1) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -107,15 +112,37 @@ class GraphRunner {
 
   auto run() -> GraphRun {
     result_.nodes.resize(graph_.nodes.size());
+    const auto before = watched_bytes();
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       run_at(i);
       for (const auto id : dies_after_[i]) values_[static_cast<std::size_t>(id)] = {};
       if (options_.progress) options_.progress(i + 1, graph_.nodes.size());
     }
+    for (const auto& [name, bytes] : watched_bytes())
+      if (bytes != before.at(name)) add_mutated(name);
     return std::move(result_);
   }
 
  private:
+  [[nodiscard]] auto watched_bytes() const -> std::map<std::string, std::vector<std::byte>> {
+    std::map<std::string, std::vector<std::byte>> bytes;
+    std::size_t input = 0;
+    for (const auto& node : graph_.nodes) {
+      if (node.kind != NodeKind::placeholder || input >= inputs_.values.size()) continue;
+      const auto* tensor = inputs_.values[input++].real();
+      if (!tensor || std::ranges::find(options_.watched, node.name) == options_.watched.end())
+        continue;
+      const auto all = tensor->storage->bytes();
+      bytes[node.name].assign(all.begin(), all.end());
+    }
+    return bytes;
+  }
+
+  void add_mutated(const std::string& name) {
+    if (std::ranges::find(result_.mutated, name) == result_.mutated.end())
+      result_.mutated.push_back(name);
+  }
+
   void find_last_uses() {
     dies_after_.resize(graph_.nodes.size());
     std::vector<int> last(values_.size(), -1);
@@ -128,14 +155,18 @@ class GraphRunner {
         dies_after_[static_cast<std::size_t>(last[id])].push_back(static_cast<int>(id));
   }
 
-  /// Operands that stop this node from running, and whether randomness flows in.
-  auto blocked(const Node& node, bool& random) const -> bool {
+  /// Operands that stop this node from running; collects what flows in with the others.
+  auto blocked(const Node& node, NodeRun& record) const -> bool {
     for (const auto id : operands(node)) {
       const auto at = static_cast<std::size_t>(id.value);
       if (id.value < 0 || at >= index_.size() || index_[at] < 0) return true;
       const auto& operand = result_.nodes[static_cast<std::size_t>(index_[at])];
-      if (operand.status != NodeStatus::ran) return true;
-      random = random || operand.random;
+      if (!operand.has_value) return true;
+      record.random = record.random || operand.random;
+      record.made_up.values |= operand.made_up.values || operand.made_up.sizes;
+      record.made_up.sizes |= operand.made_up.sizes;
+      record.made_up.strides |= operand.made_up.strides;
+      record.made_up.storage |= operand.made_up.storage;
     }
     return false;
   }
@@ -143,9 +174,10 @@ class GraphRunner {
   void run_at(std::size_t i) {
     const auto& node = graph_.nodes[i];
     auto& record = result_.nodes[i];
-    if (blocked(node, record.random)) {
+    if (blocked(node, record)) {
       record.status = NodeStatus::skipped;
-      record.message = "an operand was not run";
+      record.message = "an operand has no value";
+      stand_in(i);
       return;
     }
     auto value = evaluate_node(node, record);
@@ -153,13 +185,81 @@ class GraphRunner {
       record.status =
           value.error().code == ErrorCode::unsupported ? NodeStatus::unchecked : NodeStatus::failed;
       record.message = value.error().message;
+      record.refused = record.status == NodeStatus::failed;
+      stand_in(i);
       return;
     }
     record.status = NodeStatus::ran;
-    if (node.kind == NodeKind::call_function) adopt_recorded(node, *value);
-    record.value = observe(*value);
-    if (options_.tap) options_.tap(i, *value);
-    values_[static_cast<std::size_t>(node.id.value)] = *std::move(value);
+    if (node.kind == NodeKind::call_function || node.kind == NodeKind::call_method) {
+      note_data_dependence(node, record);
+      if (record.made_up.sizes) choose_scalar(node, *value);
+      if (!record.is_view) record.made_up.storage = false;
+      adopt_recorded(node, *value);
+    }
+    keep(i, *std::move(value));
+  }
+
+  void keep(std::size_t i, Datum value) {
+    const auto& node = graph_.nodes[i];
+    auto& record = result_.nodes[i];
+    record.value = observe(value);
+    record.has_value = true;
+    if (const auto* recorded = recording_of(node)) stand_ins_.learn(*recorded, value);
+    stand_ins_.learn(node.claim, value);
+    if (options_.tap && record.status == NodeStatus::ran) options_.tap(i, value);
+    values_[static_cast<std::size_t>(node.id.value)] = std::move(value);
+  }
+
+  [[nodiscard]] auto recording_of(const Node& node) const -> const Observation* {
+    if (!options_.recorded) return nullptr;
+    const auto found = options_.recorded->find(node.id);
+    return found == options_.recorded->end() ? nullptr : &found->second;
+  }
+
+  /// What eager execution recorded takes the place of a value that Assay cannot compute; else the
+  /// claim does, so that the nodes behind are judged by operands that are as claimed.
+  void stand_in(std::size_t i) {
+    const auto& node = graph_.nodes[i];
+    auto& record = result_.nodes[i];
+    if (node.kind == NodeKind::output || !options_.stand_ins) return;
+    std::optional<Datum> value;
+    if (const auto* recorded = recording_of(node)) value = stand_ins_.from_recording(*recorded);
+    if (value && node.kind == NodeKind::call_function) {
+      record.status = NodeStatus::recorded;
+      record.made_up = {.values = true};
+    } else if (!value && !node.claim.empty()) {
+      value = stand_ins_.from_claim(node.claim, known_);
+      if (!value) {  // symbols that came up since
+        known_ = bind_symbols(graph_, result_).values;
+        value = stand_ins_.from_claim(node.claim, known_);
+      }
+      record.made_up = {.values = true, .strides = !node.claim.stated.strides, .storage = true};
+    }
+    if (!value) return;
+    if (node.kind == NodeKind::get_attr) record.status = NodeStatus::ran;  // an input like others
+    keep(i, *std::move(value));
+  }
+
+  /// Sizes and numbers that are read from made-up contents are made up themselves.
+  void note_data_dependence(const Node& node, NodeRun& record) const {
+    if (!record.made_up.values || record.made_up.sizes) return;
+    const auto* row = domain_.find(node.target);
+    if (row && !row->measure && !row->decomposition) return;
+    const auto probed = probe_.run(node, [this](NodeId id) {
+      return fake_of(
+          result_.nodes[static_cast<std::size_t>(index_[static_cast<std::size_t>(id.value)])]
+              .value);
+    });
+    record.made_up.sizes = probed && probed->depends_on_data;
+  }
+
+  /// A number read from made-up contents may be any that the program admits; take one of those.
+  void choose_scalar(const Node& node, Datum& value) const {
+    const auto* claim = node.claim.scalar();
+    if (!claim || claim->op() != ExprOp::symbol || !value.scalar()) return;
+    const auto known = bind_symbols(graph_, result_).values;
+    if (const auto chosen = admitted_value(graph_, *claim, *value.scalar(), known))
+      value = {*chosen};
   }
 
   auto evaluate_node(const Node& node, NodeRun& record) -> Result<Datum> {
@@ -173,6 +273,7 @@ class GraphRunner {
           ++next_input_;
           return bad_input("{}", defect);
         }
+        record.made_up = inputs_.made_up[next_input_];
         return inputs_.values[next_input_++];
       case NodeKind::get_attr: {
         if (graph_.child(node.target)) return Datum{};  // body of a higher-order operator
@@ -192,6 +293,7 @@ class GraphRunner {
         return run_node(graph_, node, domain_, lookup);
       }
       case NodeKind::call_method:
+        return run_node(graph_, node, domain_, lookup);
       case NodeKind::call_module:
         return unsupported("{} is not an operator call", node.target);
     }
@@ -209,20 +311,17 @@ class GraphRunner {
       for (const auto& candidate : graph_.nodes) {
         if (candidate.kind != NodeKind::placeholder) continue;
         const auto* original = inputs_.values[input++].real();
-        if (original && original->storage == tensor->storage &&
-            std::ranges::find(result_.mutated, candidate.name) == result_.mutated.end())
-          result_.mutated.push_back(candidate.name);
+        if (original && original->storage == tensor->storage) add_mutated(candidate.name);
       }
     }
   }
 
   /// Where the recorded layout of a fresh result differs from ours, continue with the recorded one.
   void adopt_recorded(const Node& node, Datum& value) const {
-    if (!options_.recorded) return;
-    const auto seen = options_.recorded->find(node.id);
-    if (seen == options_.recorded->end()) return;
+    const auto* seen = recording_of(node);
+    if (!seen) return;
     auto* tensor = std::get_if<Tensor>(&value.value);
-    const auto& recorded = seen->second.tensor;
+    const auto& recorded = seen->tensor;
     if (!tensor || !recorded || recorded->sizes != tensor->sizes() ||
         recorded->dtype != tensor->dtype() || recorded->strides == tensor->strides())
       return;
@@ -261,6 +360,9 @@ class GraphRunner {
   const RunInputs& inputs_;
   const RunOptions& options_;
   RealDomain domain_;
+  RuleProbe probe_;
+  StandIns stand_ins_;
+  Binding known_;              ///< of the symbols, for stand-ins
   std::vector<Datum> values_;  ///< by node id
   std::vector<int> index_;     ///< node id -> position
   std::vector<std::vector<int>> dies_after_;
@@ -281,6 +383,7 @@ auto to_datum(const Arg& arg, const Lookup& lookup) -> Result<Datum> {
 auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
     -> Result<Datum> {
   if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
+  if (auto value = run_python_call(node, domain, lookup)) return *std::move(value);
   DatumList args;
   args.reserve(node.args.size());
   for (const auto& arg : node.args) {

@@ -12,16 +12,18 @@ namespace assay {
 
 enum class NodeStatus : std::uint8_t {
   ran,
-  failed,     ///< the operator refused its operands: a finding
-  unchecked,  ///< no row for the operator
-  skipped,    ///< an operand was unchecked, failed or skipped
+  recorded,   ///< Assay cannot run it; what eager execution recorded stands in and is compared
+  failed,     ///< the operator refused its operands
+  unchecked,  ///< no row, or a feature that the row lacks
+  skipped,    ///< an operand has no value at all
 };
 
 struct ObservedTensor {
   RealMeta meta;
   int storage = -1;             ///< id within the run; equal ids share storage
   double sum = 0, abs_sum = 0;  ///< only with RunOptions::statistics
-  bool finite = true;           ///< likewise
+  bool has_nan = false;         ///< likewise
+  bool has_infinity = false;    ///< likewise
 };
 /// Shape of a result: exactly one of tensor, scalar, items, or nothing (None).
 struct ObservedValue {
@@ -33,19 +35,28 @@ struct ObservedValue {
 
 struct NodeRun {
   NodeStatus status = NodeStatus::skipped;
-  ObservedValue value;
+  ObservedValue value;  ///< of failed and unchecked nodes the claim, if it can stand in
+  bool has_value = false;
+  bool refused = false;  ///< the operator's row refused its operands
+  MadeUp made_up;
   std::string message;   ///< why it failed or was not checked
   bool is_view = false;  ///< the operator's schema says that it aliases an operand
   bool random = false;   ///< depends on a random operator, itself or through operands
 };
 
 struct GraphRun {
-  std::vector<NodeRun> nodes;        ///< by position in Graph::nodes
-  std::vector<std::string> mutated;  ///< placeholders whose bytes an in-place operator changed
+  std::vector<NodeRun> nodes;  ///< by position in Graph::nodes
+  /// Placeholders that an in-place operator writes, and watched ones whose bytes changed.
+  std::vector<std::string> mutated;
 };
 
 struct RunOptions {
+  /// Go on behind nodes that cannot run, with what was recorded or claimed in their place.
+  bool stand_ins = false;
   bool statistics = false;  ///< sums and finiteness of every tensor (one pass over it)
+  /// Inputs whose bytes are compared before and after, for operators that write what their schema
+  /// does not declare (running statistics). Names of placeholders.
+  std::vector<std::string> watched = {};
   /// Recorded layouts to adopt where Assay's differ, so that one difference does not spread.
   const std::map<NodeId, Observation>* recorded = nullptr;
   /// Called with the position and value of every node that ran, before an operator can change it.

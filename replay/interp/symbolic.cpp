@@ -12,12 +12,22 @@
 namespace assay {
 namespace {
 
+/// The claim with what it does not state taken from the rule, where there is one.
+auto completed(const Claim& claim, const FakeTensor* ruled) -> TensorMeta {
+  auto meta = *claim.tensor();
+  if (!ruled || ruled->meta.rank() != meta.rank()) return meta;
+  if (!claim.stated.strides) meta.strides = ruled->meta.strides;
+  if (!claim.stated.offset) meta.offset = ruled->meta.offset;
+  if (!claim.stated.device) meta.device = ruled->meta.device;
+  return meta;
+}
+
 /// Claims as fake tensors, keeping the storage ids the rules made so that aliasing is known.
 auto claimed_datum(const Claim& claim, const Datum* ruled, ShapeContext& context) -> Datum {
   if (const auto* scalar = claim.scalar()) return {*scalar};
-  if (const auto* meta = claim.tensor()) {
+  if (claim.tensor()) {
     const auto* fake = ruled ? ruled->fake() : nullptr;
-    return {FakeTensor{*meta, fake ? fake->storage : context.fresh_storage()}};
+    return {FakeTensor{completed(claim, fake), fake ? fake->storage : context.fresh_storage()}};
   }
   if (const auto* items = claim.items()) {
     const auto* list = ruled ? ruled->list() : nullptr;
@@ -49,9 +59,9 @@ class Comparison {
       }
       for (std::size_t i = 0; i < meta->sizes.size(); ++i) {
         pairs_.push_back({meta->sizes[i], fake->meta.sizes[i], "size", {}});
-        add_stride(*meta, i, fake->meta.strides[i]);
+        if (claim.stated.strides) add_stride(*meta, i, fake->meta.strides[i]);
       }
-      pairs_.push_back({meta->offset, fake->meta.offset, "offset", {}});
+      if (claim.stated.offset) pairs_.push_back({meta->offset, fake->meta.offset, "offset", {}});
     } else if (const auto* scalar = claim.scalar()) {
       if (rule.scalar())
         pairs_.push_back({*scalar, *rule.scalar(), "value", {}});
@@ -160,7 +170,7 @@ class SymbolicRunner {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& node = graph_.nodes[i];
       auto& value = values_[static_cast<std::size_t>(node.id.value)];
-      if (node.kind == NodeKind::call_function)
+      if (node.kind == NodeKind::call_function || node.kind == NodeKind::call_method)
         value = judge(node, result.nodes[i]);
       else if (node.kind != NodeKind::output)
         value = claimed_datum(node.claim, nullptr, context_);

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "compiler/prove/fits.h"
 #include "core/expr/text.h"
 #include "replay/interp/symbolic.h"
 
@@ -97,7 +98,8 @@ class Checker {
     sizes_.emplace_back(node.id, size);
   }
 
-  /// A storage exists only if its bytes fit 64 bits, so a size that is no larger fits too.
+  /// A storage exists only if its bytes fit 64 bits, so a size that is no larger fits too. By
+  /// structure only: what no storage is seen to bound is listed, so nothing is lost.
   void check_fits(NodeId node, const Expr& size) {
     BoundCheck check{.node = node,
                      .leaf = "",
@@ -109,28 +111,49 @@ class Checker {
                      .owner = {},
                      .layout = ""};
     const auto range = interval_of(size, graph_.env.ranges());
-    const bool is_bounded = range.high.as_int() && range.low.as_int();
-    for (auto storage = storages_.begin(); !is_bounded; ++storage) {
-      if (storage == storages_.end()) return report_.taken_to_fit.emplace_back(node, size), void();
-      const auto& bytes = storage->second.bytes;
-      if (!may_bound(bytes, size)) continue;
-      check.condition = le(size, bytes);
-      check.owner = storage->second.owner;
-      check.answer = guards_.implies(check.condition);
-      if (std::holds_alternative<Proved>(check.answer)) break;
+    if (!range.high.as_int() || !range.low.as_int()) {
+      auto bound = bounding_storage(size);
+      if (!bound) return report_.taken_to_fit.emplace_back(node, size), void();
+      check.condition = le(size, bound->first.bytes);
+      check.owner = bound->first.owner;
+      check.answer = std::move(bound->second);
     }
     report_.checks.push_back(std::move(check));
   }
 
-  /// Cheap look: the same symbols, and not less at the recorded sizes.
-  auto may_bound(const Expr& bytes, const Expr& size) const -> bool {
-    const auto among = bytes.symbols();
-    const auto have = evaluate_int(bytes, recorded_);
+  auto bounding_storage(const Expr& size) -> std::optional<std::pair<StorageFacts, Answer>> {
+    constexpr std::size_t kCandidates = 12, kUnderGuards = 3;
+    const auto candidates = candidates_for(size, kCandidates);
+    const Expr plain = graph_.env.replaced(size);
+    for (const auto& storage : candidates)
+      if (fits_below(plain, graph_.env.replaced(storage.bytes), graph_.env.ranges()))
+        return std::pair{storage, Answer{Proved{Tier::corner, {}}}};
+    for (std::size_t i = 0; i < std::min(candidates.size(), kUnderGuards); ++i) {
+      auto answer = guards_.implies(le(size, candidates[i].bytes), Effort::structure);
+      if (std::holds_alternative<Proved>(answer)) return std::pair{candidates[i], answer};
+    }
+    return std::nullopt;
+  }
+
+  /// Storages with the same symbols that are not smaller at the recorded sizes, largest first,
+  /// each size once.
+  auto candidates_for(const Expr& size, std::size_t most) const -> std::vector<StorageFacts> {
+    std::vector<std::pair<std::int64_t, StorageFacts>> found;
     const auto need = evaluate_int(size, recorded_);
-    return have && need && *need <= *have &&
-           std::ranges::all_of(size.symbols(), [&](const Expr& symbol) {
-             return std::ranges::find(among, symbol) != among.end();
-           });
+    const auto wanted = size.symbols();
+    for (const auto& [id, storage] : storages_) {
+      const auto have = evaluate_int(storage.bytes, recorded_);
+      const auto is_same = [&](const auto& known) { return known.second.bytes == storage.bytes; };
+      if (!need || !have || *need > *have || std::ranges::any_of(found, is_same)) continue;
+      const auto among = storage.bytes.symbols();
+      if (std::ranges::includes(among, wanted, {}, &Expr::name, &Expr::name))
+        found.emplace_back(*have, storage);
+    }
+    std::ranges::stable_sort(found, std::ranges::greater{}, [](const auto& f) { return f.first; });
+    std::vector<StorageFacts> result;
+    for (std::size_t i = 0; i < std::min(found.size(), most); ++i)
+      result.push_back(found[i].second);
+    return result;
   }
 
   /// Every tensor of a node's value against the storage that the rule gives it.

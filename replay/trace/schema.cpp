@@ -69,7 +69,7 @@ constexpr std::array kColumns = {
     TraceColumn{"nodes", "code", text, "", "", "the source line"},
     TraceColumn{"nodes", "module", text, "", "", "module path, e.g. layers.0.mlp"},
     TraceColumn{"nodes", "status", text, "", "",
-                "ok, lies, inherits, failed, unsupported; null if not run"},
+                "ran, recorded, failed, unchecked, skipped; null if not run"},
     TraceColumn{"nodes", "reason", text, "", "", "why it failed or was not run"},
     TraceColumn{"nodes", "duration_ms", real, "ms", "", "time in the reference kernel"},
 

@@ -70,6 +70,7 @@ auto sample() -> Bundle {
   Observation pair;
   pair.is_tuple = true;
   pair.items = {seen, Observation{}};
+  pair.items[0].tensor->device.type.clear();  // not recorded
   pair.items[1].scalar = Expr::real(2.0);
   capture.observed = {{capture.graph.find("add")->id, seen},
                       {capture.graph.find("split")->id, pair}};
@@ -175,7 +176,9 @@ TEST(Bundle, EverythingOfACaptureComesBack) {
   const auto& seen = capture.observed.at(capture.graph.find("split")->id);
   ASSERT_EQ(seen.items.size(), 2U);
   EXPECT_TRUE(std::isnan(*seen.items[0].sum));
-  EXPECT_EQ(seen.items[0].tensor, expected.capture.observed.begin()->second.tensor);
+  const auto split = expected.capture.graph.find("split")->id;
+  EXPECT_EQ(seen.items[0].tensor, expected.capture.observed.at(split).items[0].tensor);
+  EXPECT_EQ(capture.observed.at(capture.graph.find("add")->id).tensor->device, Device{});
   EXPECT_EQ(seen.items[1].scalar, Expr::real(2.0)) << "a float does not become an integer";
   EXPECT_EQ(capture.input_roles[1].target, "b\"uf");
   EXPECT_EQ(capture.environment, expected.capture.environment);
@@ -316,6 +319,18 @@ TEST(Open, BundlesAndOtherInputsOpenAlike) {
   EXPECT_TRUE(open_capture(folder / "no").error().message.ends_with("no such file"));
   EXPECT_TRUE(read_capture_file(path).error().message.contains("bundle"));
   std::filesystem::remove_all(folder);
+}
+
+TEST(Bundle, NoneAndTextAreInputs) {
+  Bundle bundle;
+  bundle.capture.graph = parse_graph("def forward(self, a, b):\n    return (a,)\n").value();
+  bundle.capture.inputs = {NoneArg{}, std::string("it's \"text\"")};
+  const auto bytes = write_bundle(bundle);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const auto again = read_bundle(*bytes);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(std::holds_alternative<NoneArg>(again->capture.inputs[0]));
+  EXPECT_EQ(std::get<std::string>(again->capture.inputs[1]), "it's \"text\"");
 }
 
 }  // namespace

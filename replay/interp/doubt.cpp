@@ -1,0 +1,62 @@
+#include "replay/interp/doubt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <unordered_set>
+
+namespace assay {
+namespace {
+
+void visit_claim(const Claim& claim, const std::function<void(const Expr&)>& f) {
+  if (const auto* scalar = claim.scalar()) f(*scalar);
+  if (const auto* meta = claim.tensor())
+    for (const auto& size : meta->sizes) f(size);
+  if (const auto* items = claim.items())
+    for (const auto& item : *items) visit_claim(item, f);
+}
+
+}  // namespace
+
+auto doubtful_symbols(const Graph& graph, const GraphRun& run)
+    -> std::unordered_map<Expr, std::size_t> {
+  std::unordered_map<Expr, std::size_t> doubtful;
+  std::unordered_set<Expr> seen;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    visit_claim(graph.nodes[i].claim, [&](const Expr& e) {
+      for (const auto& symbol : e.symbols())
+        if (seen.insert(symbol).second && run.nodes[i].made_up.sizes) doubtful.emplace(symbol, i);
+    });
+  return doubtful;
+}
+
+auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
+    -> std::vector<std::string> {
+  std::set<NodeId> flows_there;
+  for (const auto operand : operands(graph.nodes[at])) flows_there.insert(operand);
+  std::vector<std::string> names;
+  for (auto i = at; i-- > 0;) {
+    const auto& node = graph.nodes[i];
+    if (!flows_there.contains(node.id)) continue;
+    const bool is_source = node.kind == NodeKind::placeholder || node.kind == NodeKind::get_attr ||
+                           run.nodes[i].status != NodeStatus::ran;
+    if (is_source && run.nodes[i].made_up.any()) names.push_back(node.name);
+    for (const auto operand : operands(node)) flows_there.insert(operand);
+  }
+  std::ranges::reverse(names);
+  return names;
+}
+
+auto is_rounding(const Expr& condition, const Binding& binding) -> bool {
+  const auto sides = condition.args();
+  if (sides.size() != 2) return false;
+  const auto a = evaluate(sides[0], binding);
+  const auto b = evaluate(sides[1], binding);
+  if (!a || !b || (!a->as_real() && !b->as_real())) return false;
+  const double x = a->as_number().value_or(0);
+  const double y = b->as_number().value_or(0);
+  return std::fabs(x - y) <= 1e-13 * std::max(std::fabs(x), std::fabs(y));
+}
+
+}  // namespace assay

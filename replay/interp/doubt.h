@@ -1,0 +1,26 @@
+// What in a run rests on data that the capture does not hold.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/expr/eval.h"
+#include "replay/interp/run.h"
+
+namespace assay {
+
+/// Symbols that first appear where made-up contents were read, and the position of that node: the
+/// run bound them, but the program may bind them otherwise.
+[[nodiscard]] auto doubtful_symbols(const Graph& graph, const GraphRun& run)
+    -> std::unordered_map<Expr, std::size_t>;
+
+/// Names of the inputs, attributes and calls without a row whose made-up data flow into the node at
+/// this position. In node order.
+[[nodiscard]] auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
+    -> std::vector<std::string>;
+
+/// Captures print floats with 15 digits, so a comparison of floats is only as exact as that: are
+/// its two sides the same but for their last digits?
+[[nodiscard]] auto is_rounding(const Expr& condition, const Binding& binding) -> bool;
+
+}  // namespace assay

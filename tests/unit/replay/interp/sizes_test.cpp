@@ -1,0 +1,142 @@
+// Sizes that are chosen where a capture records none.
+#include "replay/interp/sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "core/ops/op_table.h"
+#include "replay/interp/debug.h"
+
+namespace assay {
+namespace {
+
+auto capture_of(const std::string& text) -> Capture {
+  auto capture = read_graph_text(text);
+  EXPECT_TRUE(capture.has_value()) << capture.error().message;
+  return capture ? *std::move(capture) : Capture{};
+}
+
+/// Value of a symbol, -1 without one.
+auto value(const SizeChoice& choice, const Capture& capture, std::string_view name)
+    -> std::int64_t {
+  const auto* symbol = capture.graph.env.find(name);
+  if (symbol == nullptr || !choice.values.contains(symbol->expr)) return -1;
+  return choice.values.at(symbol->expr).as_int().value_or(-1);
+}
+
+TEST(ChooseSizes, SmallAndDifferent) {
+  const auto capture = capture_of(
+      "def forward(self, a: \"Sym(s77)\", x: \"f32[s77, s53][s53, 1]cpu\"):\n    return x\n");
+  const auto choice = choose_sizes(capture);
+  EXPECT_EQ(choice.chosen.size(), 2U);
+  EXPECT_EQ(value(choice, capture, "s77"), 3);
+  EXPECT_EQ(value(choice, capture, "s53"), 4);
+  EXPECT_EQ(describe(choice), "no size was recorded for s77, s53; chosen: s53 = 4, s77 = 3");
+}
+
+TEST(ChooseSizes, HintsAndWhatIsGivenStay) {
+  const auto capture = capture_of(
+      "# assay graph 1\n# symbol s77: hint 9\n"
+      "def forward(self, x: \"f32[s77, s53, s5][1, 1, 1]cpu\"):\n    return x\n");
+  const auto s53 = capture.graph.env.find("s53")->expr;
+  const auto choice = choose_sizes(capture, {{s53, Expr(11)}});
+  EXPECT_EQ(value(choice, capture, "s77"), 9);
+  EXPECT_EQ(value(choice, capture, "s53"), 11);
+  EXPECT_EQ(choice.chosen.size(), 1U);
+  EXPECT_TRUE(
+      describe(choose_sizes(capture_of("def forward(self, x: \"f32[2]\"):\n    return x\n")))
+          .empty());
+}
+
+TEST(ChooseSizes, RangesGuardsAndClaimsHold) {
+  const auto capture = capture_of(
+      "# assay graph 1\n# symbol s0: range [50, 60]\n# guard Eq(Mod(s1, 8), 0)\n"
+      "# guard Eq(s2*s3, 4*s1)\n"
+      "def forward(self, x: \"f32[s0, s1, s2, s3][1, 1, 1, 1]cpu\", y: \"f32[s4][1]cpu\"):\n"
+      "    z: \"f32[s4 - 20][1]cpu\" = torch.ops.aten.slice.Tensor(y, 0, 20)\n"
+      "    return x\n");
+  const auto choice = choose_sizes(capture);
+  EXPECT_EQ(value(choice, capture, "s0"), 50);
+  EXPECT_EQ(value(choice, capture, "s1") % 8, 0);
+  EXPECT_EQ(value(choice, capture, "s2") * value(choice, capture, "s3"),
+            4 * value(choice, capture, "s1"));
+  EXPECT_GE(value(choice, capture, "s4"), 21);
+}
+
+TEST(ChooseSizes, ViewsKeepTheirElements) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[s0, 4][4, 1]cpu\"):\n"
+      "    y: \"f32[(s0//8), 32][32, 1]cpu\" = torch.ops.aten.view.default(x, [-1, 32])\n"
+      "    return y\n");
+  EXPECT_EQ(value(choose_sizes(capture), capture, "s0") % 8, 0);
+}
+
+TEST(ChooseSizes, ContradictionsEndTheSearch) {
+  const auto capture = capture_of(
+      "# assay graph 1\n# guard Eq(Mod(s0*s1*s2*s3, 2), 1)\n# guard Eq(Mod(s0, 2), 0)\n"
+      "def forward(self, x: \"f32[s0, s1, s2, s3][1, 1, 1, 1]cpu\"):\n    return x\n");
+  const auto choice = choose_sizes(capture);
+  for (const std::string name : {"s0", "s1", "s2", "s3"})
+    EXPECT_GT(value(choice, capture, name), 0);
+}
+
+TEST(ChooseSizes, RecordedInputsDecide) {
+  auto capture = capture_of(
+      "def forward(self, a: \"Sym(s0)\", x: \"f32[s0, s1][s1, 1]cpu\"):\n    return x\n");
+  capture.inputs[0] = Expr(13);
+  const auto choice = choose_sizes(capture);
+  EXPECT_EQ(value(choice, capture, "s0"), 13);
+  EXPECT_EQ(choice.chosen.size(), 1U);
+}
+
+const std::string kMul =
+    "class <lambda>(torch.nn.Module):\n"
+    "    def forward(self, arg0_1: \"Sym(s77)\", arg1_1: \"f32[s77, 4][4, 1]cpu\"):\n"
+    "        mul: \"f32[s77, 4][4, 1]cpu\" = torch.ops.aten.mul.Tensor(arg1_1, 2.0)\n"
+    "        return (mul,)\n";
+
+TEST(ChooseSizes, ATextWithSymbolsIsDebugged) {
+  const auto capture = capture_of(kMul);
+  const auto table = build_op_table();
+  const auto report = debug_capture(capture, table, {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->counts.checked, 4);
+  EXPECT_EQ(report->counts.roots, 0);
+  EXPECT_EQ(report->warnings,
+            std::vector<std::string>{"no size was recorded for s77; chosen: s77 = 3"});
+}
+
+TEST(ChooseSizes, AtAndSweepWorkOnTexts) {
+  const auto capture = capture_of(kMul);
+  const auto s77 = capture.graph.env.find("s77")->expr;
+  const auto table = build_op_table();
+  DebugOptions options;
+  options.at = {{s77, Expr(7)}};
+  options.sweep = true;
+  const auto at = debug_capture(capture, table, options);
+  ASSERT_TRUE(at) << at.error().message;
+  EXPECT_EQ(at->run.nodes[2].value.tensor->meta.sizes, (Ints{7, 4}));
+  EXPECT_TRUE(at->warnings.empty());
+  EXPECT_GT(at->counts.sweep_points, 0);
+}
+
+TEST(ChooseSizes, ALieInATextWithSymbolsIsFound) {
+  auto text = kMul;
+  text.replace(text.find("mul: \"f32[s77, 4]"), 17, "mul: \"f32[s77, 5]");
+  const auto report = debug_capture(capture_of(text), build_op_table(), {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_GE(report->counts.roots, 1);
+  for (const auto& finding : report->findings) EXPECT_EQ(finding.node_name, "mul");
+}
+
+TEST(ChooseSizes, AttributesThatATextClaimsAreMadeUp) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[s0, 4][4, 1]cpu\"):\n"
+      "    w: \"f32[4][1]cpu\" = self.layer.weight\n"
+      "    mul: \"f32[s0, 4][4, 1]cpu\" = torch.ops.aten.mul.Tensor(x, w)\n    return (mul,)\n");
+  const auto report = debug_capture(capture, build_op_table(), {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->counts.checked, 4);
+}
+
+}  // namespace
+}  // namespace assay
