@@ -73,6 +73,10 @@ class Progress {
 enum class Style { bold, red, green, yellow, dim };
 [[nodiscard]] auto styled(std::string_view text, Style style) -> std::string;
 
+/// Help of `--graph` where it chooses what a capture is made of.
+inline constexpr const char* kGraphHelp =
+    "of a text or log with several graphs: this one, by title or number";
+
 /// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
 [[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;
 

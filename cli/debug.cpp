@@ -8,12 +8,13 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, at, trace, bundle;
+  std::string file, at, graph, trace, bundle;
   bool sweep = false, json = false, nan = false, all = false, notes = false;
+  bool allow_unchecked = false;
 };
 
 auto run_debug(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto capture, open_capture(options.file));
+  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   const auto table = build_op_table();
   DebugOptions debug;
   if (!options.at.empty()) {
@@ -25,7 +26,7 @@ auto run_debug(const Options& options) -> Result<int> {
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   ASSAY_TRY(const auto report, debug_capture(capture, table, debug));
   const auto json = report_json(capture, report);
-  const int exit = report.counts.roots + report.counts.inherited > 0 ? kFindings : kNothingFound;
+  const int exit = exit_of(report, options.allow_unchecked);
   if (!options.trace.empty())
     ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit));
   if (!options.bundle.empty())
@@ -46,10 +47,13 @@ auto add_debug(CLI::App& app) -> Action {
   app.add_option("FILE", options->file, "graph text, repro script, capture JSON, .pt2 or bundle")
       ->required();
   app.add_option("--at", options->at, "run at these sizes instead, e.g. s77=68,s53=7");
+  app.add_option("--graph", options->graph, kGraphHelp);
   app.add_flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
   app.add_flag("--nan", options->nan, "report the first NaN or infinity");
   app.add_flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
   app.add_flag("--all", options->all, "show every finding, not only the first ten");
+  app.add_flag("--allow-unchecked", options->allow_unchecked,
+               "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
   app.add_flag("--json", options->json, "print the report as JSON");
   app.add_option("--trace", options->trace, "write an SQLite trace of the run");
   app.add_option("--bundle", options->bundle, "pack input and verdict into a bundle");

@@ -62,17 +62,50 @@ auto verdict(const DebugReport& report) -> std::string {
                        info(first.kind).title);
   }
   if (report.counts.inherited > 0) return styled("findings without a root", Style::red);
-  return styled("nothing found", Style::green);
+  const auto& counts = report.counts;
+  if (counts.blind() == 0) return styled("nothing found", Style::green);
+  const auto seen = counts.checked + counts.recorded;
+  if (seen == 0)
+    return styled(fmt::format("nothing could be checked of {}", counted(counts.nodes, "node")),
+                  Style::yellow);
+  return styled(fmt::format("nothing found in the {} of {} that could be checked", seen,
+                            counted(counts.nodes, "node")),
+                Style::yellow);
+}
+
+/// What stayed open: operators first, then what rests on made-up data.
+auto open_questions(const DebugReport& report, std::size_t limit) -> std::string {
+  std::string text;
+  std::size_t lines = 0;
+  const auto row = [&](std::string_view what, const std::string& line) {
+    if (lines++ < limit)
+      text += fmt::format("{}{}\n", styled(fmt::format("{}: ", what), Style::yellow), line);
+  };
+  for (const auto& target : report.unchecked_targets) row("not checked", target);
+  for (const auto& open : report.undecided) {
+    auto line = fmt::format("{}: {}", open.node_name, open.message);
+    if (!open.inputs.empty())
+      line += fmt::format(
+          "; rests on {}, which the capture does not hold",
+          fmt::join(std::span(open.inputs).first(std::min<std::size_t>(open.inputs.size(), 3)),
+                    ", "));
+    row("undecided", line);
+  }
+  if (lines > limit) text += fmt::format("  ... and {} more (--all shows them)\n", lines - limit);
+  return text;
 }
 
 auto counts_line(const DebugReport& report) -> std::string {
   const auto& counts = report.counts;
-  auto text = fmt::format("{} checked of {}", counts.checked, counted(counts.nodes, "node"));
+  auto text = fmt::format("{} checked of {}", counts.checked + counts.recorded,
+                          counted(counts.nodes, "node"));
   const auto add = [&](int count, std::string_view what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   };
-  add(counts.unchecked, "without a row");
+  add(counts.recorded, "of these against the recording alone");
+  add(counts.unchecked, "not checked");
   add(counts.skipped, "skipped behind those");
+  add(counts.undecided, "undecided");
   add(counts.failed, "failed");
   add(counts.inherited, "inherited findings");
   add(counts.notes, counts.notes == 1 ? "note" : "notes");
@@ -108,9 +141,16 @@ auto is_note(const Finding& finding) -> bool {
 
 }  // namespace
 
+auto exit_of(const DebugReport& report, bool allow_unchecked) -> int {
+  if (report.counts.roots + report.counts.inherited > 0) return kFindings;
+  return report.counts.blind() > 0 && !allow_unchecked ? kUndecided : kNothingFound;
+}
+
 auto print_report(const Capture& capture, const DebugReport& report, const ReportOptions& options)
     -> std::string {
-  auto text = fmt::format("{}\n\n", verdict(report));
+  auto text = fmt::format("{}\n", verdict(report));
+  if (report.counts.roots == 0) text += open_questions(report, options.limit);
+  text += "\n";
   text += list_some(report, options.limit, is_root);
   if (report.counts.roots == 0)
     text += list_some(report, options.limit,
@@ -125,8 +165,7 @@ auto print_report(const Capture& capture, const DebugReport& report, const Repor
     return integers;
   }());
   if (!capture.graph.env.symbols().empty() && !binding.empty()) text += "sizes: " + binding + "\n";
-  for (const auto& target : report.unchecked_targets)
-    text += styled("not checked: ", Style::yellow) + target + "\n";
+  if (report.counts.roots > 0) text += open_questions(report, options.limit);
   for (const auto& warning : report.warnings)
     text += styled("warning: ", Style::yellow) + warning + "\n";
   return text;
@@ -137,9 +176,12 @@ auto report_json(const Capture& capture, const DebugReport& report) -> std::stri
   json["schema"] = "assay.debug/1";
   json["source"] = capture.source_path;
   json["format"] = capture.format;
-  json["verdict"] = report.counts.roots + report.counts.inherited > 0 ? "findings" : "clean";
   const auto& counts = report.counts;
+  json["verdict"] = counts.roots + counts.inherited > 0 ? "findings"
+                    : counts.blind() > 0                ? "undecided"
+                                                        : "clean";
   json["counts"] = {{"nodes", counts.nodes},         {"checked", counts.checked},
+                    {"recorded", counts.recorded},   {"undecided", counts.undecided},
                     {"unchecked", counts.unchecked}, {"skipped", counts.skipped},
                     {"failed", counts.failed},       {"random", counts.random},
                     {"roots", counts.roots},         {"inherited", counts.inherited},
@@ -173,6 +215,12 @@ auto report_json(const Capture& capture, const DebugReport& report) -> std::stri
     if (const auto number = value.as_int()) json["binding"][std::string(symbol.name())] = *number;
   json["unbound"] = report.binding.unbound;
   json["not_checked"] = report.unchecked_targets;
+  json["undecided"] = Json::array();
+  for (const auto& open : report.undecided)
+    json["undecided"].push_back({{"node", open.node_name},
+                                 {"target", open.target},
+                                 {"message", open.message},
+                                 {"rests_on", open.inputs}});
   json["warnings"] = report.warnings;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -12,6 +12,10 @@ struct ReportOptions {
   std::size_t limit = 10;  ///< findings shown in full
 };
 
+/// Exit code of a report: findings; undecided where nodes stayed unchecked and could hide a lie,
+/// unless that is allowed; else nothing found.
+[[nodiscard]] auto exit_of(const DebugReport& report, bool allow_unchecked) -> int;
+
 /// Verdict first, then each root with a claimed/real table, then counts.
 [[nodiscard]] auto print_report(const Capture& capture, const DebugReport& report,
                                 const ReportOptions& options) -> std::string;

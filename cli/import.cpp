@@ -9,12 +9,12 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, output;
+  std::string file, graph, output;
   bool json = false;
 };
 
 auto import_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto bundle, open_bundle(options.file));
+  ASSAY_TRY(const auto bundle, open_bundle(options.file, options.graph));
   ASSAY_TRY(const auto bytes, write_bundle(bundle));
   ASSAY_TRY_VOID(write_file_atomically(options.output, bytes));
   const auto& capture = bundle.capture;
@@ -39,6 +39,7 @@ auto add_import(CLI::App& app) -> Action {
   app.add_option("FILE", options->file, "any input")->required();
   app.add_option("-o,--output", options->output, "the bundle to write, usually x.assay.zip")
       ->required();
+  app.add_option("--graph", options->graph, kGraphHelp);
   app.add_flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = import_file(*options);

@@ -15,7 +15,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, oracle = "debug", output = "minified", max_time, match = "normal";
+  std::string file, graph, oracle = "debug", output = "minified", max_time, match = "normal";
   int workers = 1, max_calls = 0, confirm = 1;
   double timeout = 0;
   std::int64_t memory_mib = 8192;
@@ -148,7 +148,7 @@ auto minify_file(const Options& options) -> Result<int> {
   settings.default_timeout = options.timeout <= 0;
   settings.smallest_sizes = smallest_sizes();
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
-  ASSAY_TRY(auto capture, open_capture(options.file));
+  ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
   const auto table = build_op_table();
   ASSAY_TRY(const auto oracle, make_oracle(options, table));
   const std::filesystem::path folder = options.output;
@@ -183,6 +183,7 @@ auto minify_file(const Options& options) -> Result<int> {
 auto add_minify(CLI::App& app) -> Action {
   const auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file, "any input")->required();
+  app.add_option("--graph", options->graph, kGraphHelp);
   app.add_option("--oracle", options->oracle,
                  "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
                  "command), "

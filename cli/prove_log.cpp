@@ -56,7 +56,11 @@ auto claims_of(const TraceLog& log, const TraceCompilation& compilation, const H
     ClaimReader reader(env);
     for (const auto& input : inputs)
       if (const auto claim = reader.claim(print_claim(graph->find(input)->claim)))
-        if (const auto* tensor = claim->tensor()) claims[input] = *tensor;
+        if (const auto* tensor = claim->tensor()) {
+          auto& meta = claims[input] = *tensor;
+          for (auto* dims : {&meta.sizes, &meta.strides})
+            for (auto& e : *dims) e = program.env.replaced(e);
+        }
     break;
   }
   return claims;

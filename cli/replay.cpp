@@ -31,7 +31,7 @@ auto replay(const std::string& file, bool json) -> Result<int> {
   }
   options.sweep = verdict_options.sweep;
   ASSAY_TRY(const auto report, debug_capture(bundle.capture, build_op_table(), options));
-  const int exit = report.counts.roots + report.counts.inherited > 0 ? kFindings : kNothingFound;
+  const int exit = exit_of(report, false);
   const auto now = verdict_of(report, verdict_options, exit);
   const auto gone =
       recorded ? missing_from(recorded->findings, now.findings) : std::vector<std::string>{};

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string file, at;
+  std::string file, at, graph;
   bool stats = false, json = false;
 };
 
@@ -48,7 +48,9 @@ auto value_text(const ObservedValue& value, const std::string& leaf) -> std::str
 auto first_failure(const Capture& capture, const GraphRun& run) -> Result<void> {
   for (std::size_t i = 0; i < run.nodes.size(); ++i) {
     const auto& record = run.nodes[i];
-    if (record.status == NodeStatus::ran || record.status == NodeStatus::skipped) continue;
+    if (record.status == NodeStatus::ran || record.status == NodeStatus::recorded ||
+        record.status == NodeStatus::skipped)
+      continue;
     const auto text = fmt::format("node {}: {}", capture.graph.nodes[i].name, record.message);
     return std::unexpected(Error{
         record.status == NodeStatus::unchecked ? ErrorCode::unsupported : ErrorCode::bad_input,
@@ -57,21 +59,38 @@ auto first_failure(const Capture& capture, const GraphRun& run) -> Result<void> 
   return {};
 }
 
+/// Calls that Assay did not run itself: their recorded layouts stand in, with made-up contents.
+auto stood_in(const Capture& capture, const GraphRun& run) -> std::vector<std::string> {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < run.nodes.size(); ++i)
+    if (run.nodes[i].status == NodeStatus::recorded)
+      lines.push_back(fmt::format("{}: {}", capture.graph.nodes[i].name, run.nodes[i].message));
+  return lines;
+}
+
 auto run_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto capture, open_capture(options.file));
+  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   Binding at;
   if (!options.at.empty()) {
     ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
   }
   ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
+  if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   const auto table = build_op_table();
   Progress progress("running");
   const auto run = run_graph(
       capture.graph, inputs, table,
-      {.statistics = true,
-       .recorded = nullptr,
+      {.stand_ins = at.empty() && !capture.observed.empty(),
+       .statistics = true,
+       .recorded = at.empty() ? &capture.observed : nullptr,
        .progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); }});
   ASSAY_TRY_VOID(first_failure(capture, run));
+  const auto not_run = stood_in(capture, run);
+  for (const auto& line : not_run)
+    fmt::print(stderr,
+               "assay: warning: not run, its recorded layout stands in with made-up "
+               "contents: {}\n",
+               line);
   Json nodes = Json::object();
   for (std::size_t i = 0; i < run.nodes.size(); ++i) {
     const auto& node = capture.graph.nodes[i];
@@ -82,7 +101,12 @@ auto run_file(const Options& options) -> Result<int> {
     else
       fmt::print("{}", value_text(run.nodes[i].value, node.name));
   }
-  if (options.json) fmt::print("{}\n", Json{{"schema", "assay.run/1"}, {"values", nodes}}.dump(2));
+  if (options.json)
+    fmt::print("{}\n", Json{{"schema", "assay.run/1"},
+                            {"values", nodes},
+                            {"chosen_sizes", inputs.chosen_sizes},
+                            {"stood_in", not_run}}
+                           .dump(2));
   return kNothingFound;
 }
 
@@ -92,6 +116,7 @@ auto add_run(CLI::App& app) -> Action {
   const auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file, "any input")->required();
   app.add_option("--at", options->at, "run at these sizes, e.g. s77=5");
+  app.add_option("--graph", options->graph, kGraphHelp);
   app.add_flag("--stats", options->stats, "print every node, not only the outputs");
   app.add_flag("--json", options->json, "print JSON");
   return [options] {

@@ -129,9 +129,7 @@ auto run_show(const Options& options) -> int {
   if (!bytes) return report_error(bytes.error());
   if (detect_format(*bytes) == InputFormat::torch_trace)
     return show_trace_log(*bytes, options.file, {.json = options.json, .part = options.graph});
-  if (!options.graph.empty())
-    return report_error({ErrorCode::usage, "--graph is for TORCH_TRACE logs"});
-  const auto capture = open_capture(options.file);
+  const auto capture = open_capture(options.file, options.graph);
   if (!capture) return report_error(capture.error());
   if (options.json)
     fmt::print("{}\n", show_json(*capture, build_op_table(), !options.summary).dump(2));
@@ -139,6 +137,8 @@ auto run_show(const Options& options) -> int {
     fmt::print("{}", summary(*capture, build_op_table()));
   else
     fmt::print("{}", print_graph(capture->graph, {.header = !options.plain}));
+  if (!options.json && !options.summary)
+    for (const auto& warning : capture->warnings) fmt::print(stderr, "warning: {}\n", warning);
   return kNothingFound;
 }
 
@@ -150,7 +150,7 @@ auto add_show(CLI::App& app) -> Action {
   app.add_flag("--summary", options->summary, "symbols, guards and operators, not the graph");
   app.add_flag("--plain", options->plain, "without the header of comment lines");
   app.add_option("--graph", options->graph,
-                 "of a trace log: print this graph or program, e.g. aot_forward_graph");
+                 "of a log or text: print this graph or program, e.g. aot_forward_graph, or 2");
   app.add_flag("--json", options->json, "print JSON; with --summary without the nodes");
   return [options] { return run_show(*options); };
 }

@@ -37,6 +37,8 @@ auto status_name(NodeStatus status) -> std::string {
   switch (status) {
     case NodeStatus::ran:
       return "ran";
+    case NodeStatus::recorded:
+      return "recorded";
     case NodeStatus::failed:
       return "failed";
     case NodeStatus::unchecked:

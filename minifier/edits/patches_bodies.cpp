@@ -39,11 +39,12 @@ auto body_operands(const Graph& graph, const Node& node) -> std::optional<std::v
 /// Claims and numbers of a body, told in the symbols of the graph that it comes into.
 class Translator {
  public:
-  explicit Translator(ShapeEnv& env) : reader_(env) {}
-  auto claim(const Claim& from) -> Claim {
+  explicit Translator(ShapeEnv& env) : reader_(env) { reader_.set_offsets_stated(true); }
+  auto claim(Claim from) -> Claim {
+    from.alias_group = -1;
     auto to = reader_.claim(print_claim(from)).value_or(Claim{});
-    to.alias_group = -1;
-    return to;
+    const auto noted = apply_claim_notes(claim_notes(from, true), to, reader_);
+    return noted ? to : Claim{};
   }
   auto arg(const Arg& from, const std::map<NodeId, Arg>& values) -> std::optional<Arg> {
     if (const auto* id = std::get_if<NodeId>(&from.value)) {

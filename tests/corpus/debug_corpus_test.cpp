@@ -1,6 +1,7 @@
 // Real captures: Assay's rules reproduce what PyTorch claimed, its run reproduces what PyTorch's
 // eager mode produced, clean captures are clean, and planted lies are found where they were
 // planted.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -240,10 +241,17 @@ TEST_F(DebugCorpus, PlantedLiesAreTheOnlyRootWhereTheyWerePlanted) {
         nodes[at] = original[at];
         continue;
       }
-      const auto report = debug_run(graph.capture, clean->run, concrete);
+      const auto report = debug_run(graph.capture, table(), clean->run, concrete);
       const auto roots = root_findings(report.findings);
-      EXPECT_FALSE(roots.empty()) << graph.name << " " << nodes[at].name << " lie "
-                                  << static_cast<int>(lie) << " was not found";
+      // Where a storage of its own begins is a note until somebody reads it.
+      const bool quiet = lie == Lie::offset && nodes[at].kind == NodeKind::call_function &&
+                         !clean->run.nodes[at].is_view;
+      const bool noted = std::ranges::any_of(report.findings, [&](const Finding& finding) {
+        return finding.kind == FindingKind::insignificant_offset && finding.node == nodes[at].id;
+      });
+      EXPECT_TRUE(quiet ? noted || !roots.empty() : !roots.empty())
+          << graph.name << " " << nodes[at].name << " lie " << static_cast<int>(lie)
+          << " was not found";
       for (const auto* finding : roots)
         EXPECT_EQ(finding->node_name, nodes[at].name)
             << graph.name << " lie " << static_cast<int>(lie) << ": " << finding->message;

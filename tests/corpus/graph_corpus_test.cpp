@@ -85,6 +85,7 @@ auto without_unprinted_claims(Graph graph) -> Graph {
     auto* meta = std::get_if<TensorMeta>(&node.claim.value);
     if (meta == nullptr) continue;
     meta->offset = 0;
+    node.claim.stated.offset = false;
     meta->requires_grad = false;
   }
   return graph;

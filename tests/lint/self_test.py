@@ -127,7 +127,7 @@ class Sizes(unittest.TestCase):
     def test_reports_a_long_source_but_no_table_of_rows(self):
         self.assertEqual(sizes.check_file("core/ops/x.cpp", "\n" * 601),
                          ["core/ops/x.cpp:601: longer than 600 lines"])
-        self.assertEqual(sizes.check_file("core/ops/rows_x.cpp", "\n" * 601), [])
+        self.assertEqual(sizes.check_file("core/ops/rows/x.cpp", "\n" * 601), [])
 
     def function(self, lines, comment=""):
         body = "\n".join(f'  call({i}, "}}{{", \'{{\');' for i in range(lines - 2))

@@ -20,7 +20,7 @@ NAME = re.compile(r"([\w:~]+|operator\s*\S+)\s*\(")
 
 
 def is_table(path):
-    return re.search(r"/rows_\w+\.cpp$", path) is not None
+    return re.search(r"/rows/\w+\.cpp$", path) is not None
 
 
 def blank(text):

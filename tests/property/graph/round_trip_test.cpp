@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/graph/annotation.h"
 #include "core/graph/text.h"
 
 namespace assay {
@@ -198,10 +199,12 @@ class GraphMaker {
       meta.sizes.push_back(one_in(2) ? expr() : Expr(below(5)));
       meta.strides.push_back(one_in(2) ? expr() : Expr(below(5)));
     }
-    if (one_in(3)) meta.offset = expr();
+    const StatedParts stated{.strides = !one_in(4), .offset = !one_in(4), .device = !one_in(4)};
+    if (!stated.strides) meta.strides = row_major_claim(meta.sizes);
+    if (stated.offset && one_in(3)) meta.offset = expr();
     meta.requires_grad = one_in(3);
-    if (one_in(2)) meta.device = Device{"cuda", 1};
-    return Claim{std::move(meta), one_in(4) ? below(3) : -1};
+    if (stated.device && one_in(2)) meta.device = Device{"cuda", 1};
+    return Claim{std::move(meta), one_in(4) ? below(3) : -1, stated};
   }
 
   auto text() -> std::string {
