@@ -16,7 +16,7 @@ auto now_ms() -> long long {
       .count();
 }
 
-auto exit_code(ErrorCode code) -> int {
+auto exit_of(ErrorCode code) -> int {
   switch (code) {
     case ErrorCode::usage:
       return kUsage;
@@ -29,22 +29,6 @@ auto exit_code(ErrorCode code) -> int {
       return kUndecided;
   }
   return kBadInput;
-}
-
-auto escape_of(Style style) -> std::string_view {
-  switch (style) {
-    case Style::bold:
-      return "\033[1m";
-    case Style::red:
-      return "\033[1;31m";
-    case Style::green:
-      return "\033[1;32m";
-    case Style::yellow:
-      return "\033[33m";
-    case Style::dim:
-      return "\033[2m";
-  }
-  return "";
 }
 
 }  // namespace
@@ -94,7 +78,7 @@ auto commands() -> std::vector<Command> {
 
 auto report_error(const Error& error) -> int {
   fmt::print(stderr, "assay: error: {}\n", error.message);
-  return exit_code(error.code);
+  return exit_of(error.code);
 }
 
 Progress::Progress(std::string_view doing)
@@ -102,6 +86,10 @@ Progress::Progress(std::string_view doing)
 
 Progress::~Progress() {
   if (enabled_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
+}
+
+auto Progress::seconds() const -> double {
+  return static_cast<double>(now_ms() - start_ms_) / 1000;
 }
 
 void Progress::update(std::size_t done, std::size_t total) {
@@ -117,10 +105,9 @@ void Progress::show(const std::function<std::string(double seconds)>& line, bool
   std::fflush(stderr);
 }
 
-auto styled(std::string_view text, Style style) -> std::string {
-  static const bool enabled = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  if (!enabled) return std::string(text);
-  return fmt::format("{}{}\033[0m", escape_of(style), text);
+auto paint() -> const Paint& {
+  static const Paint paint(isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr);
+  return paint;
 }
 
 auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding> {
@@ -150,12 +137,6 @@ auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Bindi
   for (const auto& [symbol, by] : env.replacements())
     if (const auto value = evaluate(by, binding)) binding[symbol] = *value;
   return binding;
-}
-
-auto counted(std::int64_t count, std::string_view singular, std::string_view plural)
-    -> std::string {
-  const auto many = plural.empty() ? std::string(singular) + "s" : std::string(plural);
-  return fmt::format("{} {}", count, count == 1 ? std::string(singular) : many);
 }
 
 }  // namespace assay::cli

@@ -13,6 +13,7 @@
 #include "core/expr/eval.h"
 #include "core/graph/graph.h"
 #include "core/ops/op_table.h"
+#include "replay/report/paint.h"
 
 namespace assay::cli {
 
@@ -59,6 +60,7 @@ class Progress {
   Progress(const Progress&) = delete;
   auto operator=(const Progress&) -> Progress& = delete;
   void update(std::size_t done, std::size_t total);
+  [[nodiscard]] auto seconds() const -> double;  ///< since the start
   /// Shows what `line` makes of the seconds since the start.
   void show(const std::function<std::string(double seconds)>& line, bool is_last = false);
 
@@ -69,9 +71,11 @@ class Progress {
   long long last_ms_ = 0;
 };
 
-/// ANSI styles when stdout is a terminal and NO_COLOR is not set, else the text itself.
-enum class Style { bold, red, green, yellow, dim };
-[[nodiscard]] auto styled(std::string_view text, Style style) -> std::string;
+/// Colours when stdout is a terminal and NO_COLOR is not set.
+[[nodiscard]] auto paint() -> const Paint&;
+[[nodiscard]] inline auto styled(std::string_view text, Style style) -> std::string {
+  return paint()(text, style);
+}
 
 /// Help of `--graph` where it chooses what a capture is made of.
 inline constexpr const char* kGraphHelp =
@@ -79,9 +83,5 @@ inline constexpr const char* kGraphHelp =
 
 /// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
 [[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;
-
-/// "1 root finding", "3 root findings".
-[[nodiscard]] auto counted(std::int64_t count, std::string_view singular,
-                           std::string_view plural = {}) -> std::string;
 
 }  // namespace assay::cli

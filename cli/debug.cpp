@@ -1,8 +1,9 @@
 // assay debug: which node lies.
 #include "cli/command.h"
-#include "cli/findings.h"
-#include "cli/trace_record.h"
+#include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/report/trace_rows.h"
+#include "replay/report/verdict.h"
 
 namespace assay::cli {
 namespace {
@@ -11,6 +12,7 @@ struct Options {
   std::string file, at, graph, trace, bundle;
   bool sweep = false, json = false, nan = false, all = false, notes = false;
   bool allow_unchecked = false;
+  ReportFiles files;
 };
 
 auto run_debug(const Options& options) -> Result<int> {
@@ -25,18 +27,22 @@ auto run_debug(const Options& options) -> Result<int> {
   Progress progress("running");
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   ASSAY_TRY(const auto report, debug_capture(capture, table, debug));
-  const auto json = report_json(capture, report);
-  const int exit = exit_of(report, options.allow_unchecked);
+  const int exit = exit_code(state_of(report), options.allow_unchecked);
   if (!options.trace.empty())
     ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit));
   if (!options.bundle.empty())
     ASSAY_TRY_VOID(
         record_bundle(options.bundle, capture, report, {options.at, options.sweep}, exit));
+  ASSAY_TRY_VOID(write_report_files(options.files, "assay debug", test_cases(capture, report),
+                                    sarif_results(report.findings, capture.source_path),
+                                    progress.seconds()));
   if (options.json)
-    fmt::print("{}", json);
+    fmt::print("{}", debug_json(capture, report));
   else
-    fmt::print("{}", print_report(capture, report,
-                                  {.notes = options.notes, .limit = options.all ? SIZE_MAX : 10}));
+    fmt::print("{}", debug_text(capture, report,
+                                {.notes = options.notes,
+                                 .limit = options.all ? SIZE_MAX : 10,
+                                 .paint = paint()}));
   return exit;
 }
 
@@ -55,6 +61,7 @@ auto add_debug(CLI::App& app) -> Action {
   app.add_flag("--allow-unchecked", options->allow_unchecked,
                "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
   app.add_flag("--json", options->json, "print the report as JSON");
+  add_report_files(app, options->files);
   app.add_option("--trace", options->trace, "write an SQLite trace of the run");
   app.add_option("--bundle", options->bundle, "pack input and verdict into a bundle");
   return [options] {

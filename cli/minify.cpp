@@ -4,12 +4,12 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "cli/prove_report.h"
 #include "compiler/prove/prover.h"
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/prove_report.h"
 
 namespace assay::cli {
 namespace {
@@ -65,6 +65,11 @@ auto smallest_sizes() -> SmallestSizes {
     const auto* refuted = std::get_if<Refuted>(&answer);
     return refuted ? std::optional(refuted->witness) : std::nullopt;
   };
+}
+
+/// What `assay prove` refutes.
+auto refutations(const Capture& capture) -> Result<std::vector<Finding>> {
+  return findings_of(capture, prove_capture(capture, build_op_table()));
 }
 
 auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {

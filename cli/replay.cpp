@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/findings.h"
-#include "cli/trace_record.h"
+#include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/report/debug_report.h"
+#include "replay/report/verdict.h"
 
 namespace assay::cli {
 namespace {
@@ -31,7 +32,7 @@ auto replay(const std::string& file, bool json) -> Result<int> {
   }
   options.sweep = verdict_options.sweep;
   ASSAY_TRY(const auto report, debug_capture(bundle.capture, build_op_table(), options));
-  const int exit = exit_of(report, false);
+  const int exit = exit_code(state_of(report));
   const auto now = verdict_of(report, verdict_options, exit);
   const auto gone =
       recorded ? missing_from(recorded->findings, now.findings) : std::vector<std::string>{};
@@ -56,7 +57,7 @@ auto replay(const std::string& file, bool json) -> Result<int> {
     fmt::print("{}\n", styled("the recorded verdict no longer holds", Style::red));
   for (const auto& line : gone) fmt::print("  gone:  {}\n", line);
   for (const auto& line : added) fmt::print("  added: {}\n", line);
-  fmt::print("\n{}", print_report(bundle.capture, report, {}));
+  fmt::print("\n{}", debug_text(bundle.capture, report, {.paint = paint()}));
   return !recorded || holds ? exit : kFindings;
 }
 

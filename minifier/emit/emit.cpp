@@ -5,6 +5,7 @@
 #include "core/graph/text.h"
 #include "minifier/edits/export.h"
 #include "replay/formats/file.h"
+#include "replay/report/exchange.h"
 
 namespace assay {
 namespace {
@@ -14,29 +15,6 @@ using Json = nlohmann::ordered_json;
 
 auto dump(const Json& json) -> std::string {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-auto xml_escaped(std::string_view text) -> std::string {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') out += c;
-    }
-  }
-  return out;
 }
 
 auto signature_json(const Signature& s) -> Json {
@@ -104,43 +82,32 @@ auto summary_json(const MinifyResult& result) -> std::string {
 }
 
 auto junit_xml(const MinifyResult& result) -> std::string {
-  const auto failure =
-      result.reproduced
-          ? fmt::format("    <failure message=\"{}\" type=\"{}\">{}</failure>\n",
-                        xml_escaped(headline(result)), xml_escaped(result.wanted.error_class),
-                        xml_escaped(print_graph(result.minimal.graph)))
-          : std::string();
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuite name=\"assay minify\" tests=\"1\" failures=\"{}\" time=\"{:.3f}\">\n"
-      "  <testcase name=\"{}\" classname=\"{}\" time=\"{:.3f}\">\n{}  </testcase>\n</testsuite>\n",
-      result.reproduced ? 1 : 0, result.seconds, xml_escaped(result.original.source_path),
-      xml_escaped(result.oracle), result.seconds, failure);
+  TestCase one{.name = result.original.source_path,
+               .group = result.oracle,
+               .kind = result.wanted.error_class,
+               .message = {},
+               .text = {}};
+  if (result.reproduced) {
+    one.result = TestCase::Result::failed;
+    one.message = headline(result);
+    one.text = print_graph(result.minimal.graph);
+  }
+  return junit_xml("assay minify", {&one, 1}, result.seconds);
 }
 
 auto sarif_json(const MinifyResult& result) -> std::string {
-  Json results = Json::array();
-  if (result.reproduced) {
-    Json entry{{"ruleId", result.wanted.error_class},
-               {"level", "error"},
-               {"message", {{"text", headline(result)}}}};
-    const auto* origin = origin_of(result.minimal);
-    const auto file = origin ? origin->file : result.original.source_path;
-    entry["locations"] =
-        Json::array({{{"physicalLocation",
-                       {{"artifactLocation", {{"uri", file}}},
-                        {"region", {{"startLine", std::max(origin ? origin->line : 1, 1)}}}}}}});
-    entry["properties"] = {{"failsIff", result.fails_iff}, {"failureRate", result.failure_rate}};
-    results.push_back(std::move(entry));
-  }
-  Json rules = Json::array();
-  if (result.reproduced) rules.push_back({{"id", result.wanted.error_class}});
-  Json run;
-  run["tool"] = {{"driver", {{"name", "assay minify"}, {"rules", std::move(rules)}}}};
-  run["results"] = std::move(results);
-  Json json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}};
-  json["runs"] = Json::array({std::move(run)});
-  return dump(json);
+  if (!result.reproduced) return sarif_json("assay minify", {});
+  const auto* origin = origin_of(result.minimal);
+  const auto kind = finding_kind(result.wanted.error_class);
+  const SarifResult one{.rule = result.wanted.error_class,
+                        .title = kind ? std::string(info(*kind).title) : result.wanted.error_class,
+                        .message = headline(result),
+                        .file = origin ? origin->file : result.original.source_path,
+                        .line = origin ? origin->line : 1,
+                        .logical = result.wanted.node,
+                        .properties = {{"failsIff", result.fails_iff},
+                                       {"failureRate", fmt::format("{}", result.failure_rate)}}};
+  return sarif_json("assay minify", {&one, 1});
 }
 
 auto write_result(const MinifyResult& result, const fs::path& folder) -> Result<void> {

@@ -311,6 +311,20 @@ auto JsonGraphReader::replacements(JsonValue replacements) -> Result<void> {
   return {};
 }
 
+namespace {
+
+/// Older recorders wrote Python's `<FrameSummary file F, line N in f>` for `F:N in f`.
+auto place_text(std::string text) -> std::string {
+  constexpr std::string_view kFile = "<FrameSummary file ";
+  constexpr std::string_view kLine = ", line ";
+  const auto line = text.rfind(kLine);
+  if (!text.starts_with(kFile) || !text.ends_with('>') || line == std::string::npos) return text;
+  return text.substr(kFile.size(), line - kFile.size()) + ":" +
+         text.substr(line + kLine.size(), text.size() - line - kLine.size() - 1);
+}
+
+}  // namespace
+
 auto JsonGraphReader::guards(JsonValue guards) -> Result<void> {
   std::size_t index = 0;
   for (const auto& item : guards.items()) {
@@ -319,7 +333,7 @@ auto JsonGraphReader::guards(JsonValue guards) -> Result<void> {
       return with_context(condition.error(), fmt::format("capture json: guards[{}]", index));
     Guard guard{*condition, std::string(item["expr"].as_string().value_or("")), {}};
     if (const auto where = item["where"]; where.exists() && !where.is_null())
-      guard.where = where.text();
+      guard.where = place_text(where.text());
     claims_.env().add_guard(std::move(guard));
     ++index;
   }

@@ -51,6 +51,17 @@ auto data_of(const Capture& capture, const RecordedTensor& tensor) -> std::vecto
 /// zlib data of the int64 values 1, 2, 3, 4, 5, 6.
 const std::string kOneToSix = "eJxjZIAAJijNDKVZoDQrlGaD0gAB8AAW";
 
+TEST(CaptureJson, PlacesOfGuardsReadAlike) {
+  const auto capture = read(capture_text(
+      R"("guards": [{"expr": "s0 <= 9", "where": "<FrameSummary file a b.py, line 12 in f>"},
+                    {"expr": "s0 <= 8", "where": "m.py:3 in <module>"},
+                    {"expr": "s0 <= 7", "where": "<FrameSummary of something else>"}])"));
+  ASSERT_EQ(capture.graph.env.guards().size(), 3U);
+  EXPECT_EQ(capture.graph.env.guards()[0].where, "a b.py:12 in f");
+  EXPECT_EQ(capture.graph.env.guards()[1].where, "m.py:3 in <module>");
+  EXPECT_EQ(capture.graph.env.guards()[2].where, "<FrameSummary of something else>");
+}
+
 TEST(CaptureJson, ReadsNodesSymbolsAndOrigins) {
   const auto capture = read(capture_text(
       R"("guards": [{"expr": "s0 <= 9", "where": null}], "replacements": {"s1": "4"})"));

@@ -1,11 +1,9 @@
 // Verdicts and certificates of `assay prove` in a trace.
-#include "cli/prove_programs.h"
-#include "cli/prove_report.h"
-#include "cli/trace_record.h"
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/report/trace_rows.h"
 
-namespace assay::cli {
+namespace assay {
 
 namespace {
 
@@ -79,6 +77,23 @@ auto add_proofs(ProofRows rows, const Capture& capture, const ProveReport& repor
 
 }  // namespace
 
+void fill_answer(ProofRow& row, const Answer& answer,
+                 const std::function<std::string(const Refuted&)>& witness) {
+  if (const auto* proved = std::get_if<Proved>(&answer)) {
+    row.verdict = "proved";
+    row.tier = name(proved->tier);
+  } else if (const auto* refuted = std::get_if<Refuted>(&answer)) {
+    row.verdict = "refuted";
+    row.tier = name(refuted->tier);
+    row.witness = witness(*refuted);
+  } else {
+    const auto& unknown = std::get<Unknown>(answer);
+    row.verdict = "unknown";
+    row.tier = name(unknown.tier);
+    row.reason = unknown.reason;
+  }
+}
+
 auto record_proofs(const std::string& path, const Capture& capture, const ProveReport& report,
                    int exit_code) -> Result<void> {
   DebugReport findings;
@@ -89,4 +104,4 @@ auto record_proofs(const std::string& path, const Capture& capture, const ProveR
                       });
 }
 
-}  // namespace assay::cli
+}  // namespace assay

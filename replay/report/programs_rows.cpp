@@ -1,21 +1,12 @@
-#include "cli/prove_programs.h"
+#include "replay/report/programs.h"
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "compiler/prove/wrapper_findings.h"
 #include "core/expr/text.h"
 
-namespace assay::cli {
+namespace assay {
 namespace {
-
-auto place_of(const WrapperObligation& obligation) -> std::string {
-  auto place = fmt::format("line {}: {}", obligation.line, obligation.statement);
-  if (!obligation.access.empty())
-    place += fmt::format("\nline {}: {}", obligation.kernel_line, obligation.access);
-  return place;
-}
 
 auto record_obligation(TraceWriter& writer, TraceId run, TraceId graph, const WrapperReport& report,
                        const WrapperObligation& obligation) -> Result<void> {
@@ -61,21 +52,11 @@ auto record_program(TraceWriter& writer, TraceId run, const ProvedProgram& progr
 
 }  // namespace
 
-void fill_answer(ProofRow& row, const Answer& answer,
-                 const std::function<std::string(const Refuted&)>& witness) {
-  if (const auto* proved = std::get_if<Proved>(&answer)) {
-    row.verdict = "proved";
-    row.tier = name(proved->tier);
-  } else if (const auto* refuted = std::get_if<Refuted>(&answer)) {
-    row.verdict = "refuted";
-    row.tier = name(refuted->tier);
-    row.witness = witness(*refuted);
-  } else {
-    const auto& unknown = std::get<Unknown>(answer);
-    row.verdict = "unknown";
-    row.tier = name(unknown.tier);
-    row.reason = unknown.reason;
-  }
+auto place_of(const WrapperObligation& obligation) -> std::string {
+  auto place = fmt::format("line {}: {}", obligation.line, obligation.statement);
+  if (!obligation.access.empty())
+    place += fmt::format("\nline {}: {}", obligation.kernel_line, obligation.access);
+  return place;
 }
 
 auto record_programs(const std::string& path, const std::string& source,
@@ -89,34 +70,4 @@ auto record_programs(const std::string& path, const std::string& source,
   return writer.finalise();
 }
 
-auto write_smt_lib(const std::string& folder, const std::string& stem, const std::string& comment,
-                   const Query& query) -> Result<void> {
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (problem) return bad_input("{}: {}", folder, problem.message());
-  std::string text = "; unsat: the condition follows\n; ";
-  for (const char c : comment) text += c == '\n' ? "\n; " : std::string(1, c);
-  const auto path = std::filesystem::path(folder) / (stem + ".smt2");
-  std::ofstream file(path);
-  file << text << "\n" << Prover::smt_lib(query);
-  file.close();
-  if (!file) return bad_input("{}: cannot be written", path.string());
-  return {};
-}
-
-auto dump_programs(const std::string& folder, const std::vector<ProvedProgram>& programs)
-    -> Result<int> {
-  int written = 0;
-  for (std::size_t p = 0; p < programs.size(); ++p)
-    for (std::size_t o = 0; o < programs[p].report.obligations.size(); ++o) {
-      const auto& obligation = programs[p].report.obligations[o];
-      for (std::size_t i = 0; i < obligation.proofs.size(); ++i, ++written)
-        ASSAY_TRY_VOID(write_smt_lib(
-            folder, fmt::format("program_{}_obligation_{}_{}", p, o, i),
-            fmt::format("{}\n{}\n{}", programs[p].name, place_of(obligation), obligation.claim),
-            obligation.proofs[i]));
-    }
-  return written;
-}
-
-}  // namespace assay::cli
+}  // namespace assay

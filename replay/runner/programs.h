@@ -1,0 +1,28 @@
+// Compiled programs with their verdicts: every Inductor program of a TORCH_TRACE log, or a wrapper.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/prove/wrapper_bounds.h"
+#include "core/base/result.h"
+
+namespace assay {
+
+struct ProvedProgram {
+  std::string name;  ///< "0/0 inductor_output_code#2", or the file
+  int log_line = 0;  ///< of the event, 0 for a wrapper file
+  std::string text;  ///< of the wrapper
+  WrapperReport report;
+};
+
+/// Whether these bytes are what prove_programs reads.
+[[nodiscard]] auto is_trace_or_wrapper(std::string_view bytes) -> bool;
+
+/// Proves storage and index bounds of every program in the log, or of the wrapper. A program that
+/// cannot be read is one with a line not understood.
+/// Errors: of the readers, naming `name`; unsupported where a log holds no program.
+[[nodiscard]] auto prove_programs(std::string_view bytes, const std::string& name)
+    -> Result<std::vector<ProvedProgram>>;
+
+}  // namespace assay
