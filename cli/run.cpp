@@ -1,48 +1,18 @@
 // assay run: execute a capture and print its outputs.
-#include <nlohmann/json.hpp>
 
+#include "replay/interp/run.h"
 #include "cli/command.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
-#include "replay/interp/run.h"
+#include "replay/report/run_report.h"
 
 namespace assay::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string file, at, graph;
   bool stats = false, json = false;
 };
-
-auto value_json(const ObservedValue& value) -> Json {
-  if (value.is_tuple) {
-    Json list = Json::array();
-    for (const auto& item : value.items) list.push_back(value_json(item));
-    return list;
-  }
-  if (value.scalar) return Json{{"scalar", print_expr(*value.scalar)}};
-  if (!value.tensor) return nullptr;
-  const auto& meta = value.tensor->meta;
-  return Json{{"dtype", name(meta.dtype)},       {"size", meta.sizes},
-              {"stride", meta.strides},          {"offset", meta.offset},
-              {"sum", value.tensor->sum},        {"abs", value.tensor->abs_sum},
-              {"storage", value.tensor->storage}};
-}
-
-auto value_text(const ObservedValue& value, const std::string& leaf) -> std::string {
-  if (value.is_tuple) {
-    std::string text;
-    for (std::size_t i = 0; i < value.items.size(); ++i)
-      text += value_text(value.items[i], fmt::format("{}[{}]", leaf, i));
-    return text;
-  }
-  if (value.scalar) return fmt::format("{}: {}\n", leaf, print_expr(*value.scalar));
-  if (!value.tensor) return fmt::format("{}: None\n", leaf);
-  return fmt::format("{}: {}  sum {:.6g}  abs {:.6g}\n", leaf, to_string(value.tensor->meta),
-                     value.tensor->sum, value.tensor->abs_sum);
-}
 
 /// The first node that did not run, as an error of the right kind.
 auto first_failure(const Capture& capture, const GraphRun& run) -> Result<void> {
@@ -91,22 +61,9 @@ auto run_file(const Options& options) -> Result<int> {
                "assay: warning: not run, its recorded layout stands in with made-up "
                "contents: {}\n",
                line);
-  Json nodes = Json::object();
-  for (std::size_t i = 0; i < run.nodes.size(); ++i) {
-    const auto& node = capture.graph.nodes[i];
-    const bool is_output = node.kind == NodeKind::output;
-    if (!is_output && !options.stats) continue;
-    if (options.json)
-      nodes[node.name] = value_json(run.nodes[i].value);
-    else
-      fmt::print("{}", value_text(run.nodes[i].value, node.name));
-  }
-  if (options.json)
-    fmt::print("{}\n", Json{{"schema", "assay.run/1"},
-                            {"values", nodes},
-                            {"chosen_sizes", inputs.chosen_sizes},
-                            {"stood_in", not_run}}
-                           .dump(2));
+  fmt::print("{}", options.json
+                       ? run_json(capture, run, options.stats, inputs.chosen_sizes, not_run)
+                       : run_text(capture, run, options.stats));
   return kNothingFound;
 }
 

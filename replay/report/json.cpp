@@ -1,4 +1,5 @@
 // Reports as JSON. Fields are only ever added within a schema version.
+#include <cmath>
 #include <map>
 #include <span>
 
@@ -9,6 +10,7 @@
 #include "replay/report/debug_report.h"
 #include "replay/report/programs.h"
 #include "replay/report/prove_report.h"
+#include "replay/report/run_report.h"
 
 namespace assay {
 namespace {
@@ -49,13 +51,20 @@ auto dump(const Json& json) -> std::string {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+/// JSON has no infinities: they are text.
+auto number_json(double value) -> Json {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
 auto sizes_json(const Binding& sizes) -> Json {
   std::map<std::string, Json> sorted;
   for (const auto& [symbol, value] : sizes) {
     if (const auto number = value.as_int())
       sorted[std::string(symbol.name())] = *number;
     else if (const auto real = value.as_number())
-      sorted[std::string(symbol.name())] = *real;
+      sorted[std::string(symbol.name())] = number_json(*real);
   }
   return Json(sorted);
 }
@@ -164,6 +173,24 @@ auto json_of(const ProvedProgram& program, const WrapperObligation& o) -> Json {
   return json;
 }
 
+auto value_json(const ObservedValue& value) -> Json {
+  if (value.is_tuple) {
+    Json list = Json::array();
+    for (const auto& item : value.items) list.push_back(value_json(item));
+    return list;
+  }
+  if (value.scalar) return Json{{"scalar", print_expr(*value.scalar)}};
+  if (!value.tensor) return nullptr;
+  const auto& meta = value.tensor->meta;
+  return Json{{"dtype", name(meta.dtype)},
+              {"size", meta.sizes},
+              {"stride", meta.strides},
+              {"offset", meta.offset},
+              {"sum", number_json(value.tensor->sum)},
+              {"abs", number_json(value.tensor->abs_sum)},
+              {"storage", value.tensor->storage}};
+}
+
 }  // namespace
 
 auto debug_json(const Capture& capture, const DebugReport& report) -> std::string {
@@ -261,6 +288,19 @@ auto programs_json(const std::vector<ProvedProgram>& programs, const std::string
     json["programs"].push_back(std::move(entry));
   }
   return dump(json);
+}
+
+auto run_json(const Capture& capture, const GraphRun& run, bool all,
+              const std::string& chosen_sizes, const std::vector<std::string>& stood_in)
+    -> std::string {
+  Json values = Json::object();
+  for (std::size_t i = 0; i < run.nodes.size(); ++i)
+    if (const auto& node = capture.graph.nodes[i]; all || node.kind == NodeKind::output)
+      values[node.name] = value_json(run.nodes[i].value);
+  return dump({{"schema", "assay.run/1"},
+               {"values", std::move(values)},
+               {"chosen_sizes", chosen_sizes},
+               {"stood_in", stood_in}});
 }
 
 }  // namespace assay
