@@ -161,6 +161,30 @@ auto bind_symbols(const Graph& graph, const GraphRun& run) -> SymbolBinding {
   return binding;
 }
 
+auto symbols_around(const Graph& graph, NodeId id) -> std::vector<Expr> {
+  std::vector<Expr> symbols;
+  const auto add = [&](const Expr& e) {
+    for (const auto& symbol : e.symbols())
+      if (std::ranges::find(symbols, symbol) == symbols.end()) symbols.push_back(symbol);
+  };
+  const std::function<void(const Claim&)> add_claim = [&](const Claim& claim) {
+    if (const auto* items = claim.items())
+      for (const auto& item : *items) add_claim(item);
+    if (const auto* scalar = claim.scalar()) add(*scalar);
+    const auto* meta = claim.tensor();
+    if (!meta) return;
+    for (const auto& size : meta->sizes) add(size);
+    for (const auto& stride : meta->strides) add(stride);
+    add(meta->offset);
+  };
+  const auto* node = graph.find(id);
+  if (!node) return symbols;
+  add_claim(node->claim);
+  for (const auto operand : operands(*node))
+    if (const auto* from = graph.find(operand)) add_claim(from->claim);
+  return symbols;
+}
+
 auto to_string(const Binding& binding, const std::vector<Expr>& of) -> std::string {
   std::vector<std::pair<std::string, std::string>> entries;
   for (const auto& [symbol, value] : binding)

@@ -20,6 +20,9 @@ struct SymbolBinding {
 /// support wins, inputs counting before other nodes; so one false claim cannot bend the binding.
 [[nodiscard]] auto bind_symbols(const Graph& graph, const GraphRun& run) -> SymbolBinding;
 
+/// The symbols in the claims of a node and of its operands: those that its findings can turn on.
+[[nodiscard]] auto symbols_around(const Graph& graph, NodeId node) -> std::vector<Expr>;
+
 /// "s53 = 13, s77 = 2", by name; only symbols in `of` if that is not empty.
 [[nodiscard]] auto to_string(const Binding& binding, const std::vector<Expr>& of = {})
     -> std::string;

@@ -548,13 +548,14 @@ class Debugger {
 };
 
 /// Adds what a sweep point found at nodes where nothing of that kind was found before.
-void add_point(DebugReport point, const Binding& binding, DebugReport& report) {
+void add_point(const Graph& graph, DebugReport point, const Binding& binding, DebugReport& report) {
   for (auto& finding : point.findings) {
     const bool known = std::ranges::any_of(report.findings, [&](const Finding& other) {
       return other.node == finding.node && other.kind == finding.kind && other.leaf == finding.leaf;
     });
     if (known || info(finding.kind).severity == Severity::note) continue;
-    if (finding.witness.empty()) finding.witness = to_string(binding);
+    if (finding.witness.empty())
+      finding.witness = to_string(binding, symbols_around(graph, finding.node));
     ++(finding.blame == Blame::root ? report.counts.roots : report.counts.inherited);
     report.findings.push_back(std::move(finding));
   }
@@ -562,7 +563,7 @@ void add_point(DebugReport point, const Binding& binding, DebugReport& report) {
     const bool known = std::ranges::any_of(
         report.undecided, [&](const Undecided& other) { return other.node == open.node; });
     if (known) continue;
-    open.message += " (at " + to_string(binding) + ")";
+    open.message += " (at " + to_string(binding, symbols_around(graph, open.node)) + ")";
     report.undecided.push_back(std::move(open));
   }
 }
@@ -590,7 +591,7 @@ auto debug_capture(const Capture& capture, const OpTable& table, const DebugOpti
       continue;
     }
     ++report.counts.sweep_points;
-    add_point(*std::move(point), binding, report);
+    add_point(capture.graph, *std::move(point), binding, report);
   }
   return report;
 }
