@@ -18,6 +18,9 @@ function(assay_library name)
                  FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   assay_precompile(${name} "${ARG_PCH_OF}" ${ARG_PCH})
+  string(REPLACE "assay_" "" short_name ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short_name})
+  set_property(GLOBAL APPEND PROPERTY ASSAY_LIBRARIES ${name})
 endfunction()
 
 # Parsing headers is half of the time to compile a file of ours.

@@ -14,18 +14,22 @@ option(ASSAY_PCH "precompile headers; without, each file must include what it us
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(assay_options INTERFACE)
-target_include_directories(assay_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(assay_options INTERFACE
+target_include_directories(assay_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/assay>)
+target_compile_features(assay_options INTERFACE cxx_std_23)
+add_library(assay_warnings INTERFACE)  # for our own files, not for those who link us
+target_link_libraries(assay_options INTERFACE $<BUILD_INTERFACE:assay_warnings>)
+target_compile_options(assay_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Wswitch-enum
   $<$<BOOL:${ASSAY_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns about moved-from std::variant alternatives that are never read, and about
   # overlapping copies inside `"literal" + std::string` (GCC bug 105651).
-  target_compile_options(assay_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+  target_compile_options(assay_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 else()
   # clang sees std::stable_sort of libstdc++ 12 call what C++17 deprecated.
-  target_compile_options(assay_options INTERFACE -Wno-deprecated-declarations)
+  target_compile_options(assay_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 if(ASSAY_SANITIZE)
   target_compile_options(assay_options INTERFACE
