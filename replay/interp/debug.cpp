@@ -344,12 +344,12 @@ class Debugger {
     finding.observed = "error";
     finding.message = record.message;
     const auto shortage = storage_shortage(i);
-    if (shortage && !record.made_up.storage) {
+    if (shortage && !record.refused_on.storage) {
       finding.kind = FindingKind::storage_too_small;
       finding.claimed_value = fmt::format("{} bytes", shortage->needed_bytes);
       finding.observed = fmt::format("{} bytes", shortage->storage_bytes);
       finding.message = shortage->message();
-    } else if (record.made_up.any() && !rule_refuses(i)) {
+    } else if (record.refused_on.any() && !rule_refuses(i)) {
       return leave_open(i, record.message);
     }
     add(i, {std::move(finding)});
@@ -357,7 +357,7 @@ class Debugger {
 
   /// Does the rule refuse these layouts whatever their contents?
   [[nodiscard]] auto rule_refuses(std::size_t i) const -> bool {
-    const auto& made_up = report_.run.nodes[i].made_up;
+    const auto& made_up = report_.run.nodes[i].refused_on;
     if (made_up.sizes || made_up.strides) return false;
     const auto probed = probe_.run(graph_.nodes[i], [&](NodeId id) {
       const auto found = position_.find(id);

@@ -186,6 +186,7 @@ class GraphRunner {
           value.error().code == ErrorCode::unsupported ? NodeStatus::unchecked : NodeStatus::failed;
       record.message = value.error().message;
       record.refused = record.status == NodeStatus::failed;
+      record.refused_on = record.made_up;  // what stands in has its own
       stand_in(i);
       return;
     }

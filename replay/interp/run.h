@@ -38,6 +38,7 @@ struct NodeRun {
   ObservedValue value;  ///< of failed and unchecked nodes the claim, if it can stand in
   bool has_value = false;
   bool refused = false;  ///< the operator's row refused its operands
+  MadeUp refused_on;     ///< what was made up about those operands
   MadeUp made_up;
   std::string message;   ///< why it failed or was not checked
   bool is_view = false;  ///< the operator's schema says that it aliases an operand
