@@ -19,9 +19,17 @@ auto neutral_tensor() -> const Tensor& {
 
 }  // namespace
 
-auto Call::fail(std::string message) const -> bool {
-  if (!error_) error_ = std::move(message);
+auto Call::fail(Error error) const -> bool {
+  if (!error_) error_ = std::move(error);
   return false;
+}
+
+auto Call::fail(std::string message) const -> bool {
+  return fail(Error{ErrorCode::bad_input, std::move(message)});
+}
+
+auto Call::unsupported(std::string message) const -> bool {
+  return fail(Error{ErrorCode::unsupported, std::move(message)});
 }
 
 auto Call::expr(int i) const -> Expr {
@@ -48,8 +56,8 @@ auto Call::integer(int i) const -> std::int64_t {
   const auto value = expr(i);
   if (const auto number = value.as_int()) return *number;
   if (const auto number = value.as_bool()) return *number ? 1 : 0;
-  fail(fmt::format("{}: a constant integer is needed, not {}",
-                   row_.schema.params[static_cast<std::size_t>(i)].name, print_expr(value)));
+  unsupported(fmt::format("{}: a constant integer is needed, not {}",
+                          row_.schema.params[static_cast<std::size_t>(i)].name, print_expr(value)));
   return 0;
 }
 
@@ -58,8 +66,9 @@ auto Call::integers(int i) const -> Ints {
   for (const auto& value : exprs(i)) {
     const auto number = value.as_int();
     if (!number) {
-      fail(fmt::format("{}: constant integers are needed, not {}",
-                       row_.schema.params[static_cast<std::size_t>(i)].name, print_expr(value)));
+      unsupported(fmt::format("{}: constant integers are needed, not {}",
+                              row_.schema.params[static_cast<std::size_t>(i)].name,
+                              print_expr(value)));
       return {};
     }
     values.push_back(*number);
@@ -74,8 +83,9 @@ auto Call::real(int i) const -> double {
 auto Call::number(int i) const -> Complex {
   if (const auto* complex = std::get_if<Complex>(&arg(i).value)) return *complex;
   if (const auto number = expr(i).as_number()) return *number;
-  fail(fmt::format("{}: a constant number is needed, not {}",
-                   row_.schema.params[static_cast<std::size_t>(i)].name, print_expr(expr(i))));
+  unsupported(fmt::format("{}: a constant number is needed, not {}",
+                          row_.schema.params[static_cast<std::size_t>(i)].name,
+                          print_expr(expr(i))));
   return 0;
 }
 
@@ -212,9 +222,9 @@ auto Composer::call(std::string_view overload, DatumList args) -> Datum {
   const auto* row = domain_.find(overload);
   ASSAY_CHECK(row, "{} decomposes into {}, which has no row", row_.name(), overload);
   auto bound = bind_arguments(row->schema, std::move(args), {});
-  if (!bound) return fail(bound.error().message), Datum{};
+  if (!bound) return fail(bound.error()), Datum{};
   auto result = domain_.run(*row, *std::move(bound));
-  if (!result) return fail(result.error().message), Datum{};
+  if (!result) return fail(result.error()), Datum{};
   return *std::move(result);
 }
 

@@ -41,13 +41,17 @@ class Call {
   [[nodiscard]] auto memory_format(int i) const -> std::optional<MemoryFormat>;
 
   /// Keeps the first message; returns false so that `return c.fail(...), Datum{}` reads well.
+  /// PyTorch refuses such a call too; what it takes and Assay does not do is `unsupported`.
   auto fail(std::string message) const -> bool;
-  [[nodiscard]] auto error() const -> const std::optional<std::string>& { return error_; }
+  auto unsupported(std::string message) const -> bool;
+  /// Passes on what another call failed with.
+  auto fail(Error error) const -> bool;
+  [[nodiscard]] auto error() const -> const std::optional<Error>& { return error_; }
 
  protected:
   const OpRow& row_;
   std::span<const Datum> args_;
-  mutable std::optional<std::string> error_;
+  mutable std::optional<Error> error_;
 };
 
 /// A metadata rule's view: tensors are FakeTensors; sizes may be symbolic or constant.
@@ -109,6 +113,9 @@ class Domain {
   virtual ~Domain() = default;
   virtual auto run(const OpRow& row, DatumList args) -> Result<Datum> = 0;
   [[nodiscard]] virtual auto find(std::string_view overload) const -> const OpRow* = 0;
+  /// All overloads of "aten.add", in the table's order.
+  [[nodiscard]] virtual auto overloads(std::string_view name) const
+      -> std::span<const OpRow* const> = 0;
   /// Sizes and strides of a tensor datum of this domain.
   [[nodiscard]] virtual auto meta(const Datum& tensor) const -> TensorMeta = 0;
   [[nodiscard]] virtual auto context() -> ShapeContext& = 0;

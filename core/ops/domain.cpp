@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-auto call_error(const OpRow& row, const std::string& message) -> std::unexpected<Error> {
-  return bad_input("{}: {}", row.name(), message);
+auto call_error(const OpRow& row, const Error& error) -> std::unexpected<Error> {
+  return with_context(error, row.name());
 }
 
 /// First invalid expression (overflow, division by zero) in a result's layout, if any.
@@ -33,7 +33,7 @@ auto run_rule(const OpRow& row, const DatumList& args, ShapeContext& context) ->
   MetaCall call(row, args, context);
   auto result = row.rule(call);
   if (const auto& error = call.error()) return call_error(row, *error);
-  if (find_invalid(result)) return call_error(row, "a size or stride overflows 64 bits");
+  if (find_invalid(result)) return bad_input("{}: a size or stride overflows 64 bits", row.name());
   return result;
 }
 

@@ -15,6 +15,10 @@ class FakeDomain final : public Domain {
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return table_.find(overload);
   }
+  [[nodiscard]] auto overloads(std::string_view name) const
+      -> std::span<const OpRow* const> override {
+    return table_.overloads(name);
+  }
   [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override;
   [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
 
@@ -31,6 +35,10 @@ class RealDomain final : public Domain {
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return table_.find(overload);
+  }
+  [[nodiscard]] auto overloads(std::string_view name) const
+      -> std::span<const OpRow* const> override {
+    return table_.overloads(name);
   }
   [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override;
   [[nodiscard]] auto context() -> ShapeContext& override { return context_; }

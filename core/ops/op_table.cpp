@@ -1,6 +1,7 @@
 #include "core/ops/op_table.h"
 
 #include "core/base/check.h"
+#include "core/ops/rows/families.h"
 
 namespace assay {
 
@@ -12,6 +13,8 @@ void OpTable::add(OpRow row) {
   auto owned = std::make_unique<OpRow>(std::move(row));
   const auto [entry, is_new] = by_name_.emplace(owned->schema.overload, owned.get());
   ASSAY_CHECK(is_new, "{} has two rows", entry->first);
+  const auto full = std::string_view(owned->schema.overload);
+  by_operator_[full.substr(0, full.rfind('.'))].push_back(owned.get());
   rows_.push_back(std::move(owned));
 }
 
@@ -24,6 +27,11 @@ void OpTable::add_owned(OpRow row, std::string schema_text) {
 auto OpTable::find(std::string_view overload) const -> const OpRow* {
   const auto entry = by_name_.find(overload);
   return entry == by_name_.end() ? nullptr : entry->second;
+}
+
+auto OpTable::overloads(std::string_view name) const -> std::span<const OpRow* const> {
+  const auto entry = by_operator_.find(name);
+  return entry == by_operator_.end() ? std::span<const OpRow* const>() : entry->second;
 }
 
 auto build_op_table() -> OpTable {

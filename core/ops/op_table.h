@@ -1,6 +1,7 @@
 // The operator table: one row per overload. A new operator is one row and one test.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,46 +53,18 @@ class OpTable {
   /// The same for a schema text that was computed: the table keeps it.
   void add_owned(OpRow row, std::string schema_text);
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow*;
+  /// All overloads of an operator, "aten.add", in order of addition.
+  [[nodiscard]] auto overloads(std::string_view name) const -> std::span<const OpRow* const>;
   [[nodiscard]] auto rows() const -> const std::vector<std::unique_ptr<OpRow>>& { return rows_; }
 
  private:
   std::vector<std::unique_ptr<OpRow>> rows_;  ///< stable addresses, in order of addition
   std::unordered_map<std::string_view, const OpRow*> by_name_;
+  std::unordered_map<std::string_view, std::vector<const OpRow*>> by_operator_;
   std::vector<std::unique_ptr<const std::string>> owned_texts_;
 };
 
 /// All rows. Built once by main and passed down.
 [[nodiscard]] auto build_op_table() -> OpTable;
-
-// One function per family file (rows_*.cpp).
-void add_scalar_rows(OpTable& table);
-void add_pointwise_rows(OpTable& table);
-void add_unary_rows(OpTable& table);
-void add_reduction_rows(OpTable& table);
-void add_view_rows(OpTable& table);
-void add_creation_rows(OpTable& table);
-void add_copy_rows(OpTable& table);
-void add_matmul_rows(OpTable& table);
-void add_convolution_rows(OpTable& table);
-void add_pooling_rows(OpTable& table);
-void add_adaptive_max_rows(OpTable& table);
-void add_resample_rows(OpTable& table);
-void add_index_rows(OpTable& table);
-void add_scatter_rows(OpTable& table);
-void add_sort_rows(OpTable& table);
-void add_arrange_rows(OpTable& table);
-void add_normalisation_rows(OpTable& table);
-void add_batch_norm_rows(OpTable& table);
-void add_softmax_rows(OpTable& table);
-void add_attention_rows(OpTable& table);
-void add_fft_rows(OpTable& table);
-void add_padding_rows(OpTable& table);
-void add_random_rows(OpTable& table);
-void add_composite_rows(OpTable& table);
-void add_functional_rows(OpTable& table);
-void add_einsum_rows(OpTable& table);
-void add_backward_rows(OpTable& table);
-void add_loss_rows(OpTable& table);
-void add_inplace_rows(OpTable& table);
 
 }  // namespace assay

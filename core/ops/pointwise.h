@@ -124,7 +124,7 @@ void pointwise_kernel(KernelCall& k) {
         sources[i] = pointwise_operand<T>(k, operands[i], *common);
       if (!k.error()) run_pointwise<T, kOperands>(sources, k.out(), f);
     } else {
-      k.fail(fmt::format("dtype {} is not supported", name(*common)));
+      k.unsupported(fmt::format("dtype {} is not supported", name(*common)));
     }
   });
 }

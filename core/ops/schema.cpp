@@ -307,8 +307,8 @@ auto bind_arguments(const Schema& schema, DatumList positional,
                     std::vector<std::pair<std::string, Datum>> keywords) -> Result<DatumList> {
   const auto& params = schema.params;
   if (positional.size() > params.size())
-    return bad_input("{} takes {} arguments, {} were given", schema.overload, params.size(),
-                     positional.size());
+    return unsupported("{} takes {} arguments, {} were given", schema.overload, params.size(),
+                       positional.size());
   DatumList bound(params.size());
   std::vector<bool> given(params.size(), false);
   for (std::size_t i = 0; i < positional.size(); ++i) {
@@ -317,7 +317,7 @@ auto bind_arguments(const Schema& schema, DatumList positional,
   }
   for (auto& [key, datum] : keywords) {
     const int i = schema.index_of(key);
-    if (i < 0) return bad_input("{} has no argument {}", schema.overload, key);
+    if (i < 0) return unsupported("{} has no argument {}", schema.overload, key);
     const auto at = static_cast<std::size_t>(i);
     if (given[at]) return bad_input("{}: argument {} is given twice", schema.overload, key);
     bound[at] = std::move(datum);

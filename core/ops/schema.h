@@ -60,7 +60,8 @@ struct Schema {
 
 /// Lines positional and keyword arguments up with the parameters: one Datum per parameter, defaults
 /// filled in, single integers repeated for `int[n]`, ints accepted where floats are wanted, numbers
-/// where tensors are wanted. Errors: bad_input naming the parameter.
+/// where tensors are wanted. Errors: bad_input naming the parameter, unsupported for arguments that
+/// the schema does not have (another version of the operator).
 [[nodiscard]] auto bind_arguments(const Schema& schema, DatumList positional,
                                   std::vector<std::pair<std::string, Datum>> keywords)
     -> Result<DatumList>;

@@ -67,12 +67,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed 
 constexpr std::array<std::string_view, 4> kPythonOnly = {"inplace", "_stacklevel", "return_indices",
                                                          "layout"};
 
-/// Last parts of the overloads that Python's calls reach.
-constexpr std::array<std::string_view, 16> kOverloads = {
-    "default", "Tensor",      "Scalar", "Tensor_Scalar", "Tensor_Tensor", "Scalar_Tensor",
-    "int",     "dim_IntList", "dim",    "IntList",       "self",          "self_int",
-    "vec",     "correction",  "other",  "dtype"};
-
 constexpr std::array<std::string_view, 6> kFunctionSpaces = {
     "torch.nn.functional.", "torch._C._nn.",  "torch._C._fft.",
     "torch._C._linalg.",    "torch.special.", "torch."};
@@ -98,32 +92,37 @@ auto has_tensor(const Datum& datum) -> bool {
   return datum.list() && std::ranges::any_of(*datum.list(), has_tensor);
 }
 
-/// A row with arguments bound to it, and how many numbers stand where it wants tensors.
+/// A row with arguments bound to it, and how many of them are taken for something else.
 struct Candidate {
   const OpRow* row = nullptr;
   DatumList args;
-  int wrapped_numbers = 0;
+  int conversions = 0;
 };
 
-auto wrapped_numbers(const OpRow& row, const DatumList& args) -> int {
+/// Numbers that stand for tensors, and integers that stand for flags, which Python's parser does
+/// not take.
+auto conversions(const OpRow& row, const DatumList& args) -> int {
   int count = 0;
-  for (std::size_t i = 0; i < args.size(); ++i)
-    if (row.schema.params[i].kind == ParamKind::tensor && args[i].scalar()) ++count;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto kind = row.schema.params[i].kind;
+    const auto* scalar = args[i].scalar();
+    if (!scalar) continue;
+    if (kind == ParamKind::tensor) ++count;
+    if (kind == ParamKind::flag && scalar->type() != ExprType::boolean) ++count;
+  }
   return count;
 }
 
-/// The overload of this name that takes the arguments as they are, with the fewest numbers made
-/// tensors; the first of several.
+/// The overload of this name that takes the arguments with the fewest conversions; the first of
+/// several.
 auto choose(std::string_view name, const Domain& domain, const DatumList& args,
             const Keywords& keywords) -> std::optional<Candidate> {
   std::optional<Candidate> best;
-  for (const auto suffix : kOverloads) {
-    const auto* row = domain.find(fmt::format("{}.{}", name, suffix));
-    if (!row) continue;
+  for (const auto* row : domain.overloads(name)) {
     auto bound = bind_arguments(row->schema, args, keywords);
     if (!bound) continue;
-    const int wrapped = wrapped_numbers(*row, *bound);
-    if (!best || wrapped < best->wrapped_numbers) best = {row, *std::move(bound), wrapped};
+    const int converted = conversions(*row, *bound);
+    if (!best || converted < best->conversions) best = {row, *std::move(bound), converted};
   }
   return best;
 }

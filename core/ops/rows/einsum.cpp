@@ -17,12 +17,50 @@ auto dims_datum(const Positions& dims) -> Datum {
   return {std::move(list)};
 }
 
-/// "ij,jk->ik" taken apart; without an arrow the output has the labels that occur once, sorted.
+auto is_letter(char label) -> bool {
+  return (label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z');
+}
+
+/// The dimensions that an ellipsis covers have labels of their own, which sort before letters.
+constexpr std::size_t kMostDims = 31;  // below the letters and the dot
+auto ellipsis_labels(std::size_t count) -> std::string {
+  std::string labels;
+  for (std::size_t i = 0; i < count; ++i) labels += static_cast<char>(i + 1);
+  return labels;
+}
+/// Puts labels in the place of "..."; the last `covered` of `all` belong to this operand.
+auto without_ellipsis(std::string labels, const std::string& all, std::size_t covered)
+    -> std::string {
+  const auto at = labels.find("...");
+  if (at != std::string::npos) labels.replace(at, 3, all.substr(all.size() - covered));
+  return labels;
+}
+
+/// "ij,jk->ik" taken apart; without an arrow the output has the ellipsis' dimensions and the labels
+/// that occur once, sorted. `ranks` of the operands say how many dimensions an ellipsis covers.
 struct Equation {
   std::vector<std::string> inputs;
   std::string output;
 };
-auto parse_equation(Composer& c, std::string text, std::size_t operands) -> Equation {
+void expand_ellipses(Composer& c, Equation& equation, const std::vector<std::size_t>& ranks) {
+  std::vector<std::size_t> covered(ranks.size(), 0);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto& labels = equation.inputs[i];
+    const auto letters = static_cast<std::size_t>(std::ranges::count_if(labels, is_letter));
+    if (!labels.contains("...")) continue;
+    if (ranks[i] < letters || ranks[i] > kMostDims) {
+      c.fail(fmt::format("einsum: '{}' names more dimensions than there are", labels));
+      return;
+    }
+    covered[i] = ranks[i] - letters;
+  }
+  const auto all = ellipsis_labels(covered.empty() ? 0 : std::ranges::max(covered));
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    equation.inputs[i] = without_ellipsis(equation.inputs[i], all, covered[i]);
+  equation.output = without_ellipsis(equation.output, all, all.size());
+}
+auto parse_equation(Composer& c, std::string text, const std::vector<std::size_t>& ranks)
+    -> Equation {
   std::erase(text, ' ');
   Equation equation;
   const auto arrow = text.find("->");
@@ -32,24 +70,26 @@ auto parse_equation(Composer& c, std::string text, std::size_t operands) -> Equa
     equation.inputs.push_back(left.substr(begin, end - begin));
     begin = end + 1;
   }
+  if (equation.inputs.size() != ranks.size()) {
+    c.fail(
+        fmt::format("einsum: {} operands for {} subscripts", ranks.size(), equation.inputs.size()));
+    return equation;
+  }
+  if (arrow != std::string::npos) equation.output = text.substr(arrow + 2);
+  expand_ellipses(c, equation, ranks);
   std::map<char, int> counts;
   for (const auto& input : equation.inputs)
     for (const char label : input) ++counts[label];
-  if (arrow != std::string::npos)
-    equation.output = text.substr(arrow + 2);
-  else
+  const auto is_covered = [](char label) { return label > 0 && label < ' '; };
+  if (arrow == std::string::npos)
     for (const auto& [label, count] : counts)
-      if (count == 1) equation.output += label;
-  const auto is_letter = [](char label) {
-    return (label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z');
-  };
+      if (count == 1 || is_covered(label)) equation.output += label;
   for (const auto& [label, count] : counts)
-    if (!is_letter(label)) c.fail(fmt::format("einsum: label '{}' is not supported", label));
+    if (!is_letter(label) && !is_covered(label))
+      c.fail(fmt::format("einsum: '{}' is not a label", label));
   for (const char label : equation.output)
     if (!counts.contains(label) || std::ranges::count(equation.output, label) > 1)
       c.fail(fmt::format("einsum: output label '{}' must occur once and in an input", label));
-  if (equation.inputs.size() != operands)
-    c.fail(fmt::format("einsum: {} operands for {} subscripts", operands, equation.inputs.size()));
   return equation;
 }
 
@@ -60,7 +100,9 @@ class Einsum {
   auto run() -> Datum {
     const auto* tensors = c_.arg(1).list();
     if (!tensors || tensors->empty()) return c_.fail("einsum needs operands"), Datum{};
-    const auto equation = parse_equation(c_, c_.text(0), tensors->size());
+    std::vector<std::size_t> ranks;
+    for (const auto& tensor : *tensors) ranks.push_back(c_.meta(tensor).sizes.size());
+    const auto equation = parse_equation(c_, c_.text(0), ranks);
     if (c_.error()) return {};
     all_ = equation.output;
     std::string labels;
@@ -73,9 +115,8 @@ class Einsum {
     for (std::size_t i = 0; i < tensors->size(); ++i)
       operands.push_back(spread((*tensors)[i], equation.inputs[i]));
     if (c_.error()) return {};
-    auto result = operands[0];
-    for (std::size_t i = 1; i < operands.size(); ++i) result = contract(result, operands[i]);
-    return c_.error() ? Datum{} : finish(result, operands.size());
+    const auto result = contract_all(operands);
+    return c_.error() ? Datum{} : finish(result, tensors->size());
   }
 
  private:
@@ -115,6 +156,30 @@ class Einsum {
     for (std::size_t d = 0; d < all_.size(); ++d)
       if (grows(meta, d)) ++left_[d];
     return result;
+  }
+
+  /// In the order of `path`, pairs of positions whose product goes to the end; else left to right.
+  auto contract_all(DatumList operands) -> Datum {
+    const auto path = c_.integers(2);
+    if (c_.has(2) && path.size() != 2 * (operands.size() - 1))
+      return c_.fail("einsum: the path has two positions per product"), Datum{};
+    for (std::size_t step = 0; operands.size() > 1 && !c_.error(); ++step) {
+      std::size_t i = 0;
+      std::size_t j = 1;
+      if (c_.has(2)) {
+        const auto count = static_cast<std::int64_t>(operands.size());
+        const auto [low, high] = std::minmax(path[2 * step], path[2 * step + 1]);
+        if (low < 0 || high >= count || low == high)
+          return c_.fail("einsum: the path names operands that are not there"), Datum{};
+        i = static_cast<std::size_t>(low);
+        j = static_cast<std::size_t>(high);
+      }
+      auto product = contract(operands[i], operands[j]);
+      operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(j));
+      operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(i));
+      operands.insert(c_.has(2) ? operands.end() : operands.begin(), std::move(product));
+    }
+    return operands.empty() ? Datum{} : operands[0];
   }
 
   /// Multiplies two operands and sums what no later operand needs.

@@ -265,7 +265,7 @@ void convolution_backward_kernel(KernelCall& k) {
   const auto& input = k.in(1);
   const auto& weight = k.in(2);
   if (is_complex(input.dtype())) {
-    k.fail("complex gradients are not supported");
+    k.unsupported("complex gradients are not supported");
     return;
   }
   const auto mask = k.flags(10);

@@ -85,7 +85,7 @@ void reduce_in(KernelCall& k, DType dtype, const F& f) {
       reduce_rows<T, Stored>(k.in(0), k.out(), dims_of(k),
                              [&](std::span<T> row) -> Stored { return f(row); });
     } else {
-      k.fail(fmt::format("dtype {} is not supported", name(dtype)));
+      k.unsupported(fmt::format("dtype {} is not supported", name(dtype)));
     }
   });
 }
@@ -381,7 +381,7 @@ struct LogAddStep {
 void log_scan_kernel(KernelCall& k) {
   const auto dims = mark_dim(static_cast<int>(k.integer(1)), k.in(0).rank());
   if (!is_floating(k.in(0).dtype())) {
-    k.fail(fmt::format("dtype {} is not supported", name(k.in(0).dtype())));
+    k.unsupported(fmt::format("dtype {} is not supported", name(k.in(0).dtype())));
     return;
   }
   auto rows = load_rows<double>(k.in(0), dims);

@@ -200,8 +200,8 @@ auto with_correction(Composer& c) -> Datum {
 auto instance_norm(Composer& c) -> Datum {
   const auto input = c.meta(0);
   if (input.rank() < 2) return c.fail("the input has a batch and channels"), Datum{};
-  if (!c.flag(5) || c.has(3) || c.has(4))
-    return c.fail("running statistics are not supported"), Datum{};
+  if (!c.flag(5) && (!c.has(3) || !c.has(4)))
+    return c.fail("evaluation needs running statistics"), Datum{};
   const auto& batch = input.sizes[0];
   auto shape = input.sizes;
   shape[0] = 1;
@@ -212,9 +212,18 @@ auto instance_norm(Composer& c) -> Datum {
   };
   const auto packed = c.call("aten.clone.default", {c.arg(0), Datum{MemoryFormat::contiguous}});
   const auto flat_input = c.call("aten.view.default", {packed, int_list(shape)});
+  const Datum running[] = {repeated(3), repeated(4)};
   const auto normed =
-      c.call("aten.batch_norm.default", {flat_input, repeated(1), repeated(2), Datum{}, Datum{},
-                                         Datum{Expr::boolean(true)}, c.arg(6), c.arg(7), c.arg(8)});
+      c.call("aten.batch_norm.default", {flat_input, repeated(1), repeated(2), running[0],
+                                         running[1], c.arg(5), c.arg(6), c.arg(7), c.arg(8)});
+  // Each sample has statistics of its own; their mean is what the arguments become.
+  for (int i = 0; i < 2; ++i) {
+    if (!c.has(3 + i)) continue;
+    const auto apart =
+        c.call("aten.view.default", {running[i], int_list(Dims{batch, input.sizes[1]})});
+    const auto mean = c.call("aten.mean.dim", {apart, int_list(Dims{0})});
+    c.call("aten.copy_.default", {c.arg(3 + i), mean});
+  }
   return c.error() ? Datum{} : c.call("aten.view.default", {normed, int_list(input.sizes)});
 }
 auto reduced_loss(Composer& c, const Datum& losses, int arg) -> Datum {
@@ -333,7 +342,8 @@ auto repeat_each(Composer& c) -> Datum {
   return c.call("aten.view.default", {packed, int_list(joined)});
 }
 auto one_hot(Composer& c) -> Datum {
-  if (c.integer(1) < 0) return c.fail("the number of classes is given"), Datum{};
+  if (c.integer(1) < 0)
+    return c.unsupported("the number of classes is read from the data"), Datum{};
   auto sizes = c.meta(0).sizes;
   sizes.push_back(c.expr(1));
   const auto zeros = c.call("aten.new_zeros.default", {c.arg(0), int_list(sizes)});

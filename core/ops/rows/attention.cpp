@@ -205,7 +205,7 @@ void with_real_type(DType dtype, Body&& body) {
 
 void flash_kernel(KernelCall& k) {
   if (k.real(3) != 0) {
-    k.fail("dropout is not supported");
+    k.unsupported("dropout is not supported");
     return;
   }
   const auto& sizes = k.in(0).sizes();
@@ -311,13 +311,18 @@ void flash_backward_kernel(KernelCall& k) {
 /// sdp::use_flash_attention_cpp (sdp_utils_cpp.cpp): may the fused kernel run?
 auto uses_flash(Composer& c) -> bool {
   const auto query = c.meta(0);
+  const bool grouped = c.flag(7);
   for (int i = 0; i < 3; ++i) {
     const auto operand = c.meta(i);
     if (operand.rank() != 4 || query.rank() != 4) return false;
     if (!c.decide(eq(operand.strides[3], 1), "features are adjacent")) return false;
     if (!c.decide(eq(operand.sizes[3], query.sizes[3]), "one feature size")) return false;
     if (!c.decide(eq(operand.sizes[0], query.sizes[0]), "one batch size")) return false;
-    if (!c.decide(eq(operand.sizes[1], query.sizes[1]), "one number of heads")) return false;
+    const auto& heads = (grouped && i > 0 ? c.meta(1) : query).sizes[1];
+    if (!c.decide(eq(operand.sizes[1], heads), "one number of heads")) return false;
+    if (!c.decide(gt(heads, 0), "heads")) return false;
+    if (grouped && !c.decide(eq(mod(query.sizes[1], heads), 0), "heads are shared evenly"))
+      return false;
     if (!c.decide(gt(operand.sizes[2], 0), "positions")) return false;
   }
   if (!c.has(3)) return true;
@@ -375,6 +380,22 @@ auto root_of_scale(Composer& c, const Expr& features) -> Expr {
   return make(ExprOp::float_pow, power);
 }
 
+/// pre_process_group_query_attention_input: each head of key or value once per query head.
+auto per_query_head(Composer& c, int arg) -> Datum {
+  const auto query = c.meta(0);
+  const auto own = c.meta(arg);
+  if (!c.flag(7)) return c.arg(arg);
+  if (query.rank() < 3 || own.rank() < 3) return c.fail("grouped queries need heads"), Datum{};
+  const auto& heads = query.sizes[query.sizes.size() - 3];
+  const auto& shared = own.sizes[own.sizes.size() - 3];
+  if (c.decide(eq(heads, shared), "one number of heads")) return c.arg(arg);
+  if (!c.decide(logic_and(gt(shared, 0), eq(mod(heads, max(shared, Expr(1))), 0)),
+                "query heads share key heads evenly"))
+    return c.fail("query heads share key and value heads evenly"), Datum{};
+  return c.call("aten.repeat_interleave.self_int",
+                {c.arg(arg), Datum{floor_div(heads, shared)}, Datum{Expr(-3)}});
+}
+
 /// at::_scaled_dot_product_attention_math: half types compute in float.
 auto attention_math(Composer& c) -> Datum {
   const auto query = c.meta(0);
@@ -387,7 +408,8 @@ auto attention_math(Composer& c) -> Datum {
   const auto scaled = [&](const Datum& tensor) {
     return c.call("aten.mul.Scalar", {widened(tensor), Datum{scale}});
   };
-  const auto keys = c.call("aten.transpose.int", {c.arg(1), Datum{Expr(-2)}, Datum{Expr(-1)}});
+  const auto keys =
+      c.call("aten.transpose.int", {per_query_head(c, 1), Datum{Expr(-2)}, Datum{Expr(-1)}});
   auto scores = c.call("aten.matmul.default", {scaled(c.arg(0)), scaled(keys)});
   Datum weights;
   if (c.flag(5) || c.has(3)) {
@@ -398,16 +420,15 @@ auto attention_math(Composer& c) -> Datum {
     weights =
         c.call("aten._softmax.default", {scores, Datum{Expr(-1)}, Datum{Expr::boolean(false)}});
   }
-  const auto result = c.call("aten.matmul.default", {weights, widened(c.arg(2))});
+  const auto result = c.call("aten.matmul.default", {weights, widened(per_query_head(c, 2))});
   return half ? c.call("prims.convert_element_type.default", {result, Datum{query.dtype}}) : result;
 }
 
 auto scaled_dot_product_attention(Composer& c) -> Datum {
-  if (c.has(4) && c.real(4) != 0) return c.fail("dropout is not supported"), Datum{};
+  if (c.has(4) && c.real(4) != 0) return c.unsupported("dropout is not supported"), Datum{};
   for (int i = 0; i < 3; ++i)
     if (c.meta(i).rank() < 2) return c.fail("operands of rank 2 or more are expected"), Datum{};
   if (c.flag(5) && c.has(3)) return c.fail("either a mask or is_causal"), Datum{};
-  if (c.flag(7)) return c.fail("enable_gqa is not supported"), Datum{};
   if (!uses_flash(c)) return attention_math(c);
   if (c.error()) return {};
   const auto mask = c.has(3) ? additive_mask(c, c.arg(3), c.meta(0).dtype) : Datum{};

@@ -340,7 +340,7 @@ void unary_kernel(KernelCall& k) {
     if constexpr (std::is_invocable_v<const F&, T>)
       run_pointwise<T, 1>({PointwiseOperand<T>{.tensor = &k.in(0)}}, k.out(), f);
     else
-      k.fail(fmt::format("dtype {} is not supported", name(k.out().dtype())));
+      k.unsupported(fmt::format("dtype {} is not supported", name(k.out().dtype())));
   });
 }
 

@@ -206,7 +206,7 @@ void pair_kernel(KernelCall& k) {
       run_pointwise<T, 2>(
           {PointwiseOperand<T>{.tensor = &grad}, PointwiseOperand<T>{.tensor = &self}}, k.out(), f);
     else
-      k.fail(fmt::format("dtype {} is not supported", name(k.out().dtype())));
+      k.unsupported(fmt::format("dtype {} is not supported", name(k.out().dtype())));
   });
 }
 template <class F, bool kSelfFirst = false>

@@ -1,0 +1,37 @@
+// The families of rows, one function per file of this folder.
+#pragma once
+#include "core/ops/op_table.h"
+
+namespace assay {
+
+void add_scalar_rows(OpTable& table);
+void add_pointwise_rows(OpTable& table);
+void add_unary_rows(OpTable& table);
+void add_reduction_rows(OpTable& table);
+void add_view_rows(OpTable& table);
+void add_creation_rows(OpTable& table);
+void add_copy_rows(OpTable& table);
+void add_matmul_rows(OpTable& table);
+void add_convolution_rows(OpTable& table);
+void add_pooling_rows(OpTable& table);
+void add_adaptive_max_rows(OpTable& table);
+void add_resample_rows(OpTable& table);
+void add_index_rows(OpTable& table);
+void add_scatter_rows(OpTable& table);
+void add_sort_rows(OpTable& table);
+void add_arrange_rows(OpTable& table);
+void add_normalisation_rows(OpTable& table);
+void add_batch_norm_rows(OpTable& table);
+void add_softmax_rows(OpTable& table);
+void add_attention_rows(OpTable& table);
+void add_fft_rows(OpTable& table);
+void add_padding_rows(OpTable& table);
+void add_random_rows(OpTable& table);
+void add_composite_rows(OpTable& table);
+void add_functional_rows(OpTable& table);
+void add_einsum_rows(OpTable& table);
+void add_backward_rows(OpTable& table);
+void add_loss_rows(OpTable& table);
+void add_inplace_rows(OpTable& table);
+
+}  // namespace assay
