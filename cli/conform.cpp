@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "replay/conform/conform.h"
+#include "replay/conform/inferred_rows.h"
 
 namespace assay::cli {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 struct Options {
   std::string file, filter;
   std::int64_t limit = 0;
-  bool json = false, failures = false, all = false;
+  bool json = false, failures = false, all = false, infer = false;
 };
 
 auto with_row(const ConformCounts& counts) -> int {
@@ -78,6 +79,18 @@ void print_text(const ConformReport& report, const Options& options) {
                failure.reason);
 }
 
+/// What the calls say about operators without a row.
+auto infer_file(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto operators, infer_operators(options.file, build_op_table()));
+  bool all_known = true;
+  for (const auto& op : operators) {
+    if (op.overload.find(options.filter) == std::string::npos) continue;
+    fmt::print("{}\n", to_string(op));
+    all_known = all_known && op.rule->state == InferenceState::confirmed;
+  }
+  return all_known ? kNothingFound : kUndecided;
+}
+
 }  // namespace
 
 auto add_conform(CLI::App& app) -> Action {
@@ -87,8 +100,14 @@ auto add_conform(CLI::App& app) -> Action {
   app.add_option("--limit", options->limit, "at most this many calls of each overload");
   app.add_flag("--failures", options->failures, "list every difference with its case id");
   app.add_flag("--all", options->all, "list perfect rows too");
+  app.add_flag("--infer", options->infer,
+               "infer rules of operators that have no row, and say what is known of each");
   app.add_flag("--json", options->json, "print JSON");
   return [options] {
+    if (options->infer) {
+      const auto code = infer_file(*options);
+      return code ? *code : report_error(code.error());
+    }
     const auto report = run_conformance(options->file, build_op_table(),
                                         {.filter = options->filter, .limit = options->limit});
     if (!report) return report_error(report.error());

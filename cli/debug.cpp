@@ -1,5 +1,6 @@
 // assay debug: which node lies.
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
 #include "replay/report/trace_rows.h"
@@ -17,7 +18,7 @@ struct Options {
 
 auto run_debug(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(capture));
   DebugOptions debug;
   if (!options.at.empty()) {
     ASSAY_TRY(debug.at, parse_binding(capture.graph.env, options.at));
@@ -26,7 +27,8 @@ auto run_debug(const Options& options) -> Result<int> {
   debug.find_not_finite = options.nan;
   Progress progress("running");
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
-  ASSAY_TRY(const auto report, debug_capture(capture, table, debug));
+  ASSAY_TRY(auto report, debug_capture(capture, known.table, debug));
+  report.warnings.insert(report.warnings.end(), known.inferred.begin(), known.inferred.end());
   const int exit = exit_code(state_of(report), options.allow_unchecked);
   if (!options.trace.empty())
     ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit));

@@ -1,5 +1,6 @@
 // assay prove: guards and storage bounds, for all sizes.
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "cli/report_files.h"
 #include "cli/smt_lib.h"
 #include "compiler/prove/wrapper_findings.h"
@@ -71,7 +72,8 @@ auto run_prove(const Options& options) -> Result<int> {
     ASSAY_TRY(auto condition, parse_claim(capture.graph.env, text));
     asked.claims.push_back({text, condition, {}});
   }
-  const auto report = prove_capture(capture, build_op_table(), asked);
+  ASSAY_TRY(const auto known, table_for(capture));
+  const auto report = prove_capture(capture, known.table, asked);
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_proofs(options.smt_lib, capture, report));
     say_written(written, options.smt_lib);

@@ -2,6 +2,7 @@
 
 #include "replay/interp/run.h"
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
 #include "replay/report/run_report.h"
@@ -46,10 +47,10 @@ auto run_file(const Options& options) -> Result<int> {
   }
   ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
   if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(capture));
   Progress progress("running");
   const auto run = run_graph(
-      capture.graph, inputs, table,
+      capture.graph, inputs, known.table,
       {.stand_ins = at.empty() && !capture.observed.empty(),
        .statistics = true,
        .recorded = at.empty() ? &capture.observed : nullptr,

@@ -31,6 +31,8 @@ enum class Promotion : std::uint8_t {
   keep_self,        ///< result dtype of argument 0, computed in the common dtype
 };
 
+struct InferredRule;
+
 struct OpRow {
   std::string_view schema_text;
   MetaRule rule = nullptr;
@@ -42,7 +44,9 @@ struct OpRow {
   bool numbers_are_parameters = false;
   bool random = false;               ///< result depends on a random generator
   std::string_view inplace_of = {};  ///< functional overload this row is the in-place form of
-  Schema schema = {};                ///< parsed from schema_text when the row is added
+  /// Not written but inferred from recorded calls; results have no contents (inferred.h).
+  std::shared_ptr<const InferredRule> inferred = {};
+  Schema schema = {};  ///< parsed from schema_text when the row is added
   [[nodiscard]] auto name() const -> const std::string& { return schema.overload; }
 };
 

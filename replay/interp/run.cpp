@@ -290,6 +290,7 @@ class GraphRunner {
         if (const auto* row = domain_.find(node.target)) {
           record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
           if (row->schema.is_mutating()) note_mutation(*row, node);
+          record.made_up.values |= row->inferred != nullptr;  // a layout, no contents
         }
         return run_node(graph_, node, domain_, lookup);
       }

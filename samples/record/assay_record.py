@@ -4,19 +4,23 @@
 #   compiled = torch.compile(model, backend=assay_record.backend("out/"))
 #   compiled(x).sum().backward()                      # every graph becomes out/graphN_KIND.json
 #   assay_record.export(model, (x,), "out/")          # out/export.pt2 and out/export.json
+#   assay_record.operator(torch.ops.my.op, samples, "out/")   # so that my.op has a rule there
 #   assay debug out/graph0_fwd.json
 #
 # One file, needs nothing but torch (2.4 or later): put it beside your script, or its folder on
 # PYTHONPATH. values=False leaves tensor data out.
 # Format: JSON as described in replay/formats/README.md of Assay, raw little-endian storages beside it.
+import contextlib
 import ctypes
 import hashlib
 import json
-import operator
+import operator as operators
 import os
 import platform
 import re
+import sqlite3
 import sys
+import zlib
 
 import torch
 from torch.fx import GraphModule, Interpreter, Node
@@ -72,6 +76,97 @@ def export(model, args, folder, name="export", kwargs=None, values=True, real=Tr
             os.remove(path)
         raise
     return path
+
+
+def operator(op, samples, folder=".", name="operators.sqlite"):
+    """Records eager calls of an operator, from which Assay infers the rule that it has no row for.
+
+    op       torch.ops.my.op, or one overload of it
+    samples  calls: tuples of arguments, or pairs (arguments, keyword arguments). At least three of
+             each kind (ranks, flags, what is None), at different sizes, also of tensors that are
+             not row-major; what never varies cannot be told from a constant
+    folder   where the file goes: beside the captures that call the operator
+    Adds to the file if it is there. Layouts are kept, contents are not. What PyTorch's fake mode
+    predicts is recorded too. Returns the path. Errors: those of the calls.
+    """
+    overload = op if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])
+    calls = []
+    for sample in samples:
+        paired = len(sample) == 2 and isinstance(sample[0], tuple) and isinstance(sample[1], dict)
+        calls.append(_call(overload, *(sample if paired else (tuple(sample), {}))))
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("create table if not exists cases(id integer primary key, overload text,"
+                   " opinfo text, variant text, json blob, fake_differs text)")
+        db.execute("create table if not exists blobs(hash text primary key, nbytes integer, data blob)")
+        db.executemany(
+            "insert into cases(overload, opinfo, variant, json, fake_differs) values (?, ?, ?, ?, ?)",
+            [(str(overload), "recorded", "plain", zlib.compress(json.dumps(call).encode()),
+              differs) for call, differs in calls])
+    return path
+
+
+def _call(overload, args, kwargs):
+    """One call as data, and where the fake prediction is wrong, in words."""
+    tensors, storages = [], {}
+
+    def data(value):
+        if isinstance(value, torch.Tensor):
+            storage = value.untyped_storage()
+            storages.setdefault(storage._cdata, {"nbytes": storage.nbytes(), "data": None})
+            number = list(storages).index(storage._cdata)
+            tensors.append({"dtype": _dtype(value.dtype), "size": list(value.shape),
+                            "stride": list(value.stride()), "offset": value.storage_offset(),
+                            "storage": number})
+            return {"t": len(tensors) - 1}
+        if isinstance(value, (list, tuple)):
+            return [data(v) for v in value]
+        if isinstance(value, torch.dtype):
+            return {"dtype": _dtype(value)}
+        if isinstance(value, torch.device):
+            return {"device": str(value)}
+        if isinstance(value, torch.layout):
+            return {"layout": str(value)}
+        if isinstance(value, torch.memory_format):
+            return {"memory_format": str(value)}
+        return _arg(value)
+
+    call = {"schema": str(overload._schema), "args": data(args),
+            "kwargs": {key: data(value) for key, value in kwargs.items()}}
+    call["inputs"] = len(tensors)
+    fake = _fake_call(overload, args, kwargs)
+    with torch.no_grad():
+        result = overload(*args, **kwargs)
+    results = list(result) if isinstance(result, tuple) else [result]
+    call["outs"] = [data(r) for r in results]
+    call.update(tensors=tensors, storages=list(storages.values()), mutated={}, seeded=False)
+    if isinstance(fake, str):
+        call["fake_error"] = fake
+        return call, ""
+    call["fake"] = fake
+    real = [None if not isinstance(r, torch.Tensor) else
+            [list(r.shape), list(r.stride()), _dtype(r.dtype), r.storage_offset()] for r in results]
+    wrong = [f"result {i}: fake {f}, real {r}" for i, (f, r) in enumerate(zip(fake, real)) if f != r]
+    return call, "; ".join(wrong)
+
+
+def _fake_call(overload, args, kwargs):
+    """Per tensor result [size, stride, dtype, offset] as the fake mode says, or why it fails."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._pytree import tree_map
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    try:
+        with mode:
+            fake = tree_map(lambda v: mode.from_tensor(v) if isinstance(v, torch.Tensor) else v,
+                            (args, kwargs))
+            result = overload(*fake[0], **fake[1])
+        results = list(result) if isinstance(result, tuple) else [result]
+        return [[list(map(int, r.shape)), list(map(int, r.stride())), _dtype(r.dtype),
+                 int(r.storage_offset())] if isinstance(r, torch.Tensor) else None
+                for r in results]
+    except Exception as error:  # whatever a user's fake raises, or sizes that depend on data
+        return f"{type(error).__name__}: {error}"
 
 
 class _Recorder:
@@ -339,7 +434,7 @@ def _target(node):
         return f"higher_order.{target.name()}"
     if isinstance(target, torch._ops.OpOverload):
         return str(target)
-    if getattr(operator, target.__name__, None) is target:
+    if getattr(operators, target.__name__, None) is target:
         return "operator." + target.__name__
     return f"{target.__module__}.{target.__name__}"
 
