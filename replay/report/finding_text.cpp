@@ -24,6 +24,9 @@ constexpr std::array kOfProofs{
     RowNames{FindingKind::claim_refuted, "claimed", "then", "rule"},
 };
 
+constexpr std::array kAboutGuards{FindingKind::contradicting_guards, FindingKind::over_specialised,
+                                  FindingKind::strong_guard};
+
 }  // namespace
 
 auto name(ReportState state) -> std::string_view {
@@ -49,7 +52,8 @@ auto place_of(const Finding& finding) -> std::string {
 auto headline(const Finding& finding) -> std::string {
   auto where = finding.node_name + finding.leaf;
   if (where.empty())
-    where = finding.kind == FindingKind::contradicting_guards ? "the guards" : "the capture";
+    where = std::ranges::find(kAboutGuards, finding.kind) != kAboutGuards.end() ? "the guards"
+                                                                                : "the capture";
   const auto what = finding.target.empty() || finding.target == finding.node_name
                         ? std::string()
                         : " = " + finding.target;

@@ -35,6 +35,7 @@ BAD_INCLUDES = [
     ("replay/interp/x.h", '"compiler/prove/answer.h"',
      "replay/interp may not include compiler/prove"),
     ("replay/runner/x.h", '"minifier/oracle/oracle.h"', "replay may not include minifier"),
+    ("replay/report/x.h", '"minifier/search/minify.h"', "replay may not include minifier"),
     ("minifier/search/x.h", '"compiler/prove/answer.h"', "minifier may not include compiler"),
     ("minifier/search/x.h", '"gui/data/model.h"', "minifier may not include gui"),
     ("gui/data/x.h", '"gui/models/model.h"', "gui/data may not include gui/models"),

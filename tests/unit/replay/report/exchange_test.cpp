@@ -96,7 +96,8 @@ TEST(Exchange, SarifNamesThePlaceInTheProgram) {
   const auto& result = run["results"][0];
   EXPECT_EQ(result["ruleId"], "wrong-stride");
   EXPECT_EQ(result["level"], "error");
-  EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<int>()]["id"], "wrong-stride");
+  EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<std::size_t>()]["id"],
+            "wrong-stride");
   const auto& place = result["locations"][0]["physicalLocation"];
   EXPECT_EQ(place["artifactLocation"]["uri"], "my%20model.py");
   EXPECT_EQ(place["region"]["startLine"], 7);
@@ -107,10 +108,10 @@ TEST(Exchange, SarifFallsBackToTheFile) {
   Finding finding;
   finding.kind = FindingKind::wrong_size;
   finding.message = "m";
-  const auto results = sarif_results({&finding, 1}, "/tmp/in put.txt");
+  const auto results = sarif_results({&finding, 1}, "/data/in put.txt");
   const auto sarif = Json::parse(sarif_json("assay debug", results));
   const auto& place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
-  EXPECT_EQ(place["artifactLocation"]["uri"], "file:///tmp/in%20put.txt");
+  EXPECT_EQ(place["artifactLocation"]["uri"], "file:///data/in%20put.txt");
   EXPECT_FALSE(place.contains("region"));
 }
 
