@@ -154,11 +154,12 @@ class Debugger {
 
   /// Assay's own opinion on the node, for findings.
   [[nodiscard]] auto rule_text(std::size_t i) const -> std::string {
-    if (symbolic_ && !symbolic_->nodes[i].rule.empty()) return symbolic_->nodes[i].rule;
+    const auto* row = table_.find(graph_.nodes[i].target);
+    const std::string mark = row && row->inferred ? "inferred from recorded calls: " : "";
+    if (symbolic_ && !symbolic_->nodes[i].rule.empty()) return mark + symbolic_->nodes[i].rule;
     const auto& record = report_.run.nodes[i];
-    return record.status == NodeStatus::ran ? describe(record.value) : std::string();
+    return record.status == NodeStatus::ran ? mark + describe(record.value) : "";
   }
-
   void add(std::size_t i, std::vector<Finding> findings) {
     for (auto& finding : findings) {
       if (finding.rule.empty()) finding.rule = rule_text(i);
