@@ -90,6 +90,30 @@ def pad_in_place(path):
         json.dump(data, f, indent=1)
 
 
+def rows_to(name, fake_rows):
+    """An operator that pads rows to a multiple, with this fake, and calls to infer its rule from."""
+    library = torch.library.Library("sample", "FRAGMENT")
+
+    def rows_to(x, multiple):
+        return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[0] % multiple))
+
+    library.define(f"{name}(Tensor x, int multiple) -> Tensor")
+    library.impl(name, rows_to, "CPU")
+    torch.library.register_fake(
+        f"sample::{name}", lambda x, multiple: x.new_empty(fake_rows(x, multiple), x.shape[1]),
+        lib=library)
+    op = getattr(torch.ops.sample, name)
+
+    class RowsTo(torch.nn.Module):
+        def forward(self, x):
+            return op(torch.relu(x), 8) * 2
+
+    path = record(RowsTo(), torch.randn(68, 32), name, [0])
+    calls = [(5, 3, 4), (8, 7, 3), (16, 2, 8), (21, 6, 16), (30, 5, 10), (64, 4, 8)]
+    assay_record.operator(op, [(torch.randn(m, n), k) for m, n, k in calls],
+                          os.path.dirname(path))
+
+
 def image(layout):
     torch.manual_seed(0)
     return torch.randn(2, 3, 8, 8).to(memory_format=layout)
@@ -117,6 +141,10 @@ RECORDINGS = [
     ("replication_pad_training_contiguous",
      lambda name: training(name, torch.contiguous_format), "2.4", "2.15"),
     ("padded_storage", padded_rows, "2.4", "2.15"),
+    ("custom_operator", lambda name: rows_to(
+        name, lambda x, k: x.shape[0] + k - x.shape[0] % k), "2.4", "2.15"),
+    ("custom_operator_right", lambda name: rows_to(
+        name, lambda x, k: (x.shape[0] + k - 1) // k * k), "2.4", "2.15"),
 ]
 
 
