@@ -7,6 +7,7 @@
 #include "cli/prove_report.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
+#include "replay/runner/asserted.h"
 
 namespace assay::cli {
 namespace {
@@ -107,7 +108,8 @@ auto run_prove(const Options& options) -> Result<int> {
                       .all = options.all,
                       .smt_lib = options.smt_lib,
                       .trace = options.trace});
-  ASSAY_TRY(const auto capture, open_capture(options.file));
+  ASSAY_TRY(auto capture, open_capture(options.file));
+  capture.graph = with_asserted(std::move(capture.graph), build_op_table());
   ASSAY_TRY(const auto report, prove(options, capture));
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_proofs(options.smt_lib, capture, report));
@@ -124,7 +126,9 @@ auto run_prove(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto refutations(const Capture& capture) -> Result<std::vector<Finding>> {
+auto refutations(const Capture& given) -> Result<std::vector<Finding>> {
+  Capture capture = given;
+  capture.graph = with_asserted(std::move(capture.graph), build_op_table());
   ASSAY_TRY(const auto report, prove({}, capture));
   return findings_of(capture, report);
 }

@@ -1,5 +1,7 @@
 #include "core/ops/shape_context.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 
 namespace assay {
@@ -17,7 +19,8 @@ auto ShapeContext::look_up(const Expr& condition) -> Decision& {
   const auto [entry, is_new] = decisions_.try_emplace(condition);
   auto& decision = entry->second;
   if (!is_new) return decision;
-  const auto settled = env_ ? env_->decide(condition) : std::nullopt;
+  auto settled = env_ ? env_->decide(condition) : std::nullopt;
+  if (!settled) settled = by_guard(condition);
   if (settled) {
     decision.value = *settled;
     decision.settled = true;
@@ -28,6 +31,20 @@ auto ShapeContext::look_up(const Expr& condition) -> Decision& {
   const auto value = evaluate(condition, hints);
   decision.value = value && value->as_bool().value_or(false);
   return decision;
+}
+
+/// Of sizes that only data tell, what a guard says in so many words is settled: nothing else knows
+/// better than the stand-ins do.
+auto ShapeContext::by_guard(const Expr& condition) const -> std::optional<bool> {
+  const auto symbols = condition.symbols();
+  const auto is_unknown = [&](const Expr& symbol) { return !hints_.contains(symbol); };
+  if (!env_ || std::ranges::none_of(symbols, is_unknown)) return std::nullopt;
+  const auto opposite = logic_not(condition);
+  for (const auto& guard : env_->guards()) {
+    if (guard.condition == condition) return true;
+    if (guard.condition == opposite) return false;
+  }
+  return std::nullopt;
 }
 
 auto ShapeContext::complete_hints(const Expr& e) const -> std::pair<Binding, bool> {

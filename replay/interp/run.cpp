@@ -273,6 +273,8 @@ class GraphRunner {
           ++next_input_;
           return bad_input("{}", defect);
         }
+        if (next_input_ < inputs_.unknown.size() && !inputs_.unknown[next_input_].empty())
+          return unsupported("{}", inputs_.unknown[next_input_++]);
         record.made_up = inputs_.made_up[next_input_];
         return inputs_.values[next_input_++];
       case NodeKind::get_attr: {
@@ -384,15 +386,16 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
     -> Result<Datum> {
   if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
   if (auto value = run_python_call(node, domain, lookup)) return *std::move(value);
+  const auto* row = domain.find(node.target);
+  if (!row && node.target != "operator.getitem")
+    return unsupported("no row for operator {}", node.target);
   DatumList args;
   args.reserve(node.args.size());
   for (const auto& arg : node.args) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
     args.push_back(std::move(datum));
   }
-  if (node.target == "operator.getitem") return get_item(args);
-  const auto* row = domain.find(node.target);
-  if (!row) return unsupported("no row for operator {}", node.target);
+  if (!row) return get_item(args);
   std::vector<std::pair<std::string, Datum>> keywords;
   for (const auto& [key, arg] : node.kwargs) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
