@@ -1,7 +1,8 @@
-# assay_library(NAME DIRS a b ... DEPS ... PRIVATE_DEPS ...)
+# assay_library(NAME DIRS a b ... DEPS ... PRIVATE_DEPS ... [PCH header ... | PCH_OF library])
 # A static library of all .cpp files in the given sub-folders (relative to the calling list file).
+# PCH: headers of ours to precompile for it, beside the common ones; PCH_OF: the same as that library.
 function(assay_library name)
-  cmake_parse_arguments(ARG "" "" "DIRS;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH_OF" "DIRS;DEPS;PRIVATE_DEPS;PCH" ${ARGN})
   set(sources)
   set(headers)
   foreach(dir IN LISTS ARG_DIRS)
@@ -16,4 +17,21 @@ function(assay_library name)
   target_sources(${name} PUBLIC FILE_SET headers TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                  FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  assay_precompile(${name} "${ARG_PCH_OF}" ${ARG_PCH})
+endfunction()
+
+# Parsing headers is half of the time to compile a file of ours.
+function(assay_precompile name same_as)
+  if(NOT ASSAY_PCH)
+    return()
+  endif()
+  if(same_as)
+    target_precompile_headers(${name} REUSE_FROM ${same_as})
+  else()
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
+    target_precompile_headers(${name} PRIVATE
+      <algorithm> <array> <charconv> <cmath> <complex> <cstdint> <expected> <functional>
+      <limits> <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
+      <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
+  endif()
 endfunction()

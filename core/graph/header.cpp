@@ -170,7 +170,7 @@ auto print_header(const ShapeEnv& env, bool offsets_stated) -> std::string {
   for (const auto& guard : env.guards()) {
     out += fmt::format("# guard {}", guard_text(guard, env.pool()));
     if (!guard.where.empty())
-      out += fmt::format("{}{}", kWhere, is_plain(guard.where) ? guard.where : quoted(guard.where));
+      out += fmt::format("{}{}", kWhere, is_plain(guard.where) ? guard.where : assay::quoted(guard.where));
     out.push_back('\n');
   }
   return out;
