@@ -76,9 +76,9 @@ class Attempt {
       : query_(query), options_(options), box_(integer_symbols(query), narrowed(query)) {}
 
   auto run() -> Answer {
-    for (const auto tier :
-         {&Attempt::normalise, &Attempt::interval, &Attempt::quick_search, &Attempt::corner,
-          &Attempt::linear, &Attempt::exhaustive, &Attempt::non_linear, &Attempt::full_search})
+    for (const auto tier : {&Attempt::normalise, &Attempt::interval, &Attempt::quick_search,
+                            &Attempt::corner, &Attempt::linear, &Attempt::exhaustive, &Attempt::far,
+                            &Attempt::non_linear, &Attempt::full_search})
       if (auto answer = (this->*tier)()) return *std::move(answer);
     return Unknown{last_, reason_};
   }
@@ -130,6 +130,12 @@ class Attempt {
       return holds_everywhere(assumptions);
     });
   }
+  /// Bounds that only large sizes break: each symbol alone around powers of two.
+  auto far() -> Maybe {
+    if (options_.search_points == 0) return std::nullopt;
+    if (auto found = around_powers()) return Refuted{Tier::search, smaller(*std::move(found))};
+    return std::nullopt;
+  }
   auto full_search() -> Maybe {
     if (options_.search_points <= kQuickPoints) return std::nullopt;
     return search(options_.search_points);
@@ -148,6 +154,7 @@ class Attempt {
   template <class Holds>
   auto proved(Tier tier, Holds holds) -> Maybe;
   auto search(std::uint64_t limit) -> Maybe;
+  [[nodiscard]] auto around_powers() const -> std::optional<Binding>;
   [[nodiscard]] auto holds_everywhere(const std::vector<Expr>& assumptions) const -> bool;
   auto solved(Tier tier, SmtForm form, std::uint64_t rlimit) -> Maybe;
   auto smaller(Binding witness) -> Binding;
@@ -207,6 +214,30 @@ auto Attempt::search(std::uint64_t limit) -> Maybe {
     return confirmed(query_, to_binding(box_.symbols(), point));
   });
   if (visit.stopped) return Refuted{Tier::search, to_binding(box_.symbols(), found)};
+  return std::nullopt;
+}
+
+auto Attempt::around_powers() const -> std::optional<Binding> {
+  constexpr int kFirst = 6, kLast = 40;
+  constexpr std::int64_t kWindow = 64;  // remainders by what sizes are usually divided by
+  Binding lows;
+  const auto ranges = narrowed(query_);
+  for (const Expr& symbol : box_.symbols()) {
+    const auto range = ranges.find(symbol);
+    const auto low = range == ranges.end() ? std::nullopt : range->second.low.as_int();
+    lows[symbol] = low.value_or(2);
+  }
+  for (const Expr& symbol : box_.symbols())
+    for (int power = kFirst; power <= kLast; ++power) {
+      auto point = lows;
+      point[symbol] = std::int64_t{1} << power;
+      const auto truth = evaluate(query_.claim, point);
+      if (truth && truth->as_bool() == true) continue;
+      for (std::int64_t rest = 0; rest < kWindow; ++rest) {
+        point[symbol] = (std::int64_t{1} << power) + rest;
+        if (confirmed(query_, point)) return point;
+      }
+    }
   return std::nullopt;
 }
 

@@ -13,6 +13,21 @@ auto stand_in_size(std::size_t k) -> Expr {
   return static_cast<std::int64_t>(1048583 + 1026 * k);
 }
 
+/// Of sizes that only data tell, what a guard says in so many words is settled: nothing else knows
+/// better than the stand-ins do.
+auto by_guard(const ShapeEnv& env, const Binding& hints, const Expr& condition)
+    -> std::optional<bool> {
+  const auto symbols = condition.symbols();
+  const auto is_unknown = [&](const Expr& symbol) { return !hints.contains(symbol); };
+  if (std::ranges::none_of(symbols, is_unknown)) return std::nullopt;
+  const auto opposite = logic_not(condition);
+  for (const auto& guard : env.guards()) {
+    if (guard.condition == condition) return true;
+    if (guard.condition == opposite) return false;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 auto ShapeContext::look_up(const Expr& condition) -> Decision& {
@@ -20,7 +35,7 @@ auto ShapeContext::look_up(const Expr& condition) -> Decision& {
   auto& decision = entry->second;
   if (!is_new) return decision;
   auto settled = env_ ? env_->decide(condition) : std::nullopt;
-  if (!settled) settled = by_guard(condition);
+  if (!settled && env_) settled = by_guard(*env_, hints_, condition);
   if (settled) {
     decision.value = *settled;
     decision.settled = true;
@@ -31,20 +46,6 @@ auto ShapeContext::look_up(const Expr& condition) -> Decision& {
   const auto value = evaluate(condition, hints);
   decision.value = value && value->as_bool().value_or(false);
   return decision;
-}
-
-/// Of sizes that only data tell, what a guard says in so many words is settled: nothing else knows
-/// better than the stand-ins do.
-auto ShapeContext::by_guard(const Expr& condition) const -> std::optional<bool> {
-  const auto symbols = condition.symbols();
-  const auto is_unknown = [&](const Expr& symbol) { return !hints_.contains(symbol); };
-  if (!env_ || std::ranges::none_of(symbols, is_unknown)) return std::nullopt;
-  const auto opposite = logic_not(condition);
-  for (const auto& guard : env_->guards()) {
-    if (guard.condition == condition) return true;
-    if (guard.condition == opposite) return false;
-  }
-  return std::nullopt;
 }
 
 auto ShapeContext::complete_hints(const Expr& e) const -> std::pair<Binding, bool> {

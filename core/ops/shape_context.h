@@ -61,7 +61,6 @@ class ShapeContext {
     bool recorded = false;
   };
   auto look_up(const Expr& condition) -> Decision&;
-  [[nodiscard]] auto by_guard(const Expr& condition) const -> std::optional<bool>;
   /// Hints plus stand-in sizes for the symbols of `e` that have none; says whether there were such.
   auto complete_hints(const Expr& e) const -> std::pair<Binding, bool>;
 
