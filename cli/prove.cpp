@@ -7,6 +7,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
 #include "replay/report/trace_rows.h"
+#include "replay/runner/asserted.h"
 
 namespace assay::cli {
 namespace {
@@ -62,7 +63,9 @@ auto run_prove(const Options& options) -> Result<int> {
   const Progress clock;
   ASSAY_TRY(const auto bytes, read_file(options.file));
   if (is_trace_or_wrapper(bytes)) return prove_compiled(options, bytes);
-  ASSAY_TRY(const auto capture, open_capture(options.file));
+  ASSAY_TRY(auto capture, open_capture(options.file));
+  const auto table = build_op_table();
+  capture.graph = with_asserted(std::move(capture.graph), table);
   ProveOptions asked{.claims = {},
                      .guards = options.guards,
                      .bounds = options.bounds,
@@ -71,7 +74,7 @@ auto run_prove(const Options& options) -> Result<int> {
     ASSAY_TRY(auto condition, parse_claim(capture.graph.env, text));
     asked.claims.push_back({text, condition, {}});
   }
-  const auto report = prove_capture(capture, build_op_table(), asked);
+  const auto report = prove_capture(capture, table, asked);
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_proofs(options.smt_lib, capture, report));
     say_written(written, options.smt_lib);
