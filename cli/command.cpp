@@ -57,6 +57,8 @@ auto commands() -> std::vector<Command> {
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
       {"import", "pack any input into one self-contained bundle",
        "  assay import repro.py -o failure.assay.zip\n", add_import},
+      {"compare", "find the first call at which two recorded runs part",
+       "  assay compare eager.json compiled.json   what DebugMode.save_logs wrote\n", add_compare},
       {"replay", "re-run a bundle and say whether its recorded verdict still holds",
        "  assay replay failure.assay.zip\n", add_replay},
       {"minify", "cut a failing capture down to the smallest one that fails the same way",

@@ -46,6 +46,7 @@ auto add_run(CLI::App& app) -> Action;
 auto add_debug(CLI::App& app) -> Action;
 auto add_prove(CLI::App& app) -> Action;
 auto add_replay(CLI::App& app) -> Action;
+auto add_compare(CLI::App& app) -> Action;
 auto add_query(CLI::App& app) -> Action;
 auto add_conform(CLI::App& app) -> Action;
 auto add_minify(CLI::App& app) -> Action;

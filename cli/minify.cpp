@@ -10,6 +10,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
 #include "replay/report/prove_report.h"
+#include "replay/runner/asserted.h"
 
 namespace assay::cli {
 namespace {
@@ -68,8 +69,11 @@ auto smallest_sizes() -> SmallestSizes {
 }
 
 /// What `assay prove` refutes.
-auto refutations(const Capture& capture) -> Result<std::vector<Finding>> {
-  return findings_of(capture, prove_capture(capture, build_op_table()));
+auto refutations(const Capture& given) -> Result<std::vector<Finding>> {
+  const auto table = build_op_table();
+  Capture capture = given;
+  capture.graph = with_asserted(std::move(capture.graph), table);
+  return findings_of(capture, prove_capture(capture, table));
 }
 
 auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {

@@ -8,6 +8,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
 #include "replay/report/trace_rows.h"
+#include "replay/runner/asserted.h"
 
 namespace assay::cli {
 namespace {
@@ -63,7 +64,9 @@ auto run_prove(const Options& options) -> Result<int> {
   const Progress clock;
   ASSAY_TRY(const auto bytes, read_file(options.file));
   if (is_trace_or_wrapper(bytes)) return prove_compiled(options, bytes);
-  ASSAY_TRY(const auto capture, open_capture(options.file));
+  ASSAY_TRY(auto capture, open_capture(options.file));
+  ASSAY_TRY(const auto known, table_for(capture));
+  capture.graph = with_asserted(std::move(capture.graph), known.table);
   ProveOptions asked{.claims = {},
                      .guards = options.guards,
                      .bounds = options.bounds,
@@ -72,7 +75,6 @@ auto run_prove(const Options& options) -> Result<int> {
     ASSAY_TRY(auto condition, parse_claim(capture.graph.env, text));
     asked.claims.push_back({text, condition, {}});
   }
-  ASSAY_TRY(const auto known, table_for(capture));
   const auto report = prove_capture(capture, known.table, asked);
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_proofs(options.smt_lib, capture, report));

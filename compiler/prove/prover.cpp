@@ -18,6 +18,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t kQuickPoints = 1500;
+constexpr std::uint64_t kFew = 40'000;  ///< sizes that are looked at one by one
 constexpr std::size_t kMaxTrials = 12;  ///< assumptions up to which a smaller set is looked for
 
 auto integer_symbols(const Query& query) -> std::vector<Expr> {
@@ -75,9 +76,9 @@ class Attempt {
       : query_(query), options_(options), box_(integer_symbols(query), narrowed(query)) {}
 
   auto run() -> Answer {
-    for (const auto tier :
-         {&Attempt::normalise, &Attempt::interval, &Attempt::quick_search, &Attempt::corner,
-          &Attempt::exhaustive, &Attempt::linear, &Attempt::non_linear, &Attempt::full_search})
+    for (const auto tier : {&Attempt::normalise, &Attempt::interval, &Attempt::quick_search,
+                            &Attempt::corner, &Attempt::linear, &Attempt::exhaustive, &Attempt::far,
+                            &Attempt::non_linear, &Attempt::full_search})
       if (auto answer = (this->*tier)()) return *std::move(answer);
     return Unknown{last_, reason_};
   }
@@ -123,9 +124,17 @@ class Attempt {
   }
   /// All sizes there are, where they are few.
   auto exhaustive() -> Maybe {
-    constexpr std::uint64_t kFew = 40'000;
     if (box_.size() > static_cast<Int128>(kFew) || box_.symbols().empty()) return std::nullopt;
-    return search(kFew);
+    if (auto found = search(kFew)) return found;
+    return proved(Tier::search, [&](const std::vector<Expr>& assumptions) {
+      return holds_everywhere(assumptions);
+    });
+  }
+  /// Bounds that only large sizes break: each symbol alone around powers of two.
+  auto far() -> Maybe {
+    if (options_.search_points == 0) return std::nullopt;
+    if (auto found = around_powers()) return Refuted{Tier::search, smaller(*std::move(found))};
+    return std::nullopt;
   }
   auto full_search() -> Maybe {
     if (options_.search_points <= kQuickPoints) return std::nullopt;
@@ -145,6 +154,8 @@ class Attempt {
   template <class Holds>
   auto proved(Tier tier, Holds holds) -> Maybe;
   auto search(std::uint64_t limit) -> Maybe;
+  [[nodiscard]] auto around_powers() const -> std::optional<Binding>;
+  [[nodiscard]] auto holds_everywhere(const std::vector<Expr>& assumptions) const -> bool;
   auto solved(Tier tier, SmtForm form, std::uint64_t rlimit) -> Maybe;
   auto smaller(Binding witness) -> Binding;
 
@@ -192,27 +203,62 @@ auto Attempt::search(std::uint64_t limit) -> Maybe {
   std::vector<std::size_t> assumptions;
   for (const Expr& a : query_.assumptions) assumptions.push_back(program.add(a));
   std::vector<std::int64_t> found;
-  bool all_decided = true;
   const auto visit = box_.visit(limit, [&](std::span<const std::int64_t> point) {
     program.run(point);
-    bool admitted = true;
     for (const auto slot : assumptions) {
       const auto truth = program.truth(slot);
-      admitted = admitted && (truth == Truth::yes || truth == Truth::unknown);
       if (truth == Truth::no || truth == Truth::undefined) return false;
     }
-    const auto truth = program.truth(claim);
-    if (truth == Truth::yes) return false;
+    if (program.truth(claim) == Truth::yes) return false;
     found.assign(point.begin(), point.end());
-    if (confirmed(query_, to_binding(box_.symbols(), point))) return true;
-    all_decided = false;
-    return false;
+    return confirmed(query_, to_binding(box_.symbols(), point));
   });
   if (visit.stopped) return Refuted{Tier::search, to_binding(box_.symbols(), found)};
-  if (!all_decided || static_cast<Int128>(visit.points) != box_.size()) return std::nullopt;
-  std::vector<std::size_t> needed;  // every admitted size was looked at
-  for (std::size_t i = 0; i < query_.assumptions.size(); ++i) needed.push_back(i);
-  return Proved{Tier::search, needed};
+  return std::nullopt;
+}
+
+auto Attempt::around_powers() const -> std::optional<Binding> {
+  constexpr int kFirst = 6, kLast = 40;
+  constexpr std::int64_t kWindow = 64;  // remainders by what sizes are usually divided by
+  Binding lows;
+  const auto ranges = narrowed(query_);
+  for (const Expr& symbol : box_.symbols()) {
+    const auto range = ranges.find(symbol);
+    const auto low = range == ranges.end() ? std::nullopt : range->second.low.as_int();
+    lows[symbol] = low.value_or(2);
+  }
+  for (const Expr& symbol : box_.symbols())
+    for (int power = kFirst; power <= kLast; ++power) {
+      auto point = lows;
+      point[symbol] = std::int64_t{1} << power;
+      const auto truth = evaluate(query_.claim, point);
+      if (truth && truth->as_bool() == true) continue;
+      for (std::int64_t rest = 0; rest < kWindow; ++rest) {
+        point[symbol] = (std::int64_t{1} << power) + rest;
+        if (confirmed(query_, point)) return point;
+      }
+    }
+  return std::nullopt;
+}
+
+/// Every size that the assumptions admit was looked at, and there the claim is true.
+auto Attempt::holds_everywhere(const std::vector<Expr>& assumptions) const -> bool {
+  const Query query{query_.claim, assumptions, query_.ranges};
+  Box box(box_.symbols(), narrowed(query));
+  if (box.size() > static_cast<Int128>(kFew)) return false;
+  Program program(box.symbols());
+  const auto claim = program.add(query.claim);
+  std::vector<std::size_t> slots;
+  for (const Expr& a : assumptions) slots.push_back(program.add(a));
+  const auto visit = box.visit(kFew, [&](std::span<const std::int64_t> point) {
+    program.run(point);
+    const bool excluded = std::ranges::any_of(slots, [&](std::size_t slot) {
+      const auto truth = program.truth(slot);
+      return truth == Truth::no || truth == Truth::undefined;
+    });
+    return !excluded && program.truth(claim) != Truth::yes;
+  });
+  return !visit.stopped && static_cast<Int128>(visit.points) == box.size();
 }
 
 auto Attempt::solved(Tier tier, SmtForm form, std::uint64_t rlimit) -> Maybe {

@@ -1,5 +1,7 @@
 #include "core/ops/shape_context.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 
 namespace assay {
@@ -11,13 +13,29 @@ auto stand_in_size(std::size_t k) -> Expr {
   return static_cast<std::int64_t>(1048583 + 1026 * k);
 }
 
+/// Of sizes that only data tell, what a guard says in so many words is settled: nothing else knows
+/// better than the stand-ins do.
+auto by_guard(const ShapeEnv& env, const Binding& hints, const Expr& condition)
+    -> std::optional<bool> {
+  const auto symbols = condition.symbols();
+  const auto is_unknown = [&](const Expr& symbol) { return !hints.contains(symbol); };
+  if (std::ranges::none_of(symbols, is_unknown)) return std::nullopt;
+  const auto opposite = logic_not(condition);
+  for (const auto& guard : env.guards()) {
+    if (guard.condition == condition) return true;
+    if (guard.condition == opposite) return false;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 auto ShapeContext::look_up(const Expr& condition) -> Decision& {
   const auto [entry, is_new] = decisions_.try_emplace(condition);
   auto& decision = entry->second;
   if (!is_new) return decision;
-  const auto settled = env_ ? env_->decide(condition) : std::nullopt;
+  auto settled = env_ ? env_->decide(condition) : std::nullopt;
+  if (!settled && env_) settled = by_guard(*env_, hints_, condition);
   if (settled) {
     decision.value = *settled;
     decision.settled = true;

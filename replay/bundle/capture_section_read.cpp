@@ -11,6 +11,7 @@ namespace assay {
 namespace {
 
 constexpr int kMaxObservationDepth = 32;
+constexpr std::int64_t kMaxAliasGroup = 1'000'000'000;
 
 class SectionReader {
  public:
@@ -173,6 +174,9 @@ auto SectionReader::read_observation(JsonValue json, int depth) -> Result<Observ
   if (json["value"].exists()) {
     ASSAY_TRY(seen.scalar, read_scalar(json["value"]));
   }
+  const auto alias = json["alias"].as_int().value_or(-1);
+  if (alias < -1 || alias > kMaxAliasGroup) return bad_input("malformed alias group");
+  seen.alias_group = static_cast<int>(alias);
   seen.sum = json["sum"].as_number();
   seen.abs_sum = json["abs"].as_number();
   seen.is_tuple = json["items"].is_array();
@@ -233,6 +237,9 @@ void SectionReader::read_texts(JsonValue root) {
     if (const auto parts = pair.items(); parts.size() == 2)
       capture_.environment.emplace_back(text_of(parts[0]), text_of(parts[1]));
   for (const auto warning : root["warnings"].items()) capture_.warnings.push_back(text_of(warning));
+  if (!root["mutated"].is_array()) return;
+  capture_.mutated_inputs.emplace();
+  for (const auto name : root["mutated"].items()) capture_.mutated_inputs->push_back(text_of(name));
 }
 
 auto SectionReader::read(JsonValue root) -> Result<void> {

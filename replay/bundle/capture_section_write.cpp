@@ -84,6 +84,7 @@ auto print_observation(const Observation& seen) -> std::string {
     if (seen.tensor->storage_bytes != 0)
       parts.push_back(fmt::format(R"("storage_bytes": {})", seen.tensor->storage_bytes));
   }
+  if (seen.alias_group >= 0) parts.push_back(fmt::format(R"("alias": {})", seen.alias_group));
   if (seen.scalar) parts.push_back(fmt::format(R"("value": {})", print_scalar(*seen.scalar)));
   if (seen.sum) parts.push_back(fmt::format(R"("sum": {})", json_number(*seen.sum)));
   if (seen.abs_sum) parts.push_back(fmt::format(R"("abs": {})", json_number(*seen.abs_sum)));
@@ -149,7 +150,7 @@ auto print_capture_section(const Capture& capture, const std::vector<std::string
     attributes.push_back(fmt::format("{}: {{{}}}", json_quote(path), print_tensor(tensor)));
   std::vector<std::string> warnings;
   for (const auto& warning : capture.warnings) warnings.push_back(json_quote(warning));
-  const std::vector<std::string> members = {
+  std::vector<std::string> members = {
       fmt::format(R"("format": {})", json_quote(capture.format)),
       fmt::format(R"("kind": {})", json_quote(capture.kind)),
       R"("storages": )" + lines(storages, "[]"),
@@ -161,6 +162,11 @@ auto print_capture_section(const Capture& capture, const std::vector<std::string
       R"("environment": )" + lines(print_pairs(capture.environment), "[]"),
       R"("warnings": )" + lines(warnings, "[]"),
   };
+  if (capture.mutated_inputs) {
+    std::vector<std::string> mutated;
+    for (const auto& name : *capture.mutated_inputs) mutated.push_back(json_quote(name));
+    members.push_back(R"("mutated": )" + lines(mutated, "[]"));
+  }
   return fmt::format("{{\n {}\n}}\n", fmt::join(members, ",\n "));
 }
 

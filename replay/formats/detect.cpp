@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "replay/formats/debug_mode.h"
 #include "replay/formats/json.h"
 #include "replay/formats/torch_trace.h"
 #include "replay/formats/zip.h"
@@ -100,6 +101,8 @@ auto read_as(InputFormat format, std::string_view bytes, const std::filesystem::
     case InputFormat::pt2:
       return read_pt2(bytes);
     case InputFormat::capture_json:
+      if (is_debug_mode_log(bytes))
+        return unsupported("a log of DebugMode, which holds no graph; `assay compare` takes two");
       return read_capture_json(bytes, folder);
     case InputFormat::repro_script:
       return read_repro_script(bytes);

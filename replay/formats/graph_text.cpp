@@ -59,6 +59,9 @@ auto read_graph_text(std::string_view text, std::string_view wanted) -> Result<C
   if (all.empty()) {
     if (plain.contains("Repro is not generated due to existence of BackwardState"))
       return unsupported("PyTorch wrote no repro: a graph input is a BackwardState");
+    if (plain.contains("async_compile") || plain.contains("def call("))
+      return unsupported(
+          "code that Inductor generated, which holds no graph; `assay prove` checks it");
     const auto strict = parse_graph(plain);
     return std::unexpected(strict ? Error{ErrorCode::bad_input, "no graph here"} : strict.error());
   }

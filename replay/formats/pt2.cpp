@@ -14,7 +14,9 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSchemaMajor = 8;
+/// Versions of torch/_export/serde/schema.py: 5 (PyTorch 2.4) to 8 (since 2.6) differ in what they
+/// can say, not in how they say it.
+constexpr std::int64_t kOldestSchema = 5, kNewestSchema = 8;
 
 struct InputKind {
   std::string_view kind;
@@ -338,14 +340,17 @@ void describe(JsonValue program, Capture& capture) {
     environment.emplace_back(fmt::format("opset {}", name), number.dump());
   for (const auto verifier : program["verifiers"].items())
     environment.emplace_back("dialect", verifier.as_string().value_or(""));
+  if (const auto dialect = program["dialect"].as_string())  // until PyTorch 2.4
+    environment.emplace_back("dialect", *dialect);
 }
 
 auto check_schema(JsonValue program) -> Result<void> {
   const auto major = program["schema_version"]["major"].as_int();
   if (!program["graph_module"].is_object() || !major)
     return bad_input("program: not an ExportedProgram");
-  if (*major != kSchemaMajor)
-    return unsupported("program: export schema {} (known: {})", *major, kSchemaMajor);
+  if (*major < kOldestSchema || *major > kNewestSchema)
+    return unsupported("program: export schema {} (known: {} to {})", *major, kOldestSchema,
+                       kNewestSchema);
   return {};
 }
 

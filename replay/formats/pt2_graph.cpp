@@ -129,6 +129,7 @@ void GraphReader::collect_values() {
 
 auto GraphReader::claim_of(std::string_view name) -> Result<Claim> {
   if (const auto found = tensors_.find(name); found != tensors_.end()) {
+    if (!has_strides(found->second)) return Claim{};  // nothing that layouts could describe
     auto meta = symbols_.read_meta(found->second);
     if (!meta)
       return with_context(std::move(meta).error(), fmt::format("tensor value \"{}\"", name));

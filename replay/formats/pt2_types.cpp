@@ -76,6 +76,13 @@ auto read_pt2_layout(JsonValue json) -> Result<Layout> {
   return unsupported("layout code {}", json.dump());
 }
 
+auto has_strides(JsonValue tensor_meta) -> bool {
+  // Codes of torch/_export/serde/schema.py: 1 to 5 are the sparse layouts.
+  constexpr std::int64_t kFirstSparse = 1, kLastSparse = 5;
+  const auto layout = tensor_meta["layout"].as_int().value_or(0);
+  return layout < kFirstSparse || layout > kLastSparse;
+}
+
 auto read_pt2_memory_format(JsonValue json) -> Result<MemoryFormat> {
   for (const auto& row : kMemoryFormats)
     if (json.as_int() == row.code) return row.format;
@@ -152,13 +159,7 @@ auto Pt2Symbols::read_meta(JsonValue json) -> Result<TensorMeta> {
   if (json["storage_offset"].is_object()) {
     ASSAY_TRY(meta.offset, read_number(json["storage_offset"]));
   }
-  // Layout of torch/_export/serde/schema.py.
-  constexpr std::array<std::string_view, 6> kLayouts = {"unknown",    "sparse_coo", "sparse_csr",
-                                                        "sparse_csc", "sparse_bsr", "sparse_bsc"};
-  const auto layout = json["layout"].as_int().value_or(7);
-  if (layout > 0 && layout < std::ssize(kLayouts))
-    return unsupported("a tensor of layout {}; only strided tensors are understood",
-                       kLayouts[static_cast<std::size_t>(layout)]);
+  if (!has_strides(json)) return unsupported("a tensor that is not strided");
   meta.requires_grad = json["requires_grad"].as_bool().value_or(false);
   return meta;
 }

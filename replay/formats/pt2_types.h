@@ -21,6 +21,8 @@ struct Pt2Union {
 [[nodiscard]] auto read_pt2_dtype(JsonValue json) -> Result<DType>;
 [[nodiscard]] auto read_pt2_device(JsonValue json) -> Result<Device>;
 [[nodiscard]] auto read_pt2_layout(JsonValue json) -> Result<Layout>;
+/// Does this TensorMeta describe a tensor with strides, not a sparse one?
+[[nodiscard]] auto has_strides(JsonValue tensor_meta) -> bool;
 [[nodiscard]] auto read_pt2_memory_format(JsonValue json) -> Result<MemoryFormat>;
 
 /// Reads symbolic values of one program and collects its symbols on the way. A program and its

@@ -39,9 +39,11 @@ auto mentions(const Expr& e, const Expr& symbol) -> bool {
 
 }  // namespace
 
-auto asserted_conditions(const Graph& graph) -> std::vector<Expr> {
-  std::vector<Expr> conditions;
-  for (const auto& node : graph.nodes) {
+auto asserted_conditions(const Graph& graph) -> std::vector<Asserted> {
+  std::vector<Asserted> asserted;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    std::vector<Expr> conditions;
     if (node.kind != NodeKind::call_function) continue;
     if (node.target == "aten._assert_scalar.default") {
       const auto condition = argument(graph, node, 0, "self");
@@ -52,15 +54,16 @@ auto asserted_conditions(const Graph& graph) -> std::vector<Expr> {
     } else if (node.target == "aten.sym_constrain_range_for_size.default") {
       add_range(graph, node, true, conditions);
     }
+    for (const auto& condition : conditions) asserted.push_back({i, condition});
   }
-  return conditions;
+  return asserted;
 }
 
 auto admitted_value(const Graph& graph, const Expr& symbol, const Expr& own, const Binding& known)
     -> std::optional<Expr> {
   std::vector<Expr> conditions;
-  for (const auto& condition : asserted_conditions(graph))
-    if (mentions(condition, symbol)) conditions.push_back(condition);
+  for (const auto& asserted : asserted_conditions(graph))
+    if (mentions(asserted.condition, symbol)) conditions.push_back(asserted.condition);
   for (const auto& guard : graph.env.guards())
     if (mentions(guard.condition, symbol)) conditions.push_back(guard.condition);
   const auto* declared = graph.env.find(symbol);

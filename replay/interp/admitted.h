@@ -8,9 +8,14 @@
 
 namespace assay {
 
-/// Conditions that the graph asserts about scalars while it runs: `_assert_scalar`,
-/// `sym_constrain_range`, `sym_constrain_range_for_size`. In node order.
-[[nodiscard]] auto asserted_conditions(const Graph& graph) -> std::vector<Expr>;
+/// A condition that a graph asserts about scalars while it runs: `_assert_scalar`,
+/// `sym_constrain_range`, `sym_constrain_range_for_size`.
+struct Asserted {
+  std::size_t node = 0;  ///< position
+  Expr condition;
+};
+/// In node order.
+[[nodiscard]] auto asserted_conditions(const Graph& graph) -> std::vector<Asserted>;
 
 /// A value of the symbol that its range, the guards and the graph's asserts admit, next to what is
 /// known of other symbols: `own` if it is one, else the symbol's hint, else the smallest found from

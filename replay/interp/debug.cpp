@@ -21,29 +21,16 @@ auto is_numeric_lie(FindingKind kind) -> bool {
          kind == FindingKind::insignificant_stride;
 }
 
-/// Inputs that flow into calls Assay did not run: those may write what they please.
-auto inputs_of_unknown_calls(const Graph& graph, const GraphRun& run) -> std::set<std::string> {
-  std::set<NodeId> flows_there;
-  std::set<std::string> names;
-  for (auto i = graph.nodes.size(); i-- > 0;) {
-    const auto& node = graph.nodes[i];
-    const bool unknown = node.kind != NodeKind::output && run.nodes[i].status != NodeStatus::ran;
-    if (!unknown && !flows_there.contains(node.id)) continue;
-    if (node.kind == NodeKind::placeholder) names.insert(node.name);
-    for (const auto operand : operands(node)) flows_there.insert(operand);
-  }
-  return names;
-}
-
 class Debugger {
  public:
   Debugger(const Capture& capture, const OpTable& table, const DebugOptions& options,
-           const SymbolicRun* symbolic = nullptr)
+           const SymbolicRun* symbolic = nullptr, const OpTable* rules = nullptr)
       : capture_(capture),
         graph_(capture.graph),
         table_(table),
         options_(options),
         symbolic_(symbolic),
+        rules_(rules),
         probe_(graph_, table),
         dirty_(graph_.nodes.size(), false) {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) position_[graph_.nodes[i].id] = i;
@@ -97,6 +84,7 @@ class Debugger {
       return run_graph(graph_, inputs, table_,
                        {.stand_ins = true,
                         .statistics = options_.find_not_finite,
+                        .rules = options_.find_not_finite ? nullptr : rules_,
                         .progress = options_.progress});
     };
     const auto failures = [](const GraphRun& run) {
@@ -536,6 +524,7 @@ class Debugger {
   const OpTable& table_;
   const DebugOptions& options_;
   const SymbolicRun* symbolic_;  ///< of these claims, perhaps made by another run; may be null
+  const OpTable* rules_;         ///< for runs in which contents do not matter; may be null
   RuleProbe probe_;
   std::optional<QuietLies> quiet_;
   std::map<NodeId, std::size_t> position_;
@@ -581,11 +570,12 @@ auto debug_capture(const Capture& capture, const OpTable& table, const DebugOpti
   ASSAY_TRY(auto report, Debugger(capture, table, options).run());
   if (!options.sweep) return report;
   const auto* symbolic = report.symbolic ? &*report.symbolic : nullptr;
+  const auto rules = rules_of(table);
   for (const auto& binding : sweep_bindings(capture.graph, report.binding.values)) {
     auto point_options = options;
     point_options.symbolic = false;
     point_options.at = binding;
-    auto point = Debugger(capture, table, point_options, symbolic).run();
+    auto point = Debugger(capture, table, point_options, symbolic, &rules).run();
     if (!point) {
       report.warnings.push_back(
           fmt::format("sweep point {} was not run: {}", to_string(binding), point.error().message));

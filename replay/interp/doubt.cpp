@@ -59,4 +59,17 @@ auto is_rounding(const Expr& condition, const Binding& binding) -> bool {
   return std::fabs(x - y) <= 1e-13 * std::max(std::fabs(x), std::fabs(y));
 }
 
+auto inputs_of_unknown_calls(const Graph& graph, const GraphRun& run) -> std::set<std::string> {
+  std::set<NodeId> flows_there;
+  std::set<std::string> names;
+  for (auto i = graph.nodes.size(); i-- > 0;) {
+    const auto& node = graph.nodes[i];
+    const bool unknown = node.kind != NodeKind::output && run.nodes[i].status != NodeStatus::ran;
+    if (!unknown && !flows_there.contains(node.id)) continue;
+    if (node.kind == NodeKind::placeholder) names.insert(node.name);
+    for (const auto operand : operands(node)) flows_there.insert(operand);
+  }
+  return names;
+}
+
 }  // namespace assay

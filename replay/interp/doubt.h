@@ -1,5 +1,6 @@
 // What in a run rests on data that the capture does not hold.
 #pragma once
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,5 +23,9 @@ namespace assay {
 /// Captures print floats with 15 digits, so a comparison of floats is only as exact as that: are
 /// its two sides the same but for their last digits?
 [[nodiscard]] auto is_rounding(const Expr& condition, const Binding& binding) -> bool;
+
+/// Names of inputs that flow into calls Assay did not run: those may write what they please.
+[[nodiscard]] auto inputs_of_unknown_calls(const Graph& graph, const GraphRun& run)
+    -> std::set<std::string>;
 
 }  // namespace assay

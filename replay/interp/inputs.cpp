@@ -69,11 +69,34 @@ auto about(const Node& node) -> std::string {
   return fmt::format("input {}", node.name);
 }
 
+/// Calls that give a storage another size, whatever views of it there are (FSDP frees and fills
+/// parameters so).
+constexpr std::string_view kResizes = "inductor.resize_storage_bytes_.default";
+
+/// Storages of inputs that the graph resizes: what they hold when it starts is no matter.
+auto resized_storages(const Capture& capture) -> std::vector<bool> {
+  std::vector<bool> resized(capture.storages.size(), false);
+  const auto inputs = placeholders(capture.graph);
+  for (const auto& node : capture.graph.nodes) {
+    const auto* id = node.target == kResizes && !node.args.empty()
+                         ? std::get_if<NodeId>(&node.args[0].value)
+                         : nullptr;
+    if (!id) continue;
+    for (std::size_t i = 0; i < std::min(inputs.size(), capture.inputs.size()); ++i) {
+      const auto* recorded = std::get_if<RecordedTensor>(&capture.inputs[i]);
+      if (inputs[i]->id == *id && recorded && recorded->storage >= 0 &&
+          static_cast<std::size_t>(recorded->storage) < resized.size())
+        resized[static_cast<std::size_t>(recorded->storage)] = true;
+    }
+  }
+  return resized;
+}
+
 /// Storages are made once, so that inputs recorded on one storage alias again.
 class StorageCache {
  public:
   explicit StorageCache(const Capture& capture)
-      : capture_(capture), made_(capture.storages.size()) {}
+      : capture_(capture), resized_(resized_storages(capture)), made_(capture.storages.size()) {}
 
   auto tensor(const RecordedTensor& recorded) -> Result<Tensor> {
     const auto index = static_cast<std::size_t>(recorded.storage);
@@ -90,6 +113,12 @@ class StorageCache {
       }
     }
     auto meta = recorded.meta;
+    if (is_resized(recorded)) {
+      ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
+      const auto bytes = elems * size_bytes(meta.dtype);
+      if (made_[index]->size_bytes() < bytes)
+        made_[index] = filled_storage(bytes, meta.dtype, static_cast<std::uint32_t>(index));
+    }
     meta.storage_bytes = made_[index]->size_bytes();
     if (const auto fit = fits(meta, meta.storage_bytes); !fit) return std::unexpected(fit.error());
     return Tensor{made_[index], meta};
@@ -99,11 +128,16 @@ class StorageCache {
     const auto index = static_cast<std::size_t>(recorded.storage);
     return index < capture_.storages.size() &&
            !std::holds_alternative<std::monostate>(capture_.storages[index].content) &&
-           !capture_.storages[index].made_up;
+           !capture_.storages[index].made_up && !is_resized(recorded);
+  }
+  [[nodiscard]] auto is_resized(const RecordedTensor& recorded) const -> bool {
+    const auto index = static_cast<std::size_t>(recorded.storage);
+    return index < resized_.size() && resized_[index];
   }
 
  private:
   const Capture& capture_;
+  std::vector<bool> resized_;
   std::vector<std::shared_ptr<Storage>> made_;
 };
 
@@ -176,7 +210,7 @@ auto made_up_input(const Capture& capture, const Binding& sizes, const Node& nod
     ASSAY_TRY(auto tensor, filled_tensor(meta, seed));
     return Datum{std::move(tensor)};
   }
-  return bad_input("nothing is known about its value");
+  return unsupported("nothing is known about its value");
 }
 
 /// Copies `from`'s elements cyclically into `to`.
@@ -235,6 +269,7 @@ auto inputs_for(const Capture& capture, const SizeChoice& sizes) -> Result<RunIn
       input = number ? Result<Datum>(Datum{*number}) : std::unexpected(number.error());
     } else if (const auto* recorded = value ? std::get_if<RecordedTensor>(value) : nullptr) {
       made_up.values = !storages.is_known(*recorded);
+      made_up.storage = storages.is_resized(*recorded);
       auto tensor = storages.tensor(*recorded);
       if (tensor)
         input = Datum{*std::move(tensor)};
@@ -255,10 +290,16 @@ auto inputs_for(const Capture& capture, const SizeChoice& sizes) -> Result<RunIn
       input =
           made_up_input(capture, sizes.values, *nodes[i], static_cast<std::uint32_t>(i), made_up);
     }
+    std::string unknown;
+    if (!input && input.error().code == ErrorCode::unsupported) {
+      unknown = input.error().message;
+      input = Datum{};
+    }
     if (!input) return with_context(input.error(), about(*nodes[i]));
     inputs.values.push_back(*std::move(input));
     inputs.made_up.push_back(made_up);
     inputs.defects.push_back(std::move(defect));
+    inputs.unknown.push_back(std::move(unknown));
   }
   return inputs;
 }
@@ -293,6 +334,7 @@ auto inputs_at(const Capture& capture, const Binding& at, IntegerData integers)
       inputs.values.push_back(recorded.values[i]);  // made for these sizes already
       inputs.made_up.push_back(recorded.made_up[i]);
       inputs.defects.push_back(recorded.defects[i]);
+      inputs.unknown.emplace_back();
       continue;
     }
     if (const auto* scalar = claim.scalar()) {
@@ -321,6 +363,7 @@ auto inputs_at(const Capture& capture, const Binding& at, IntegerData integers)
     }
     inputs.made_up.push_back(made_up);
     inputs.defects.emplace_back();
+    inputs.unknown.push_back(claim.empty() ? recorded.unknown[i] : std::string());
   }
   return inputs;
 }

@@ -29,6 +29,9 @@ struct RunInputs {
   /// Per placeholder: why there is no value although one was recorded (its layout runs past its
   /// storage). That is a finding about the capture, so it does not stop the run.
   std::vector<std::string> defects;
+  /// Per placeholder: why nothing at all is known about it (a tensor without strides, an object);
+  /// what it flows into stays unchecked.
+  std::vector<std::string> unknown;
   std::string chosen_sizes;  ///< which sizes were chosen, since none were recorded; else empty
 };
 
@@ -36,7 +39,8 @@ struct RunInputs {
 /// graphs, texts, scripts) get a deterministic fill in the recorded or claimed layout: floats in
 /// [-0.25, 0.25), bools either way, integers 0, which is a valid index into anything. Symbols
 /// without any recorded value get one (sizes.h).
-/// Errors: bad_input naming the placeholder of which nothing is known.
+/// Storages that the graph resizes are as large as their views need. Errors: bad_input naming the
+/// placeholder whose value cannot be made.
 [[nodiscard]] auto recorded_inputs(const Capture& capture) -> Result<RunInputs>;
 
 /// Where whole numbers come from at sizes other than the recorded ones.

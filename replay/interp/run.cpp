@@ -91,6 +91,32 @@ auto draws_random(const Graph& graph, const Node& node, const Domain& domain) ->
   });
 }
 
+auto mentions_data(const ShapeEnv& env, const Claim& claim) -> bool {
+  const auto is_from_data = [&](const Expr& e) {
+    return std::ranges::any_of(e.symbols(), [&](const Expr& symbol) {
+      const auto* known = env.find(symbol);
+      return known &&
+             (known->kind == SymbolKind::unbacked || known->kind == SymbolKind::unbacked_float);
+    });
+  };
+  if (const auto* items = claim.items())
+    return std::ranges::any_of(*items, [&](const Claim& c) { return mentions_data(env, c); });
+  if (const auto* meta = claim.tensor()) return std::ranges::any_of(meta->sizes, is_from_data);
+  return claim.scalar() && is_from_data(*claim.scalar());
+}
+
+/// Does a call take sizes, numbers or branches from contents, or may it, since nobody knows it?
+auto reads_contents(const Graph& graph, const OpTable& table) -> bool {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return false;
+    if (mentions_data(graph.env, node.claim)) return true;
+    const auto* row = table.find(node.target);
+    if (row) return row->measure != nullptr;
+    return is_higher_order(node.target) ||
+           (node.target != "operator.getitem" && is_python_call(node.kind, node.target));
+  });
+}
+
 class GraphRunner {
  public:
   GraphRunner(const Graph& graph, const RunInputs& inputs, const OpTable& table,
@@ -98,7 +124,7 @@ class GraphRunner {
       : graph_(graph),
         inputs_(inputs),
         options_(options),
-        domain_(table),
+        domain_(options.rules && !reads_contents(graph, table) ? *options.rules : table),
         probe_(graph, table),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         index_(values_.size(), -1) {
@@ -274,6 +300,8 @@ class GraphRunner {
           ++next_input_;
           return bad_input("{}", defect);
         }
+        if (next_input_ < inputs_.unknown.size() && !inputs_.unknown[next_input_].empty())
+          return unsupported("{}", inputs_.unknown[next_input_++]);
         record.made_up = inputs_.made_up[next_input_];
         return inputs_.values[next_input_++];
       case NodeKind::get_attr: {
@@ -386,15 +414,16 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
     -> Result<Datum> {
   if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
   if (auto value = run_python_call(node, domain, lookup)) return *std::move(value);
+  const auto* row = domain.find(node.target);
+  if (!row && node.target != "operator.getitem")
+    return unsupported("no row for operator {}", node.target);
   DatumList args;
   args.reserve(node.args.size());
   for (const auto& arg : node.args) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
     args.push_back(std::move(datum));
   }
-  if (node.target == "operator.getitem") return get_item(args);
-  const auto* row = domain.find(node.target);
-  if (!row) return unsupported("no row for operator {}", node.target);
+  if (!row) return get_item(args);
   std::vector<std::pair<std::string, Datum>> keywords;
   for (const auto& [key, arg] : node.kwargs) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
@@ -406,6 +435,16 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
 
 auto can_run(std::string_view target, const OpTable& table) -> bool {
   return target == "operator.getitem" || is_higher_order(target) || table.find(target);
+}
+
+auto rules_of(const OpTable& table) -> OpTable {
+  OpTable rules;
+  for (const auto& row : table.rows()) {
+    auto rule = *row;
+    rule.kernel = nullptr;
+    rules.add(std::move(rule));
+  }
+  return rules;
 }
 
 auto run_graph(const Graph& graph, const RunInputs& inputs, const OpTable& table,

@@ -60,6 +60,9 @@ struct RunOptions {
   std::vector<std::string> watched = {};
   /// Recorded layouts to adopt where Assay's differ, so that one difference does not spread.
   const std::map<NodeId, Observation>* recorded = nullptr;
+  /// The same rows without kernels (rules_of): contents are not computed where no node reads a size
+  /// or number from them. Null: they are.
+  const OpTable* rules = nullptr;
   /// Called with the position and value of every node that ran, before an operator can change it.
   std::function<void(std::size_t, const Datum&)> tap = {};
   /// Called after each node with (done, total); for progress on a terminal.
@@ -68,6 +71,10 @@ struct RunOptions {
 
 [[nodiscard]] auto run_graph(const Graph& graph, const RunInputs& inputs, const OpTable& table,
                              const RunOptions& options) -> GraphRun;
+
+/// The table's rows without their kernels, for layouts alone. Texts stay those of the table, which
+/// must outlive the result.
+[[nodiscard]] auto rules_of(const OpTable& table) -> OpTable;
 
 /// Converts a graph argument, looking node references up in `lookup`. Errors: unsupported for raw
 /// Python text.

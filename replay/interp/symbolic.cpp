@@ -139,19 +139,40 @@ class Comparison {
   bool structure_differs_ = false;
 };
 
+/// Symbols the rules made up for data-dependent sizes, and those the claim uses for them.
+void collect_ties(const Claim& claim, const Datum& rule, const std::vector<Expr>& made,
+                  std::unordered_map<Expr, Expr>& ties) {
+  const auto tie = [&](const Expr& own, const Expr& claimed) {
+    if (std::ranges::find(made, own) != made.end()) ties.try_emplace(own, claimed);
+  };
+  if (claim.scalar() && rule.scalar()) return tie(*rule.scalar(), *claim.scalar());
+  if (const auto* items = claim.items(); items && rule.list()) {
+    for (std::size_t i = 0; i < std::min(items->size(), rule.list()->size()); ++i)
+      collect_ties((*items)[i], (*rule.list())[i], made, ties);
+    return;
+  }
+  const auto* meta = claim.tensor();
+  const auto* fake = rule.fake();
+  if (!meta || !fake || meta->rank() != fake->meta.rank()) return;
+  for (std::size_t i = 0; i < meta->sizes.size(); ++i) tie(fake->meta.sizes[i], meta->sizes[i]);
+}
+
+void tie_symbols(const std::unordered_map<Expr, Expr>& ties, Datum& rule) {
+  if (auto* scalar = std::get_if<Expr>(&rule.value)) *scalar = substitute(*scalar, ties);
+  if (auto* list = std::get_if<DatumList>(&rule.value))
+    for (auto& item : *list) tie_symbols(ties, item);
+  if (auto* fake = std::get_if<FakeTensor>(&rule.value))
+    for (auto* dims : {&fake->meta.sizes, &fake->meta.strides})
+      for (auto& e : *dims) e = substitute(e, ties);
+}
+
 /// Ties symbols the rules made up for data-dependent sizes to the symbols the claim uses for them.
 auto tie_made_symbols(const Claim& claim, Datum rule, const std::vector<Expr>& made) -> Datum {
   if (made.empty()) return rule;
   if (const auto* scalar = claim.scalar(); scalar && rule.scalar()) return Datum{*scalar};
   std::unordered_map<Expr, Expr> ties;
-  const auto* meta = claim.tensor();
-  auto* fake = std::get_if<FakeTensor>(&rule.value);
-  if (!meta || !fake || meta->rank() != fake->meta.rank()) return rule;
-  for (std::size_t i = 0; i < meta->sizes.size(); ++i)
-    if (std::ranges::find(made, fake->meta.sizes[i]) != made.end())
-      ties[fake->meta.sizes[i]] = meta->sizes[i];
-  for (auto* dims : {&fake->meta.sizes, &fake->meta.strides})
-    for (auto& e : *dims) e = substitute(e, ties);
+  collect_ties(claim, rule, made, ties);
+  tie_symbols(ties, rule);
   return rule;
 }
 

@@ -91,6 +91,20 @@ TEST_F(ProverTest, The_needed_assumptions_are_those_of_the_proof) {
   EXPECT_EQ(proved->needed, (std::vector<std::size_t>{1, 3}));
 }
 
+TEST_F(ProverTest, Sizes_looked_at_one_by_one_name_no_more_than_they_need) {
+  // Few sizes, no structure: only a look at all of them tells.
+  const std::vector<std::string> guards = {"s0 <= 60", "Ne(Mod(s0**3, 7), 1)", "Ne(Mod(s0, 5), 0)"};
+  const std::string claim = "Ne(Mod(s0**3 + s0**2, 7), 2)";
+  Prover without({.use_solver = false});
+  const auto needed = [&](const std::vector<std::string>& assumptions) {
+    const auto answer = without.prove(query(claim, assumptions));
+    const auto* proof = std::get_if<Proved>(&answer);
+    return proof ? proof->needed : std::vector<std::size_t>{99};
+  };
+  EXPECT_EQ(needed(guards), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(needed({"s0 <= 60", "Ne(Mod(s0, 5), 0)"}), std::vector<std::size_t>{99});
+}
+
 TEST_F(ProverTest, Contiguous_addresses_stay_inside_at_any_rank) {
   std::string address = "0", size = "1";
   std::vector<std::string> bounds;

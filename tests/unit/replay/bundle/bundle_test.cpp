@@ -67,6 +67,7 @@ auto sample() -> Bundle {
   seen.tensor = RealMeta{DType::float32, {3, 2}, {2, 1}, 0, 24, {}};
   seen.sum = std::numeric_limits<double>::quiet_NaN();
   seen.abs_sum = std::numeric_limits<double>::infinity();
+  seen.alias_group = 3;
   Observation pair;
   pair.is_tuple = true;
   pair.items = {seen, Observation{}};
@@ -78,6 +79,7 @@ auto sample() -> Bundle {
   capture.output_roles = {{OutputRole::Kind::user_output, ""}, {OutputRole::Kind::gradient, "w"}};
   capture.environment = {{"torch", "2.11.0"}, {"torch", "again"}};
   capture.warnings = {"one", "two"};
+  capture.mutated_inputs = {"a"};
   bundle.verdict_json = R"({"command": "debug", "exit_code": 1})";
   bundle.extra = {{"zz/notes.txt", "unknown to us"}, {"aa.bin", std::string("\0\1", 2)}};
   return bundle;
@@ -173,6 +175,9 @@ TEST(Bundle, EverythingOfACaptureComesBack) {
   EXPECT_EQ(capture.storages[1].fill_dtype, DType::float32);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(capture.storages[2].content));
   EXPECT_EQ(capture.attributes.at("fc.w").storage, 1);
+  EXPECT_EQ(capture.observed.at(capture.graph.find("add")->id).alias_group, 3);
+  EXPECT_EQ(capture.observed.at(capture.graph.find("split")->id).alias_group, -1);
+  EXPECT_EQ(capture.mutated_inputs, std::vector<std::string>{"a"});
   const auto& seen = capture.observed.at(capture.graph.find("split")->id);
   ASSERT_EQ(seen.items.size(), 2U);
   EXPECT_TRUE(std::isnan(*seen.items[0].sum));

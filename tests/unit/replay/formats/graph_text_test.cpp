@@ -114,6 +114,15 @@ TEST(GraphText, AReproThatWasNotWrittenSaysSo) {
             "PyTorch wrote no repro: a graph input is a BackwardState");
 }
 
+TEST(GraphText, GeneratedCodeIsForTheProver) {
+  const std::string wrapper =
+      "from torch._inductor.async_compile import AsyncCompile\n"
+      "async_compile = AsyncCompile()\ndef call(args):\n    return args\n";
+  EXPECT_EQ(error_of(wrapper),
+            "code that Inductor generated, which holds no graph; `assay prove` checks it");
+  EXPECT_FALSE(error_of("def call_me(args):\n    return args\n").contains("prove"));
+}
+
 TEST(GraphText, ErrorsNameTheFile) {
   const auto capture = read_capture("class A(torch.nn.Module):\n    pass\n", "pasted.txt");
   ASSERT_FALSE(capture);

@@ -300,5 +300,36 @@ TEST(Debug, InfinitiesThatWereAskedForAreNotTheFirst) {
             Names{"r: not-finite"});
 }
 
+TEST(Debug, AnInputOfWhichNothingIsKnownLeavesWhatItFlowsIntoUnchecked) {
+  const std::string sparse =
+      "m: \"f32[4, 6][6, 1]cpu\" = torch.ops.aten.mul.Tensor(s, 2)\n"
+      "        y: \"f32[6, 4][{}]cpu\" = torch.ops.aten.permute.default(x, [1, 0])\n"
+      "        return (m, y)";
+  const std::string inputs = "s, x: \"f32[4, 6][6, 1]cpu\"";
+  const auto honest = debug(capture_of(inputs, fmt::format(fmt::runtime(sparse), "1, 6")));
+  EXPECT_EQ(roots(honest), Names{});
+  EXPECT_EQ(honest.counts.blind(), 2);  // the input and what takes it
+  EXPECT_EQ(roots(debug(capture_of(inputs, fmt::format(fmt::runtime(sparse), "4, 1")))),
+            Names{"y: wrong-stride"});
+}
+
+TEST(Debug, AnEmptyStorageThatTheGraphResizesIsNotTooSmall) {
+  const auto text = [](const std::string& first) {
+    return first +
+           "y: \"f32[4, 6][6, 1]cpu\" = torch.ops.aten.mul.Tensor(x, 2)\n"
+           "        return (y,)";
+  };
+  const std::string resize =
+      "r = torch.ops.inductor.resize_storage_bytes_.default(x, 96)\n        ";
+  const auto with_empty_storage = [&](const std::string& first) {
+    auto capture = capture_of("x: \"f32[4, 6][6, 1]cpu\"", text(first));
+    capture.storages.emplace_back();
+    capture.inputs[0] = RecordedTensor{0, f32({4, 6}, {6, 1})};
+    return capture;
+  };
+  EXPECT_EQ(roots(debug(with_empty_storage(resize))), Names{});
+  EXPECT_EQ(roots(debug(with_empty_storage(""))), Names{"x: storage-too-small"});
+}
+
 }  // namespace
 }  // namespace assay
