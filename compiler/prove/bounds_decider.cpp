@@ -82,6 +82,9 @@ auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
 }  // namespace
 
 auto decide_bound(const Bound& bound, Prover& prover) -> Decision {
+  const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
+  if (std::ranges::any_of(bound.facts.conditions, never))  // a mask that lets nothing through
+    return proved(bound, Tier::normalise, {});
   if (!bound.value.is_valid())
     return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
   if (const auto constant = bound.value.as_int()) {

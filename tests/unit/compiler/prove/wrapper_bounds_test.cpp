@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/prove/bounds_decider.h"
 #include "compiler/prove/wrapper_findings.h"
 
 namespace assay {
@@ -94,6 +95,14 @@ TEST(WrapperBounds, OneElementMoreIsRefutedAtTheSmallestSize) {
   EXPECT_EQ(findings[0].kind, FindingKind::access_out_of_bounds);
   EXPECT_EQ(findings[0].witness, "s77 = 2, xindex = 8");
   EXPECT_EQ(findings[0].message, "in_ptr0 is indexed at 8: needs 36 bytes, arg1_1 has 32");
+}
+
+TEST(WrapperBounds, AMaskThatLetsNothingThroughHasNoAccessToRefute) {
+  Prover prover;
+  Bound bound{.value = Expr(-1), .facts = {}, .guards = {}, .axes = {}, .hints = {}};
+  EXPECT_TRUE(std::holds_alternative<Refuted>(decide_bound(bound, prover).answer));
+  bound.facts.conditions = {Expr::boolean(false)};
+  EXPECT_TRUE(std::holds_alternative<Proved>(decide_bound(bound, prover).answer));
 }
 
 TEST(WrapperBounds, AReusedStorageMustNotBeReadThroughItsOldView) {

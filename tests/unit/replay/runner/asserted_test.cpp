@@ -52,12 +52,12 @@ const std::string kInputs = "x: \"f32[10, 3][3, 1]cpu\", n: \"i64[][]cpu\"";
 TEST(Asserted, ASliceByAnItemThatIsAssertedIsInBounds) {
   EXPECT_EQ(findings_of(kInputs, fmt::format(fmt::runtime(kSlice), kAssert, "")), Names{});
   const auto open = findings_of(kInputs, fmt::format(fmt::runtime(kSlice), "", ""));
-  EXPECT_TRUE(std::ranges::contains(open, "y: extent"));
+  EXPECT_TRUE(std::ranges::count(open, "y: extent") > 0);
 }
 
 TEST(Asserted, AnAssertThatComesAfterTheUseSaysNothing) {
   const auto late = findings_of(kInputs, fmt::format(fmt::runtime(kSlice), "", kAssert));
-  EXPECT_TRUE(std::ranges::contains(late, "y: extent"));
+  EXPECT_TRUE(std::ranges::count(late, "y: extent") > 0);
 }
 
 TEST(Asserted, ASizeFromDataIsWhatTheRuleGivesWhereItComesUp) {
