@@ -67,8 +67,7 @@ void add_inplace_rows(OpTable& t) {
       "aten.index_fill.int_Scalar", "aten.index_add.default",    "aten.index_copy.default",
       "aten.index_fill.int_Tensor", "aten.index_reduce.default", "aten.put.default",
       "aten.scatter.reduce",        "aten.scatter.value_reduce", "aten.mvlgamma.default",
-      "aten.ldexp.Tensor",          "aten.renorm.default",       "aten.addbmm.default",
-      "aten._conj_physical.default"};
+      "aten.ldexp.Tensor",          "aten.renorm.default",       "aten._conj_physical.default"};
   std::vector<const OpRow*> functional;
   for (const auto& row : t.rows())
     if (row->promotion != Promotion::none ||
