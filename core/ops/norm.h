@@ -16,6 +16,12 @@ inline auto statistics_dtype(MetaCall& c, std::initializer_list<int> params) -> 
   return input;
 }
 
+/// CUDA's kernels keep the statistics of half types in float32.
+inline auto accumulated_dtype(MetaCall& c, DType dtype) -> DType {
+  const bool half = dtype == DType::bfloat16 || dtype == DType::float16;
+  return half && on_cuda(c.meta(0)) ? DType::float32 : dtype;
+}
+
 /// Values of an optional parameter, or `fallback` repeated.
 inline auto values_or(KernelCall& k, int arg, std::size_t count, double fallback)
     -> std::vector<double> {

@@ -64,6 +64,20 @@ auto build_op_table() -> OpTable {
   add_einsum_rows(table);
   add_backward_rows(table);
   add_loss_rows(table);
+  add_special_rows(table);
+  add_linalg_factor_rows(table);
+  add_linalg_solve_rows(table);
+  add_linalg_other_rows(table);
+  add_grid_sampler_rows(table);
+  add_unfold_rows(table);
+  add_distance_rows(table);
+  add_margin_loss_rows(table);
+  add_assemble_rows(table);
+  add_embedding_bag_rows(table);
+  add_histogram_rows(table);
+  add_antialias_rows(table);
+  add_name_rows(table);
+  add_attention_cuda_rows(table);
   add_inplace_rows(table);
   return table;
 }

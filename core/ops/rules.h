@@ -7,6 +7,11 @@
 
 namespace assay {
 
+/// Does the call run CUDA's kernel? Where its layouts differ from the CPU's, rules ask.
+inline auto on_cuda(const TensorMeta& meta) -> bool {
+  return meta.device.type == "cuda";
+}
+
 /// Row-major result with the sizes and dtype of argument 0.
 inline auto contiguous_like_self(MetaCall& c) -> Datum {
   return c.fresh(c.meta(0).dtype, c.meta(0).sizes);

@@ -86,7 +86,8 @@ auto json_real(const Json& value) -> double {
 /// Turns the JSON of one call into an OperatorCase.
 class CaseReader {
  public:
-  CaseReader(OperatorCase& record, sqlite3_stmt* blob) : record_(record), blob_(blob) {}
+  CaseReader(OperatorCase& record, sqlite3_stmt* blob, Device device)
+      : record_(record), blob_(blob), device_(std::move(device)) {}
 
   auto read(const Json& json) -> Result<void> {
     record_.schema = json.value("schema", "");
@@ -164,7 +165,7 @@ class CaseReader {
                           json_ints(item.at("stride")),
                           item.at("offset").get<std::int64_t>(),
                           record_.before[storage]->size_bytes(),
-                          {}};
+                          device_};
       ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
       if (record_.is_recorded[storage] && elems > meta.storage_bytes / size_bytes(*dtype)) {
         if (metas_.size() < inputs || elems > kMostResizedElems)
@@ -239,15 +240,23 @@ class CaseReader {
 
   OperatorCase& record_;
   sqlite3_stmt* blob_;
+  Device device_;
   std::vector<std::pair<std::size_t, RealMeta>> metas_;
 };
+
+/// What the calls ran on; files without properties come from the CPU.
+auto device_of(sqlite3* db) -> Device {
+  const auto row = prepare(db, "select value from properties where name = 'device'");
+  if (!row || sqlite3_step(row->get()) != SQLITE_ROW) return {};
+  return device_from_string(column_text(row->get(), 0)).value_or(Device{});
+}
 
 constexpr const char* kColumns =
     "select id, overload, opinfo, variant, json, fake_differs from cases";
 constexpr const char* kBlob = "select nbytes, data from blobs where hash = ?";
 
 /// One row of kColumns.
-auto read_row(sqlite3_stmt* row, sqlite3_stmt* blob) -> Result<OperatorCase> {
+auto read_row(sqlite3_stmt* row, sqlite3_stmt* blob, const Device& device) -> Result<OperatorCase> {
   OperatorCase record;
   record.id = sqlite3_column_int64(row, 0);
   record.overload = column_text(row, 1);
@@ -260,7 +269,7 @@ auto read_row(sqlite3_stmt* row, sqlite3_stmt* blob) -> Result<OperatorCase> {
   if (!text) return with_context(text.error(), place);
   // The library reports shape errors by exceptions; they end here.
   try {
-    const auto read = CaseReader(record, blob).read(Json::parse(*text));
+    const auto read = CaseReader(record, blob, device).read(Json::parse(*text));
     if (!read) return with_context(read.error(), place);
   } catch (const Json::exception& error) {
     return bad_input("{}: {}", place, error.what());
@@ -277,6 +286,7 @@ auto for_each_case(const std::filesystem::path& path, const CaseSelection& selec
   ASSAY_TRY(const auto rows, prepare(db.get(), sql.c_str()));
   ASSAY_TRY(const auto blob, prepare(db.get(), kBlob));
   sqlite3_bind_text(rows.get(), 1, selection.filter.c_str(), -1, SQLITE_TRANSIENT);
+  const auto device = device_of(db.get());
   std::string overload;
   std::int64_t seen = 0;
   int status = SQLITE_OK;
@@ -285,7 +295,7 @@ auto for_each_case(const std::filesystem::path& path, const CaseSelection& selec
     seen = name == overload ? seen + 1 : 1;
     overload = std::move(name);
     if (selection.limit > 0 && seen > selection.limit) continue;
-    ASSAY_TRY(const auto record, read_row(rows.get(), blob.get()));
+    ASSAY_TRY(const auto record, read_row(rows.get(), blob.get(), device));
     visit(record);
   }
   if (status != SQLITE_DONE) return bad_input("{}: {}", path.string(), sqlite3_errmsg(db.get()));
@@ -299,7 +309,7 @@ auto read_case(const std::filesystem::path& path, std::int64_t id) -> Result<Ope
   sqlite3_bind_int64(row.get(), 1, id);
   if (sqlite3_step(row.get()) != SQLITE_ROW)
     return bad_input("{} has no case {}", path.string(), id);
-  return read_row(row.get(), blob.get());
+  return read_row(row.get(), blob.get(), device_of(db.get()));
 }
 
 }  // namespace assay

@@ -48,6 +48,7 @@ FENCES = [
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
     ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
+    ("boost", r"boost/math/", ["core/ops"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]
 

@@ -8,6 +8,7 @@
 
 #include "core/ops/domain.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rows/families.h"
 
 namespace assay::testing {
 

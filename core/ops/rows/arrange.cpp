@@ -27,6 +27,14 @@ void flip_kernel(KernelCall& k) {
   move_elements(k.in(0), element_offsets(mirrored), k.out(), element_offsets(k.out()));
 }
 
+/// CUDA has no kernels that know formats: results are row-major, empty ones as well.
+auto packed_on_cuda(Composer& c, const Datum& result) -> Datum {
+  if (c.error() || !on_cuda(c.meta(0))) return result;
+  const auto packed = c.call("aten.empty_like.default", {result, Datum{}, Datum{}, Datum{}, Datum{},
+                                                         Datum{MemoryFormat::contiguous}});
+  return c.call("aten.copy_.default", {packed, result});
+}
+
 /// One dimension: the two halves change places, joined by cat (whose layout it takes).
 auto roll_dim(Composer& c, const Datum& self, const Expr& shift, std::int64_t dim) -> Datum {
   const auto meta = c.meta(self);
@@ -42,7 +50,7 @@ auto roll_dim(Composer& c, const Datum& self, const Expr& shift, std::int64_t di
   const auto head = c.call("aten.slice.Tensor", {self, at, Datum{Expr(0)}, Datum{start}});
   return c.call("aten.cat.default", {Datum{DatumList{tail, head}}, at});
 }
-auto roll(Composer& c) -> Datum {
+auto roll_cpu(Composer& c) -> Datum {
   const auto shifts = c.exprs(1);
   const auto dims = c.integers(2);
   const auto meta = c.meta(0);
@@ -58,6 +66,9 @@ auto roll(Composer& c) -> Datum {
   for (std::size_t i = 0; i < dims.size() && !c.error(); ++i)
     result = roll_dim(c, result, shifts[i], dims[i]);
   return result;
+}
+auto roll(Composer& c) -> Datum {
+  return packed_on_cuda(c, roll_cpu(c));
 }
 
 auto rot90(Composer& c) -> Datum {
@@ -180,15 +191,16 @@ auto pixel_shuffle(Composer& c) -> Datum {
   if (c.integer(1) < 1 || !c.decide(eq(mod(b.channels, factor * factor), 0), "channels divide"))
     return c.fail("the channels are a multiple of the squared factor"), Datum{};
   const auto channels = floor_div(b.channels, factor * factor);
-  return reorder(c, {b.batch, channels, factor, factor, b.height, b.width}, {0, 1, 4, 2, 5, 3},
-                 with_lead(b.lead, {channels, b.height * factor, b.width * factor}));
+  return packed_on_cuda(
+      c, reorder(c, {b.batch, channels, factor, factor, b.height, b.width}, {0, 1, 4, 2, 5, 3},
+                 with_lead(b.lead, {channels, b.height * factor, b.width * factor})));
 }
 auto pixel_unshuffle(Composer& c) -> Datum {
   const auto meta = c.meta(0);
   const Expr factor = c.integer(1);
   if (meta.rank() < 3) return c.fail("pixel_unshuffle needs three dimensions"), Datum{};
   if (c.decide(eq(product(meta.sizes), 0), "an empty input is cloned, whatever the factor"))
-    return c.call("aten.clone.default", {c.arg(0)});
+    return packed_on_cuda(c, c.call("aten.clone.default", {c.arg(0)}));
   const auto b = batched(meta);
   if (c.integer(1) < 1 ||
       !c.decide(logic_and(eq(mod(b.height, factor), 0), eq(mod(b.width, factor), 0)),
@@ -196,8 +208,9 @@ auto pixel_unshuffle(Composer& c) -> Datum {
     return c.fail("height and width are multiples of the factor"), Datum{};
   const auto height = floor_div(b.height, factor);
   const auto width = floor_div(b.width, factor);
-  return reorder(c, {b.batch, b.channels, height, factor, width, factor}, {0, 1, 3, 5, 2, 4},
-                 with_lead(b.lead, {b.channels * factor * factor, height, width}));
+  return packed_on_cuda(
+      c, reorder(c, {b.batch, b.channels, height, factor, width, factor}, {0, 1, 3, 5, 2, 4},
+                 with_lead(b.lead, {b.channels * factor * factor, height, width})));
 }
 auto channel_shuffle(Composer& c) -> Datum {
   const auto meta = c.meta(0);
@@ -207,8 +220,9 @@ auto channel_shuffle(Composer& c) -> Datum {
       !c.decide(eq(mod(meta.sizes[1], groups), 0), "channels divide"))
     return c.fail("the channels are a multiple of the groups"), Datum{};
   const Dims rest(meta.sizes.begin() + 2, meta.sizes.end());
-  return reorder(c, {meta.sizes[0], groups, floor_div(meta.sizes[1], groups), product(rest)},
-                 {0, 2, 1, 3}, meta.sizes);
+  return packed_on_cuda(
+      c, reorder(c, {meta.sizes[0], groups, floor_div(meta.sizes[1], groups), product(rest)},
+                 {0, 2, 1, 3}, meta.sizes));
 }
 
 // ---- gradients of views, copies of views --------------------------------------------------------

@@ -226,7 +226,9 @@ auto rrelu_backward(Composer& c) -> Datum {
 // ---- log_sigmoid --------------------------------------------------------------------------------
 
 auto log_sigmoid_rule(MetaCall& c) -> Datum {
-  return {DatumList{contiguous_like_self(c), contiguous_like_self(c)}};
+  auto result = contiguous_like_self(c);
+  if (on_cuda(c.meta(0))) return {DatumList{result, c.fresh(c.meta(0).dtype, {0})}};  // no buffer
+  return {DatumList{result, contiguous_like_self(c)}};
 }
 void log_sigmoid_kernel(KernelCall& k) {
   auto values = to_vector<double>(k.in(0));
@@ -236,14 +238,33 @@ void log_sigmoid_kernel(KernelCall& k) {
     values[i] = std::fmin(values[i], 0) - std::log1p(buffer[i]);
   }
   from_vector<double>(k.out(0), values);
-  from_vector<double>(k.out(1), buffer);
+  if (k.out(1).numel() > 0) from_vector<double>(k.out(1), buffer);
 }
 
+/// CUDA's kernel keeps only formats, not strides.
+auto dropout_backward_rule(MetaCall& c) -> Datum {
+  const auto& grad = c.meta(0);
+  if (!on_cuda(grad)) return pointwise_rule(c);
+  return suggested(c, grad, grad.dtype, broadcast(c, grad.sizes, c.meta(1).sizes));
+}
 auto log_sigmoid_backward_rule(MetaCall& c) -> Datum {
   for (const int i : {1, 2})
-    if (!require_same_sizes(c, c.meta(i).sizes, c.meta(0).sizes, "one gradient per element"))
+    if ((i == 1 || !on_cuda(c.meta(0))) &&
+        !require_same_sizes(c, c.meta(i).sizes, c.meta(0).sizes, "one gradient per element"))
       return {};
   return preserved_like_self(c);
+}
+
+/// Where the forward kept no buffer it is calculated again.
+void log_sigmoid_backward_kernel(KernelCall& k) {
+  auto buffer = to_vector<double>(k.in(2));
+  const auto grad = to_vector<double>(k.in(0));
+  auto x = to_vector<double>(k.in(1));
+  const bool kept = buffer.size() == x.size();
+  const LogSigmoidBackward slope;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = slope(grad[i], x[i], kept ? buffer[i] : std::exp(-std::fabs(x[i])));
+  from_vector<double>(k.out(), x);
 }
 
 // ---- PReLU --------------------------------------------------------------------------------------
@@ -342,7 +363,9 @@ void add_backward_rows(OpTable& t) {
   t.add(pointwise<HardsigmoidBackward, 2>("aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor"));
   t.add(pointwise<HardswishBackward, 2>("aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor"));
   t.add(pointwise<LogitBackward, 2>("aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor"));
-  t.add(pointwise<DropoutBackward, 2>("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", Promotion::int_to_float));
+  auto dropout = pointwise<DropoutBackward, 2>("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", Promotion::int_to_float);
+  dropout.rule = dropout_backward_rule;
+  t.add(std::move(dropout));
   t.add(pair_row<LeakyReluBackward, true>("aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor"));
   t.add(pair_row<ThresholdBackward, true>("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor"));
   t.add(pair_row<ShrinkBackward>("aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor"));
@@ -351,7 +374,7 @@ void add_backward_rows(OpTable& t) {
   t.add(pair_row<SoftplusBackward>("aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor"));
   t.add(pair_row<EluBackward>("aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor"));
   t.add({.schema_text = "aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor", .decomposition = rrelu_backward});
-  t.add({.schema_text = "aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", .rule = log_sigmoid_backward_rule, .kernel = pointwise_kernel<LogSigmoidBackward, 3>});
+  t.add({.schema_text = "aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", .rule = log_sigmoid_backward_rule, .kernel = log_sigmoid_backward_kernel});
   t.add({.schema_text = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", .rule = log_sigmoid_rule, .kernel = log_sigmoid_kernel});
   t.add({.schema_text = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", .rule = prelu_rule, .kernel = pointwise_kernel<Prelu, 2>});
   t.add({.schema_text = "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", .rule = prelu_backward_rule, .kernel = prelu_backward_kernel});

@@ -1,5 +1,6 @@
 // Batch normalisation. Rules: aten/src/ATen/native/Normalization.cpp (batch_norm_cpu and its
 // templates): results are contiguous or channels-last as the input is, contiguous otherwise.
+#include <algorithm>
 #include <cmath>
 
 #include "core/ops/norm.h"
@@ -13,8 +14,11 @@ struct Params {
   int mean, variance, training, momentum, eps;
 };
 auto params_of(const Call& c) -> Params {
+  const auto either = [&](std::string_view name, std::string_view cudnn) {
+    return std::max(param(c, name), param(c, cudnn));
+  };
   return {param(c, "running_mean"), param(c, "running_var"), param(c, "training"),
-          param(c, "momentum"), param(c, "eps")};
+          either("momentum", "exponential_average_factor"), either("eps", "epsilon")};
 }
 auto is_training(const Call& c, const Params& p) -> bool {
   return p.training >= 0 ? c.flag(p.training) : c.row().name().ends_with("_with_update.default");
@@ -30,16 +34,24 @@ auto packed_format(MetaCall& c, const TensorMeta& meta) -> MemoryFormat {
     if (is_contiguous(c, meta, format)) return format;
   return MemoryFormat::contiguous;
 }
+/// ATen's own CUDA kernel keeps the input's strides, cuDNN only formats.
 auto like_input(MetaCall& c, const TensorMeta& input) -> Datum {
+  if (on_cuda(input) && !c.row().name().starts_with("aten.cudnn"))
+    return c.fresh(input.dtype, input.sizes, preserved_strides(c, input));
   return c.fresh(input.dtype, input.sizes, strides_for(input.sizes, packed_format(c, input)));
 }
 
+/// In evaluation CUDA's kernel saves the running statistics, the CPU's nothing.
+auto saves_running(MetaCall& c) -> bool {
+  return on_cuda(c.meta(0)) && !c.row().name().starts_with("aten.cudnn");
+}
 auto batch_norm_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
   const auto p = params_of(c);
   if (!c.require(input.rank() >= 2, "batch norm needs two dimensions")) return {};
   const auto dtype =
-      p.mean >= 0 ? statistics_dtype(c, {1, 2, p.mean, p.variance}) : statistics_dtype(c, {1, 2});
+      accumulated_dtype(c, p.mean >= 0 ? statistics_dtype(c, {1, 2, p.mean, p.variance})
+                                       : statistics_dtype(c, {1, 2}));
   for (const int i : {1, 2, p.mean, p.variance})
     if (has(c, i) && !c.require(eq(numel(c.meta(i)), input.sizes[1]), "one parameter per channel"))
       return {};
@@ -47,7 +59,7 @@ auto batch_norm_rule(MetaCall& c) -> Datum {
   if (!training &&
       !c.require(has(c, p.mean) && has(c, p.variance), "evaluation needs running statistics"))
     return {};
-  const Dims statistics{training ? input.sizes[1] : Expr(0)};
+  const Dims statistics{training || saves_running(c) ? input.sizes[1] : Expr(0)};
   DatumList results{like_input(c, input), c.fresh(dtype, statistics), c.fresh(dtype, statistics)};
   if (c.row().schema.returns.size() == 4) results.push_back(c.fresh(DType::uint8, {0}));
   return {std::move(results)};
@@ -127,10 +139,10 @@ void batch_norm_kernel(KernelCall& k) {
     layout.for_each(
         c, [&](std::size_t e) { x[e] = (x[e] - s.mean[c]) * scale[c] * weight[c] + bias[c]; });
   from_vector<double>(k.out(0), x);
-  if (!training) return;
+  if (!training && k.out(1).numel() == 0) return;
   from_vector<double>(k.out(1), s.mean);
   from_vector<double>(k.out(2), scale);
-  update_running(k, p, s, layout.count());
+  if (training) update_running(k, p, s, layout.count());
 }
 
 /// aten.batch_norm is composite; an empty input is scaled and shifted by the first parameters.
@@ -201,6 +213,14 @@ void backward_kernel(KernelCall& k) {
   store_result(k, 2, grad_bias);
 }
 
+/// cuDNN's form always gives three gradients, and trains. input, grad_output, weight, running_mean,
+/// running_var, save_mean, save_var, epsilon, reserve.
+auto cudnn_backward(Composer& c) -> Datum {
+  const Datum all{DatumList(3, Datum{Expr::boolean(true)})};
+  return c.call("aten.native_batch_norm_backward.default",
+                {c.arg(1), c.arg(0), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6),
+                 Datum{Expr::boolean(true)}, c.arg(7), all});
+}
 /// batch_norm_backward differs in the order of its arguments and a reserve it does not need here.
 auto backward_with_reserve(Composer& c) -> Datum {
   return c.call("aten.native_batch_norm_backward.default",
@@ -218,6 +238,8 @@ void add_batch_norm_rows(OpTable& t) {
   t.add({.schema_text = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", .decomposition = no_training});
   t.add({.schema_text = "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
   t.add({.schema_text = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", .decomposition = batch_norm});
+  t.add({.schema_text = "aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
+  t.add({.schema_text = "aten::cudnn_batch_norm_backward(Tensor input, Tensor grad_output, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, float epsilon, Tensor reserveSpace) -> (Tensor, Tensor, Tensor)", .decomposition = cudnn_backward});
   t.add({.schema_text = "aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", .rule = backward_rule, .kernel = backward_kernel});
   t.add({.schema_text = "aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)", .decomposition = backward_with_reserve});
 }

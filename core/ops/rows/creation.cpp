@@ -151,27 +151,6 @@ void iota_kernel(KernelCall& k) {
   write_range(k.out(), k.real(1), k.real(2));
 }
 
-auto linspace_rule(MetaCall& c) -> Datum {
-  return c.fresh(factory_dtype(c, kDefaultFloat), {c.expr(2)});
-}
-/// Symmetric like ATen: the second half counts from the end. The ends are in the result's dtype.
-void linspace_kernel(KernelCall& k) {
-  const auto count = k.out().numel();
-  const bool whole = is_integer(k.out().dtype()) || k.out().dtype() == DType::boolean;
-  const auto end_of = [&](int i) { return whole ? std::trunc(k.real(i)) : k.number(i); };
-  const auto start = end_of(0);
-  const auto end = end_of(1);
-  const auto step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
-  std::vector<Complex> values(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto value = i < count / 2 || count == 1
-                           ? start + step * static_cast<double>(i)
-                           : end - step * static_cast<double>(count - 1 - i);
-    values[static_cast<std::size_t>(i)] = whole ? std::trunc(value.real()) : value;
-  }
-  from_vector<Complex>(k.out(), values);
-}
-
 auto eye_rule(MetaCall& c) -> Datum {
   const int columns = param(c, "m");
   return c.fresh(factory_dtype(c, kDefaultFloat),
@@ -223,6 +202,7 @@ void add_creation_rows(OpTable& t) {
   t.add({.schema_text = "aten::empty_like(Tensor self, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", .rule = like_rule, .kernel = zero_kernel, .random = true});
   t.add({.schema_text = "aten::new_empty(Tensor self, SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = new_rule, .kernel = zero_kernel, .random = true});
   t.add({.schema_text = "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, " ASSAY_FACTORY ") -> Tensor", .rule = new_strided_rule, .kernel = zero_kernel, .random = true});
+  t.add({.schema_text = "aten::_efficientzerotensor(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = zero_kernel, .random = true});
   t.add({.schema_text = "aten::zeros(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = zero_kernel});
   t.add({.schema_text = "aten::ones(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = one_kernel});
   t.add({.schema_text = "aten::full(SymInt[] size, Scalar fill_value, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = value_kernel});
@@ -237,7 +217,6 @@ void add_creation_rows(OpTable& t) {
   t.add({.schema_text = "aten::arange.start(Scalar start, Scalar end, " ASSAY_FACTORY ") -> Tensor", .rule = arange_rule, .kernel = arange_kernel});
   t.add({.schema_text = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " ASSAY_FACTORY ") -> Tensor", .rule = arange_rule, .kernel = arange_kernel});
   t.add({.schema_text = "prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .rule = iota_rule, .kernel = iota_kernel});
-  t.add({.schema_text = "aten::linspace(Scalar start, Scalar end, int steps, " ASSAY_FACTORY ") -> Tensor", .rule = linspace_rule, .kernel = linspace_kernel});
   t.add({.schema_text = "aten::eye(SymInt n, " ASSAY_FACTORY ") -> Tensor", .rule = eye_rule, .kernel = eye_kernel});
   t.add({.schema_text = "aten::eye.m(SymInt n, SymInt m, " ASSAY_FACTORY ") -> Tensor", .rule = eye_rule, .kernel = eye_kernel});
 }

@@ -32,6 +32,20 @@ void add_functional_rows(OpTable& table);
 void add_einsum_rows(OpTable& table);
 void add_backward_rows(OpTable& table);
 void add_loss_rows(OpTable& table);
+void add_linalg_factor_rows(OpTable& table);
+void add_linalg_solve_rows(OpTable& table);
+void add_linalg_other_rows(OpTable& table);
+void add_special_rows(OpTable& table);
+void add_grid_sampler_rows(OpTable& table);
+void add_unfold_rows(OpTable& table);
+void add_distance_rows(OpTable& table);
+void add_margin_loss_rows(OpTable& table);
+void add_assemble_rows(OpTable& table);
+void add_embedding_bag_rows(OpTable& table);
+void add_histogram_rows(OpTable& table);
+void add_antialias_rows(OpTable& table);
+void add_name_rows(OpTable& table);
+void add_attention_cuda_rows(OpTable& table);
 void add_inplace_rows(OpTable& table);
 
 }  // namespace assay

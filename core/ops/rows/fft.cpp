@@ -7,6 +7,7 @@
 
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rules.h"
 #include "core/tensor/tensor.h"
 
 namespace assay {
@@ -66,6 +67,30 @@ auto fft_c2c_rule(MetaCall& c) -> Datum {
   return c.fresh(input.dtype, input.sizes, transform_strides(c, input, input.sizes, dims));
 }
 
+/// cuFFT does at most three dimensions at once, and none that begin with the first two.
+auto at_once(const std::vector<std::size_t>& dims) -> bool {
+  constexpr std::size_t kMost = 3;
+  return dims.size() <= kMost && (dims.size() < 2 || dims[0] != 0 || dims[1] != 1);
+}
+/// r2c on CUDA: all dimensions in the order given, or the last one first and then the others in
+/// groups, each ordered by the strides that the step before left.
+auto cufft_r2c_strides(MetaCall& c, const TensorMeta& input, const Dims& sizes,
+                       std::vector<std::size_t> dims) -> Dims {
+  if (at_once(dims)) return transform_strides(c, input, sizes, dims);
+  auto step = input;
+  step.strides = transform_strides(c, input, sizes, {dims.back()});
+  step.sizes = sizes;
+  dims.pop_back();
+  while (!dims.empty()) {
+    sort_by_stride(c, dims, step.strides);
+    const auto first = dims.size() - std::min<std::size_t>(dims.size(), 3);
+    const std::vector<std::size_t> group(dims.begin() + static_cast<std::ptrdiff_t>(first),
+                                         dims.end());
+    step.strides = transform_strides(c, step, sizes, group);
+    dims.resize(first);
+  }
+  return step.strides;
+}
 auto fft_r2c_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
   const auto dtype = complex_of(input.dtype);
@@ -75,6 +100,10 @@ auto fft_r2c_rule(MetaCall& c) -> Datum {
     return {};
   auto sizes = input.sizes;
   if (c.flag(3)) sizes[dims.back()] = floor_div(sizes[dims.back()], 2) + 1;
+  if (on_cuda(input)) {
+    auto cufft = cufft_r2c_strides(c, input, sizes, dims);
+    return c.fresh(*dtype, std::move(sizes), std::move(cufft));
+  }
   sort_by_stride(c, std::span(dims).first(dims.size() - 1), input.strides);
   auto strides = transform_strides(c, input, sizes, dims);
   return c.fresh(*dtype, std::move(sizes), std::move(strides));
@@ -91,13 +120,18 @@ auto fft_c2r_rule(MetaCall& c) -> Datum {
   if (!c.require(gt(input.sizes[last], 0), "the last dimension is not empty") ||
       !c.require(gt(c.expr(3), 0), "the last size is positive"))
     return {};
+  auto sizes = input.sizes;
+  sizes[last] = c.expr(3);
+  if (on_cuda(input) && (at_once(dims) || dims.size() == 1)) {  // works on a row-major copy
+    input.strides = contiguous_strides(input.sizes);
+    auto strides = transform_strides(c, input, sizes, dims);
+    return c.fresh(real_of(input.dtype), std::move(sizes), std::move(strides));
+  }
   dims.pop_back();
   if (!dims.empty()) {
     sort_by_stride(c, dims, input.strides);
     input.strides = transform_strides(c, input, input.sizes, dims);
   }
-  auto sizes = input.sizes;
-  sizes[last] = c.expr(3);
   auto strides = transform_strides(c, input, sizes, {last});
   return c.fresh(real_of(input.dtype), std::move(sizes), std::move(strides));
 }

@@ -244,15 +244,6 @@ auto kl_div(Composer& c) -> Datum {
   const auto cross = c.call("aten.mul.Tensor", {c.arg(1), c.arg(0)});
   return reduced_loss(c, c.call("aten.sub.Tensor", {entropy, cross}), 2);
 }
-auto nll_loss(Composer& c) -> Datum {
-  const auto rank = c.meta(0).rank();
-  if (rank != 1 && rank != 2 && rank != 4)
-    return c.fail("only vectors, matrices and images are supported"), Datum{};
-  const auto* forward =
-      rank == 4 ? "aten.nll_loss2d_forward.default" : "aten.nll_loss_forward.default";
-  const auto both = c.call(forward, all_args(c));
-  return c.error() ? Datum{} : c.item(both, 0);
-}
 /// x1, x2, dim, eps.
 auto cosine_similarity(Composer& c) -> Datum {
   auto layout = layout_call(c);
@@ -477,8 +468,6 @@ void add_functional_rows(OpTable& t) {
   t.add(composed("aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", instance_norm));
   t.add(composed("aten::l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", l1_loss));
   t.add(composed("aten::kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", kl_div));
-  t.add(composed("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor", nll_loss));
-  t.add(composed("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor", nll_loss));
   t.add(composed("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosine_similarity));
   t.add(composed("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", frobenius_norm));
   t.add(composed("aten::isfinite(Tensor self) -> Tensor", isfinite));

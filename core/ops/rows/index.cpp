@@ -289,11 +289,14 @@ auto measure_nonzero(KernelCall& k) -> Dims {
 /// ATen writes the positions column by column and returns the transpose.
 auto nonzero_rule(MetaCall& c) -> Datum {
   const auto count = c.context().data_dependent_size();
-  return c.fresh(DType::int64, {count, c.meta(0).rank()}, {1, count});
+  const auto column = on_cuda(c.meta(0)) ? max(count, Expr(1)) : count;
+  return c.fresh(DType::int64, {count, c.meta(0).rank()}, {1, column});
 }
 auto nonzero_static_rule(MetaCall& c) -> Datum {
   if (!c.require(ge(c.expr(1), 0), "the size is not negative")) return {};
-  return c.fresh(DType::int64, {c.expr(1), c.meta(0).rank()});
+  const auto rank = c.meta(0).rank();
+  if (!on_cuda(c.meta(0))) return c.fresh(DType::int64, {c.expr(1), rank});
+  return c.fresh(DType::int64, {c.expr(1), rank}, {1, max(c.expr(1), Expr(1))});
 }
 /// Row-major list of the positions of elements that are not zero.
 auto nonzero_positions(const Tensor& self) -> Ints {

@@ -27,7 +27,9 @@ struct OtherName {
 };
 constexpr OtherName kOtherNames[] = {{"aten::pow.Tensor_Scalar", "aten::pow_.Scalar"},
                                      {"aten::pow.Tensor_Tensor", "aten::pow_.Tensor"},
-                                     {"aten::floor_divide", "aten::floor_divide_.Tensor"}};
+                                     {"aten::floor_divide", "aten::floor_divide_.Tensor"},
+                                     {"aten::ldexp.Tensor", "aten::ldexp_"},
+                                     {"aten::_conj_physical", "aten::conj_physical_"}};
 
 /// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add_.Tensor(Tensor(a!) self, ...) ->
 /// Tensor(a!)". Empty if the operator cannot have an in-place form.
@@ -35,8 +37,8 @@ auto inplace_schema(std::string_view functional) -> std::string {
   constexpr std::string_view kSelf = "(Tensor self";
   constexpr std::string_view kResult = "-> Tensor";
   const auto open = functional.find('(');
-  if (!functional.starts_with("aten::") || !functional.substr(open).starts_with(kSelf) ||
-      !functional.ends_with(kResult))
+  if (!functional.starts_with("aten::") || functional.starts_with("aten::special_") ||
+      !functional.substr(open).starts_with(kSelf) || !functional.ends_with(kResult))
     return {};
   auto name = std::string(functional.substr(0, open));
   const auto dot = std::min(name.find('.'), name.size());
@@ -64,7 +66,8 @@ void add_inplace_rows(OpTable& t) {
       "aten.addmv.default",         "aten.addr.default",         "aten.masked_scatter.default",
       "aten.index_fill.int_Scalar", "aten.index_add.default",    "aten.index_copy.default",
       "aten.index_fill.int_Tensor", "aten.index_reduce.default", "aten.put.default",
-      "aten.scatter.reduce",        "aten.scatter.value_reduce"};
+      "aten.scatter.reduce",        "aten.scatter.value_reduce", "aten.mvlgamma.default",
+      "aten.ldexp.Tensor",          "aten.renorm.default",       "aten._conj_physical.default"};
   std::vector<const OpRow*> functional;
   for (const auto& row : t.rows())
     if (row->promotion != Promotion::none ||

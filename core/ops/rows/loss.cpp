@@ -292,20 +292,6 @@ void nll_backward_kernel(KernelCall& k) {
   from_vector<double>(k.out(), result);
 }
 
-/// self, target, weight, reduction, ignore_index, label_smoothing: class indices only.
-auto cross_entropy(Composer& c) -> Datum {
-  const auto self = c.meta(0);
-  if (c.real(5) != 0 || is_floating(c.meta(1).dtype))
-    return c.fail("label smoothing and class probabilities are not supported"), Datum{};
-  const Datum dim{Expr(self.rank() == 1 ? 0 : 1)};
-  const auto logs = c.call("aten.log_softmax.int", {c.arg(0), dim});
-  const auto* nll =
-      self.rank() == 4 ? "aten.nll_loss2d_forward.default" : "aten.nll_loss_forward.default";
-  if (self.rank() == 3 || self.rank() > 4)
-    return c.fail("only vectors, matrices and images are supported"), Datum{};
-  return c.item(c.call(nll, {logs, c.arg(1), c.arg(2), c.arg(3), c.arg(4)}), 0);
-}
-
 /// soft_margin_loss works in the dtype of self at every step: 16 bits overflow in the exponential.
 auto soft_margin_loss(Composer& c) -> Datum {
   const auto product =
@@ -343,7 +329,6 @@ void add_loss_rows(OpTable& t) {
   t.add({.schema_text = "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", .rule = nll_backward_rule, .kernel = nll_backward_kernel});
   t.add({.schema_text = "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .rule = nll_rule, .kernel = nll_kernel});
   t.add({.schema_text = "aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", .rule = nll_backward_rule, .kernel = nll_backward_kernel});
-  t.add({.schema_text = "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor", .decomposition = cross_entropy});
 }
 // clang-format on
 

@@ -33,7 +33,7 @@ auto layer_norm_rule(MetaCall& c) -> Datum {
   if (c.error() || !require_count(c, 2, width, "one weight per normalized element") ||
       !require_count(c, 3, width, "one bias per normalized element"))
     return {};
-  const auto dtype = statistics_dtype(c, {2, 3});
+  const auto dtype = accumulated_dtype(c, statistics_dtype(c, {2, 3}));
   return {DatumList{c.fresh(input.dtype, input.sizes), c.fresh(dtype, statistics),
                     c.fresh(dtype, statistics)}};
 }

@@ -92,9 +92,9 @@ auto padded_sizes(MetaCall& c, const TensorMeta& input, const Dims& list, std::s
   return sizes;
 }
 
-/// 1-d padding always gives a contiguous result.
+/// 1-d padding always gives a contiguous result, as do all of CUDA's.
 auto like_padded(MetaCall& c, const TensorMeta& input, Dims sizes, std::size_t dims) -> Datum {
-  if (dims == 1) return c.fresh(input.dtype, std::move(sizes));
+  if (dims == 1 || on_cuda(input)) return c.fresh(input.dtype, std::move(sizes));
   return suggested(c, input, input.dtype, std::move(sizes));
 }
 template <Mode kMode, std::size_t kDims>
@@ -240,7 +240,7 @@ auto unpool_rule(MetaCall& c) -> Datum {
     if (!c.require(ge(size, 0), "sizes are not negative")) return {};
   Dims sizes(self.sizes.begin(), self.sizes.end() - static_cast<std::ptrdiff_t>(kDims));
   sizes.insert(sizes.end(), spatial.begin(), spatial.end());
-  if (kDims == 2) return suggested(c, self, self.dtype, std::move(sizes));
+  if (kDims == 2 && !on_cuda(self)) return suggested(c, self, self.dtype, std::move(sizes));
   return c.fresh(self.dtype, std::move(sizes));
 }
 template <std::size_t kDims>

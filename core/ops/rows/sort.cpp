@@ -416,15 +416,16 @@ auto measure_distinct(KernelCall& k) -> Dims {
 }
 
 /// Results: distinct items, where each came to lie, how often each occurs. The latter two are empty
-/// if not asked for, unless slices are compared. Slices are stacked row-major along their dimension
-/// and moved back to it (Unique.cpp).
+/// if not asked for, unless slices are compared on the CPU. Slices are stacked row-major along
+/// their dimension and moved back to it (Unique.cpp).
 auto unique_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const int dim = param(c, "dim");
   const bool by_slice = is_by_slice(c, self.rank());
   const auto count = c.context().data_dependent_size();
-  const bool inverse = by_slice || c.flag(param(c, "return_inverse"));
-  const bool counts = by_slice || c.flag(param(c, "return_counts"));
+  const bool always = by_slice && !on_cuda(self);
+  const bool inverse = always || c.flag(param(c, "return_inverse"));
+  const bool counts = always || c.flag(param(c, "return_counts"));
   Dims sizes{count};
   Dims strides{1};
   Dims inverse_sizes = self.sizes;

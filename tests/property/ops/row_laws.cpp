@@ -111,13 +111,17 @@ auto copy_arguments(const DatumList& args, bool contiguous) -> DatumList {
 }
 
 /// Law 2 does not hold for rows that address the storage under their argument, which is what they
-/// do, and for one that takes over the strides of an argument even where its elements overlap.
+/// do, for one that takes over the strides of an argument even where its elements overlap, and for
+/// factors of row-major matrices, which are those of the transposed ones.
 constexpr std::string_view kAddressesStorage[] = {
-    "aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default",
-    "aten._weight_norm_interface.default"};
+    "aten.as_strided.default",         "aten.as_strided_copy.default",
+    "aten.as_strided_scatter.default", "aten._weight_norm_interface.default",
+    "aten._linalg_det.default",        "aten._linalg_slogdet.default",
+    "aten._linalg_solve_ex.default"};
 /// Rows that write arguments which PyTorch's schema does not mark: the running statistics.
-constexpr std::string_view kWritesUndeclared[] = {"aten.native_batch_norm.default",
-                                                  "aten.batch_norm.default"};
+constexpr std::string_view kWritesUndeclared[] = {
+    "aten.native_batch_norm.default", "aten.batch_norm.default", "aten.instance_norm.default",
+    "aten.cudnn_batch_norm.default"};
 
 auto is_in(std::span<const std::string_view> names, const OpRow& row) -> bool {
   return std::ranges::find(names, row.name()) != names.end();
