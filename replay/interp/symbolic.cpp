@@ -215,9 +215,10 @@ class SymbolicRunner {
       return claimed_datum(node.claim, nullptr, context_);
     }
     const auto& made = context_.made_symbols();
-    auto tied =
-        tie_made_symbols(node.claim, *std::move(rule),
-                         {made.begin() + static_cast<std::ptrdiff_t>(made_before), made.end()});
+    const bool has_made = made.size() > made_before;
+    auto tied = tie_made_symbols(
+        node.claim.empty() && has_made ? claim_of_items(node) : node.claim, *std::move(rule),
+        {made.begin() + static_cast<std::ptrdiff_t>(made_before), made.end()});
     verdict.ruled = tied;
     if (node.claim.empty()) {
       verdict.verdict = ClaimVerdict::no_claim;
@@ -230,6 +231,23 @@ class SymbolicRunner {
     if (verdict.verdict == ClaimVerdict::differs || verdict.leaf_insignificant)
       verdict.rule = to_text(tied);
     return claimed_datum(node.claim, &tied, context_);
+  }
+
+  /// Printed graphs claim nothing of a call with several results, only of the items taken of it.
+  auto claim_of_items(const Node& node) const -> Claim {
+    std::vector<Claim> items;
+    for (const auto& user : graph_.nodes) {
+      if (user.target != "operator.getitem" || user.args.size() != 2) continue;
+      const auto* from = std::get_if<NodeId>(&user.args[0].value);
+      const auto* at = std::get_if<Expr>(&user.args[1].value);
+      const auto index = at ? at->as_int().value_or(-1) : -1;
+      if (!from || *from != node.id || index < 0) continue;
+      constexpr std::int64_t kMostItems = 64;
+      if (index >= kMostItems) continue;
+      items.resize(std::max(items.size(), static_cast<std::size_t>(index) + 1));
+      items[static_cast<std::size_t>(index)] = user.claim;
+    }
+    return {.value = std::move(items)};
   }
 
   static auto to_text(const Datum& datum) -> std::string {
