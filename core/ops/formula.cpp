@@ -15,7 +15,7 @@ auto round_up(const Expr& value, const Expr& multiple) -> Expr {
   return ceil_div(value, multiple) * multiple;
 }
 
-/// Complexity classes; each is searched only if the ones before fit nothing.
+/// Complexity classes in order; the search ends one after the first in which something fits.
 class Search {
  public:
   explicit Search(std::span<const FormulaPoint> points)
@@ -25,8 +25,9 @@ class Search {
     using Step = void (Search::*)();
     for (const Step step : {&Search::single, &Search::with_constant, &Search::pairs,
                             &Search::with_two_constants, &Search::triples}) {
+      const bool had_some = !found_.empty();
       (this->*step)();
-      if (!found_.empty()) break;
+      if (had_some || (!found_.empty() && is_constant())) break;
     }
     return std::move(found_);
   }
@@ -123,6 +124,9 @@ class Search {
         }
   }
 
+  auto is_constant() const -> bool {
+    return std::ranges::all_of(points_, [&](const auto& p) { return p.value == value(); });
+  }
   auto value() const -> std::int64_t { return points_.front().value; }
   auto varies(int f) const -> bool {
     return std::ranges::any_of(points_, [&](const FormulaPoint& point) {

@@ -54,7 +54,8 @@ struct FormulaPoint {
   std::int64_t value = 0;
 };
 
-/// All formulas of the lowest complexity at which any fits every point; empty if none does.
+/// All formulas that fit every point, of the lowest complexity at which any does and of the next:
+/// what looks like multiples of 4 may be multiples of an argument. Empty if none does.
 /// Constants and single features are of the same complexity: where an argument never varied, only
 /// another call can tell it from a constant.
 [[nodiscard]] auto fitting_formulas(std::span<const FormulaPoint> points) -> std::vector<Formula>;

@@ -22,6 +22,15 @@ auto fake(const Datum& datum, const std::unordered_map<const Storage*, int>& ids
   return datum;
 }
 
+/// The schema with the name under which graphs call it: "my::op(…)" of my.op.default becomes
+/// "my::op.default(…)".
+auto named_schema(const std::string& schema, std::string name) -> std::string {
+  const auto dot = name.find('.');
+  const auto open = schema.find('(');
+  if (dot == std::string::npos || open == std::string::npos) return schema;
+  return name.replace(dot, 1, "::") + schema.substr(open);
+}
+
 auto sample_of(const OperatorCase& record, const Schema& schema) -> Result<OperatorSample> {
   std::unordered_map<const Storage*, int> ids;
   for (std::size_t i = 0; i < record.before.size(); ++i) {
@@ -52,12 +61,13 @@ auto infer_operators(const std::filesystem::path& cases, const OpTable& table)
     const auto* row = table.find(record.overload);
     if (row && !row->inferred) return;
     auto& entry = recorded[record.overload];
-    auto schema = parse_schema(record.schema);
+    const auto text = named_schema(record.schema, record.overload);
+    auto schema = parse_schema(text);
     if (!schema) return entry.problem = schema.error().message, void();
     auto sample = sample_of(record, *schema);
     if (!sample) return entry.problem = sample.error().message, void();
     entry.schema = *std::move(schema);
-    entry.schema_text = record.schema;
+    entry.schema_text = text;
     entry.samples.push_back(*std::move(sample));
   }));
   std::vector<InferredOperator> operators;

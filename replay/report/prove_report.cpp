@@ -128,6 +128,14 @@ auto guard_line(const ShapeEnv& env, std::size_t index) -> std::string {
   return guard.where.empty() ? text : fmt::format("{}   @ {}", text, guard.where);
 }
 
+auto carries_guards(const Capture& capture) -> bool {
+  const auto& env = capture.graph.env;
+  if (!env.guards().empty()) return true;
+  return capture.format != "repro script" &&
+         (capture.format != "fx text" ||
+          std::ranges::all_of(env.symbols(), [](const Symbol& s) { return s.hint.has_value(); }));
+}
+
 auto findings_of(const Capture& capture, const ProveReport& report) -> std::vector<Finding> {
   const auto& graph = capture.graph;
   std::vector<Finding> findings;
@@ -141,7 +149,7 @@ auto findings_of(const Capture& capture, const ProveReport& report) -> std::vect
       findings.push_back(std::move(finding));
     }
   add_guard_findings(graph.env, report, findings);
-  if (report.obligations)
+  if (report.obligations && carries_guards(capture))
     for (const auto& missing : report.obligations->missing)
       findings.push_back(missing_finding(graph, missing));
   if (report.bounds)
@@ -168,6 +176,12 @@ auto undecided_of(const Capture& capture, const ProveReport& report) -> std::vec
       add("obligation",
           fmt::format("{} ({})", print_expr(u.obligation.condition), u.obligation.why), u.tier,
           u.reason);
+  if (report.obligations && !carries_guards(capture))
+    for (const auto& missing : report.obligations->missing)
+      lines.push_back(
+          fmt::format("obligation {} of {}: the input holds no guards that could say it",
+                      print_expr(missing.obligation.condition),
+                      blank_for(graph, NodeId{missing.obligation.node}).node_name));
   if (report.bounds)
     for (const auto& check : report.bounds->checks)
       if (const auto* unknown = std::get_if<Unknown>(&check.answer)) {

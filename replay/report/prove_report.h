@@ -9,7 +9,10 @@
 
 namespace assay {
 
-/// Everything refuted, as findings; then notes.
+/// Repro scripts and printed graphs hold no guards: what is missing there may be somewhere else.
+[[nodiscard]] auto carries_guards(const Capture& capture) -> bool;
+
+/// Everything refuted, as findings; then notes. Missing guards only where guards could be there.
 [[nodiscard]] auto findings_of(const Capture& capture, const ProveReport& report)
     -> std::vector<Finding>;
 /// Conditions that no tier decided, one line each.

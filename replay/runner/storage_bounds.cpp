@@ -167,7 +167,8 @@ class Checker {
     }
     const auto* fake = value.fake();
     if (!fake) return;
-    if (const auto* rule = ruled.fake(); rule && !storages_.contains(rule->storage))
+    if (const auto* rule = ruled.fake();
+        rule && !storages_.contains(rule->storage) && allocates(node))
       storages_[rule->storage] = {extent_bytes(rule->meta), node.id};  // a new allocation
     const auto storage = storages_.find(fake->storage);
     if (storage == storages_.end()) {
@@ -213,7 +214,22 @@ class Checker {
     }
   }
 
-  void ask(BoundCheck check, const Expr& condition, const TensorMeta* written = nullptr) {
+  /// Results of views, and items taken of them, live in storages that others made.
+  [[nodiscard]] auto allocates(const Node& node) const -> bool {
+    const auto* row = table_.find(node.target);
+    return row && !row->schema.returns.empty() && row->schema.returns.front().alias == 0;
+  }
+
+  /// The condition for the sizes that data can have: a rule's own symbols are not negative.
+  [[nodiscard]] auto for_sizes(Expr condition) const -> Expr {
+    for (const auto& symbol : condition.symbols())
+      if (symbol.type() == ExprType::integer && !graph_.env.find(symbol))
+        condition = logic_or(lt(symbol, 0), condition);
+    return condition;
+  }
+
+  void ask(BoundCheck check, const Expr& asked, const TensorMeta* written = nullptr) {
+    const auto condition = for_sizes(asked);
     check.condition = condition;
     check.answer = guards_.implies(condition);
     if (const auto* proved = std::get_if<Proved>(&check.answer); proved && !proved->needed.empty())

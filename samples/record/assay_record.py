@@ -82,9 +82,10 @@ def operator(op, samples, folder=".", name="operators.sqlite"):
     """Records eager calls of an operator, from which Assay infers the rule that it has no row for.
 
     op       torch.ops.my.op, or one overload of it
-    samples  calls: tuples of arguments, or pairs (arguments, keyword arguments). At least three of
-             each kind (ranks, flags, what is None), at different sizes, also of tensors that are
-             not row-major; what never varies cannot be told from a constant
+    samples  calls: tuples of arguments, or pairs (arguments, keyword arguments). Five or more of
+             each kind (ranks, flags, what is None), at different sizes that are no multiples of
+             each other, also of tensors that are not row-major; what never varies cannot be told
+             from a constant
     folder   where the file goes: beside the captures that call the operator
     Adds to the file if it is there. Layouts are kept, contents are not. What PyTorch's fake mode
     predicts is recorded too. Returns the path. Errors: those of the calls.

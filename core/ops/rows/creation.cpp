@@ -1,4 +1,5 @@
 // Operators that make tensors: constants, ranges, uninitialised memory.
+#include <array>
 #include <cmath>
 
 #include "core/ops/layout.h"
@@ -99,6 +100,16 @@ auto range_length(MetaCall& c, const Expr& start, const Expr& end, const Expr& s
     const auto span = up ? end - start : start - end;
     if (!c.require(ge(span, 0), "the bounds agree with the direction of the step")) return {};
     return ceil_div(span, up ? step : -step);
+  }
+  if (!start.is_const() || !end.is_const() || !step.is_const()) {
+    const auto real = [](const Expr& e) {
+      return e.type() == ExprType::real ? e : make(ExprOp::to_float, std::array{e});
+    };
+    const auto quotient =
+        make(ExprOp::float_true_div, std::array{real(end) - real(start), real(step)});
+    const auto length = make(ExprOp::ceil_to_int, std::array{quotient});
+    if (!c.require(ge(length, 0), "the bounds agree with the direction of the step")) return {};
+    return length;
   }
   const double length = std::ceil((end.as_number().value_or(0) - start.as_number().value_or(0)) /
                                   step.as_number().value_or(1));

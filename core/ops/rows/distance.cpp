@@ -294,7 +294,14 @@ auto trilinear_rule(MetaCall& c) -> Datum {
     return {};
   for (int i = 0; i < 3; ++i) {  // sizes that differ must be 1
     const auto& own = c.meta(i).sizes;
-    const auto lacks = c.integers(3 + i);
+    auto lacks = c.integers(3 + i);
+    std::ranges::sort(lacks);
+    const bool fits = own.size() + lacks.size() == space.size() &&
+                      std::ranges::adjacent_find(lacks) == lacks.end();
+    if (!c.require(
+            fits && (lacks.empty() || (lacks.front() >= 0 && lacks.back() < std::ssize(space))),
+            "each dimension of the space is there or listed"))
+      return {};
     std::size_t next = 0;
     for (std::size_t d = 0; d < space.size() && next < own.size(); ++d)
       if (std::ranges::find(lacks, static_cast<std::int64_t>(d)) == lacks.end()) {

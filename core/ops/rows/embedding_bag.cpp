@@ -71,6 +71,7 @@ auto load_bags(KernelCall& k, int indices, int offsets, std::int64_t count, std:
   bags.bag_of.assign(bags.index.size(), -1);
   for (std::int64_t bag = 0; bag < count; ++bag) {
     const auto at = static_cast<std::size_t>(bag);
+    if (at >= starts.size()) return k.fail("there are fewer offsets than bags"), bags;
     const auto begin = starts[at];
     const auto end = at + 1 < starts.size() ? starts[at + 1] : total;
     if (begin < 0 || begin > end || end > total) return k.fail("offsets are out of order"), bags;
@@ -207,6 +208,7 @@ auto embedding_bag(Composer& c) -> Datum {
   DatumList args(c.args().begin(), c.args().end());
   if (args.size() > 8 && args[8].is_none()) args[8] = Datum{Expr(-1)};
   const bool negative = args.size() > 8 && c.has(8) && c.integer(8) < 0;
+  if (negative && c.meta(0).rank() == 0) return c.fail("the weight is a matrix"), Datum{};
   if (negative) args[8] = Datum{c.meta(0).sizes[0] + c.expr(8)};
   return c.call("aten._embedding_bag.default", std::move(args));
 }
@@ -224,6 +226,7 @@ auto segment_rule(MetaCall& c) -> Datum {
   const auto p = segment_args(c);
   const auto& data = c.meta(p.data);
   const bool by_length = c.has(p.lengths);
+  if (!c.require(data.rank() > 0, "there is a dimension to reduce")) return {};
   if (!c.require(by_length || c.has(p.offsets), "lengths or offsets are given")) return {};
   const auto axis = static_cast<std::size_t>(c.dim_arg(p.axis, data.rank()));
   const auto& bounds = c.meta(by_length ? p.lengths : p.offsets);

@@ -282,6 +282,11 @@ auto grid_sampler(Composer& c) -> Datum {
 /// cuDNN's forms: self, grid, and the gradient behind them.
 auto cudnn_backward_rule(MetaCall& c) -> Datum {
   if (!check_grid(c, 0, 2)) return {};
+  const auto& grid = c.meta(1).sizes;
+  if (!require_same_sizes(c, c.meta(2).sizes,
+                          {c.meta(0).sizes[0], c.meta(0).sizes[1], grid[1], grid[2]},
+                          "one gradient per sample"))
+    return {};
   return {DatumList{c.fresh(c.meta(0).dtype, c.meta(0).sizes),
                     c.fresh(c.meta(1).dtype, c.meta(1).sizes)}};
 }

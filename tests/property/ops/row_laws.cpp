@@ -112,12 +112,22 @@ auto copy_arguments(const DatumList& args, bool contiguous) -> DatumList {
 
 /// Law 2 does not hold for rows that address the storage under their argument, which is what they
 /// do, for one that takes over the strides of an argument even where its elements overlap, and for
-/// factors of row-major matrices, which are those of the transposed ones.
-constexpr std::string_view kAddressesStorage[] = {
-    "aten.as_strided.default",         "aten.as_strided_copy.default",
-    "aten.as_strided_scatter.default", "aten._weight_norm_interface.default",
-    "aten._linalg_det.default",        "aten._linalg_slogdet.default",
-    "aten._linalg_solve_ex.default"};
+/// factors of row-major matrices, which are those of the transposed ones (so that rounding decides
+/// the sign of a singular one), and for bags, which keep a map only of embeddings that are not
+/// adjacent.
+constexpr std::string_view kAddressesStorage[] = {"aten.as_strided.default",
+                                                  "aten.as_strided_copy.default",
+                                                  "aten.as_strided_scatter.default",
+                                                  "aten._weight_norm_interface.default",
+                                                  "aten._linalg_det.default",
+                                                  "aten._linalg_slogdet.default",
+                                                  "aten._linalg_solve_ex.default",
+                                                  "aten.linalg_slogdet.default",
+                                                  "aten.slogdet.default",
+                                                  "aten._embedding_bag.default",
+                                                  "aten.embedding_bag.default",
+                                                  "aten._embedding_bag_forward_only.default",
+                                                  "aten.embedding_bag.padding_idx"};
 /// Rows that write arguments which PyTorch's schema does not mark: the running statistics.
 constexpr std::string_view kWritesUndeclared[] = {
     "aten.native_batch_norm.default", "aten.batch_norm.default", "aten.instance_norm.default",

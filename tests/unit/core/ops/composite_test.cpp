@@ -6,9 +6,9 @@ using namespace assay::testing;
 using Values = std::vector<double>;
 
 auto ops() -> OpRunner {
-  return OpRunner({add_composite_rows, add_backward_rows, add_loss_rows, add_softmax_rows,
-                   add_view_rows, add_copy_rows, add_creation_rows, add_pointwise_rows,
-                   add_unary_rows, add_reduction_rows, add_inplace_rows});
+  return OpRunner({add_composite_rows, add_backward_rows, add_loss_rows, add_margin_loss_rows,
+                   add_softmax_rows, add_view_rows, add_copy_rows, add_creation_rows,
+                   add_pointwise_rows, add_unary_rows, add_reduction_rows, add_inplace_rows});
 }
 auto shares(const Tensor& a, const Tensor& b) -> bool {
   return a.storage == b.storage;

@@ -108,6 +108,8 @@ TEST(Inferred, RowMajorInputsDoNotTellLayoutsApart) {
   r.call({tensor({3, 5})}, fresh({3, 5}));
   r.call({tensor({4, 7})}, fresh({4, 7}));
   r.call({tensor({6, 2})}, fresh({6, 2}));
+  r.call({tensor({5, 3})}, fresh({5, 3}));
+  r.call({tensor({9, 4})}, fresh({9, 4}));
   const auto rule = r.infer();
   ASSERT_EQ(rule.state, InferenceState::confirmed) << rule.reason;
   EXPECT_TRUE(applied(rule, {tensor({8, 9})}));  // all agree here
@@ -186,7 +188,28 @@ TEST(Formula, WindowsOfConvolutions) {
 
 TEST(Formula, TheSimplestThatFitsIsKeptWithItsEquals) {
   const std::vector<FormulaPoint> points{{{4, 4}, 4}, {{6, 6}, 6}};
-  EXPECT_EQ(fitting_formulas(points).size(), 2U);  // one cannot be told from the other
+  const auto found = fitting_formulas(points);
+  ASSERT_GE(found.size(), 2U);  // one argument cannot be told from the other
+  for (const auto& formula : {found[0], found[1]}) EXPECT_EQ(formula.shape, FormulaShape::feature);
+  EXPECT_NE(found[0].of[0], found[1].of[0]);
+}
+
+TEST(Inferred, ACoincidenceOfSimplerNumbersDecidesNothing) {
+  // Rounded up to `m`; but all results happen to be multiples of 4.
+  Recording r{"my::round_up(Tensor x, int m) -> Tensor", {}};
+  r.call({tensor({3}), number(4)}, fresh({4}));
+  r.call({tensor({7}), number(8)}, fresh({8}));
+  r.call({tensor({9}), number(6)}, fresh({12}));
+  r.call({tensor({17}), number(5)}, fresh({20}));
+  r.call({tensor({21}), number(8)}, fresh({24}));
+  const auto rule = r.infer();
+  const bool is_sure = rule.state == InferenceState::confirmed &&
+                       applied(rule, {tensor({13}), number(7)}).has_value();
+  EXPECT_FALSE(is_sure);  // 14, and not 16
+  r.call({tensor({13}), number(7)}, fresh({14}));
+  const auto better = r.infer();
+  ASSERT_EQ(better.state, InferenceState::confirmed) << better.reason;
+  EXPECT_EQ(sizes_of(applied(better, {tensor({20}), number(9)})), Dims{27});
 }
 
 TEST(Formula, NothingFitsWhatIsNoFunction) {

@@ -12,7 +12,7 @@ using namespace assay::testing;
 auto ops() -> OpRunner {
   return OpRunner({add_index_rows, add_sort_rows, add_arrange_rows, add_view_rows, add_copy_rows,
                    add_creation_rows, add_pointwise_rows, add_unary_rows, add_composite_rows,
-                   add_loss_rows, add_reduction_rows, add_inplace_rows});
+                   add_loss_rows, add_reduction_rows, add_assemble_rows, add_inplace_rows});
 }
 auto counted(Ints sizes) -> Tensor {
   std::vector<double> values(static_cast<std::size_t>(numel(sizes)));
