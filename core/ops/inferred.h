@@ -44,8 +44,8 @@ struct InferredRule {
 /// strides and integers of the arguments: constants, one argument plus or times a constant, sums,
 /// differences and products of two, quotients, rounding up to multiples, windows
 /// `(x + 2*p - k)//s + 1`; layouts like an argument's, row-major, channels-last, permuted, or as a
-/// pointwise operator's. Calls are grouped by ranks, flags and what is None; each group needs at least three
-/// calls, one of which is held back and must be predicted.
+/// pointwise operator's. Calls are grouped by ranks, flags and what is None; each group needs at
+/// least three calls, one of which is held back and must be predicted.
 [[nodiscard]] auto infer_rule(const Schema& schema, std::span<const OperatorSample> samples)
     -> InferredRule;
 
