@@ -215,12 +215,22 @@ auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProg
   return WrapperReader(text, env).read();
 }
 
+/// Is there a line that starts with this, but for spaces? In a log a prefix stands before it.
+static auto starts_a_line(std::string_view text, std::string_view what) -> bool {
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
+    const auto before = text.substr(0, at);
+    const auto last = before.find_last_not_of(" \t");
+    if (last == std::string_view::npos || before[last] == '\n') return true;
+  }
+  return false;
+}
+
 auto is_wrapper(std::string_view text) -> bool {
   // The body of `call` is often all that is pasted.
   constexpr std::array<std::string_view, 6> kMarks = {"empty_strided",      "AsyncCompile",
                                                       "extern_kernels.",    ".run(",
                                                       "reinterpret_tensor", "assert_size_stride"};
-  return (text.contains("def call(args)") || text.contains("def call(self, args)")) &&
+  return (starts_a_line(text, "def call(args)") || starts_a_line(text, "def call(self, args)")) &&
          std::ranges::any_of(kMarks, [&](std::string_view mark) { return text.contains(mark); });
 }
 

@@ -27,6 +27,14 @@ auto only(const HostProgram& program) -> const What* {
   return found;
 }
 
+TEST(Wrapper, IsNotALogThatQuotesOne) {
+  const std::string body =
+      "def call(args):\n    buf0 = empty_strided_cpu((4, ), (1, ), torch.int8)\n";
+  EXPECT_TRUE(is_wrapper(body));
+  EXPECT_TRUE(is_wrapper("class Runner:\n    def call(self, args):\n        a.run(1)\n"));
+  EXPECT_FALSE(is_wrapper("V0121 graph.py:1] [0/0] [__output_code] " + body));
+}
+
 TEST(Wrapper, AllocationsHaveSizesStridesAndDtype) {
   const auto program = read("buf0 = empty_strided_cuda((s77, 2 + s77), (2 + s77, 1), torch.int64)");
   const auto* alloc = only<HostAlloc>(program);
