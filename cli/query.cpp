@@ -54,16 +54,16 @@ void print_json(const TraceAnswer& answer) {
 
 }  // namespace
 
-auto add_query(CLI::App& app) -> Action {
+auto add_query(Arguments& arguments) -> Action {
   struct Options {
     std::string trace, sql;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("TRACE", options->trace, "a trace written with --trace")->required();
-  app.add_option("SQL", options->sql, "one reading statement; the tables are in replay/README.md")
-      ->required();
-  app.add_flag("--json", options->json, "rows as JSON objects instead of tab-separated text");
+  arguments.option("TRACE", &options->trace, "a trace written with --trace", kRequired);
+  arguments.option("SQL", &options->sql,
+                   "one reading statement; the tables are in replay/README.md", kRequired);
+  arguments.flag("--json", options->json, "rows as JSON objects instead of tab-separated text");
   return [options] {
     const auto answer = query_trace(options->trace, options->sql);
     if (!answer) return report_error(answer.error());
