@@ -104,6 +104,10 @@ auto TraceReader::open(const std::filesystem::path& path) -> Result<TraceReader>
   // which SQLite has to be allowed to look at.
   const auto mode = header.is_open && has_log(path) ? OpenMode::read_only : OpenMode::immutable;
   ASSAY_TRY(impl->database, open_database(path, mode));
+  // The index of names sets itself up on first use, in ways that the guard below would refuse.
+  // Traces of version 1 have none.
+  if (header.version > 1)
+    (void)execute(impl->database.get(), "SELECT rowid FROM node_text LIMIT 0");
   sqlite3_set_authorizer(impl->database.get(), authorize, nullptr);
   return TraceReader(std::move(impl));
 }
