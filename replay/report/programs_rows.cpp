@@ -15,6 +15,8 @@ auto record_obligation(TraceWriter& writer, TraceId run, TraceId graph, const Wr
   row.graph_id = graph;
   row.place = place_of(obligation);
   row.kind = name(obligation.kind);
+  row.line = obligation.line;
+  if (obligation.kernel_line > 0) row.kernel_line = obligation.kernel_line;
   row.condition = obligation.claim;
   fill_answer(row, obligation.answer, witness_text);
   if (row.reason.empty()) row.reason = obligation.message;
@@ -43,8 +45,11 @@ auto record_program(TraceWriter& writer, TraceId run, const ProvedProgram& progr
                                                   .hash = {},
                                                   .text = program.text}));
   ASSAY_TRY_VOID(record_symbols(writer, graph, program.report.env, program.report.env.hints()));
-  for (const auto& finding : wrapper_findings(program.report))
-    ASSAY_TRY_VOID(writer.add(finding_row(run, finding)));
+  for (const auto& finding : wrapper_findings(program.report)) {
+    auto row = finding_row(run, finding);
+    row.graph_id = graph;
+    ASSAY_TRY_VOID(writer.add(row));
+  }
   for (const auto& obligation : program.report.obligations)
     ASSAY_TRY_VOID(record_obligation(writer, run, graph, program.report, obligation));
   return {};

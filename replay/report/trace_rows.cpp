@@ -203,6 +203,7 @@ class Recorder {
     auto row = finding_row(ids_.run, finding);
     if (const auto found = ids_.nodes.find(finding.node); found != ids_.nodes.end())
       row.node_id = found->second;
+    row.graph_id = ids_.graph;
     return ignore(writer_.add(row));
   }
 
@@ -256,7 +257,11 @@ auto finding_row(TraceId run, const Finding& finding) -> FindingRow {
           .claimed = finding.claimed,
           .observed = finding.observed,
           .witness = finding.witness,
-          .message = finding.message};
+          .message = finding.message,
+          .severity = info(finding.kind).severity == Severity::note ? "note" : "finding",
+          .title = std::string(info(finding.kind).title),
+          .claimed_value = finding.claimed_value,
+          .rule = finding.rule};
 }
 
 auto record_trace(const std::string& path, const Capture& capture, const DebugReport& report,
