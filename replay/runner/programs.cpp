@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/read/wrapper.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
