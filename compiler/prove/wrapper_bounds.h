@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/host/host.h"
+#include "compiler/program/program.h"
 #include "compiler/loop/kernel.h"
 #include "compiler/prove/prover.h"
 

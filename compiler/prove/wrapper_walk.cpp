@@ -184,6 +184,7 @@ void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, 
 }
 
 void WrapperWalk::step(const HostOp&, const HostNote&) {}
+void WrapperWalk::step(const HostOp&, const HostShape&) {}
 /// `s5 = s3`: the names mean the same from here on, also in guards.
 void WrapperWalk::step(const HostOp& op, const HostScalar& scalar) {
   const auto* symbol = program_.env.find(std::string_view(scalar.name));

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"

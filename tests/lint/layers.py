@@ -48,7 +48,7 @@ FENCES = [
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
     ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
-    ("boost", r"boost/math/", ["core/ops"], []),
+    ("boost", r"boost/math/", ["core/ops", "compiler/program"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]
 
