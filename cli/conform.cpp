@@ -81,7 +81,8 @@ void print_text(const ConformReport& report, const Options& options) {
 
 /// What the calls say about operators without a row.
 auto infer_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto operators, infer_operators(options.file, build_op_table()));
+  ASSAY_TRY(const auto operators,
+            infer_operators(CaseSource(std::filesystem::path(options.file)), build_op_table()));
   bool all_known = true;
   for (const auto& op : operators) {
     if (op.overload.find(options.filter) == std::string::npos) continue;
