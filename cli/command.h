@@ -47,13 +47,17 @@ auto add_debug(CLI::App& app) -> Action;
 auto add_prove(CLI::App& app) -> Action;
 auto add_replay(CLI::App& app) -> Action;
 auto add_compare(CLI::App& app) -> Action;
+auto add_trace(CLI::App& app) -> Action;
+auto add_view(CLI::App& app) -> Action;
+auto add_diff(CLI::App& app) -> Action;
 auto add_query(CLI::App& app) -> Action;
 auto add_conform(CLI::App& app) -> Action;
 auto add_minify(CLI::App& app) -> Action;
 auto add_completion(CLI::App& app) -> Action;
 
-/// A line that overwrites itself on a terminal and is silent elsewhere. At most ten updates a
-/// second; erased at the end.
+/// A line that overwrites itself on a terminal and is silent elsewhere, or, with ASSAY_PROGRESS
+/// set, lines "progress: ..." for a program that watches. At most ten updates a second; erased at
+/// the end.
 class Progress {
  public:
   explicit Progress(std::string_view doing = {});
@@ -68,6 +72,7 @@ class Progress {
  private:
   std::string doing_;
   bool enabled_;
+  bool lines_;
   long long start_ms_;
   long long last_ms_ = 0;
 };
@@ -81,6 +86,9 @@ class Progress {
 /// Help of `--graph` where it chooses what a capture is made of.
 inline constexpr const char* kGraphHelp =
     "of a text or log with several graphs: this one, by title or number";
+
+inline constexpr const char* kLinksHelp =
+    "print links into the viewer for root findings: `assay view LINK`";
 
 /// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
 [[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;
