@@ -1,11 +1,14 @@
 #include "cli/command.h"
 
 #include <unistd.h>
+#include <charconv>
+#include <ranges>
 
 #include <chrono>
 #include <cstdlib>
 
 #include "core/expr/text.h"
+#include "core/graph/annotation.h"
 
 namespace assay::cli {
 namespace {
@@ -139,20 +142,23 @@ auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Bindi
   const auto usage = [](std::string message) {
     return std::unexpected(Error{ErrorCode::usage, std::move(message)});
   };
-  for (const auto& part : CLI::detail::split(text, ',')) {
+  for (const auto word : std::views::split(std::string_view(text), ',')) {
+    const std::string_view part(word.begin(), word.end());
     const auto equals = part.find('=');
-    if (equals == std::string::npos)
+    if (equals == std::string_view::npos)
       return usage(fmt::format("--at: `{}` is not name=number", part));
-    const auto name = CLI::detail::trim_copy(part.substr(0, equals));
-    const auto* symbol = env.find(std::string_view(name));
+    const auto name = trimmed(part.substr(0, equals));
+    const auto* symbol = env.find(name);
     if (!symbol) {
       std::string known;
       for (const auto& candidate : env.symbols()) known += " " + candidate.name;
       return usage(fmt::format("--at: there is no symbol {}; the capture has:{}", name,
                                known.empty() ? " none" : known));
     }
+    const auto number = trimmed(part.substr(equals + 1));
     std::int64_t value = 0;
-    if (!CLI::detail::lexical_cast(CLI::detail::trim_copy(part.substr(equals + 1)), value))
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (read.ec != std::errc() || read.ptr != number.data() + number.size())
       return usage(fmt::format("--at: `{}` is not a whole number", part.substr(equals + 1)));
     binding[symbol->expr] = value;
   }

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/arguments.h"
 #include "core/base/result.h"
 #include "core/expr/eval.h"
 #include "core/graph/graph.h"
@@ -29,31 +28,23 @@ enum ExitCode : int {
 /// Prints `assay: error: …` to stderr and gives the exit code of the error's kind.
 [[nodiscard]] auto report_error(const Error& error) -> int;
 
-/// A subcommand is a row: `add` declares its options on the app and returns what runs it.
-using Action = std::function<int()>;
-struct Command {
-  std::string_view name;
-  std::string_view summary;   ///< one line in `assay --help`
-  std::string_view examples;  ///< printed below the options of its own help
-  auto (*add)(CLI::App& app) -> Action;
-};
 [[nodiscard]] auto commands() -> std::vector<Command>;
 
 // One per file.
-auto add_show(CLI::App& app) -> Action;
-auto add_import(CLI::App& app) -> Action;
-auto add_run(CLI::App& app) -> Action;
-auto add_debug(CLI::App& app) -> Action;
-auto add_prove(CLI::App& app) -> Action;
-auto add_replay(CLI::App& app) -> Action;
-auto add_compare(CLI::App& app) -> Action;
-auto add_trace(CLI::App& app) -> Action;
-auto add_view(CLI::App& app) -> Action;
-auto add_diff(CLI::App& app) -> Action;
-auto add_query(CLI::App& app) -> Action;
-auto add_conform(CLI::App& app) -> Action;
-auto add_minify(CLI::App& app) -> Action;
-auto add_completion(CLI::App& app) -> Action;
+auto add_show(Arguments& arguments) -> Action;
+auto add_import(Arguments& arguments) -> Action;
+auto add_run(Arguments& arguments) -> Action;
+auto add_debug(Arguments& arguments) -> Action;
+auto add_prove(Arguments& arguments) -> Action;
+auto add_replay(Arguments& arguments) -> Action;
+auto add_compare(Arguments& arguments) -> Action;
+auto add_trace(Arguments& arguments) -> Action;
+auto add_view(Arguments& arguments) -> Action;
+auto add_diff(Arguments& arguments) -> Action;
+auto add_query(Arguments& arguments) -> Action;
+auto add_conform(Arguments& arguments) -> Action;
+auto add_minify(Arguments& arguments) -> Action;
+auto add_completion(Arguments& arguments) -> Action;
 
 /// A line that overwrites itself on a terminal and is silent elsewhere, or, with ASSAY_PROGRESS
 /// set, lines "progress: ..." for a program that watches. At most ten updates a second; erased at

@@ -93,16 +93,16 @@ auto infer_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_conform(CLI::App& app) -> Action {
+auto add_conform(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("CASES", options->file, "SQLite file of recorded calls")->required();
-  app.add_option("--filter", options->filter, "only overloads whose name contains this");
-  app.add_option("--limit", options->limit, "at most this many calls of each overload");
-  app.add_flag("--failures", options->failures, "list every difference with its case id");
-  app.add_flag("--all", options->all, "list perfect rows too");
-  app.add_flag("--infer", options->infer,
-               "infer rules of operators that have no row, and say what is known of each");
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("CASES", &options->file, "SQLite file of recorded calls", kRequired);
+  arguments.option("--filter", &options->filter, "only overloads whose name contains this");
+  arguments.option("--limit", &options->limit, "at most this many calls of each overload");
+  arguments.flag("--failures", options->failures, "list every difference with its case id");
+  arguments.flag("--all", options->all, "list perfect rows too");
+  arguments.flag("--infer", options->infer,
+                 "infer rules of operators that have no row, and say what is known of each");
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     if (options->infer) {
       const auto code = infer_file(*options);

@@ -52,23 +52,23 @@ auto run_debug(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_debug(CLI::App& app) -> Action {
+auto add_debug(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
-  app.add_option("FILE", options->file, "graph text, repro script, capture JSON, .pt2 or bundle")
-      ->required();
-  app.add_option("--at", options->at, "run at these sizes instead, e.g. s77=68,s53=7");
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
-  app.add_flag("--nan", options->nan, "report the first NaN or infinity");
-  app.add_flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
-  app.add_flag("--all", options->all, "show every finding, not only the first ten");
-  app.add_flag("--allow-unchecked", options->allow_unchecked,
-               "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
-  app.add_flag("--json", options->json, "print the report as JSON");
-  app.add_flag("--links", options->links, kLinksHelp);
-  add_report_files(app, options->files);
-  app.add_option("--trace", options->trace, "write an SQLite trace of the run");
-  app.add_option("--bundle", options->bundle, "pack input and verdict into a bundle");
+  arguments.option("FILE", &options->file, "graph text, repro script, capture JSON, .pt2 or bundle",
+                   kRequired);
+  arguments.option("--at", &options->at, "run at these sizes instead, e.g. s77=68,s53=7");
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
+  arguments.flag("--nan", options->nan, "report the first NaN or infinity");
+  arguments.flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
+  arguments.flag("--all", options->all, "show every finding, not only the first ten");
+  arguments.flag("--allow-unchecked", options->allow_unchecked,
+                 "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
+  arguments.flag("--json", options->json, "print the report as JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
+  add_report_files(arguments, options->files);
+  arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
+  arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");
   return [options] {
     const auto result = run_debug(*options);
     return result ? *result : report_error(result.error());

@@ -1,4 +1,6 @@
 // assay diff: the graphs of two traces, node by node.
+#include <charconv>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
@@ -16,7 +18,9 @@ struct Options {
 auto read_side(const std::string& text) -> Result<std::vector<DiffNode>> {
   const auto hash = text.rfind('#');
   TraceId graph = 1;
-  if (hash != std::string::npos && !CLI::detail::lexical_cast(text.substr(hash + 1), graph))
+  const auto number = hash == std::string::npos ? std::string("1") : text.substr(hash + 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), graph);
+  if (error != std::errc() || end != number.data() + number.size())
     return std::unexpected(
         Error{ErrorCode::usage, fmt::format("{}: behind # stands the number of a graph", text)});
   ASSAY_TRY(const auto reader, TraceReader::open(text.substr(0, hash)));
@@ -86,12 +90,12 @@ auto run_diff(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_diff(CLI::App& app) -> Action {
+auto add_diff(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("A", options->left, "a trace; #N behind it names a graph in it")->required();
-  app.add_option("B", options->right, "another, or another graph of it")->required();
-  app.add_flag("--all", options->all, "list nodes that are the same too");
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("A", &options->left, "a trace; #N behind it names a graph in it", kRequired);
+  arguments.option("B", &options->right, "another, or another graph of it", kRequired);
+  arguments.flag("--all", options->all, "list nodes that are the same too");
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_diff(*options);
     return result ? *result : report_error(result.error());

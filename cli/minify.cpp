@@ -274,45 +274,47 @@ auto minify_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_minify(CLI::App& app) -> Action {
+auto add_minify(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "any input")->required();
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_option("--oracle", options->oracle,
-                 "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
-                 "command), "
-                 "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
-                 "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
-                 "node:NAMES or chain:NAMES (these calls are there; for benchmarks)")
-      ->capture_default_str();
-  app.add_option("-o,--output", options->output, "folder for the result, also holds the answers")
-      ->capture_default_str();
-  app.add_option("-j,--workers", options->workers, "oracle calls at the same time")
-      ->check(CLI::Range(1, 256));
-  app.add_option("--max-time", options->max_time, "stop after, e.g. 90s, 10m, 2h");
-  app.add_option("--max-calls", options->max_calls, "stop after so many oracle calls");
-  app.add_option("--timeout", options->timeout,
-                 "seconds of one oracle call (default: 10 times the first, 1 to 300)");
-  app.add_option("--memory", options->memory_mib, "MiB of one oracle call")->capture_default_str();
-  app.add_option("--match", options->match, "how alike failures must be: strict, normal, loose")
-      ->capture_default_str();
-  app.add_option("--confirm", options->confirm, "runs that measure how often it fails")
-      ->check(CLI::Range(1, 1000));
-  app.add_flag("--calls-only", options->calls_only, "leave sizes, data and arguments as they are");
-  app.add_flag("--fresh", options->fresh, "forget the answers of earlier runs");
-  app.add_option("--python", options->torch.python, "torch: interpreter with PyTorch");
-  app.add_option("--torch-worker", options->torch.worker,
-                 "torch: another torch_worker.py than the built-in one");
-  app.add_option("--backend", options->torch.check.backend, "torch: backend of torch.compile");
-  app.add_option("--dynamic", options->torch.check.dynamic,
-                 "torch: true or false; PyTorch decides");
-  app.add_option("--tolerance", options->torch.check.tolerance, "torch: of accuracy");
-  app.add_option("--torch-options", options->torch.check.options,
-                 "torch: options of torch.compile, a JSON object");
-  app.add_option("--trace", options->trace,
-                 "write every candidate into this SQLite trace while it runs, for the viewer");
-  app.add_flag("--links", options->links, "print a link into the viewer");
-  app.add_flag("--json", options->json, "print the summary as JSON");
+  arguments.option("FILE", &options->file, "any input", kRequired);
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.option(
+      "--oracle", &options->oracle,
+      "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
+      "command), "
+      "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
+      "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
+      "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
+      kShowsDefault);
+  arguments.option("-o,--output", &options->output, "folder for the result, also holds the answers",
+                   kShowsDefault);
+  arguments.option("-j,--workers", &options->workers, "oracle calls at the same time",
+                   {.one_of = {}, .range = {1, 256}});
+  arguments.option("--max-time", &options->max_time, "stop after, e.g. 90s, 10m, 2h");
+  arguments.option("--max-calls", &options->max_calls, "stop after so many oracle calls");
+  arguments.option("--timeout", &options->timeout,
+                   "seconds of one oracle call (default: 10 times the first, 1 to 300)");
+  arguments.option("--memory", &options->memory_mib, "MiB of one oracle call", kShowsDefault);
+  arguments.option("--match", &options->match, "how alike failures must be: strict, normal, loose",
+                   kShowsDefault);
+  arguments.option("--confirm", &options->confirm, "runs that measure how often it fails",
+                   {.one_of = {}, .range = {1, 1000}});
+  arguments.flag("--calls-only", options->calls_only,
+                 "leave sizes, data and arguments as they are");
+  arguments.flag("--fresh", options->fresh, "forget the answers of earlier runs");
+  arguments.option("--python", &options->torch.python, "torch: interpreter with PyTorch");
+  arguments.option("--torch-worker", &options->torch.worker,
+                   "torch: another torch_worker.py than the built-in one");
+  arguments.option("--backend", &options->torch.check.backend, "torch: backend of torch.compile");
+  arguments.option("--dynamic", &options->torch.check.dynamic,
+                   "torch: true or false; PyTorch decides");
+  arguments.option("--tolerance", &options->torch.check.tolerance, "torch: of accuracy");
+  arguments.option("--torch-options", &options->torch.check.options,
+                   "torch: options of torch.compile, a JSON object");
+  arguments.option("--trace", &options->trace,
+                   "write every candidate into this SQLite trace while it runs, for the viewer");
+  arguments.flag("--links", options->links, "print a link into the viewer");
+  arguments.flag("--json", options->json, "print the summary as JSON");
   return [options] {
     const auto result = minify_file(*options);
     return result ? *result : report_error(result.error());

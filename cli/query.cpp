@@ -77,23 +77,22 @@ auto filter_trace(const std::string& path, const std::string& text) -> Result<Tr
 
 }  // namespace
 
-auto add_query(CLI::App& app) -> Action {
+auto add_query(Arguments& arguments) -> Action {
   struct Options {
     std::string trace, sql, filter;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("TRACE", options->trace, "a trace written with --trace")->required();
-  auto* sql = app.add_option("SQL", options->sql,
-                             "one reading statement; the tables are in replay/README.md");
-  auto* filter = app.add_option("--filter", options->filter,
-                                "nodes instead, in the viewer's filter language: op:pad "
-                                "status:mismatch -module:attn bytes>1M near(name,3) path(a,b)");
-  sql->excludes(filter);
-  app.add_flag("--json", options->json, "rows as JSON objects instead of tab-separated text");
+  arguments.option("TRACE", &options->trace, "a trace written with --trace", kRequired);
+  arguments.option("SQL", &options->sql,
+                   "one reading statement; the tables are in replay/README.md");
+  arguments.option("--filter", &options->filter,
+                   "nodes instead, in the viewer's filter language: op:pad "
+                   "status:mismatch -module:attn bytes>1M near(name,3) path(a,b)");
+  arguments.flag("--json", options->json, "rows as JSON objects instead of tab-separated text");
   return [options] {
-    if (options->sql.empty() && options->filter.empty())
-      return report_error({ErrorCode::usage, "query: SQL or --filter is required"});
+    if (options->sql.empty() == options->filter.empty())
+      return report_error({ErrorCode::usage, "query: either SQL or --filter is required"});
     const auto answer = options->sql.empty() ? filter_trace(options->trace, options->filter)
                                              : query_trace(options->trace, options->sql);
     if (!answer) return report_error(answer.error());

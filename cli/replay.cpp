@@ -65,16 +65,16 @@ auto replay(const std::string& file, bool json, bool links) -> Result<int> {
 
 }  // namespace
 
-auto add_replay(CLI::App& app) -> Action {
+auto add_replay(Arguments& arguments) -> Action {
   struct Options {
     std::string file;
     bool json = false, links = false;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("BUNDLE", options->file, "a bundle written by import, debug or minify")
-      ->required();
-  app.add_flag("--json", options->json, "print JSON");
-  app.add_flag("--links", options->links, kLinksHelp);
+  arguments.option("BUNDLE", &options->file, "a bundle written by import, debug or minify",
+                   kRequired);
+  arguments.flag("--json", options->json, "print JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
   return [options] {
     const auto result = replay(options->file, options->json, options->links);
     return result ? *result : report_error(result.error());

@@ -55,15 +55,16 @@ auto trace_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_trace(CLI::App& app) -> Action {
+auto add_trace(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file,
-                 "graph text, repro script, capture JSON, .pt2, bundle, TORCH_TRACE log or wrapper")
-      ->required();
-  app.add_option("-o,--output", options->output, "the trace to write")->required();
-  app.add_flag("--prove", options->prove, "also prove guards and storage bounds of a capture");
-  app.add_option("--at", options->at, "run at these sizes instead, e.g. s77=68,s53=7");
-  app.add_option("--graph", options->graph, kGraphHelp);
+  arguments.option(
+      "FILE", &options->file,
+      "graph text, repro script, capture JSON, .pt2, bundle, TORCH_TRACE log or wrapper",
+      kRequired);
+  arguments.option("-o,--output", &options->output, "the trace to write", kRequired);
+  arguments.flag("--prove", options->prove, "also prove guards and storage bounds of a capture");
+  arguments.option("--at", &options->at, "run at these sizes instead, e.g. s77=68,s53=7");
+  arguments.option("--graph", &options->graph, kGraphHelp);
   return [options] {
     const auto result = trace_file(*options);
     if (!result) return report_error(result.error());

@@ -37,13 +37,13 @@ auto start(const std::string& file, const std::string& at) -> Result<int> {
 
 }  // namespace
 
-auto add_view(CLI::App& app) -> Action {
+auto add_view(Arguments& arguments) -> Action {
   struct Options {
     std::string file, at;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "a trace or any input, or a link")->required();
-  app.add_option("--at", options->at, "go to node:NAME, finding:N, graph:N or step:N");
+  arguments.option("FILE", &options->file, "a trace or any input, or a link", kRequired);
+  arguments.option("--at", &options->at, "go to node:NAME, finding:N, graph:N or step:N");
   return [options] {
     const auto result = start(options->file, options->at);
     return result ? *result : report_error(result.error());

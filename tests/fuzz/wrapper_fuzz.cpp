@@ -1,5 +1,5 @@
 // Inductor wrappers: read, and read the Triton kernels in them.
-#include "compiler/host/host.h"
+#include "compiler/read/wrapper.h"
 #include "compiler/loop/kernel.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -43,12 +43,12 @@ FENCES = [
     ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui", "tests/gui"]),
     ("gtest", r"(gtest|gmock)/", ["tests"], ["tests"]),
     ("benchmark", r"benchmark/benchmark\.h$", ["tests/benchmark"], []),
-    ("cli11", r"CLI/", ["cli"], ["cli"]),
+    ("cli11", r"CLI/", ["cli"], []),
     ("json", r"(nlohmann/.*|simdjson\.h)$", EVERYWHERE, []),
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
     ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
-    ("boost", r"boost/math/", ["core/ops"], []),
+    ("boost", r"boost/math/", ["core/ops", "compiler/program"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]
 

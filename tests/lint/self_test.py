@@ -82,7 +82,7 @@ GOOD_INCLUDES = [
     ("replay/runner/x.h", '"replay/interp/run.h"'),
     ("gui/views/x.h", "<QString>"),
     ("gui/views/x.h", '"gui/models/model.h"'),
-    ("cli/x.h", "<CLI/CLI.hpp>"),
+    ("cli/x.cpp", "<CLI/CLI.hpp>"),
     ("compiler/prove/x.cpp", "<z3++.h>"),
     ("replay/trace/x.cpp", "<sqlite3.h>"),
     ("tests/unit/x_test.cpp", "<sqlite3.h>"),

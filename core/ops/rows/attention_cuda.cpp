@@ -1,6 +1,6 @@
 // CUDA's fused attention as the CPU's in other layouts (aten/src/ATen/native/transformers/cuda/
 // attention.cu, attention_backward.cu): outputs and gradients lie by batch, position, head; each
-// kernel keeps its sums and its random state in a shape of its own. Dropout is not computed.
+// kernel keeps its sums and its random state in a shape of its own.
 #include <limits>
 
 #include "core/ops/rules.h"
@@ -24,12 +24,13 @@ auto empty_like(Composer& c, const Dims& sizes, DType dtype) -> Datum {
   return c.call("aten.new_zeros.default", {c.arg(0), int_list(sizes), Datum{dtype}});
 }
 
-/// Output and sums of the CPU's kernel; half types keep float32 sums there as well.
+/// Output and sums of the CPU's kernel; half types keep float32 sums there as well. Which elements
+/// a dropout keeps depends on the device's generator: layouts are right, values are those without.
 auto forward(Composer& c, const Datum& mask) -> DatumList {
   const auto at = [&](const char* name) { return c.arg(param(c, name)); };
-  const auto both =
-      c.call("aten._scaled_dot_product_flash_attention_for_cpu.default",
-             {c.arg(0), c.arg(1), c.arg(2), at("dropout_p"), at("is_causal"), mask, at("scale")});
+  const auto both = c.call(
+      "aten._scaled_dot_product_flash_attention_for_cpu.default",
+      {c.arg(0), c.arg(1), c.arg(2), Datum{Expr::real(0)}, at("is_causal"), mask, at("scale")});
   if (c.error()) return {Datum{}, Datum{}};
   return {by_position(c, c.item(both, 0)), row_major(c, c.item(both, 1))};
 }

@@ -226,9 +226,9 @@ auto rrelu_backward(Composer& c) -> Datum {
 // ---- log_sigmoid --------------------------------------------------------------------------------
 
 auto log_sigmoid_rule(MetaCall& c) -> Datum {
-  auto result = contiguous_like_self(c);
-  if (on_cuda(c.meta(0))) return {DatumList{result, c.fresh(c.meta(0).dtype, {0})}};  // no buffer
-  return {DatumList{result, contiguous_like_self(c)}};
+  if (on_cuda(c.meta(0)))  // no buffer
+    return {DatumList{preserved_like_self(c), c.fresh(c.meta(0).dtype, {0})}};
+  return {DatumList{contiguous_like_self(c), contiguous_like_self(c)}};
 }
 void log_sigmoid_kernel(KernelCall& k) {
   auto values = to_vector<double>(k.in(0));

@@ -221,8 +221,21 @@ auto cudnn_backward(Composer& c) -> Datum {
                 {c.arg(1), c.arg(0), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6),
                  Datum{Expr::boolean(true)}, c.arg(7), all});
 }
+/// Does cuDNN do the backward of a training step? (_select_batch_norm_backend)
+auto is_for_cudnn(Composer& c) -> bool {
+  const auto input = c.meta(1);
+  if (!on_cuda(input) || !c.flag(7) || input.rank() < 3) return false;
+  const auto weight = c.meta(2).dtype;
+  return input.dtype != DType::bfloat16 && weight != DType::bfloat16 &&
+         (input.dtype != DType::float16 || weight == DType::float32) && c.has(3) == c.has(4) &&
+         c.decide(le(input.sizes[0], 880801), "the batch is not large");
+}
 /// batch_norm_backward differs in the order of its arguments and a reserve it does not need here.
 auto backward_with_reserve(Composer& c) -> Datum {
+  if (is_for_cudnn(c))
+    return c.call("aten.cudnn_batch_norm_backward.default",
+                  {c.arg(1), c.arg(0), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6), c.arg(8),
+                   c.arg(10)});
   return c.call("aten.native_batch_norm_backward.default",
                 {c.arg(0), c.arg(1), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6), c.arg(7),
                  c.arg(8), c.arg(9)});

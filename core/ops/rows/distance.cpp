@@ -200,7 +200,8 @@ void pdist_backward_kernel(KernelCall& k) {
     for (std::int64_t f = 0; f < features; ++f) {
       const auto a = static_cast<std::size_t>(i * features + f);
       const auto b = static_cast<std::size_t>(j * features + f);
-      const double slope = distance_slope(x[a] - x[b], grad[pair], total[pair], k.real(2));
+      const double difference = round_to(k.in(1).dtype(), x[a] - x[b]);  // as `total` was
+      const double slope = distance_slope(difference, grad[pair], total[pair], k.real(2));
       result[a] += slope;
       result[b] -= slope;
     }
@@ -246,13 +247,45 @@ auto embedding_renorm_rule(MetaCall& c) -> Datum {
     return {};
   return returns_self(c);
 }
+/// CUDA's kernel takes a row to be as long as the stride between rows: where the weight is not
+/// row-major it sums and scales that many elements from the row's start on, all sums first.
+void embedding_renorm_like_cuda(KernelCall& k, const std::set<std::int64_t>& rows) {
+  const auto& weight = k.in(0);
+  Tensor all = weight;
+  all.meta.sizes = {weight.meta.storage_bytes / size_bytes(weight.dtype())};
+  all.meta.strides = {1};
+  all.meta.offset = 0;
+  auto x = to_vector<double>(all);
+  std::vector<double> factor(x.size(), 1);
+  for (const auto index : rows) {
+    std::vector<double> row;
+    std::vector<std::size_t> at;
+    for (std::int64_t i = 0; i < weight.strides()[0]; ++i) {
+      const auto e = static_cast<std::size_t>(weight.meta.offset + index * weight.strides()[0] +
+                                              i * weight.strides()[1]);
+      if (e >= x.size()) break;
+      row.push_back(x[e]);
+      at.push_back(e);
+    }
+    const std::vector<double> before = row;
+    bound_norm(row, k.real(3), k.real(2));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (before[i] != 0) factor[at[i]] = row[i] / before[i];
+  }
+  for (std::size_t e = 0; e < x.size(); ++e) x[e] *= factor[e];
+  from_vector<double>(all, x);
+}
 void embedding_renorm_kernel(KernelCall& k) {
   Tensor weight = k.in(0);
   auto rows = load_rows<double>(weight, {false, true});
   const auto indices = to_vector<std::int64_t>(k.in(1));
-  for (const auto index : std::set<std::int64_t>(indices.begin(), indices.end())) {
+  const std::set<std::int64_t> named(indices.begin(), indices.end());
+  for (const auto index : named)
     if (index < 0 || index >= weight.sizes()[0])
       return void(k.fail(fmt::format("index {} is out of range", index)));
+  if (weight.meta.device.type == "cuda" && weight.strides()[0] != weight.sizes()[1])
+    return embedding_renorm_like_cuda(k, named);
+  for (const auto index : named) {
     bound_norm(rows.row(static_cast<std::size_t>(index)), k.real(3), k.real(2));
   }
   store_rows(weight, {false, true}, rows);

@@ -33,6 +33,13 @@ auto skips_map(MetaCall& c) -> bool {
          (!has_weights ||
           c.decide(eq(c.meta(kForward.weights).strides[0], 1), "weights are adjacent"));
 }
+/// How many bag sizes there are: a sum that needs no backward, and CUDA always, has one per offset.
+auto counts_of(MetaCall& c, const Expr& bags) -> Expr {
+  const bool is_forward_only = c.row().name() == "aten._embedding_bag_forward_only.default";
+  const bool per_offset =
+      on_cuda(c.meta(0)) || (is_forward_only && c.integer(kForward.mode) == kSum);
+  return per_offset ? c.meta(2).sizes[0] : bags;
+}
 /// weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
 /// include_last_offset, padding_idx: output, offset2bag, bag_size, max_indices.
 auto bag_rule(MetaCall& c) -> Datum {
@@ -53,10 +60,13 @@ auto bag_rule(MetaCall& c) -> Datum {
   const auto bags = bag_count(offsets, has_last);
   const bool max = c.integer(kForward.mode) == kMax;
   const auto& features = weight.sizes[1];
+  const auto counts = counts_of(c, bags);
   return {DatumList{c.fresh(weight.dtype, {bags, features}),
                     c.fresh(indices.dtype, {skips_map(c) ? Expr(0) : indices.sizes[0]}),
-                    c.fresh(indices.dtype, {bags}),
-                    c.fresh(indices.dtype, max ? Dims{bags, features} : Dims{bags})}};
+                    c.fresh(indices.dtype, {counts}),
+                    c.fresh(indices.dtype, max               ? Dims{bags, features}
+                                           : on_cuda(weight) ? Dims{0}
+                                                             : Dims{counts})}};
 }
 
 /// Which bag each index belongs to, and how many each bag has that are not padding.
@@ -126,9 +136,11 @@ void bag_kernel(KernelCall& k) {
     for (auto& bag : map) bag = std::max<std::int64_t>(bag, 0);
     from_vector<std::int64_t>(k.out(1), map);
   }
-  const Ints sizes = mode == kSum ? seen_nothing(count) : bags.size;  // sums need none
+  const bool is_cuda = weight.meta.device.type == "cuda";
+  Ints sizes = mode == kSum && !is_cuda ? seen_nothing(count) : bags.size;  // sums need none
+  sizes.resize(static_cast<std::size_t>(k.out(2).numel()), 0);
   from_vector<std::int64_t>(k.out(2), sizes);
-  from_vector<std::int64_t>(k.out(3), mode == kMax ? largest : sizes);
+  if (k.out(3).numel() > 0) from_vector<std::int64_t>(k.out(3), mode == kMax ? largest : sizes);
 }
 
 /// grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq,

@@ -1,5 +1,7 @@
 // Factorisations of matrices (aten/src/ATen/native/BatchLinearAlgebra.cpp): LU, QR, singular and
 // eigenvalues, Cholesky, LDL. LAPACK does them; rules give LAPACK's column-major layouts.
+#include <numeric>
+
 #include "core/ops/lapack.h"
 #include "core/ops/matrices.h"
 
@@ -10,21 +12,42 @@ using Codes = std::vector<std::int64_t>;
 
 // ---- LU -----------------------------------------------------------------------------------------
 
+/// LAPACK always pivots; cuSOLVER need not.
+auto may_skip_pivots(MetaCall& c, bool pivot) -> bool {
+  return c.require(pivot || on_cuda(c.meta(0)), "LU without pivoting is for CUDA only");
+}
 auto lu_factor_rule(MetaCall& c) -> Datum {
-  if (!require_matrices(c, 0)) return {};
+  if (!require_matrices(c, 0) || !may_skip_pivots(c, c.flag(param(c, "pivot")))) return {};
   const auto& a = c.meta(0);
   const auto size = matrix_size(a);
   return {DatumList{column_major(c, a.dtype, a.sizes),
                     c.fresh(DType::int32, batched(a, {size.least()})),
                     c.fresh(DType::int32, batch_of(a))}};
 }
+/// a = L U in place without exchanging rows; the first pivot that is 0, counted from 1, or 0.
+template <class T>
+auto eliminate(Matrices<T>& m, std::size_t i) -> int {
+  int code = 0;
+  for (int d = 0; d < std::min(m.rows, m.cols); ++d) {
+    if (m.element(i, d, d) == T(0) && code == 0) code = d + 1;
+    for (int row = d + 1; row < m.rows; ++row) {
+      const auto factor = m.element(i, row, d) /= m.element(i, d, d);
+      for (int col = d + 1; col < m.cols; ++col)
+        m.element(i, row, col) -= factor * m.element(i, d, col);
+    }
+  }
+  return code;
+}
 /// Factors every matrix in place; pivots of all matrices one after the other.
 template <class T>
-auto factor_all(Matrices<T>& m, Codes& pivots) -> Codes {
+auto factor_all(Matrices<T>& m, Codes& pivots, bool pivot) -> Codes {
   Codes codes;
   std::vector<int> own(static_cast<std::size_t>(std::min(m.rows, m.cols)) + 1);
+  std::iota(own.begin(), own.end(), 1);
   for (std::size_t i = 0; i < m.count; ++i) {
-    codes.push_back(m.size() ? lapack::lu_factor(m.rows, m.cols, m.at(i), own.data()) : 0);
+    codes.push_back(m.size() == 0 ? 0
+                    : pivot       ? lapack::lu_factor(m.rows, m.cols, m.at(i), own.data())
+                                  : eliminate(m, i));
     pivots.insert(pivots.end(), own.begin(), own.end() - 1);
   }
   return codes;
@@ -33,7 +56,7 @@ void lu_factor_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {
     auto m = load_matrices<T>(k.in(0));
     Codes pivots;
-    const auto codes = factor_all(m, pivots);
+    const auto codes = factor_all(m, pivots, k.flag(param(k, "pivot")));
     store_matrices(k.out(0), m);
     from_vector<std::int64_t>(k.out(1), pivots);
     store_codes(k.out(2), codes);
@@ -50,7 +73,9 @@ auto unpacked(MetaCall& c, bool data, bool pivots) -> Datum {
       data ? c.fresh(a.dtype, batched(a, {size.least(), size.cols})) : no_part(c, a.dtype)}};
 }
 auto lu_rule(MetaCall& c) -> Datum {
-  return require_matrices(c, 0) ? unpacked(c, true, true) : Datum{};
+  if (!require_matrices(c, 0)) return {};
+  const bool pivot = c.flag(param(c, "pivot"));
+  return may_skip_pivots(c, pivot) ? unpacked(c, true, pivot) : Datum{};
 }
 auto lu_unpack_rule(MetaCall& c) -> Datum {
   if (!require_matrices(c, 0) ||
@@ -92,7 +117,7 @@ void lu_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {
     auto m = load_matrices<T>(k.in(0));
     Codes pivots;
-    factor_all(m, pivots);
+    factor_all(m, pivots, k.flag(param(k, "pivot")));
     store_unpacked(k, m, pivots);
   });
 }
@@ -289,8 +314,9 @@ auto eig_rule(MetaCall& c) -> Datum {
   if (!require_matrices(c, 0, true)) return {};
   const auto& a = c.meta(0);
   const auto dtype = complex_of(a.dtype).value_or(a.dtype);
+  const bool from_real = on_cuda(a) && !is_complex(a.dtype);  // pairs are put together row-major
   return {DatumList{c.fresh(dtype, batched(a, {matrix_size(a).rows})),
-                    column_major(c, dtype, a.sizes)}};
+                    from_real ? c.fresh(dtype, a.sizes) : column_major(c, dtype, a.sizes)}};
 }
 void eig_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {

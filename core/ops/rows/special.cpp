@@ -13,6 +13,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 
+#include "core/ops/bessel.h"
 #include "core/ops/pointwise.h"
 #include "core/ops/rules.h"
 
@@ -159,12 +160,15 @@ template <int kOrder>
 auto bessel_j(double x) -> double {
   if (std::isinf(x)) return 0;
   if (std::isnan(x)) return x;
-  const double value = boost::math::cyl_bessel_j(kOrder, std::fabs(x), kQuiet);
+  const double size = std::fabs(x);
+  const double value = size > 5 ? bessel_beyond_5(kOrder, size, false)
+                                : boost::math::cyl_bessel_j(kOrder, size, kQuiet);
   return kOrder == 1 && x < 0 ? -value : value;
 }
 template <int kOrder>
 auto bessel_y(double x) -> double {
   if (std::isnan(x) || x < 0) return kNan;
+  if (x > 5) return bessel_beyond_5(kOrder, x, true);
   return x == 0 ? -kInf : boost::math::cyl_neumann(kOrder, x, kQuiet);
 }
 /// Hankel's expansion of sqrt(2 pi x) exp(-x) I(x) (sign -1) or sqrt(2 x / pi) exp(x) K(x) (sign

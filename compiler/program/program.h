@@ -1,16 +1,16 @@
-// The host side of a compiled graph: what an Inductor wrapper allocates, views, reuses, launches,
-// frees and returns, in order. Whole in this header.
-// Source: torch/_inductor/codegen/wrapper.py, PyTorch 2.0 to 2.15.
+// The host side of a compiled program: what it allocates, views, reuses, launches, frees and
+// returns, in order. Whole in this header; kernels are in kernel.h.
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "core/base/result.h"
+#include "compiler/program/kernel.h"
 #include "core/shape/shape_env.h"
 #include "core/tensor/meta.h"
 
@@ -28,10 +28,14 @@ struct HostView {
 
 struct HostArg;
 using HostArgs = std::vector<HostArg>;
-/// Not read further (None, dtypes, strings, devices, method calls); see HostArg::mentions.
+/// Not read further (method calls, names of the runtime); see HostArg::mentions.
 struct HostOpaque {};
+struct HostNone {};
+/// Numbers and truth values are Exprs; text is a string of the program.
+using HostValue =
+    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, DType, Device, std::string>;
 struct HostArg {
-  std::variant<HostOpaque, Expr, HostView, HostArgs> value;
+  HostValue value;
   std::string keyword;                ///< empty for positional arguments
   std::string text;                   ///< as written
   std::vector<std::string> mentions;  ///< buffers named anywhere in it
@@ -42,6 +46,7 @@ struct HostAlloc {
   std::string name;
   Dims sizes, strides;
   DType dtype = DType::float32;
+  Device device;
 };
 /// `buf1 = reinterpret_tensor(buf0, ...)`, `buf1 = buf0`, `buf1 = alloc_from_pool(pool0, ...)`
 struct HostBind {
@@ -52,9 +57,21 @@ struct HostBind {
 };
 /// `ps0 = 8*s27`, `triton_poi_fused_0_xnumel = 16*s77`, `s77 = primals_1`
 struct HostScalar {
+  /// What a number that is no expression is read from.
+  enum class Source : std::uint8_t { none, item, size, stride, offset, numel };
   std::string name;
   Expr value;             ///< over the symbols of HostProgram::env
   bool is_fresh = false;  ///< read from data (`u0 = buf0.item()`): value is a symbol of its own
+  bool is_input = false;  ///< `s77 = primals_1`: the input's value is the symbol's
+  Expr symbol;            ///< that the value is bound to, of inputs and fresh values
+  Source source = Source::none;
+  std::string buffer;         ///< that it is read from, if `source` says so
+  std::size_t dimension = 0;  ///< of size and stride
+};
+/// `arg1_1_size = arg1_1.size()`: a list of numbers.
+struct HostShape {
+  std::string name, buffer;
+  HostScalar::Source source = HostScalar::Source::size;
 };
 /// `assert_size_stride(buf0, sizes, strides, 'op')`: false stops the program.
 struct HostCheck {
@@ -110,8 +127,9 @@ struct HostReturn {
 struct HostNote {};
 
 struct HostOp {
-  std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostCheck, HostFact, HostLaunch, HostCall,
-               HostItem, HostStore, HostGroup, HostDelete, HostBranch, HostReturn>
+  std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostShape, HostCheck, HostFact,
+               HostLaunch, HostCall, HostItem, HostStore, HostGroup, HostDelete, HostBranch,
+               HostReturn>
       what;
   int line = 0;      ///< 1-based, in the wrapper's text
   std::string text;  ///< the statement
@@ -131,7 +149,10 @@ struct KernelSource {
   std::string language;  ///< "triton", "cpp" (C++ for the CPU), or what async_compile calls it
   std::string text;      ///< of the string literal, decoded
   int line = 0;          ///< of its first line in the wrapper's text
-  std::vector<std::string> cpp_params;  ///< of cpp_pybinding: "const float*", "const int64_t"
+  std::vector<std::string> cpp_params;       ///< of cpp_pybinding: "const float*", "const int64_t"
+  std::vector<std::string> nodes;            ///< graph nodes it computes, from the comment above it
+  std::shared_ptr<const TileKernel> kernel;  ///< as read; null: `not_read` says why
+  std::string not_read;
 };
 
 /// What `get_args` at the end of a wrapper makes for an input: hints, and its dtype.
@@ -154,14 +175,5 @@ struct HostProgram {
   int statements = 0;                    ///< logical lines outside of kernels
   std::vector<HostLine> not_understood;  ///< those of them that are kept, but not followed
 };
-
-/// Reads a wrapper. `env` has the symbols and guards that are known around it; it is copied, so
-/// symbols may be added. Statements that are not understood are listed, never dropped.
-/// Errors: bad_input when there is no `call` function.
-[[nodiscard]] auto read_wrapper(std::string_view text, const ShapeEnv& env = {})
-    -> Result<HostProgram>;
-
-/// Whether a text looks like an Inductor wrapper.
-[[nodiscard]] auto is_wrapper(std::string_view text) -> bool;
 
 }  // namespace assay

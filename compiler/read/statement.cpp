@@ -1,7 +1,9 @@
-#include "compiler/host/statement.h"
+#include "compiler/read/statement.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <limits>
 
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
@@ -44,22 +46,14 @@ auto starts_with_any(std::string_view text, const std::array<std::string_view, k
                              [&](std::string_view start) { return text.starts_with(start); });
 }
 
+}  // namespace
+
 auto is_symbol_name(std::string_view name) -> bool {
   const auto digits = name.find_first_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return false;
   if (name.find_first_not_of("0123456789", digits) != std::string_view::npos) return false;
   constexpr std::array<std::string_view, 5> kPrefixes = {"s", "u", "zf", "zuf", "ps"};
   return std::ranges::find(kPrefixes, name.substr(0, digits)) != kPrefixes.end();
-}
-
-/// `align(n)` of memory planning rounds up to 64 (torch/_inductor/codegen/memory_planning.py).
-auto without_align(const Expr& e) -> Expr {
-  if (e.args().empty()) return e;
-  std::vector<Expr> args;
-  for (const auto& arg : e.args()) args.push_back(without_align(arg));
-  if (e.op() == ExprOp::opaque && e.name() == "align" && args.size() == 1)
-    return 64 * floor_div(args[0] + 63, 64);
-  return e.pool() != nullptr ? make(*e.pool(), e.op(), args, e.name()) : e;
 }
 
 /// Scalars are kept as symbols of the pool under this name until their values replace them.
@@ -69,8 +63,6 @@ auto find_scalar(const HostFunction& function, std::string_view name) -> const H
       return scalar;
   return nullptr;
 }
-
-}  // namespace
 
 template <class What>
 void StatementReader::add(What what) {
@@ -225,107 +217,9 @@ auto StatementReader::is_scalar(std::string_view name) const -> bool {
 }
 
 /// Python source of an integer or boolean expression over symbols and scalars assigned before.
-auto StatementReader::expr(int node) -> Result<Expr> {
-  auto text = std::string(cursor_.source_of(node));
-  for (std::size_t at = 0; (at = text.find("math.", at)) != std::string::npos;) text.erase(at, 5);
-  auto parsed = parse_expr(program_.env.pool(), text);
-  if (!parsed) return bad(node, parsed.error().message);
-  std::unordered_map<Expr, Expr> values;
-  for (const auto& symbol : parsed->symbols()) {
-    if (const auto* scalar = find_scalar(function_, symbol.name())) {
-      values[symbol] = scalar->value;
-    } else if (program_.env.find(symbol) == nullptr) {
-      if (!is_symbol_name(symbol.name()))
-        return bad(node, fmt::format("`{}` is no scalar", symbol.name()));
-      ASSAY_TRY(const auto added, program_.env.add_symbol(symbol.name()));
-      (void)added;
-    }
-  }
-  // A symbol that the compilation specialised is its value, wherever it still stands.
-  auto value = program_.env.replaced(values.empty() ? *parsed : substitute(*parsed, values));
-  if (text.contains("align(")) value = without_align(value);
-  if (!value.is_valid()) return bad(node, "the value is undefined or too large");
-  return value;
-}
-
-auto StatementReader::dims(int node) -> Result<Dims> {
-  const auto& tuple = cursor_.syntax(node);
-  if (tuple.kind != SyntaxKind::tuple && tuple.kind != SyntaxKind::list)
-    return bad(node, "expected sizes in brackets");
-  Dims result;
-  for (const int child : cursor_.children(node)) {
-    ASSAY_TRY(result.emplace_back(), expr(child));
-    if (result.back().type() != ExprType::integer) return bad(child, "a size is no integer");
-  }
-  return result;
-}
-
-auto StatementReader::dtype(int node) const -> Result<DType> {
-  const auto found = dtype_from_name(cursor_.source_of(node));
-  if (!found) return bad(node, "expected a dtype");
-  return *found;
-}
-
-auto StatementReader::view(int node) -> Result<HostView> {
-  const auto& syntax = cursor_.syntax(node);
-  HostView result;
-  if (syntax.kind == SyntaxKind::name) {
-    if (is_scalar(syntax.text) || syntax.text == "None" || syntax.text == "True" ||
-        syntax.text == "False")
-      return bad(node, "expected a buffer");
-    result.base = syntax.text;
-    return result;
-  }
-  const auto name = callee(node);
-  const auto args = name.empty() ? Nodes() : cursor_.positional(node);
-  if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
-       name != "torch.as_strided" && name != "aten.as_strided" && name != "as_strided") ||
-      args.size() < 3)
-    return bad(node, "expected a buffer or a view");
-  ASSAY_TRY(const auto base, view(args[0]));
-  result.base = base.base;
-  result.is_reinterpreted = true;
-  ASSAY_TRY(result.sizes, dims(args[1]));
-  ASSAY_TRY(result.strides, dims(args[2]));
-  if (result.sizes.size() != result.strides.size())
-    return bad(node, "sizes and strides differ in number");
-  if (args.size() > 3) {
-    ASSAY_TRY(result.offset, expr(args[3]));
-  }
-  return result;
-}
-
-void StatementReader::mentions(int node, std::vector<std::string>& names) const {
-  const auto& syntax = cursor_.syntax(node);
-  if (syntax.kind == SyntaxKind::name) {
-    if (!is_scalar(syntax.text)) names.emplace_back(syntax.text);
-    return;
-  }
-  for (const int child : cursor_.children(node)) mentions(child, names);
-}
-
-auto StatementReader::argument(int node) -> HostArg {
-  HostArg result;
-  if (cursor_.syntax(node).kind == SyntaxKind::keyword) {
-    result = argument(cursor_.syntax(node).first_child);
-    result.keyword = cursor_.syntax(node).text;
-    return result;
-  }
-  result.text = cursor_.source_of(node);
-  mentions(node, result.mentions);
-  const auto kind = cursor_.syntax(node).kind;
-  if (kind == SyntaxKind::tuple || kind == SyntaxKind::list) {
-    HostArgs items;
-    for (const int child : cursor_.children(node)) items.push_back(argument(child));
-    result.value = std::move(items);
-  } else if (auto buffer = view(node)) {
-    result.value = std::move(*buffer);
-  } else if (kind != SyntaxKind::string) {
-    if (auto scalar = expr(node)) result.value = *scalar;
-  }
-  return result;
-}
-
+/// None, a dtype, a device; truth values and floats that are no expression over symbols.
+/// `device(type='cuda', index=0)`, `torch.device('cpu')`
+/// `arg1_1_size = arg1_1.size()`, said before of this name.
 /// `buf5 = buf4[0]`, `s0 = arg1_1_size[0]`; false if it is neither.
 auto StatementReader::subscript(const std::string& name, int right) -> Result<bool> {
   const auto children = cursor_.children(right);
@@ -333,11 +227,13 @@ auto StatementReader::subscript(const std::string& name, int right) -> Result<bo
   const auto& index = cursor_.syntax(children[1]);
   if (base.kind != SyntaxKind::name || is_scalar(base.text) || index.kind != SyntaxKind::integer)
     return false;
+  ASSAY_TRY(const auto at, expr(children[1]));
   if (is_symbol_name(name)) {
-    ASSAY_TRY_VOID(fresh_scalar(name));
+    auto from = find_layout(base.text);
+    from.dimension = static_cast<std::size_t>(at.as_int().value_or(0));
+    ASSAY_TRY_VOID(fresh_scalar(name, from));
     return true;
   }
-  ASSAY_TRY(const auto at, expr(children[1]));
   add(HostItem{name, std::string(base.text), static_cast<std::size_t>(at.as_int().value_or(0))});
   return true;
 }
@@ -395,7 +291,11 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     if (program_.env.find(std::string_view(names[0])) == nullptr)
       ASSAY_TRY_VOID(program_.env.add_symbol(names[0]));
     const auto symbol = program_.env.find(std::string_view(names[0]))->expr;
-    add(HostScalar{std::string(value.text), program_.env.replaced(symbol)});
+    add(HostScalar{.name = std::string(value.text),
+                   .value = program_.env.replaced(symbol),
+                   .is_input = true,
+                   .symbol = symbol,
+                   .buffer = {}});
     return {};
   }
   return assign_scalar(names[0], right);
@@ -403,7 +303,7 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
 
 auto StatementReader::assign_scalar(const std::string& name, int right) -> Result<void> {
   ASSAY_TRY(const auto value, expr(right));
-  add(HostScalar{name, value});
+  add(HostScalar{.name = name, .value = value, .symbol = {}, .buffer = {}});
   return {};
 }
 
@@ -443,7 +343,15 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
     const auto reads = args.size() == 1 ? callee(args[0]) : target;
     const bool reads_number = std::ranges::any_of(
         kNumberMethods, [&](std::string_view method) { return reads.ends_with(method); });
-    if (reads_number) return fresh_scalar(name);
+    if (reads_number) {
+      const int call = converts && args.size() == 1 ? args[0] : right;
+      auto from = number_source(call);
+      const bool is_list =
+          from.source == HostScalar::Source::size || from.source == HostScalar::Source::stride;
+      if (!is_list || !cursor_.positional(call).empty()) return fresh_scalar(name, from);
+      add(HostShape{name, std::move(from.buffer), from.source});
+      return {};
+    }
     if (!target.contains('.'))  // max(1, s77), math on symbols
       if (const auto value = expr(right); value && !value->symbols().empty())
         return assign_scalar(name, right);
@@ -451,13 +359,22 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
   return call(right, names);
 }
 
-auto StatementReader::fresh_scalar(const std::string& name) -> Result<void> {
+/// What `buf0.item()`, `arg1_1.size(0)` read.
+auto StatementReader::fresh_scalar(const std::string& name, const NumberSource& from)
+    -> Result<void> {
   if (program_.env.find(std::string_view(name)) == nullptr) {
     ASSAY_TRY(const auto added, program_.env.add_symbol(name));
     if (!is_symbol_name(name))  // `buf3_selector = int(buf2.item())`
       program_.env.set_range(added, {Expr::neg_infinity(), Expr::infinity()});
   }
-  add(HostScalar{name, program_.env.find(std::string_view(name))->expr, true});
+  const auto symbol = program_.env.find(std::string_view(name))->expr;
+  add(HostScalar{.name = name,
+                 .value = symbol,
+                 .is_fresh = true,
+                 .symbol = symbol,
+                 .source = from.source,
+                 .buffer = from.buffer,
+                 .dimension = from.dimension});
   return {};
 }
 
@@ -474,6 +391,13 @@ auto StatementReader::alloc(const std::string& name, int right) -> Result<void> 
   if (type < 0 && args.size() > 2) type = args[2];
   if (type < 0) return bad(right, "an allocation without dtype");
   ASSAY_TRY(result.dtype, dtype(type));
+  constexpr std::string_view kFunction = "empty_strided_";
+  const auto target = callee(right);
+  if (target.starts_with(kFunction))
+    result.device.type =
+        target.substr(kFunction.size(), target.find('_', kFunction.size()) - kFunction.size());
+  else if (const int where = cursor_.keyword(right, "device"); where >= 0 && !callee(where).empty())
+    result.device = device(where);
   add(std::move(result));
   return {};
 }

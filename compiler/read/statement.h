@@ -1,13 +1,19 @@
-// One statement of a wrapper's `call`. Internal to compiler/host.
+// One statement of a wrapper's `call`. Internal to compiler/read.
 #pragma once
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/host/host.h"
+#include "compiler/read/wrapper.h"
 #include "core/graph/python_syntax.h"
 
 namespace assay {
+
+/// `s77`, `u0`, `zf1`, `ps0`.
+[[nodiscard]] auto is_symbol_name(std::string_view name) -> bool;
+/// The last statement that gave this name a number; null if none did.
+[[nodiscard]] auto find_scalar(const HostFunction& function, std::string_view name)
+    -> const HostScalar*;
 
 /// Reads the statement at the cursor and appends what it does. On an error nothing is appended and
 /// the cursor stands somewhere in the statement.
@@ -31,7 +37,18 @@ class StatementReader {
   [[nodiscard]] auto assign_call(const std::vector<std::string>& names, int right) -> Result<void>;
   [[nodiscard]] auto assign_view(const std::string& name, const HostView& view) -> Result<void>;
   [[nodiscard]] auto assign_scalar(const std::string& name, int right) -> Result<void>;
-  [[nodiscard]] auto fresh_scalar(const std::string& name) -> Result<void>;
+  /// Where a number comes from that is no expression.
+  struct NumberSource {
+    HostScalar::Source source = HostScalar::Source::none;
+    std::string buffer;
+    std::size_t dimension = 0;
+  };
+  [[nodiscard]] auto number_source(int call) const -> NumberSource;
+  [[nodiscard]] auto find_layout(std::string_view name) const -> NumberSource;
+  [[nodiscard]] auto fresh_scalar(const std::string& name, const NumberSource& from)
+      -> Result<void>;
+  [[nodiscard]] auto literal(int node) -> std::optional<HostValue>;
+  [[nodiscard]] auto device(int call) const -> Device;
   [[nodiscard]] auto alloc(const std::string& name, int right) -> Result<void>;
   [[nodiscard]] auto pool_view(const std::string& name, int right) -> Result<void>;
   [[nodiscard]] auto expression_statement(int node) -> Result<void>;

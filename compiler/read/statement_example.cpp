@@ -1,5 +1,5 @@
 // Layouts of a wrapper's inputs, from the example calls at its end.
-#include "compiler/host/statement.h"
+#include "compiler/read/statement.h"
 
 namespace assay {
 

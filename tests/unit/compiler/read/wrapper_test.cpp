@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "compiler/host/host.h"
+#include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 
 namespace assay {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/host/host.h"
-#include "compiler/host/statement.h"
+#include "compiler/read/statement.h"
+#include "compiler/read/wrapper.h"
 #include "core/base/check.h"
 #include "core/graph/python_syntax.h"
 
