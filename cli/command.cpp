@@ -69,8 +69,23 @@ auto commands() -> std::vector<Command> {
        "  assay minify repro.py --oracle 'exec:python check.py' -j 2 --max-time 10m -o out\n"
        "  assay minify graph.json --oracle torch:accuracy --backend inductor -o out\n",
        add_minify},
-      {"query", "ask a trace in SQL",
+      {"trace", "write all that the viewer shows of an input into one SQLite file",
+       "  assay trace graph.json -o run.sqlite           what `debug` finds\n"
+       "  assay trace graph.json -o run.sqlite --prove   and what holds for all sizes\n"
+       "  assay trace TRACE.log -o run.sqlite            compilations, stages, programs, proofs\n",
+       add_trace},
+      {"view", "look at any input in the viewer",
+       "  assay view graph.json\n"
+       "  assay view failure.assay.zip --at node:constant_pad_nd\n"
+       "  assay view assay:run.sqlite#node:add_3         a link, as --links prints them\n",
+       add_view},
+      {"diff", "compare the graphs of two traces: which nodes came, went, or changed",
+       "  assay diff before.sqlite after.sqlite\n"
+       "  assay diff run.sqlite#1 run.sqlite#2           two graphs of one trace\n",
+       add_diff},
+      {"query", "ask a trace in SQL, or for nodes in the viewer's filter language",
        "  assay debug graph.json --trace run.trace\n"
+       "  assay query run.trace --filter 'op:pad status:mismatch'\n"
        "  assay query run.trace \"select name, target from nodes where status = 'unchecked'\"\n",
        add_query},
       {"conform", "check the operator table against recorded PyTorch calls",
@@ -87,10 +102,13 @@ auto report_error(const Error& error) -> int {
 }
 
 Progress::Progress(std::string_view doing)
-    : doing_(doing), enabled_(isatty(STDERR_FILENO) == 1), start_ms_(now_ms()) {}
+    : doing_(doing),
+      enabled_(isatty(STDERR_FILENO) == 1),
+      lines_(std::getenv("ASSAY_PROGRESS") != nullptr),
+      start_ms_(now_ms()) {}
 
 Progress::~Progress() {
-  if (enabled_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
+  if (enabled_ && !lines_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
 }
 
 auto Progress::seconds() const -> double {
@@ -102,10 +120,14 @@ void Progress::update(std::size_t done, std::size_t total) {
 }
 
 void Progress::show(const std::function<std::string(double seconds)>& line, bool is_last) {
-  if (!enabled_) return;
+  if (!enabled_ && !lines_) return;
   const auto now = now_ms();
   if (now - last_ms_ < 100 && !is_last) return;
   last_ms_ = now;
+  if (lines_) {
+    fmt::print(stderr, "progress: {}\n", line(static_cast<double>(now - start_ms_) / 1000));
+    return;
+  }
   fmt::print(stderr, "\r\033[K{}", line(static_cast<double>(now - start_ms_) / 1000));
   std::fflush(stderr);
 }

@@ -38,13 +38,17 @@ auto add_debug(Arguments& arguments) -> Action;
 auto add_prove(Arguments& arguments) -> Action;
 auto add_replay(Arguments& arguments) -> Action;
 auto add_compare(Arguments& arguments) -> Action;
+auto add_trace(Arguments& arguments) -> Action;
+auto add_view(Arguments& arguments) -> Action;
+auto add_diff(Arguments& arguments) -> Action;
 auto add_query(Arguments& arguments) -> Action;
 auto add_conform(Arguments& arguments) -> Action;
 auto add_minify(Arguments& arguments) -> Action;
 auto add_completion(Arguments& arguments) -> Action;
 
-/// A line that overwrites itself on a terminal and is silent elsewhere. At most ten updates a
-/// second; erased at the end.
+/// A line that overwrites itself on a terminal and is silent elsewhere, or, with ASSAY_PROGRESS
+/// set, lines "progress: ..." for a program that watches. At most ten updates a second; erased at
+/// the end.
 class Progress {
  public:
   explicit Progress(std::string_view doing = {});
@@ -59,6 +63,7 @@ class Progress {
  private:
   std::string doing_;
   bool enabled_;
+  bool lines_;
   long long start_ms_;
   long long last_ms_ = 0;
 };
@@ -72,6 +77,9 @@ class Progress {
 /// Help of `--graph` where it chooses what a capture is made of.
 inline constexpr const char* kGraphHelp =
     "of a text or log with several graphs: this one, by title or number";
+
+inline constexpr const char* kLinksHelp =
+    "print links into the viewer for root findings: `assay view LINK`";
 
 /// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
 [[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;

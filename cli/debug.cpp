@@ -3,6 +3,7 @@
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/report/link.h"
 #include "replay/report/trace_rows.h"
 #include "replay/report/verdict.h"
 
@@ -12,7 +13,7 @@ namespace {
 struct Options {
   std::string file, at, graph, trace, bundle;
   bool sweep = false, json = false, nan = false, all = false, notes = false;
-  bool allow_unchecked = false;
+  bool allow_unchecked = false, links = false;
   ReportFiles files;
 };
 
@@ -45,6 +46,7 @@ auto run_debug(const Options& options) -> Result<int> {
                                 {.notes = options.notes,
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
+  if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
   return exit;
 }
 
@@ -63,6 +65,7 @@ auto add_debug(Arguments& arguments) -> Action {
   arguments.flag("--allow-unchecked", options->allow_unchecked,
                  "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
   arguments.flag("--json", options->json, "print the report as JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
   add_report_files(arguments, options->files);
   arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
   arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");

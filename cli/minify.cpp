@@ -1,6 +1,8 @@
 // assay minify: the smallest capture that still fails the same way.
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <sstream>
 
 #include "cli/command.h"
@@ -10,7 +12,9 @@
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/link.h"
 #include "replay/report/prove_report.h"
+#include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
 
 namespace assay::cli {
@@ -21,7 +25,8 @@ struct Options {
   int workers = 1, max_calls = 0, confirm = 1;
   double timeout = 0;
   std::int64_t memory_mib = 8192;
-  bool json = false, calls_only = false, fresh = false;
+  std::string trace;
+  bool json = false, calls_only = false, fresh = false, links = false;
   TorchOptions torch;
 };
 
@@ -115,6 +120,72 @@ auto progress_line(const std::string& phase, int calls, const SessionCounts& cou
                      left);
 }
 
+/// Steps as they come, each committed, so that a viewer can follow.
+class StepTrace {
+ public:
+  [[nodiscard]] static auto create(const Options& options, const Capture& capture)
+      -> Result<StepTrace> {
+    ASSAY_TRY(auto writer, TraceWriter::create(options.trace));
+    ASSAY_TRY(const auto run,
+              writer.add(run_row("minify", options.file, capture.format, options.oracle)));
+    ASSAY_TRY_VOID(record_graph(writer, capture.graph,
+                                GraphRow{.run_id = run,
+                                         .parent_id = {},
+                                         .name = "original",
+                                         .kind = capture.kind,
+                                         .hash = {},
+                                         .text = {}}));
+    ASSAY_TRY_VOID(writer.commit());
+    return StepTrace(std::move(writer), run);
+  }
+
+  /// A step that cannot be written is remembered; the search goes on.
+  void add(const MinifyStep& step) {
+    const auto& seen = step.observed;
+    const bool failed = seen.outcome == Outcome::fails;
+    StepRow row{.run_id = run_,
+                .seq = step.seq,
+                .parent_id = {},
+                .phase = step.phase,
+                .key = fmt::format("{:016x}", step.key),
+                .calls = step.calls,
+                .verdict = step.is_wanted ? "same"
+                           : failed       ? "other"
+                                          : std::string(name(seen.outcome)),
+                .failure = failed ? to_string(seen.signature) : std::string(),
+                .at_seconds = step.at_seconds,
+                .seconds = seen.seconds,
+                .output = seen.output,
+                .text = step.text};
+    if (const auto parent = ids_.find(step.parent); parent != ids_.end())
+      row.parent_id = parent->second;
+    const auto id = writer_.add(row);
+    if (id) ids_[step.seq] = *id;
+    if (auto done = writer_.commit(); !done || !id) problem_ = !id ? id.error() : done.error();
+  }
+
+  auto finish(const MinifyResult& result, int exit) -> Result<void> {
+    if (problem_) return std::unexpected(*problem_);
+    ASSAY_TRY_VOID(record_graph(writer_, result.minimal.graph,
+                                GraphRow{.run_id = run_,
+                                         .parent_id = {},
+                                         .name = "minimal",
+                                         .kind = result.minimal.kind,
+                                         .hash = {},
+                                         .text = {}}));
+    ASSAY_TRY_VOID(record_problems(writer_, run_, "warning", result.warnings));
+    ASSAY_TRY_VOID(writer_.finish_run(run_, exit, result.seconds * 1000));
+    return writer_.finalise();
+  }
+
+ private:
+  StepTrace(TraceWriter writer, TraceId run) : writer_(std::move(writer)), run_(run) {}
+  TraceWriter writer_;
+  TraceId run_;
+  std::map<int, TraceId> ids_;
+  std::optional<Error> problem_;
+};
+
 void print_result(const MinifyResult& result, const std::string& folder) {
   const auto& before = result.original.graph;
   if (!result.reproduced) {
@@ -179,14 +250,28 @@ auto minify_file(const Options& options) -> Result<int> {
       return progress_line(phase, calls, counts, seconds, settings.budget.seconds);
     });
   };
+  std::optional<StepTrace> trace;
+  if (!options.trace.empty()) {
+    ASSAY_TRY(trace, StepTrace::create(options, capture));
+    settings.on_step = [&](const MinifyStep& step) { trace->add(step); };
+  }
   ASSAY_TRY(const auto result, minify(std::move(capture), *oracle, store, table, settings));
   ASSAY_TRY_VOID(write_result(result, folder));
   if (options.json)
     fmt::print("{}", summary_json(result));
   else
     print_result(result, options.output);
-  if (!result.complete) return kUndecided;
-  return result.reproduced ? kFindings : kNothingFound;
+  const int exit = !result.complete ? kUndecided : result.reproduced ? kFindings : kNothingFound;
+  if (trace) ASSAY_TRY_VOID(trace->finish(result, exit));
+  if (options.links && !options.json)
+    fmt::print("link: {}\n",
+               to_string(Link{std::filesystem::absolute(options.trace.empty()
+                                                            ? options.output + "/minimal.assay.zip"
+                                                            : options.trace)
+                                  .lexically_normal()
+                                  .string(),
+                              ""}));
+  return exit;
 }
 
 }  // namespace
@@ -228,6 +313,9 @@ auto add_minify(Arguments& arguments) -> Action {
   arguments.option("--tolerance", &options->torch.check.tolerance, "torch: of accuracy");
   arguments.option("--torch-options", &options->torch.check.options,
                    "torch: options of torch.compile, a JSON object");
+  arguments.option("--trace", &options->trace,
+                   "write every candidate into this SQLite trace while it runs, for the viewer");
+  arguments.flag("--links", options->links, "print a link into the viewer");
   arguments.flag("--json", options->json, "print the summary as JSON");
   return [options] {
     const auto result = minify_file(*options);

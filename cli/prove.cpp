@@ -7,6 +7,7 @@
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/link.h"
 #include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
 
@@ -17,7 +18,7 @@ struct Options {
   std::string file, smt_lib, trace;
   std::vector<std::string> claims;
   bool guards = false, bounds = false, json = false, all = false, notes = false;
-  bool no_solver = false;
+  bool no_solver = false, links = false;
   ReportFiles files;
 };
 
@@ -56,7 +57,7 @@ auto prove_compiled(const Options& options, std::string_view bytes) -> Result<in
                                     sarif_results(findings, options.file), clock.seconds()));
   const int exit = exit_code(state_of(programs));
   if (!options.trace.empty())
-    ASSAY_TRY_VOID(record_programs(options.trace, options.file, programs, exit));
+    ASSAY_TRY_VOID(record_programs(options.trace, options.file, bytes, programs, exit));
   return exit;
 }
 
@@ -88,6 +89,8 @@ auto run_prove(const Options& options) -> Result<int> {
   ASSAY_TRY_VOID(write_report_files(
       options.files, "assay prove", test_cases(capture, report),
       sarif_results(findings_of(capture, report), capture.source_path), clock.seconds()));
+  if (options.links && !options.json)
+    fmt::print("{}", links_text(findings_of(capture, report), options.file));
   const int exit = exit_code(state_of(capture, report));
   if (!options.trace.empty()) ASSAY_TRY_VOID(record_proofs(options.trace, capture, report, exit));
   return exit;
@@ -109,6 +112,7 @@ auto add_prove(Arguments& arguments) -> Action {
   arguments.flag("--notes", options->notes, "list notes too (guards stronger than needed)");
   arguments.flag("--no-solver", options->no_solver, "without the tiers that use a solver");
   arguments.flag("--json", options->json, "print the report as JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
   add_report_files(arguments, options->files);
   arguments.option("--smt-lib", &options->smt_lib,
                    "write proofs as SMT-LIB scripts into this folder");

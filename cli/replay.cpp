@@ -8,6 +8,7 @@
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
 #include "replay/report/debug_report.h"
+#include "replay/report/link.h"
 #include "replay/report/verdict.h"
 
 namespace assay::cli {
@@ -20,7 +21,7 @@ auto missing_from(const std::vector<std::string>& all, const std::vector<std::st
   return missing;
 }
 
-auto replay(const std::string& file, bool json) -> Result<int> {
+auto replay(const std::string& file, bool json, bool links) -> Result<int> {
   ASSAY_TRY(const auto bundle, open_bundle(file));
   std::optional<Verdict> recorded;
   if (!bundle.verdict_json.empty()) {
@@ -60,6 +61,7 @@ auto replay(const std::string& file, bool json) -> Result<int> {
   for (const auto& line : gone) fmt::print("  gone:  {}\n", line);
   for (const auto& line : added) fmt::print("  added: {}\n", line);
   fmt::print("\n{}", debug_text(bundle.capture, report, {.paint = paint()}));
+  if (links) fmt::print("{}", links_text(report.findings, file));
   return !recorded || holds ? exit : kFindings;
 }
 
@@ -68,14 +70,15 @@ auto replay(const std::string& file, bool json) -> Result<int> {
 auto add_replay(Arguments& arguments) -> Action {
   struct Options {
     std::string file;
-    bool json = false;
+    bool json = false, links = false;
   };
   const auto options = std::make_shared<Options>();
   arguments.option("BUNDLE", &options->file, "a bundle written by import, debug or minify",
                    kRequired);
   arguments.flag("--json", options->json, "print JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
   return [options] {
-    const auto result = replay(options->file, options->json);
+    const auto result = replay(options->file, options->json, options->links);
     return result ? *result : report_error(result.error());
   };
 }

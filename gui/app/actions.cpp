@@ -20,6 +20,21 @@ constexpr std::array kActions = {
     ActionRow{"nodes.filter", "Filter nodes", "Ctrl+F /", "Go", ""},
     ActionRow{"copy.link", "Copy link", "Ctrl+L", "Go", ""},
     ActionRow{"copy.repro", "Copy repro command", "", "Run", ""},
+    ActionRow{"run.debug", "Analyse again", "F5", "Run", ""},
+    ActionRow{"run.prove", "Prove for all sizes", "", "Run", ""},
+    ActionRow{"run.minify", "Minify", "", "Run", ""},
+    ActionRow{"run.bundle", "Export bundle…", "", "Run", ""},
+    ActionRow{"run.stop", "Stop", "Shift+F5", "Run", ""},
+    ActionRow{"graph.fit", "Fit graph", "F", "", "graph"},
+    ActionRow{"graph.expand", "Expand to the node", "E", "", "graph"},
+    ActionRow{"graph.expand_all", "Expand everything", "Shift+E", "", "graph"},
+    ActionRow{"graph.collapse", "Collapse all modules", "C", "", "graph"},
+    ActionRow{"graph.near", "Neighbourhood of the node", "N", "", "graph"},
+    ActionRow{"graph.path", "Ways between two nodes", "P", "", "graph"},
+    ActionRow{"graph.everything", "Show the whole graph", "Escape", "", "graph"},
+    ActionRow{"steps.follow", "Follow the reduction", "Space", "", "steps"},
+    ActionRow{"diff.open", "Compare with another trace…", "D", "", "diff"},
+    ActionRow{"sql.run", "Run the statement", "Ctrl+E", "Run", ""},
     ActionRow{"view.theme", "Light or dark", "Ctrl+T", "View", ""},
     ActionRow{"view.reset", "Reset layout", "", "View", ""},
     ActionRow{"help.palette", "All commands…", "Ctrl+Shift+P", "Help", ""},
@@ -27,7 +42,14 @@ constexpr std::array kActions = {
 };
 
 constexpr std::array kLayouts = {
-    LayoutRow{"triage", "Triage", "triage / nodes | storage"},
+    LayoutRow{"triage", "Triage", "triage / nodes | storage, problems, bundle"},
+    LayoutRow{"graph", "Graph", "graph / nodes | storage"},
+    LayoutRow{"source", "Source", "source / nodes, storage"},
+    LayoutRow{"sizes", "Sizes", "symbols | storage / proofs"},
+    LayoutRow{"compile", "Compile", "compile / nodes | source, storage"},
+    LayoutRow{"minify", "Reduction", "steps | triage / nodes"},
+    LayoutRow{"diff", "Diff", "diff / nodes | storage, sql"},
+    LayoutRow{"runs", "Runs", "console | bundle / problems"},
 };
 
 }  // namespace

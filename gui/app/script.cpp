@@ -122,6 +122,11 @@ void Script::play(const QJsonObject& step) {
     const auto size = step[QLatin1String("size")].toArray();
     window_.resize(size[0].toInt(), size[1].toInt());
   }
+  if (has("export")) {
+    auto* view = window_.view(text("of"));
+    if (!view || !window_.export_view(*view, text("export"), text("to")))
+      fail(QStringLiteral("cannot export %1").arg(text("of")));
+  }
   if (has("filter"))
     static_cast<NodesView*>(window_.view(QStringLiteral("nodes")))->set_filter(text("filter"));
   if (has("expect") && !visible_text(window_).contains(text("expect")))

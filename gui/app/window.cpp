@@ -9,13 +9,23 @@
 #include <QInputDialog>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QStatusBar>
 #include <QToolBar>
 #include <QToolButton>
 
 #include "gui/app/actions.h"
+#include "gui/views/console_view.h"
+#include "gui/views/diff_view.h"
+#include "gui/views/graph_view.h"
 #include "gui/views/nodes_view.h"
+#include "gui/views/notes_view.h"
+#include "gui/views/plain_views.h"
+#include "gui/views/source_view.h"
+#include "gui/views/sql_view.h"
+#include "gui/views/steps_view.h"
 #include "gui/views/storage_view.h"
+#include "gui/views/symbols_view.h"
 #include "gui/views/theme.h"
 #include "gui/views/triage_view.h"
 
@@ -64,7 +74,29 @@ Window::~Window() {
 void Window::make_views() {
   triage_ = new TriageView(desk_);
   nodes_ = new NodesView(desk_);
-  views_ = {triage_, nodes_, new StorageView(desk_)};
+  graph_ = new GraphView(desk_);
+  console_ = new ConsoleView(desk_);
+  steps_ = new StepsView(desk_);
+  diff_ = new DiffView(desk_);
+  sql_ = new SqlView(desk_);
+  notes_ = new NotesView(desk_);
+  environment_ = new EnvironmentView(desk_);
+  views_ = {triage_,
+            nodes_,
+            graph_,
+            new StorageView(desk_),
+            new SourceView(desk_),
+            new SymbolsView(desk_),
+            new ProofsView(desk_),
+            new CompileView(desk_),
+            steps_,
+            diff_,
+            sql_,
+            notes_,
+            console_,
+            environment_,
+            new ProblemsView(desk_)};
+  connect(console_, &ConsoleView::changed, this, &Window::show_running);
   for (auto* one : views_) {
     auto* dock = new QDockWidget(one->title(), this);
     dock->setObjectName(one->id() + QStringLiteral("_dock"));
@@ -149,6 +181,13 @@ void Window::make_bars() {
   auto* gap = new QWidget;
   gap->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   bar->addWidget(gap);
+  running_ = new QLabel;
+  cancel_ = new QPushButton(tr("Cancel"));
+  cancel_->setAccessibleName(tr("Cancel what is running"));
+  cancel_->hide();
+  connect(cancel_, &QPushButton::clicked, this, [this] { console_->cancel(); });
+  statusBar()->addPermanentWidget(running_);
+  statusBar()->addPermanentWidget(cancel_);
   layouts_ = new QTabBar;
   layouts_->setAccessibleName(tr("Layouts"));
   layouts_->setDrawBase(false);
@@ -193,6 +232,9 @@ void Window::add_handlers() {
     QApplication::clipboard()->setText(link());
     desk_.say(tr("Copied %1").arg(link()));
   });
+  add_run_handlers();
+  add_graph_handlers();
+  add_tool_handlers();
   handle(QStringLiteral("view.theme"), [this] { apply_theme(!is_dark()); });
   handle(QStringLiteral("view.reset"), [this] { apply_layout(QStringLiteral("triage")); });
 }
@@ -209,7 +251,10 @@ auto Window::view(const QString& id) const -> View* {
 void Window::open(const QString& path) {
   path_ = path;
   if (!QFileInfo::exists(path)) return desk_.say(tr("%1: no such file").arg(path));
+  environment_->set_file(path);
+  notes_->set_file(path);
   if (is_trace_file(path)) return open_trace(path);
+  analyse(false);
 }
 
 void Window::open_trace(const QString& path) {
@@ -321,37 +366,47 @@ void Window::apply_layout(const QString& id) {
     removeDockWidget(dock);
     dock->setFloating(false);
   }
-  QDockWidget* column_head = nullptr;
-  QList<QDockWidget*> heads;
+  // All columns first: a split of one that has rows already would only split its first row.
+  std::vector<std::vector<QList<QDockWidget*>>> columns;
   for (const auto& column : qt(found->views).split('|')) {
-    QDockWidget* above = nullptr;
+    columns.emplace_back();
     for (const auto& row : column.split('/')) {
-      QDockWidget* first = nullptr;
-      for (const auto& tab : row.split(',')) {
-        auto* dock = docks_[tab.trimmed()];
-        if (!dock) continue;
-        if (first)
-          tabifyDockWidget(first, dock);
-        else if (above)
-          splitDockWidget(above, dock, Qt::Vertical);
-        else if (column_head)
-          splitDockWidget(column_head, dock, Qt::Horizontal);
-        else
-          addDockWidget(Qt::LeftDockWidgetArea, dock, Qt::Horizontal);
-        dock->show();
-        if (!first) first = dock;
-      }
-      if (!above) {
-        column_head = first;
-        heads << first;
-      }
-      above = first;
-      if (first) first->raise();
+      columns.back().emplace_back();
+      for (const auto& tab : row.split(','))
+        if (auto* dock = docks_[tab.trimmed()]) columns.back().back() << dock;
     }
   }
+  QList<QDockWidget*> heads;
+  for (const auto& rows_of : columns) {
+    auto* head = rows_of.front().front();
+    if (heads.isEmpty())
+      addDockWidget(Qt::LeftDockWidgetArea, head, Qt::Horizontal);
+    else
+      splitDockWidget(heads.back(), head, Qt::Horizontal);
+    heads << head;
+  }
+  for (const auto& rows_of : columns) fill_column(rows_of);
   QList<int> widths;
   for (int i = 0; i < heads.size(); ++i) widths << (i == 0 ? 3 : 2) * width() / 5;
   resizeDocks(heads, widths, Qt::Horizontal);
+}
+
+void Window::fill_column(const std::vector<QList<QDockWidget*>>& rows) {
+  QList<QDockWidget*> heads;
+  for (const auto& row : rows) {
+    if (!heads.isEmpty()) splitDockWidget(heads.back(), row.front(), Qt::Vertical);
+    heads << row.front();
+  }
+  for (const auto& row : rows) {
+    for (auto* dock : row) {
+      if (dock != row.front()) tabifyDockWidget(row.front(), dock);
+      dock->show();
+    }
+    row.front()->raise();
+  }
+  QList<int> heights;
+  for (int i = 0; i < heads.size(); ++i) heights << (i == 0 ? 3 : 2) * height() / 5;
+  resizeDocks(heads, heights, Qt::Vertical);
 }
 
 void Window::apply_theme(bool dark) {

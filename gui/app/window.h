@@ -9,11 +9,19 @@
 #include "gui/views/view.h"
 
 class QDockWidget;
+class QPushButton;
 
 namespace assay {
 
 class TriageView;
 class NodesView;
+class GraphView;
+class ConsoleView;
+class EnvironmentView;
+class StepsView;
+class DiffView;
+class SqlView;
+class NotesView;
 
 class Window : public QMainWindow {
   Q_OBJECT
@@ -34,11 +42,17 @@ class Window : public QMainWindow {
   [[nodiscard]] auto actions_by_id() const -> const std::map<QString, QAction*>& {
     return actions_;
   }
+  [[nodiscard]] auto has_handler(const QString& id) const -> bool { return handlers_.contains(id); }
   [[nodiscard]] auto view(const QString& id) const -> View*;
   [[nodiscard]] auto views() const -> const std::vector<View*>& { return views_; }
   void show_view(const QString& id);
   void apply_layout(const QString& id);
   void apply_theme(bool dark);
+
+  /// The view that has the focus, else the first.
+  [[nodiscard]] auto current_view() const -> View*;
+  /// As "png", "svg" or "csv"; false if it cannot be written or is no table.
+  auto export_view(View& view, const QString& format, const QString& path) -> bool;
 
   /// Nothing is being asked, computed or run.
   [[nodiscard]] auto is_idle() const -> bool;
@@ -54,8 +68,19 @@ class Window : public QMainWindow {
   void handle(const QString& id, std::function<void()> handler);
   void add_handlers();
   void open_trace(const QString& path);
+  /// Makes a trace of what is none, in a child process, and opens that.
+  void analyse(bool prove);
+  void minify();
+  void export_bundle();
+  void show_running();
+  [[nodiscard]] auto cached_trace(bool prove) const -> QString;
+  void add_run_handlers();
+  void add_graph_handlers();
+  void add_tool_handlers();
+  void export_dialog(const QString& format);
   void ready();
   void follow(const Cursor& cursor);
+  void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   void find_node(const std::string& name);
   [[nodiscard]] auto link() const -> QString;
@@ -72,6 +97,15 @@ class Window : public QMainWindow {
   std::map<QString, std::function<void()>> handlers_;
   TriageView* triage_ = nullptr;
   NodesView* nodes_ = nullptr;
+  GraphView* graph_ = nullptr;
+  ConsoleView* console_ = nullptr;
+  EnvironmentView* environment_ = nullptr;
+  StepsView* steps_ = nullptr;
+  DiffView* diff_ = nullptr;
+  SqlView* sql_ = nullptr;
+  NotesView* notes_ = nullptr;
+  QLabel* running_ = nullptr;
+  QPushButton* cancel_ = nullptr;
   QTabBar* layouts_ = nullptr;
   QLabel* place_label_ = nullptr;
 };

@@ -41,6 +41,9 @@ constexpr std::array kStatements = {
     Statement{"claims", 1,
               "SELECT leaf, dtype, sizes, strides, storage_offset, device, value FROM claims "
               "WHERE node_id = ? ORDER BY leaf LIMIT 1000"},
+    Statement{"claims of graph", 1,
+              "SELECT n.id, n.name, c.sizes FROM nodes n CROSS JOIN claims c ON c.node_id = n.id "
+              "WHERE n.graph_id = ? AND c.sizes IS NOT NULL ORDER BY n.graph_id, n.seq"},
     Statement{"observations", 1,
               "SELECT leaf, dtype, sizes, strides, storage_offset, device, value, storage_id, "
               "storage_bytes, sum, abs_sum, source FROM observations WHERE node_id = ? ORDER BY "
@@ -51,6 +54,9 @@ constexpr std::array kStatements = {
     Statement{"users", 1,
               "SELECT n.id, n.name, n.target FROM operands o JOIN nodes n ON n.id = o.node_id "
               "WHERE o.producer_id = ? ORDER BY n.seq LIMIT 200"},
+    Statement{"edges", 1,
+              "SELECT o.producer_id, o.node_id FROM nodes n CROSS JOIN operands o ON o.node_id = "
+              "n.id WHERE n.graph_id = ? ORDER BY n.graph_id, n.seq, o.producer_id"},
     Statement{"aliases", 1,
               "SELECT n.id, n.name, o.leaf, o.dtype, o.sizes, o.strides, o.storage_offset, "
               "o.storage_bytes FROM observations o JOIN nodes n ON n.id = o.node_id WHERE "
@@ -73,6 +79,10 @@ constexpr std::array kStatements = {
               "p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name FROM graphs g "
               "CROSS JOIN proofs p ON p.graph_id = g.id LEFT JOIN nodes n ON n.id = p.node_id "
               "WHERE p.verdict = ? ORDER BY g.id, p.id LIMIT 20000"},
+    Statement{"guard proofs", 1,
+              "SELECT p.condition, p.verdict, p.tier, ifnull(p.witness, p.reason) FROM graphs g "
+              "JOIN proofs p ON p.run_id = g.run_id AND p.graph_id = g.id WHERE g.id = ? AND "
+              "p.kind = 'guard' LIMIT 20000"},
     Statement{"proof guards", 1, "SELECT guard_seq FROM proof_guards WHERE proof_id = ?"},
     Statement{"line links", 2,
               "SELECT l.line, l.node_id, n.name, n.graph_id FROM line_links l JOIN nodes n ON n.id "

@@ -50,7 +50,7 @@ class MapReader {
     // What a node that failed left behind is a stand-in: its storage is that of what it reads.
     ASSAY_TRY(const bool has_own, add_real(ran && changed.empty(), ran));
     if (!has_own) ASSAY_TRY_VOID(take_storage_of_operand());
-    ASSAY_TRY_VOID(add_aliases());
+    ASSAY_TRY_VOID(add_aliases(!changed.empty()));
     judge();
     return std::move(map_);
   }
@@ -102,19 +102,35 @@ class MapReader {
     return {};
   }
 
-  auto add_aliases() -> Result<void> {
+  /// At other sizes than the run's nothing is recorded: claims stand in, and the storage is as
+  /// large as what its first owner claims.
+  auto add_aliases(bool at_other_sizes) -> Result<void> {
     if (map_.storage < 0) return {};
+    bool is_first = true;
     ASSAY_TRY(const auto aliases, ask(reader_, "aliases", {map_.storage, graph_}));
     for (const auto& row : aliases.rows) {
       const auto id = to_number(row[0]);
-      if (id == cursor_.node || map_.footprints.size() >= kMostAliases) continue;
+      if (map_.footprints.size() >= kMostAliases) break;
       auto layout = layout_at(pool_, binding_, to_text(row[3]), to_text(row[4]), to_text(row[5]),
                               to_text(row[6]));
-      if (layout)
+      if (at_other_sizes) {
+        ASSAY_TRY(layout, claimed_layout(id));
+        if (layout && std::exchange(is_first, false))
+          map_.storage_bytes = layout->end() * layout->item_bytes;
+      }
+      if (layout && id != cursor_.node)
         map_.footprints.push_back(footprint(FootprintKind::alias, id, to_text(row[1]),
                                             to_text(row[2]), to_text(row[3]), std::move(*layout)));
     }
     return {};
+  }
+
+  auto claimed_layout(TraceId node) -> Result<Result<Strided>> {
+    ASSAY_TRY(const auto claims, ask(reader_, "claims", {node}));
+    if (claims.rows.empty()) return Result<Strided>(bad_input("no claim"));
+    const auto& row = claims.rows.front();
+    return layout_at(pool_, binding_, to_text(row[1]), to_text(row[2]), to_text(row[3]),
+                     to_text(row[4]));
   }
 
   void judge() {

@@ -40,7 +40,7 @@ FENCES = [
     ("llvm", r"(llvm|llvm-c|clang|mlir|lld)/", ["compiler/cpu", "compiler/cuda"], []),
     ("cuda", r"(cuda|cuda_runtime|nvrtc|nvml|nvJitLink)(_api)?\.h$", ["compiler/runtime"], []),
     ("sqlite", r"sqlite3(ext)?\.h$", ["replay/trace", "replay/conform"], []),
-    ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui"]),
+    ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui", "tests/gui"]),
     ("gtest", r"(gtest|gmock)/", ["tests"], ["tests"]),
     ("benchmark", r"benchmark/benchmark\.h$", ["tests/benchmark"], []),
     ("cli11", r"CLI/", ["cli"], []),
