@@ -56,6 +56,11 @@ Window::Window() {
   };
   desk_.say = [this](const QString& text) { statusBar()->showMessage(text, 8000); };
   desk_.go_node = [this](const QString& name) { find_node(name.toStdString()); };
+  desk_.run_at = [this](const QString& sizes) {
+    if (store_ && store_->path() == path_.toStdString())
+      return desk_.say(tr("This is a trace: open what it was made of to run it at %1").arg(sizes));
+    analyse(false, sizes);
+  };
   desk_.sizes_changed = [this] {
     for (auto* one : views_) one->follow_sizes();
   };
@@ -414,7 +419,7 @@ void Window::apply_theme(bool dark) {
   QApplication::setPalette(qt_palette());
   qApp->setStyleSheet(style_sheet());
   for (auto* one : views_) {
-    if (store_ && isVisible()) one->follow(cursor_);
+    one->theme_changed();
     one->update();
   }
   update();

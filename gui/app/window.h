@@ -69,11 +69,11 @@ class Window : public QMainWindow {
   void add_handlers();
   void open_trace(const QString& path);
   /// Makes a trace of what is none, in a child process, and opens that.
-  void analyse(bool prove);
+  void analyse(bool prove, const QString& at = {});
   void minify();
   void export_bundle();
   void show_running();
-  [[nodiscard]] auto cached_trace(bool prove) const -> QString;
+  [[nodiscard]] auto cached_trace(bool prove, const QString& at) const -> QString;
   void add_run_handlers();
   void add_graph_handlers();
   void add_tool_handlers();

@@ -20,27 +20,28 @@
 namespace assay {
 
 /// By what is in the file and who made the trace, so that neither change is missed.
-auto Window::cached_trace(bool prove) const -> QString {
+auto Window::cached_trace(bool prove, const QString& at) const -> QString {
   const QFileInfo file(path_);
   const QFileInfo program(assay_program());
   QCryptographicHash hash(QCryptographicHash::Sha256);
   for (const auto& part :
        {file.canonicalFilePath(), QString::number(file.size()),
         file.lastModified().toString(Qt::ISODateWithMs),
-        program.lastModified().toString(Qt::ISODateWithMs), QString::number(prove)})
+        program.lastModified().toString(Qt::ISODateWithMs), QString::number(prove), at})
     hash.addData(part.toUtf8() + '\0');
   const auto folder = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
   QDir().mkpath(folder);
   return folder + '/' + hash.result().toHex().left(24) + QStringLiteral(".sqlite");
 }
 
-void Window::analyse(bool prove) {
-  const auto trace = cached_trace(prove);
+void Window::analyse(bool prove, const QString& at) {
+  const auto trace = cached_trace(prove, at);
   if (QFileInfo::exists(trace)) return open_trace(trace);
   // Written beside its name and moved there when it is whole: a cancelled run leaves nothing.
   const auto partial = trace + QStringLiteral(".partial");
   QStringList arguments = {QStringLiteral("trace"), path_, QStringLiteral("-o"), partial};
   if (prove) arguments << QStringLiteral("--prove");
+  if (!at.isEmpty()) arguments << QStringLiteral("--at") << at;
   show_view(QStringLiteral("console"));
   console_->run(arguments, [this, trace, partial, path = path_](const ChildResult& result) {
     if (!result.answered()) {
@@ -91,7 +92,7 @@ void Window::add_run_handlers() {
     if (path_.isEmpty()) return;
     if (store_ && store_->path() == path_.toStdString())
       return desk_.say(tr("This is a trace: open what it was made of to run it again"));
-    QFile::remove(cached_trace(prove));
+    QFile::remove(cached_trace(prove, {}));
     analyse(prove);
   };
   handle(QStringLiteral("run.debug"), [again] { again(false); });

@@ -79,7 +79,6 @@ void GraphView::follow(const Cursor& cursor) {
   cursor_ = cursor;
   if (!other_graph) {
     canvas_->set_selected(node_of_cursor());
-    canvas_->theme_changed();
     if (moved) reveal_cursor(false);
     return;
   }

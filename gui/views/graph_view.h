@@ -16,6 +16,7 @@ class GraphView : public View {
   ~GraphView() override;
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
+  void theme_changed() override { canvas_->theme_changed(); }
   [[nodiscard]] auto is_busy() const -> bool override;
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
   [[nodiscard]] auto canvas() -> GraphCanvas* { return canvas_; }

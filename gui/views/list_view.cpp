@@ -46,7 +46,9 @@ ListView::ListView(const QString& id, const QString& title, Desk& desk, const QS
     if (const auto* row = model_->row(index)) chosen(*row);
   });
   connect(detail_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    if (const auto at = link_cursor(url.toString())) this->desk().go(*at);
+    const auto text = url.toString();
+    if (text.startsWith(QStringLiteral("at:"))) return this->desk().run_at(text.mid(3));
+    if (const auto at = link_cursor(text)) this->desk().go(*at);
   });
 }
 

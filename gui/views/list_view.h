@@ -18,6 +18,8 @@ class ListView : public View {
            const std::vector<int>& widths);
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
+  /// Details hold colours: they come again with the next row.
+  void theme_changed() override { set_detail({}); }
   [[nodiscard]] auto table() const -> const RowTable* override { return table_; }
   [[nodiscard]] auto model() const -> TextModel* { return model_; }
 

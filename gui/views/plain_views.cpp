@@ -173,7 +173,13 @@ void ProofsView::show(const Proof& proof, const std::vector<std::int64_t>& guard
   if (!guards.empty())
     text += detail_row(tr("guards"), fmt::format("{}", fmt::join(guards, ", ")), Token::dynamic);
   text += detail_row(tr("decided by"), proof.tier);
-  set_detail(text + QStringLiteral("</table>"));
+  text += QStringLiteral("</table>");
+  QStringList sizes;
+  for (const auto& [symbol, size] : sizes_of(proof.witness))
+    sizes << QStringLiteral("%1=%2").arg(qt(symbol)).arg(size);
+  if (!sizes.isEmpty())
+    text += tr("<p><a href='at:%1'>run there: %1</a></p>").arg(sizes.join(',').toHtmlEscaped());
+  set_detail(text);
 }
 
 EnvironmentView::EnvironmentView(Desk& desk)

@@ -31,6 +31,10 @@ RowTable::RowTable(QWidget* parent)
   header_->setFocusPolicy(Qt::NoFocus);
   connect(header_, &QHeaderView::sectionResized, viewport(), qOverload<>(&QWidget::update));
   verticalScrollBar()->setSingleStep(1);
+  connect(header_, &QHeaderView::sectionResized, this, &RowTable::update_bars);
+  connect(horizontalScrollBar(), &QScrollBar::valueChanged, header_, &QHeaderView::setOffset);
+  connect(horizontalScrollBar(), &QScrollBar::valueChanged, viewport(),
+          qOverload<>(&QWidget::update));
 }
 
 void RowTable::set_model(QAbstractItemModel* model, const std::vector<int>& widths) {
@@ -71,6 +75,8 @@ void RowTable::update_bars() {
   verticalScrollBar()->setPageStep(visible_rows());
   verticalScrollBar()->setRange(0, std::max(rows - visible_rows(), 0));
   header_->setGeometry(viewport()->x(), viewport()->y() - height, viewport()->width(), height);
+  horizontalScrollBar()->setPageStep(viewport()->width());
+  horizontalScrollBar()->setRange(0, std::max(header_->length() - viewport()->width(), 0));
 }
 
 void RowTable::resizeEvent(QResizeEvent*) {

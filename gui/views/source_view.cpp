@@ -56,7 +56,7 @@ CodePane::CodePane(const QString& name) : numbers_(new Numbers(this)) {
   setAccessibleName(name);
   setLineWrapMode(QPlainTextEdit::NoWrap);
   setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  new Highlighter(document());
+  highlighter_ = new Highlighter(document());
   connect(this, &QPlainTextEdit::updateRequest, numbers_, qOverload<>(&QWidget::update));
 }
 
@@ -94,7 +94,13 @@ void CodePane::paint_numbers(QPaintEvent* event) {
   }
 }
 
+void CodePane::theme_changed() {
+  highlighter_->rehighlight();
+  mark_lines(marked_);
+}
+
 void CodePane::mark_lines(const std::vector<int>& lines) {
+  marked_ = lines;
   QList<QTextEdit::ExtraSelection> marks;
   for (const int line : lines) {
     const auto block = document()->findBlockByNumber(line);
@@ -182,6 +188,11 @@ void SourceView::follow(const Cursor& cursor) {
       [this](Result<NodePlace> place) {
         if (place) show_node(*place);
       });
+}
+
+void SourceView::theme_changed() {
+  left_->theme_changed();
+  right_->theme_changed();
 }
 
 void SourceView::load_graph(TraceId graph) {

@@ -7,6 +7,8 @@
 #include "gui/data/text_lines.h"
 #include "gui/views/view.h"
 
+class QSyntaxHighlighter;
+
 namespace assay {
 
 /// Read-only text with line numbers, marked lines, and a signal for the line that is clicked.
@@ -17,6 +19,7 @@ class CodePane : public QPlainTextEdit {
   explicit CodePane(const QString& name);
   void set_text(const QString& text);
   void mark_lines(const std::vector<int>& lines);  ///< from 0; scrolls to the first
+  void theme_changed();
   void paint_numbers(QPaintEvent* event);
 
  signals:
@@ -30,6 +33,8 @@ class CodePane : public QPlainTextEdit {
  private:
   void lay_out();
   QWidget* numbers_;
+  QSyntaxHighlighter* highlighter_;
+  std::vector<int> marked_;
 };
 
 class SourceView : public View {
@@ -39,6 +44,7 @@ class SourceView : public View {
   explicit SourceView(Desk& desk);
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
+  void theme_changed() override;
 
  private:
   struct NodePlace {

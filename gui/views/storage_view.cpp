@@ -4,7 +4,6 @@
 
 #include <QVBoxLayout>
 
-#include "gui/data/node_facts.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -115,6 +114,7 @@ StorageView::StorageView(Desk& desk)
 void StorageView::load(Store* store) {
   store_ = store;
   cursor_ = {};
+  facts_ = {};
   picture_->load(store);
   set_state(ViewState::empty, store ? tr("Choose a node") : tr("No trace is open"));
 }
@@ -129,9 +129,14 @@ void StorageView::follow(const Cursor& cursor) {
       [node = cursor.node](const TraceReader& reader) { return read_node_facts(reader, node); },
       [this](Result<NodeFacts> facts) {
         if (!facts) return set_state(ViewState::failed, qt(facts.error().message));
-        text_->setHtml(facts_html(*facts));
+        facts_ = std::move(*facts);
+        text_->setHtml(facts_html(facts_));
         set_state(ViewState::ready);
       });
+}
+
+void StorageView::theme_changed() {
+  if (facts_.id != 0) text_->setHtml(facts_html(facts_));
 }
 
 void StorageView::follow_sizes() {

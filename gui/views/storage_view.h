@@ -3,6 +3,7 @@
 #pragma once
 #include <QTextBrowser>
 
+#include "gui/data/node_facts.h"
 #include "gui/views/storage_picture.h"
 
 namespace assay {
@@ -15,11 +16,13 @@ class StorageView : public View {
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
   void follow_sizes() override;
+  void theme_changed() override;
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
 
  private:
   Store* store_ = nullptr;
   Cursor cursor_;
+  NodeFacts facts_;
   StoragePicture* picture_;
   QLabel* sentence_;
   QTextBrowser* text_;

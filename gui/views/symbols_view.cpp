@@ -139,6 +139,10 @@ void SymbolsView::reset() {
   desk().sizes_changed();
 }
 
+void SymbolsView::theme_changed() {
+  if (live_) show(state_);
+}
+
 void SymbolsView::follow_sizes() {
   evaluate();
 }

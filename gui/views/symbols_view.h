@@ -23,6 +23,7 @@ class SymbolsView : public ListView {
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
   void follow_sizes() override;
+  void theme_changed() override;
   /// As a slider does.
   void set_size(const std::string& symbol, std::int64_t value);
   void reset();

@@ -119,6 +119,10 @@ void TriageView::follow(const Cursor& cursor) {
   if (!triage_.command.empty()) show_finding();
 }
 
+void TriageView::theme_changed() {
+  if (state() == ViewState::ready) show_triage();
+}
+
 auto TriageView::neighbour(const Cursor& cursor, int step) const -> const TriageFinding* {
   const auto count = std::ssize(triage_.findings);
   if (count == 0) return nullptr;

@@ -16,6 +16,7 @@ class TriageView : public View {
   explicit TriageView(Desk& desk);
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
+  void theme_changed() override;
   /// The finding `step` away from the cursor's, wrapping around; null if there is none.
   [[nodiscard]] auto neighbour(const Cursor& cursor, int step) const -> const TriageFinding*;
   [[nodiscard]] auto triage() const -> const Triage& { return triage_; }

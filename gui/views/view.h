@@ -20,6 +20,7 @@ struct Desk {
   std::function<void(const QString& id)> act;        ///< a registered action
   std::function<void(const QString&)> say;           ///< a line in the status bar
   std::function<void(const QString& name)> go_node;  ///< in the cursor's graph, by name
+  std::function<void(const QString& sizes)> run_at;  ///< analyses the input at "s77=9,s53=7"
   /// Sizes that the user plays with, by symbol name; empty: those of the run.
   std::map<std::string, std::int64_t> sizes;
   std::function<void()> sizes_changed;
@@ -39,6 +40,8 @@ class View : public QWidget {
   /// Another trace; null for none.
   virtual void load(Store* store) = 0;
   virtual void follow(const Cursor& cursor) = 0;
+  /// Colours have changed: what was made of them is made anew.
+  virtual void theme_changed() {}
   /// Sizes in the desk have changed.
   virtual void follow_sizes() {}
   /// Still computing, beside questions to the store.
