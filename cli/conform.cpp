@@ -94,7 +94,8 @@ auto write_report(const ConformReport& report, const Options& options) -> Result
 auto run_calls(const Options& options, const OpTable& table) -> Result<ConformReport> {
   if (options.only == 0)
     return run_conformance(options.file, table, {.filter = options.filter, .limit = options.limit});
-  ASSAY_TRY(const auto record, read_case(options.file, options.only));
+  ASSAY_TRY(const auto record,
+            read_case(CaseSource(std::filesystem::path(options.file)), options.only));
   ConformReport report;
   check_case(record, table, report);
   report.total = report.overloads.front();
