@@ -57,8 +57,7 @@ void print_text(const ConformReport& report, const Options& options) {
 
 /// What the calls say about operators without a row.
 auto infer_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto operators,
-            infer_operators(CaseSource(std::filesystem::path(options.file)), build_op_table()));
+  ASSAY_TRY(const auto operators, infer_operators(options.file, build_op_table()));
   bool all_known = true;
   for (const auto& op : operators) {
     if (op.overload.find(options.filter) == std::string::npos) continue;
@@ -94,8 +93,7 @@ auto write_report(const ConformReport& report, const Options& options) -> Result
 auto run_calls(const Options& options, const OpTable& table) -> Result<ConformReport> {
   if (options.only == 0)
     return run_conformance(options.file, table, {.filter = options.filter, .limit = options.limit});
-  ASSAY_TRY(const auto record,
-            read_case(CaseSource(std::filesystem::path(options.file)), options.only));
+  ASSAY_TRY(const auto record, read_case(options.file, options.only));
   ConformReport report;
   check_case(record, table, report);
   report.total = report.overloads.front();

@@ -3,6 +3,7 @@
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
 #include "replay/report/programs.h"
 #include "replay/report/prove_report.h"
@@ -19,7 +20,10 @@ struct Options {
 };
 
 auto trace_programs(const Options& options, std::string_view bytes) -> Result<int> {
-  ASSAY_TRY(const auto programs, prove_programs(bytes, options.file, build_op_table()));
+  std::vector<ProvedProgram> programs;  // a log may hold graphs alone
+  if (holds_programs(bytes)) {
+    ASSAY_TRY(programs, prove_programs(bytes, options.file, build_op_table()));
+  }
   const int exit = exit_code(state_of(programs));
   ASSAY_TRY_VOID(record_programs(options.output, options.file, bytes, programs, exit));
   return exit;
@@ -27,7 +31,8 @@ auto trace_programs(const Options& options, std::string_view bytes) -> Result<in
 
 auto trace_file(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto bytes, read_file(options.file));
-  if (holds_programs(bytes)) return trace_programs(options, bytes);
+  if (holds_programs(bytes) || detect_format(bytes) == InputFormat::torch_trace)
+    return trace_programs(options, bytes);
   ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   DebugOptions debug;

@@ -356,7 +356,14 @@ auto Window::link() const -> QString {
 }
 
 void Window::show_view(const QString& id) {
-  auto* dock = docks_[id];
+  const auto found = docks_.find(id);
+  if (found == docks_.end()) return;
+  auto* dock = found->second;
+  // A view that the layout has no place for comes as a tab beside the layout's last.
+  if (dock->isHidden() && !placed_.contains(dock)) {
+    tabifyDockWidget(placed_.back(), dock);
+    placed_ << dock;
+  }
   dock->show();
   dock->raise();
   dock->widget()->setFocus();
@@ -381,6 +388,9 @@ void Window::apply_layout(const QString& id) {
         if (auto* dock = docks_[tab.trimmed()]) columns.back().back() << dock;
     }
   }
+  placed_.clear();
+  for (const auto& rows_of : columns)
+    for (const auto& row : rows_of) placed_ << row;
   QList<QDockWidget*> heads;
   for (const auto& rows_of : columns) {
     auto* head = rows_of.front().front();

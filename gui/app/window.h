@@ -93,6 +93,7 @@ class Window : public QMainWindow {
   CursorHistory history_;
   std::vector<View*> views_;
   std::map<QString, QDockWidget*> docks_;
+  QList<QDockWidget*> placed_;  ///< those that the layout has a place for
   std::map<QString, QAction*> actions_;
   std::map<QString, std::function<void()>> handlers_;
   TriageView* triage_ = nullptr;

@@ -61,6 +61,8 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
     const auto known = live->run_.find(symbol.name);
     const auto now = known == live->run_.end() ? 2 : known->second;
     symbol.low = parse_int(symbol.low_text).value_or(0);
+    // A graph that did not run has no sizes; the smallest admitted ones stand in.
+    live->run_.try_emplace(symbol.name, std::max<std::int64_t>(symbol.low, 0));
     symbol.high = parse_int(symbol.high_text)
                       .value_or(std::max(kSliderEnd, 4 * std::max<std::int64_t>(now, 1)));
     symbol.high = std::max(symbol.high, symbol.low);

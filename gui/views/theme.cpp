@@ -58,9 +58,9 @@ QToolButton:focus, QPushButton:focus { border: 1px solid %6; }
 QPushButton { background: %3; color: %4; border: 1px solid %7; border-radius: 4px; padding: 5px 12px; }
 QPushButton:hover { border-color: %6; }
 QPushButton:disabled, QToolButton:disabled { color: %5; }
-QLineEdit, QComboBox, QSpinBox, QPlainTextEdit { background: %2; color: %4; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
+QLineEdit, QPlainTextEdit { background: %2; color: %4; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
 QPlainTextEdit { border-radius: 0; border: 0; padding: 0; }
-QLineEdit:focus, QComboBox:focus, QSpinBox:focus { border: 1px solid %6; }
+QLineEdit:focus { border: 1px solid %6; }
 QHeaderView::section { background: %3; color: %5; border: 0; border-right: 1px solid %7; border-bottom: 1px solid %7; padding: 4px 8px; }
 QTableView, QTreeView, QListView { background: %2; color: %4; border: 0; outline: 0; gridline-color: %7; selection-background-color: %8; selection-color: %4; }
 QTreeView::item, QListView::item { padding: 3px 4px; }

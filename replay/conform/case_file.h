@@ -47,6 +47,7 @@ struct OperatorCase {
 struct CaseSource {
   CaseSource(std::filesystem::path file) : path(std::move(file)) {}
   CaseSource(const char* file) : path(file) {}
+  CaseSource(const std::string& file) : path(file) {}
   CaseSource(std::shared_ptr<const std::string> content) : bytes(std::move(content)) {}
   std::filesystem::path path;
   std::shared_ptr<const std::string> bytes;  ///< must stay as it is while cases are read

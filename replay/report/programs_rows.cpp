@@ -4,6 +4,7 @@
 
 #include "compiler/prove/wrapper_findings.h"
 #include "core/expr/text.h"
+#include "replay/formats/detect.h"
 #include "replay/report/log_rows.h"
 
 namespace assay {
@@ -82,7 +83,7 @@ auto place_of(const WrapperObligation& obligation) -> std::string {
 auto record_programs(const std::string& path, const std::string& source, std::string_view bytes,
                      const std::vector<ProvedProgram>& programs, int exit_code) -> Result<void> {
   ASSAY_TRY(auto writer, TraceWriter::create(path));
-  const bool is_log = !programs.empty() && programs.front().log_line != 0;
+  const bool is_log = detect_format(bytes) == InputFormat::torch_trace;
   ASSAY_TRY(const auto run,
             writer.add(run_row("prove", source, is_log ? "torch trace" : "wrapper", "")));
   RecordedLog log;

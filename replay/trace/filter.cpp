@@ -72,26 +72,28 @@ constexpr std::array kStatuses = {
               "WHERE node_id IS NOT NULL)"},
 };
 
+// Names are looked up graph by graph, in an index, once for the whole filter; edges stay in a
+// graph.
 constexpr std::string_view kNear =
-    "n.id IN (WITH RECURSIVE near(id, far) AS (SELECT id, 0 FROM nodes WHERE graph_id = "
-    "n.graph_id AND name = ? UNION SELECT CASE WHEN o.node_id = near.id THEN o.producer_id ELSE "
-    "o.node_id END, far + 1 FROM near JOIN operands o ON o.node_id = near.id OR o.producer_id = "
-    "near.id WHERE far < ? LIMIT 20000) SELECT id FROM near)";
+    "n.id IN (WITH RECURSIVE near(id, far) AS (SELECT x.id, 0 FROM graphs g CROSS JOIN nodes x ON "
+    "x.graph_id = g.id WHERE x.name = ? UNION SELECT CASE WHEN o.node_id = near.id THEN "
+    "o.producer_id ELSE o.node_id END, far + 1 FROM near JOIN operands o ON o.node_id = near.id OR "
+    "o.producer_id = near.id WHERE far < ? LIMIT 20000) SELECT id FROM near)";
 /// What one node reaches along the edges, by their end that is asked for.
 constexpr std::string_view kBelow =
-    "n.id IN (WITH RECURSIVE reach(id) AS (SELECT id FROM nodes WHERE graph_id = n.graph_id AND "
-    "name = ? UNION SELECT o.node_id FROM reach JOIN operands o ON o.producer_id = reach.id) "
-    "SELECT id FROM reach)";
+    "n.id IN (WITH RECURSIVE reach(id) AS (SELECT x.id FROM graphs g CROSS JOIN nodes x ON "
+    "x.graph_id = g.id WHERE x.name = ? UNION SELECT o.node_id FROM reach JOIN operands o ON "
+    "o.producer_id = reach.id) SELECT id FROM reach)";
 constexpr std::string_view kAbove =
-    "n.id IN (WITH RECURSIVE reach(id) AS (SELECT id FROM nodes WHERE graph_id = n.graph_id AND "
-    "name = ? UNION SELECT o.producer_id FROM reach JOIN operands o ON o.node_id = reach.id) "
-    "SELECT id FROM reach)";
+    "n.id IN (WITH RECURSIVE reach(id) AS (SELECT x.id FROM graphs g CROSS JOIN nodes x ON "
+    "x.graph_id = g.id WHERE x.name = ? UNION SELECT o.producer_id FROM reach JOIN operands o ON "
+    "o.node_id = reach.id) SELECT id FROM reach)";
 constexpr std::string_view kUsers =
-    "n.id IN (SELECT o.node_id FROM operands o JOIN nodes p ON p.id = o.producer_id WHERE "
-    "p.graph_id = n.graph_id AND p.name = ?)";
+    "n.id IN (SELECT o.node_id FROM graphs g CROSS JOIN nodes x ON x.graph_id = g.id JOIN operands "
+    "o ON o.producer_id = x.id WHERE x.name = ?)";
 constexpr std::string_view kInputs =
-    "n.id IN (SELECT o.producer_id FROM operands o JOIN nodes p ON p.id = o.node_id WHERE "
-    "p.graph_id = n.graph_id AND p.name = ?)";
+    "n.id IN (SELECT o.producer_id FROM graphs g CROSS JOIN nodes x ON x.graph_id = g.id JOIN "
+    "operands o ON o.node_id = x.id WHERE x.name = ?)";
 
 auto lower(std::string_view text) -> std::string {
   std::string result(text);
