@@ -7,8 +7,11 @@
 #include <QAction>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QScrollBar>
 #include <QSlider>
 #include <QTest>
+#include <QToolButton>
 
 #include "gui/app/actions.h"
 #include "gui/app/script.h"
@@ -185,7 +188,7 @@ TEST_F(GuiWindow, KeysDoNotClash) {
     for (const auto& key : action->shortcuts()) {
       const bool local = action->shortcutContext() == Qt::WidgetWithChildrenShortcut;
       const auto name =
-          key.toString() + (local ? " in " + action->parentWidget()->objectName() : QString());
+          key.toString() + (local ? " in " + action->parent()->objectName() : QString());
       EXPECT_TRUE(owner.emplace(key.toString(), id).second)
           << name.toStdString() << ": " << id.toStdString() << " and "
           << owner[key.toString()].toStdString();
