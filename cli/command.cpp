@@ -89,7 +89,8 @@ auto commands() -> std::vector<Command> {
        "  assay query run.trace \"select name, target from nodes where status = 'unchecked'\"\n",
        add_query},
       {"conform", "check the operator table against recorded PyTorch calls",
-       "  assay conform cases.sqlite\n  assay conform cases.sqlite --filter aten.add\n",
+       "  assay conform cases.sqlite\n  assay conform cases.sqlite --filter aten.add\n"
+       "  assay conform cases.sqlite --report report.html --against last_week.json\n",
        add_conform},
       {"completion", "print a completion script for bash, zsh or fish",
        "  source <(assay completion bash)\n", add_completion},

@@ -81,6 +81,7 @@ auto build_op_table() -> OpTable {
   add_composed_rows(table);
   add_recurrent_rows(table);
   add_quantile_rows(table);
+  add_rms_norm_rows(table);
   add_inplace_rows(table);
   add_out_rows(table);
   add_foreach_rows(table);

@@ -115,7 +115,9 @@ auto cdist_backward_rule(MetaCall& c) -> Datum {
   const auto sizes_of_x1 = with(pairs.batch, pairs.first, pairs.features);
   const auto work = product(std::array{product(sizes), pairs.features});
   const bool empty = c.decide(eq(work, 0), "there is nothing to add up");
-  return c.fresh(c.meta(1).dtype, empty ? c.meta(1).sizes : sizes_of_x1);
+  const auto& x1 = c.meta(1);
+  if (empty) return c.fresh(x1.dtype, x1.sizes, preserved_strides(c, x1));  // zeros_like
+  return c.fresh(x1.dtype, sizes_of_x1);
 }
 void cdist_backward_kernel(KernelCall& k) {
   const auto v = load_vectors(k, 1);

@@ -48,6 +48,7 @@ void add_name_rows(OpTable& table);
 void add_attention_cuda_rows(OpTable& table);
 void add_composed_rows(OpTable& table);
 void add_recurrent_rows(OpTable& table);
+void add_rms_norm_rows(OpTable& table);
 void add_quantile_rows(OpTable& table);
 void add_inplace_rows(OpTable& table);
 void add_out_rows(OpTable& table);

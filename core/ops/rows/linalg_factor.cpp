@@ -314,9 +314,8 @@ auto eig_rule(MetaCall& c) -> Datum {
   if (!require_matrices(c, 0, true)) return {};
   const auto& a = c.meta(0);
   const auto dtype = complex_of(a.dtype).value_or(a.dtype);
-  const bool from_real = on_cuda(a) && !is_complex(a.dtype);  // pairs are put together row-major
   return {DatumList{c.fresh(dtype, batched(a, {matrix_size(a).rows})),
-                    from_real ? c.fresh(dtype, a.sizes) : column_major(c, dtype, a.sizes)}};
+                    on_cuda(a) ? c.fresh(dtype, a.sizes) : column_major(c, dtype, a.sizes)}};
 }
 void eig_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {

@@ -37,6 +37,7 @@ constexpr OutName kOutNames[] = {{"aten.add.Tensor", "out"},
                                  {"aten.sub.Tensor", "out"},
                                  {"aten.mul.Tensor", "out"},
                                  {"aten.div.Tensor", "out"},
+                                 {"aten.true_divide.Tensor", "out"},
                                  {"aten.copysign.Tensor", "out"},
                                  {"aten.ldexp.Tensor", "out"},
                                  {"aten.div.Tensor_mode", "out_mode"},
@@ -44,10 +45,7 @@ constexpr OutName kOutNames[] = {{"aten.add.Tensor", "out"},
                                  {"aten.min.other", "out"},
                                  {"aten.xlogy.Tensor", "OutTensor"},
                                  {"aten.mean.dim", "out"},
-                                 {"aten.sum.dim_IntList", "IntList_out"},
-                                 {"aten.all.dim", "out"},
-                                 {"aten.any.dim", "out"},
-                                 {"aten.prod.dim_int", "int_out"}};
+                                 {"aten.sum.dim_IntList", "IntList_out"}};
 
 /// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add.out(Tensor self, ..., *,
 /// Tensor(a!) out) -> Tensor(a!)".
@@ -58,7 +56,8 @@ auto out_schema(const OpRow& row) -> std::string {
   const auto open = text.find('(');
   auto name = text.substr(0, open);
   const auto dot = std::min(name.find('.'), name.size());
-  if (name[dot - 1] == '_') return {};
+  // Derivatives call theirs grad_input.
+  if (name[dot - 1] == '_' || name.substr(0, dot).ends_with("_backward")) return {};
   const auto* const other = std::ranges::find(kOutNames, row.name(), &OutName::functional);
   const auto overload = other != std::end(kOutNames) ? "." + std::string(other->overload)
                         : dot == name.size()         ? std::string(".out")
@@ -72,16 +71,20 @@ auto out_schema(const OpRow& row) -> std::string {
 
 void add_out_rows(OpTable& t) {
   // Pointwise operators, and what programs give buffers to besides.
-  constexpr std::string_view kOthers[] = {"aten.mm.default",      "aten.bmm.default",
-                                          "aten.addmm.default",   "aten.baddbmm.default",
-                                          "aten.cat.default",     "aten.stack.default",
-                                          "aten.sum.dim_IntList", "aten.mean.dim",
-                                          "aten.all.dim",         "aten.any.dim",
-                                          "aten.prod.dim_int",    "aten.cumsum.default",
-                                          "aten.cumprod.default", "aten.index_select.default",
-                                          "aten.gather.default",  "aten.tril.default",
-                                          "aten.triu.default",    "aten._softmax.default",
-                                          "aten.matmul.default",  "aten._log_softmax.default"};
+  constexpr std::string_view kOthers[] = {"aten.mm.default",
+                                          "aten.bmm.default",
+                                          "aten.addmm.default",
+                                          "aten.baddbmm.default",
+                                          "aten.cat.default",
+                                          "aten.sum.dim_IntList",
+                                          "aten.mean.dim",
+                                          "aten.cumsum.default",
+                                          "aten.cumprod.default",
+                                          "aten.tril.default",
+                                          "aten.triu.default",
+                                          "aten._softmax.default",
+                                          "aten._log_softmax.default",
+                                          "aten.matmul.default"};
   std::vector<const OpRow*> functional;
   for (const auto& row : t.rows())
     if (row->promotion != Promotion::none ||
