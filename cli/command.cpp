@@ -1,11 +1,14 @@
 #include "cli/command.h"
 
 #include <unistd.h>
+#include <charconv>
+#include <ranges>
 
 #include <chrono>
 #include <cstdlib>
 
 #include "core/expr/text.h"
+#include "core/graph/annotation.h"
 
 namespace assay::cli {
 namespace {
@@ -66,8 +69,23 @@ auto commands() -> std::vector<Command> {
        "  assay minify repro.py --oracle 'exec:python check.py' -j 2 --max-time 10m -o out\n"
        "  assay minify graph.json --oracle torch:accuracy --backend inductor -o out\n",
        add_minify},
-      {"query", "ask a trace in SQL",
+      {"trace", "write all that the viewer shows of an input into one SQLite file",
+       "  assay trace graph.json -o run.sqlite           what `debug` finds\n"
+       "  assay trace graph.json -o run.sqlite --prove   and what holds for all sizes\n"
+       "  assay trace TRACE.log -o run.sqlite            compilations, stages, programs, proofs\n",
+       add_trace},
+      {"view", "look at any input in the viewer",
+       "  assay view graph.json\n"
+       "  assay view failure.assay.zip --at node:constant_pad_nd\n"
+       "  assay view assay:run.sqlite#node:add_3         a link, as --links prints them\n",
+       add_view},
+      {"diff", "compare the graphs of two traces: which nodes came, went, or changed",
+       "  assay diff before.sqlite after.sqlite\n"
+       "  assay diff run.sqlite#1 run.sqlite#2           two graphs of one trace\n",
+       add_diff},
+      {"query", "ask a trace in SQL, or for nodes in the viewer's filter language",
        "  assay debug graph.json --trace run.trace\n"
+       "  assay query run.trace --filter 'op:pad status:mismatch'\n"
        "  assay query run.trace \"select name, target from nodes where status = 'unchecked'\"\n",
        add_query},
       {"conform", "check the operator table against recorded PyTorch calls",
@@ -85,10 +103,13 @@ auto report_error(const Error& error) -> int {
 }
 
 Progress::Progress(std::string_view doing)
-    : doing_(doing), enabled_(isatty(STDERR_FILENO) == 1), start_ms_(now_ms()) {}
+    : doing_(doing),
+      enabled_(isatty(STDERR_FILENO) == 1),
+      lines_(std::getenv("ASSAY_PROGRESS") != nullptr),
+      start_ms_(now_ms()) {}
 
 Progress::~Progress() {
-  if (enabled_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
+  if (enabled_ && !lines_ && last_ms_ != 0) fmt::print(stderr, "\r\033[K");
 }
 
 auto Progress::seconds() const -> double {
@@ -100,10 +121,14 @@ void Progress::update(std::size_t done, std::size_t total) {
 }
 
 void Progress::show(const std::function<std::string(double seconds)>& line, bool is_last) {
-  if (!enabled_) return;
+  if (!enabled_ && !lines_) return;
   const auto now = now_ms();
   if (now - last_ms_ < 100 && !is_last) return;
   last_ms_ = now;
+  if (lines_) {
+    fmt::print(stderr, "progress: {}\n", line(static_cast<double>(now - start_ms_) / 1000));
+    return;
+  }
   fmt::print(stderr, "\r\033[K{}", line(static_cast<double>(now - start_ms_) / 1000));
   std::fflush(stderr);
 }
@@ -118,20 +143,23 @@ auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Bindi
   const auto usage = [](std::string message) {
     return std::unexpected(Error{ErrorCode::usage, std::move(message)});
   };
-  for (const auto& part : CLI::detail::split(text, ',')) {
+  for (const auto word : std::views::split(std::string_view(text), ',')) {
+    const std::string_view part(word.begin(), word.end());
     const auto equals = part.find('=');
-    if (equals == std::string::npos)
+    if (equals == std::string_view::npos)
       return usage(fmt::format("--at: `{}` is not name=number", part));
-    const auto name = CLI::detail::trim_copy(part.substr(0, equals));
-    const auto* symbol = env.find(std::string_view(name));
+    const auto name = trimmed(part.substr(0, equals));
+    const auto* symbol = env.find(name);
     if (!symbol) {
       std::string known;
       for (const auto& candidate : env.symbols()) known += " " + candidate.name;
       return usage(fmt::format("--at: there is no symbol {}; the capture has:{}", name,
                                known.empty() ? " none" : known));
     }
+    const auto number = trimmed(part.substr(equals + 1));
     std::int64_t value = 0;
-    if (!CLI::detail::lexical_cast(CLI::detail::trim_copy(part.substr(equals + 1)), value))
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (read.ec != std::errc() || read.ptr != number.data() + number.size())
       return usage(fmt::format("--at: `{}` is not a whole number", part.substr(equals + 1)));
     binding[symbol->expr] = value;
   }

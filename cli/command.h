@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/arguments.h"
 #include "core/base/result.h"
 #include "core/expr/eval.h"
 #include "core/graph/graph.h"
@@ -29,31 +28,27 @@ enum ExitCode : int {
 /// Prints `assay: error: …` to stderr and gives the exit code of the error's kind.
 [[nodiscard]] auto report_error(const Error& error) -> int;
 
-/// A subcommand is a row: `add` declares its options on the app and returns what runs it.
-using Action = std::function<int()>;
-struct Command {
-  std::string_view name;
-  std::string_view summary;   ///< one line in `assay --help`
-  std::string_view examples;  ///< printed below the options of its own help
-  auto (*add)(CLI::App& app) -> Action;
-};
 [[nodiscard]] auto commands() -> std::vector<Command>;
 
 // One per file.
-auto add_show(CLI::App& app) -> Action;
-auto add_import(CLI::App& app) -> Action;
-auto add_run(CLI::App& app) -> Action;
-auto add_debug(CLI::App& app) -> Action;
-auto add_prove(CLI::App& app) -> Action;
-auto add_replay(CLI::App& app) -> Action;
-auto add_compare(CLI::App& app) -> Action;
-auto add_query(CLI::App& app) -> Action;
-auto add_conform(CLI::App& app) -> Action;
-auto add_minify(CLI::App& app) -> Action;
-auto add_completion(CLI::App& app) -> Action;
+auto add_show(Arguments& arguments) -> Action;
+auto add_import(Arguments& arguments) -> Action;
+auto add_run(Arguments& arguments) -> Action;
+auto add_debug(Arguments& arguments) -> Action;
+auto add_prove(Arguments& arguments) -> Action;
+auto add_replay(Arguments& arguments) -> Action;
+auto add_compare(Arguments& arguments) -> Action;
+auto add_trace(Arguments& arguments) -> Action;
+auto add_view(Arguments& arguments) -> Action;
+auto add_diff(Arguments& arguments) -> Action;
+auto add_query(Arguments& arguments) -> Action;
+auto add_conform(Arguments& arguments) -> Action;
+auto add_minify(Arguments& arguments) -> Action;
+auto add_completion(Arguments& arguments) -> Action;
 
-/// A line that overwrites itself on a terminal and is silent elsewhere. At most ten updates a
-/// second; erased at the end.
+/// A line that overwrites itself on a terminal and is silent elsewhere, or, with ASSAY_PROGRESS
+/// set, lines "progress: ..." for a program that watches. At most ten updates a second; erased at
+/// the end.
 class Progress {
  public:
   explicit Progress(std::string_view doing = {});
@@ -68,6 +63,7 @@ class Progress {
  private:
   std::string doing_;
   bool enabled_;
+  bool lines_;
   long long start_ms_;
   long long last_ms_ = 0;
 };
@@ -81,6 +77,9 @@ class Progress {
 /// Help of `--graph` where it chooses what a capture is made of.
 inline constexpr const char* kGraphHelp =
     "of a text or log with several graphs: this one, by title or number";
+
+inline constexpr const char* kLinksHelp =
+    "print links into the viewer for root findings: `assay view LINK`";
 
 /// `s0=7,s1=64` as a binding of the graph's symbols. Errors: usage, naming the symbol or number.
 [[nodiscard]] auto parse_binding(const ShapeEnv& env, const std::string& text) -> Result<Binding>;

@@ -116,14 +116,14 @@ auto compare(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_compare(CLI::App& app) -> Action {
+auto add_compare(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FIRST", options->a, "what DebugMode.save_logs wrote of one run")->required();
-  app.add_option("SECOND", options->b, "and of the other")->required();
-  app.add_option("--tolerance", options->tolerance,
-                 "relative difference of checksums that counts as none (default 1e-5)");
-  app.add_flag("--all", options->all, "every call that diverges, not only the first");
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("FIRST", &options->a, "what DebugMode.save_logs wrote of one run", kRequired);
+  arguments.option("SECOND", &options->b, "and of the other", kRequired);
+  arguments.option("--tolerance", &options->tolerance,
+                   "relative difference of checksums that counts as none (default 1e-5)");
+  arguments.flag("--all", options->all, "every call that diverges, not only the first");
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = compare(*options);
     return result ? *result : report_error(result.error());

@@ -4,16 +4,6 @@
 namespace assay::cli {
 namespace {
 
-/// Option names of a subcommand, from a throw-away app.
-auto option_names(const Command& command) -> std::vector<std::string> {
-  CLI::App app;
-  command.add(app);
-  std::vector<std::string> names;
-  for (const auto* option : app.get_options())
-    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
 auto bash() -> std::string {
   std::string cases;
   std::string names;
@@ -50,11 +40,10 @@ auto fish() -> std::string {
 
 }  // namespace
 
-auto add_completion(CLI::App& app) -> Action {
+auto add_completion(Arguments& arguments) -> Action {
   const auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  arguments.option("SHELL", shell.get(), "bash, zsh or fish",
+                   {.is_required = true, .one_of = {"bash", "zsh", "fish"}});
   return [shell] {
     fmt::print("{}", *shell == "fish" ? fish() : *shell == "zsh" ? zsh() : bash());
     return static_cast<int>(kNothingFound);

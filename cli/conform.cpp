@@ -128,25 +128,25 @@ auto check_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_conform(CLI::App& app) -> Action {
+auto add_conform(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("CASES", options->file, "SQLite file of recorded calls");
-  app.add_option("--filter", options->filter, "only overloads whose name contains this");
-  app.add_option("--limit", options->limit, "at most this many calls of each overload");
-  app.add_option("--case", options->only, "only the call with this id, with its differences");
-  app.add_flag("--failures", options->failures, "list every difference with its case id");
-  app.add_flag("--all", options->all, "list perfect rows too");
-  app.add_flag("--infer", options->infer,
-               "infer rules of operators that have no row, and say what is known of each");
-  app.add_option("--report", options->report,
-                 "write a page FILE.html or FILE.md: pass rates by family, failures with the "
-                 "command that shows each, wrong predictions of PyTorch");
-  app.add_option("--against", options->against,
-                 "an older run's --json output, to show what changed");
-  app.add_flag("--operators", options->operators,
-               "print every operator of the table as a Markdown page; with CASES, how far each is "
-               "covered");
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("CASES", &options->file, "SQLite file of recorded calls");
+  arguments.option("--filter", &options->filter, "only overloads whose name contains this");
+  arguments.option("--limit", &options->limit, "at most this many calls of each overload");
+  arguments.option("--case", &options->only, "only the call with this id, with its differences");
+  arguments.flag("--failures", options->failures, "list every difference with its case id");
+  arguments.flag("--all", options->all, "list perfect rows too");
+  arguments.flag("--infer", options->infer,
+                 "infer rules of operators that have no row, and say what is known of each");
+  arguments.option("--report", &options->report,
+                   "write a page FILE.html or FILE.md: pass rates by family, failures with the "
+                   "command that shows each, wrong predictions of PyTorch");
+  arguments.option("--against", &options->against,
+                   "an older run's --json output, to show what changed");
+  arguments.flag("--operators", options->operators,
+                 "print every operator of the table as a Markdown page; with CASES, how far each "
+                 "is covered");
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     if (options->infer) {
       const auto code = infer_file(*options);

@@ -3,6 +3,7 @@
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/report/link.h"
 #include "replay/report/trace_rows.h"
 #include "replay/report/verdict.h"
 
@@ -12,7 +13,7 @@ namespace {
 struct Options {
   std::string file, at, graph, trace, bundle;
   bool sweep = false, json = false, nan = false, all = false, notes = false;
-  bool allow_unchecked = false;
+  bool allow_unchecked = false, links = false;
   ReportFiles files;
 };
 
@@ -45,27 +46,29 @@ auto run_debug(const Options& options) -> Result<int> {
                                 {.notes = options.notes,
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
+  if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
   return exit;
 }
 
 }  // namespace
 
-auto add_debug(CLI::App& app) -> Action {
+auto add_debug(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
-  app.add_option("FILE", options->file, "graph text, repro script, capture JSON, .pt2 or bundle")
-      ->required();
-  app.add_option("--at", options->at, "run at these sizes instead, e.g. s77=68,s53=7");
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
-  app.add_flag("--nan", options->nan, "report the first NaN or infinity");
-  app.add_flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
-  app.add_flag("--all", options->all, "show every finding, not only the first ten");
-  app.add_flag("--allow-unchecked", options->allow_unchecked,
-               "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
-  app.add_flag("--json", options->json, "print the report as JSON");
-  add_report_files(app, options->files);
-  app.add_option("--trace", options->trace, "write an SQLite trace of the run");
-  app.add_option("--bundle", options->bundle, "pack input and verdict into a bundle");
+  arguments.option("FILE", &options->file, "graph text, repro script, capture JSON, .pt2 or bundle",
+                   kRequired);
+  arguments.option("--at", &options->at, "run at these sizes instead, e.g. s77=68,s53=7");
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
+  arguments.flag("--nan", options->nan, "report the first NaN or infinity");
+  arguments.flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
+  arguments.flag("--all", options->all, "show every finding, not only the first ten");
+  arguments.flag("--allow-unchecked", options->allow_unchecked,
+                 "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
+  arguments.flag("--json", options->json, "print the report as JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
+  add_report_files(arguments, options->files);
+  arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
+  arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");
   return [options] {
     const auto result = run_debug(*options);
     return result ? *result : report_error(result.error());

@@ -34,13 +34,13 @@ auto import_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_import(CLI::App& app) -> Action {
+auto add_import(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "any input")->required();
-  app.add_option("-o,--output", options->output, "the bundle to write, usually x.assay.zip")
-      ->required();
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("FILE", &options->file, "any input", kRequired);
+  arguments.option("-o,--output", &options->output, "the bundle to write, usually x.assay.zip",
+                   kRequired);
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = import_file(*options);
     return result ? *result : report_error(result.error());

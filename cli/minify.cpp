@@ -1,15 +1,20 @@
 // assay minify: the smallest capture that still fails the same way.
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "compiler/prove/prover.h"
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/link.h"
 #include "replay/report/prove_report.h"
+#include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
 
 namespace assay::cli {
@@ -20,7 +25,8 @@ struct Options {
   int workers = 1, max_calls = 0, confirm = 1;
   double timeout = 0;
   std::int64_t memory_mib = 8192;
-  bool json = false, calls_only = false, fresh = false;
+  std::string trace;
+  bool json = false, calls_only = false, fresh = false, links = false;
   TorchOptions torch;
 };
 
@@ -70,10 +76,10 @@ auto smallest_sizes() -> SmallestSizes {
 
 /// What `assay prove` refutes.
 auto refutations(const Capture& given) -> Result<std::vector<Finding>> {
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(given));
   Capture capture = given;
-  capture.graph = with_asserted(std::move(capture.graph), table);
-  return findings_of(capture, prove_capture(capture, table));
+  capture.graph = with_asserted(std::move(capture.graph), known.table);
+  return findings_of(capture, prove_capture(capture, known.table));
 }
 
 auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {
@@ -113,6 +119,72 @@ auto progress_line(const std::string& phase, int calls, const SessionCounts& cou
                      counts.queries, counts.cached, counts.queries / std::max(seconds, 0.001),
                      left);
 }
+
+/// Steps as they come, each committed, so that a viewer can follow.
+class StepTrace {
+ public:
+  [[nodiscard]] static auto create(const Options& options, const Capture& capture)
+      -> Result<StepTrace> {
+    ASSAY_TRY(auto writer, TraceWriter::create(options.trace));
+    ASSAY_TRY(const auto run,
+              writer.add(run_row("minify", options.file, capture.format, options.oracle)));
+    ASSAY_TRY_VOID(record_graph(writer, capture.graph,
+                                GraphRow{.run_id = run,
+                                         .parent_id = {},
+                                         .name = "original",
+                                         .kind = capture.kind,
+                                         .hash = {},
+                                         .text = {}}));
+    ASSAY_TRY_VOID(writer.commit());
+    return StepTrace(std::move(writer), run);
+  }
+
+  /// A step that cannot be written is remembered; the search goes on.
+  void add(const MinifyStep& step) {
+    const auto& seen = step.observed;
+    const bool failed = seen.outcome == Outcome::fails;
+    StepRow row{.run_id = run_,
+                .seq = step.seq,
+                .parent_id = {},
+                .phase = step.phase,
+                .key = fmt::format("{:016x}", step.key),
+                .calls = step.calls,
+                .verdict = step.is_wanted ? "same"
+                           : failed       ? "other"
+                                          : std::string(name(seen.outcome)),
+                .failure = failed ? to_string(seen.signature) : std::string(),
+                .at_seconds = step.at_seconds,
+                .seconds = seen.seconds,
+                .output = seen.output,
+                .text = step.text};
+    if (const auto parent = ids_.find(step.parent); parent != ids_.end())
+      row.parent_id = parent->second;
+    const auto id = writer_.add(row);
+    if (id) ids_[step.seq] = *id;
+    if (auto done = writer_.commit(); !done || !id) problem_ = !id ? id.error() : done.error();
+  }
+
+  auto finish(const MinifyResult& result, int exit) -> Result<void> {
+    if (problem_) return std::unexpected(*problem_);
+    ASSAY_TRY_VOID(record_graph(writer_, result.minimal.graph,
+                                GraphRow{.run_id = run_,
+                                         .parent_id = {},
+                                         .name = "minimal",
+                                         .kind = result.minimal.kind,
+                                         .hash = {},
+                                         .text = {}}));
+    ASSAY_TRY_VOID(record_problems(writer_, run_, "warning", result.warnings));
+    ASSAY_TRY_VOID(writer_.finish_run(run_, exit, result.seconds * 1000));
+    return writer_.finalise();
+  }
+
+ private:
+  StepTrace(TraceWriter writer, TraceId run) : writer_(std::move(writer)), run_(run) {}
+  TraceWriter writer_;
+  TraceId run_;
+  std::map<int, TraceId> ids_;
+  std::optional<Error> problem_;
+};
 
 void print_result(const MinifyResult& result, const std::string& folder) {
   const auto& before = result.original.graph;
@@ -158,7 +230,8 @@ auto minify_file(const Options& options) -> Result<int> {
   settings.smallest_sizes = smallest_sizes();
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
   ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(capture));
+  const auto& table = known.table;
   ASSAY_TRY(const auto oracle, make_oracle(options, table));
   const std::filesystem::path folder = options.output;
   std::error_code error;
@@ -177,54 +250,73 @@ auto minify_file(const Options& options) -> Result<int> {
       return progress_line(phase, calls, counts, seconds, settings.budget.seconds);
     });
   };
+  std::optional<StepTrace> trace;
+  if (!options.trace.empty()) {
+    ASSAY_TRY(trace, StepTrace::create(options, capture));
+    settings.on_step = [&](const MinifyStep& step) { trace->add(step); };
+  }
   ASSAY_TRY(const auto result, minify(std::move(capture), *oracle, store, table, settings));
   ASSAY_TRY_VOID(write_result(result, folder));
   if (options.json)
     fmt::print("{}", summary_json(result));
   else
     print_result(result, options.output);
-  if (!result.complete) return kUndecided;
-  return result.reproduced ? kFindings : kNothingFound;
+  const int exit = !result.complete ? kUndecided : result.reproduced ? kFindings : kNothingFound;
+  if (trace) ASSAY_TRY_VOID(trace->finish(result, exit));
+  if (options.links && !options.json)
+    fmt::print("link: {}\n",
+               to_string(Link{std::filesystem::absolute(options.trace.empty()
+                                                            ? options.output + "/minimal.assay.zip"
+                                                            : options.trace)
+                                  .lexically_normal()
+                                  .string(),
+                              ""}));
+  return exit;
 }
 
 }  // namespace
 
-auto add_minify(CLI::App& app) -> Action {
+auto add_minify(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "any input")->required();
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_option("--oracle", options->oracle,
-                 "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
-                 "command), "
-                 "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
-                 "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
-                 "node:NAMES or chain:NAMES (these calls are there; for benchmarks)")
-      ->capture_default_str();
-  app.add_option("-o,--output", options->output, "folder for the result, also holds the answers")
-      ->capture_default_str();
-  app.add_option("-j,--workers", options->workers, "oracle calls at the same time")
-      ->check(CLI::Range(1, 256));
-  app.add_option("--max-time", options->max_time, "stop after, e.g. 90s, 10m, 2h");
-  app.add_option("--max-calls", options->max_calls, "stop after so many oracle calls");
-  app.add_option("--timeout", options->timeout,
-                 "seconds of one oracle call (default: 10 times the first, 1 to 300)");
-  app.add_option("--memory", options->memory_mib, "MiB of one oracle call")->capture_default_str();
-  app.add_option("--match", options->match, "how alike failures must be: strict, normal, loose")
-      ->capture_default_str();
-  app.add_option("--confirm", options->confirm, "runs that measure how often it fails")
-      ->check(CLI::Range(1, 1000));
-  app.add_flag("--calls-only", options->calls_only, "leave sizes, data and arguments as they are");
-  app.add_flag("--fresh", options->fresh, "forget the answers of earlier runs");
-  app.add_option("--python", options->torch.python, "torch: interpreter with PyTorch");
-  app.add_option("--torch-worker", options->torch.worker,
-                 "torch: another torch_worker.py than the built-in one");
-  app.add_option("--backend", options->torch.check.backend, "torch: backend of torch.compile");
-  app.add_option("--dynamic", options->torch.check.dynamic,
-                 "torch: true or false; PyTorch decides");
-  app.add_option("--tolerance", options->torch.check.tolerance, "torch: of accuracy");
-  app.add_option("--torch-options", options->torch.check.options,
-                 "torch: options of torch.compile, a JSON object");
-  app.add_flag("--json", options->json, "print the summary as JSON");
+  arguments.option("FILE", &options->file, "any input", kRequired);
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.option(
+      "--oracle", &options->oracle,
+      "what judges a candidate: debug[:KIND] or prove[:KIND] (a root finding of that "
+      "command), "
+      "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
+      "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
+      "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
+      kShowsDefault);
+  arguments.option("-o,--output", &options->output, "folder for the result, also holds the answers",
+                   kShowsDefault);
+  arguments.option("-j,--workers", &options->workers, "oracle calls at the same time",
+                   {.one_of = {}, .range = {1, 256}});
+  arguments.option("--max-time", &options->max_time, "stop after, e.g. 90s, 10m, 2h");
+  arguments.option("--max-calls", &options->max_calls, "stop after so many oracle calls");
+  arguments.option("--timeout", &options->timeout,
+                   "seconds of one oracle call (default: 10 times the first, 1 to 300)");
+  arguments.option("--memory", &options->memory_mib, "MiB of one oracle call", kShowsDefault);
+  arguments.option("--match", &options->match, "how alike failures must be: strict, normal, loose",
+                   kShowsDefault);
+  arguments.option("--confirm", &options->confirm, "runs that measure how often it fails",
+                   {.one_of = {}, .range = {1, 1000}});
+  arguments.flag("--calls-only", options->calls_only,
+                 "leave sizes, data and arguments as they are");
+  arguments.flag("--fresh", options->fresh, "forget the answers of earlier runs");
+  arguments.option("--python", &options->torch.python, "torch: interpreter with PyTorch");
+  arguments.option("--torch-worker", &options->torch.worker,
+                   "torch: another torch_worker.py than the built-in one");
+  arguments.option("--backend", &options->torch.check.backend, "torch: backend of torch.compile");
+  arguments.option("--dynamic", &options->torch.check.dynamic,
+                   "torch: true or false; PyTorch decides");
+  arguments.option("--tolerance", &options->torch.check.tolerance, "torch: of accuracy");
+  arguments.option("--torch-options", &options->torch.check.options,
+                   "torch: options of torch.compile, a JSON object");
+  arguments.option("--trace", &options->trace,
+                   "write every candidate into this SQLite trace while it runs, for the viewer");
+  arguments.flag("--links", options->links, "print a link into the viewer");
+  arguments.flag("--json", options->json, "print the summary as JSON");
   return [options] {
     const auto result = minify_file(*options);
     return result ? *result : report_error(result.error());

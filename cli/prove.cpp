@@ -7,6 +7,7 @@
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/link.h"
 #include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
 
@@ -17,7 +18,7 @@ struct Options {
   std::string file, smt_lib, trace;
   std::vector<std::string> claims;
   bool guards = false, bounds = false, json = false, all = false, notes = false;
-  bool no_solver = false;
+  bool no_solver = false, links = false;
   ReportFiles files;
 };
 
@@ -42,7 +43,7 @@ auto say_written(int scripts, const std::string& folder) -> void {
 /// A TORCH_TRACE log or a wrapper.
 auto prove_compiled(const Options& options, std::string_view bytes) -> Result<int> {
   const Progress clock;
-  ASSAY_TRY(const auto programs, prove_programs(bytes, options.file));
+  ASSAY_TRY(const auto programs, prove_programs(bytes, options.file, build_op_table()));
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_programs(options.smt_lib, programs));
     say_written(written, options.smt_lib);
@@ -56,14 +57,14 @@ auto prove_compiled(const Options& options, std::string_view bytes) -> Result<in
                                     sarif_results(findings, options.file), clock.seconds()));
   const int exit = exit_code(state_of(programs));
   if (!options.trace.empty())
-    ASSAY_TRY_VOID(record_programs(options.trace, options.file, programs, exit));
+    ASSAY_TRY_VOID(record_programs(options.trace, options.file, bytes, programs, exit));
   return exit;
 }
 
 auto run_prove(const Options& options) -> Result<int> {
   const Progress clock;
   ASSAY_TRY(const auto bytes, read_file(options.file));
-  if (is_trace_or_wrapper(bytes)) return prove_compiled(options, bytes);
+  if (holds_programs(bytes)) return prove_compiled(options, bytes);
   ASSAY_TRY(auto capture, open_capture(options.file));
   ASSAY_TRY(const auto known, table_for(capture));
   capture.graph = with_asserted(std::move(capture.graph), known.table);
@@ -88,6 +89,8 @@ auto run_prove(const Options& options) -> Result<int> {
   ASSAY_TRY_VOID(write_report_files(
       options.files, "assay prove", test_cases(capture, report),
       sarif_results(findings_of(capture, report), capture.source_path), clock.seconds()));
+  if (options.links && !options.json)
+    fmt::print("{}", links_text(findings_of(capture, report), options.file));
   const int exit = exit_code(state_of(capture, report));
   if (!options.trace.empty()) ASSAY_TRY_VOID(record_proofs(options.trace, capture, report, exit));
   return exit;
@@ -95,22 +98,26 @@ auto run_prove(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_prove(CLI::App& app) -> Action {
+auto add_prove(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
-  app.add_option("FILE", options->file,
-                 "graph text, repro script, capture JSON, .pt2, bundle, TORCH_TRACE log or wrapper")
-      ->required();
-  app.add_flag("--guards", options->guards, "only guards: what they say, repeat, and miss");
-  app.add_flag("--bounds", options->bounds, "only storage bounds of views and buffers");
-  app.add_option("--claim", options->claims,
-                 "only this condition: does it follow? May be repeated");
-  app.add_flag("--all", options->all, "every guard and finding, not only the first ten");
-  app.add_flag("--notes", options->notes, "list notes too (guards stronger than needed)");
-  app.add_flag("--no-solver", options->no_solver, "without the tiers that use a solver");
-  app.add_flag("--json", options->json, "print the report as JSON");
-  add_report_files(app, options->files);
-  app.add_option("--smt-lib", options->smt_lib, "write proofs as SMT-LIB scripts into this folder");
-  app.add_option("--trace", options->trace, "write an SQLite trace with verdicts and certificates");
+  arguments.option(
+      "FILE", &options->file,
+      "graph text, repro script, capture JSON, .pt2, bundle, TORCH_TRACE log or wrapper",
+      kRequired);
+  arguments.flag("--guards", options->guards, "only guards: what they say, repeat, and miss");
+  arguments.flag("--bounds", options->bounds, "only storage bounds of views and buffers");
+  arguments.option("--claim", &options->claims,
+                   "only this condition: does it follow? May be repeated");
+  arguments.flag("--all", options->all, "every guard and finding, not only the first ten");
+  arguments.flag("--notes", options->notes, "list notes too (guards stronger than needed)");
+  arguments.flag("--no-solver", options->no_solver, "without the tiers that use a solver");
+  arguments.flag("--json", options->json, "print the report as JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
+  add_report_files(arguments, options->files);
+  arguments.option("--smt-lib", &options->smt_lib,
+                   "write proofs as SMT-LIB scripts into this folder");
+  arguments.option("--trace", &options->trace,
+                   "write an SQLite trace with verdicts and certificates");
   return [options] {
     const auto result = run_prove(*options);
     return result ? *result : report_error(result.error());

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
 #include "replay/report/debug_report.h"
+#include "replay/report/link.h"
 #include "replay/report/verdict.h"
 
 namespace assay::cli {
@@ -19,7 +21,7 @@ auto missing_from(const std::vector<std::string>& all, const std::vector<std::st
   return missing;
 }
 
-auto replay(const std::string& file, bool json) -> Result<int> {
+auto replay(const std::string& file, bool json, bool links) -> Result<int> {
   ASSAY_TRY(const auto bundle, open_bundle(file));
   std::optional<Verdict> recorded;
   if (!bundle.verdict_json.empty()) {
@@ -31,7 +33,8 @@ auto replay(const std::string& file, bool json) -> Result<int> {
     ASSAY_TRY(options.at, parse_binding(bundle.capture.graph.env, verdict_options.at));
   }
   options.sweep = verdict_options.sweep;
-  ASSAY_TRY(const auto report, debug_capture(bundle.capture, build_op_table(), options));
+  ASSAY_TRY(const auto known, table_for(bundle.capture));
+  ASSAY_TRY(const auto report, debug_capture(bundle.capture, known.table, options));
   const int exit = exit_code(state_of(report));
   const auto now = verdict_of(report, verdict_options, exit);
   const auto gone =
@@ -58,22 +61,24 @@ auto replay(const std::string& file, bool json) -> Result<int> {
   for (const auto& line : gone) fmt::print("  gone:  {}\n", line);
   for (const auto& line : added) fmt::print("  added: {}\n", line);
   fmt::print("\n{}", debug_text(bundle.capture, report, {.paint = paint()}));
+  if (links) fmt::print("{}", links_text(report.findings, file));
   return !recorded || holds ? exit : kFindings;
 }
 
 }  // namespace
 
-auto add_replay(CLI::App& app) -> Action {
+auto add_replay(Arguments& arguments) -> Action {
   struct Options {
     std::string file;
-    bool json = false;
+    bool json = false, links = false;
   };
   const auto options = std::make_shared<Options>();
-  app.add_option("BUNDLE", options->file, "a bundle written by import, debug or minify")
-      ->required();
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("BUNDLE", &options->file, "a bundle written by import, debug or minify",
+                   kRequired);
+  arguments.flag("--json", options->json, "print JSON");
+  arguments.flag("--links", options->links, kLinksHelp);
   return [options] {
-    const auto result = replay(options->file, options->json);
+    const auto result = replay(options->file, options->json, options->links);
     return result ? *result : report_error(result.error());
   };
 }

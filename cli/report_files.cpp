@@ -5,9 +5,9 @@
 
 namespace assay::cli {
 
-void add_report_files(CLI::App& app, ReportFiles& files) {
-  app.add_option("--junit", files.junit, "write the report as JUnit XML into this file");
-  app.add_option("--sarif", files.sarif, "write the findings as SARIF into this file");
+void add_report_files(Arguments& arguments, ReportFiles& files) {
+  arguments.option("--junit", &files.junit, "write the report as JUnit XML into this file");
+  arguments.option("--sarif", &files.sarif, "write the findings as SARIF into this file");
 }
 
 auto write_report_files(const ReportFiles& files, const std::string& tool,

@@ -3,8 +3,7 @@
 #include <span>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/arguments.h"
 #include "replay/report/exchange.h"
 
 namespace assay::cli {
@@ -13,7 +12,7 @@ namespace assay::cli {
 struct ReportFiles {
   std::string junit, sarif;  ///< paths; empty: not asked for
 };
-void add_report_files(CLI::App& app, ReportFiles& files);
+void add_report_files(Arguments& arguments, ReportFiles& files);
 /// Errors: a file that cannot be written.
 [[nodiscard]] auto write_report_files(const ReportFiles& files, const std::string& tool,
                                       std::span<const TestCase> cases,

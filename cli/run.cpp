@@ -70,13 +70,13 @@ auto run_file(const Options& options) -> Result<int> {
 
 }  // namespace
 
-auto add_run(CLI::App& app) -> Action {
+auto add_run(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "any input")->required();
-  app.add_option("--at", options->at, "run at these sizes, e.g. s77=5");
-  app.add_option("--graph", options->graph, kGraphHelp);
-  app.add_flag("--stats", options->stats, "print every node, not only the outputs");
-  app.add_flag("--json", options->json, "print JSON");
+  arguments.option("FILE", &options->file, "any input", kRequired);
+  arguments.option("--at", &options->at, "run at these sizes, e.g. s77=5");
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.flag("--stats", options->stats, "print every node, not only the outputs");
+  arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);
     return result ? *result : report_error(result.error());

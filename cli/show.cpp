@@ -144,14 +144,14 @@ auto run_show(const Options& options) -> int {
 
 }  // namespace
 
-auto add_show(CLI::App& app) -> Action {
+auto add_show(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->file, "any input")->required();
-  app.add_flag("--summary", options->summary, "symbols, guards and operators, not the graph");
-  app.add_flag("--plain", options->plain, "without the header of comment lines");
-  app.add_option("--graph", options->graph,
-                 "of a log or text: print this graph or program, e.g. aot_forward_graph, or 2");
-  app.add_flag("--json", options->json, "print JSON; with --summary without the nodes");
+  arguments.option("FILE", &options->file, "any input", kRequired);
+  arguments.flag("--summary", options->summary, "symbols, guards and operators, not the graph");
+  arguments.flag("--plain", options->plain, "without the header of comment lines");
+  arguments.option("--graph", &options->graph,
+                   "of a log or text: print this graph or program, e.g. aot_forward_graph, or 2");
+  arguments.flag("--json", options->json, "print JSON; with --summary without the nodes");
   return [options] { return run_show(*options); };
 }
 

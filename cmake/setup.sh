@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build needs and is not there yet. Debian 12 packages only; does nothing when all
 # are installed. Other systems: install the same libraries by other means, then run it again.
+# `--gui` adds what the viewer needs; without it everything but the viewer builds.
 set -euo pipefail
 
 packages=(
@@ -9,6 +10,18 @@ packages=(
   libz3-dev libcli11-dev libeigen3-dev libopenblas-dev libboost-math-dev libgtest-dev libbenchmark-dev
   tar xz-utils unzip  # the reference corpus and bundles
 )
+
+case "${1:-}" in
+  --gui)
+    # The platform plugins draw without a screen; a font of known shape keeps pictures alike.
+    packages+=(qt6-base-dev libqt6svg6-dev qt6-qpa-plugins fonts-dejavu-core xvfb)
+    ;;
+  "") ;;
+  *)
+    echo "usage: cmake/setup.sh [--gui]" >&2
+    exit 2
+    ;;
+esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: not a Debian system; these packages, or what they hold, are needed: ${packages[*]}"

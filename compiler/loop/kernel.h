@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/program/kernel.h"
 #include "core/base/result.h"
 #include "core/expr/eval.h"
 #include "core/tensor/dtype.h"
@@ -62,11 +63,6 @@ struct KernelAccess {
 /// `a // b` and `a % b` round as Python's only where neither is negative; the reader takes them so.
 struct KernelDivision {
   Expr dividend, divisor;
-};
-
-struct KernelLine {
-  int line = 0;
-  std::string text, reason;
 };
 
 struct TritonKernel {

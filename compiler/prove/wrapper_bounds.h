@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/host/host.h"
 #include "compiler/loop/kernel.h"
+#include "compiler/program/program.h"
 #include "compiler/prove/prover.h"
 
 namespace assay {
@@ -69,6 +69,9 @@ struct WrapperOptions {
   /// inputs must follow from it. An assert without such a claim is taken for a fact, as it runs
   /// first.
   std::map<std::string, TensorMeta> claims;
+  /// What calls of the captured graph cannot do without, over the symbols of the program: where it
+  /// is false, eager execution raises too. `where` names the node.
+  std::vector<Guard> required;
 };
 
 [[nodiscard]] auto check_wrapper(const HostProgram& program, const WrapperOptions& options = {})

@@ -88,6 +88,9 @@ WrapperWalk::WrapperWalk(const HostProgram& program, const WrapperOptions& optio
       add_facts(eq(symbol.expr, by->second), std::nullopt, "specialised by the compilation");
   for (std::size_t i = 0; i < program.env.guards().size(); ++i)
     add_facts(program.env.replaced(program.env.guards()[i].condition), i, {});
+  for (const auto& needed : options.required)
+    add_facts(program.env.replaced(needed.condition), std::nullopt,
+              fmt::format("{} of the graph raises otherwise", needed.where));
 }
 
 void WrapperWalk::add_facts(const Expr& condition, std::optional<std::size_t> guard,
@@ -181,6 +184,7 @@ void WrapperWalk::add(WrapperClaim kind, const Place& place, std::string claim, 
 }
 
 void WrapperWalk::step(const HostOp&, const HostNote&) {}
+void WrapperWalk::step(const HostOp&, const HostShape&) {}
 /// `s5 = s3`: the names mean the same from here on, also in guards.
 void WrapperWalk::step(const HostOp& op, const HostScalar& scalar) {
   const auto* symbol = program_.env.find(std::string_view(scalar.name));

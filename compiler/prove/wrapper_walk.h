@@ -54,6 +54,7 @@ class WrapperWalk {
   void step(const HostOp& op, const HostAlloc& alloc);
   void step(const HostOp& op, const HostBind& bind);
   void step(const HostOp& op, const HostScalar& scalar);
+  void step(const HostOp& op, const HostShape& shape);
   void step(const HostOp& op, const HostCheck& check);
   void step(const HostOp& op, const HostFact& fact);
   void step(const HostOp& op, const HostLaunch& launch);

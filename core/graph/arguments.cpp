@@ -400,6 +400,13 @@ auto ArgReader::attribute(int index) -> Result<Arg> {
   return raw(index);
 }
 
+auto ArgReader::returned(int index) const -> int {
+  const auto parts = cursor_.children(index);
+  const bool is_unflattened = cursor_.syntax(index).kind == SyntaxKind::call && parts.size() == 3 &&
+                              dotted_name(parts[0]).value_or("").ends_with("tree_unflatten");
+  return is_unflattened ? parts[1] : index;
+}
+
 auto ArgReader::raw(int index) -> Result<Arg> {
   const auto& syntax = cursor_.syntax(index);
   if (mentions_node(index))

@@ -37,6 +37,9 @@ class ArgReader {
   /// `a.b.c` as text; nothing for other expressions.
   [[nodiscard]] auto dotted_name(int syntax) const -> std::optional<std::string>;
   [[nodiscard]] auto string_value(int syntax) const -> Result<std::string>;
+  /// What a return line returns: of `tree_unflatten(values, spec)` the values, since the spec only
+  /// says how the user sees them.
+  [[nodiscard]] auto returned(int syntax) const -> int;
   [[nodiscard]] auto mentions_node(int syntax) const -> bool;
   /// From here on the name means this argument, a list of values say.
   void define_alias(std::string_view name, Arg arg) {

@@ -80,12 +80,8 @@ auto FunctionReader::return_statement() -> Result<void> {
   if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end) {
     node.args.push_back(Arg{NoneArg{}});
   } else {
-    ASSAY_TRY(int value, cursor_.expression_list());
-    const auto parts = cursor_.children(value);
-    if (cursor_.syntax(value).kind == SyntaxKind::call && parts.size() == 3 &&
-        args_.dotted_name(parts[0]).value_or("").ends_with("tree_unflatten"))
-      value = parts[1];  // the spec only says how the user sees the outputs
-    ASSAY_TRY(auto arg, args_.read(value));
+    ASSAY_TRY(const int value, cursor_.expression_list());
+    ASSAY_TRY(auto arg, args_.read(args_.returned(value)));
     node.args.push_back(std::move(arg));
   }
   const auto name = fresh_name("output");

@@ -172,7 +172,8 @@ class StrGraphReader {
     PythonCursor cursor(source);
     ArgReader reader(cursor, names_, claims_, Words::strings);
     const auto value = cursor.expression();
-    auto arg = value ? reader.read(*value) : Result<Arg>(std::unexpected(value.error()));
+    auto arg =
+        value ? reader.read(reader.returned(*value)) : Result<Arg>(std::unexpected(value.error()));
     if (!arg) return fail("{}", arg.error().message);
     node.args.push_back(*std::move(arg));
     graph_.add(std::move(node));

@@ -143,7 +143,7 @@ auto MetaCall::dim(std::int64_t value, int rank) -> int {
 }
 
 auto MetaCall::require(const Expr& condition, std::string_view message) -> bool {
-  if (context_.decide(condition, message)) return true;
+  if (context_.require(condition, message)) return true;
   return fail(fmt::format("{}: {} does not hold", message, print_expr(condition)));
 }
 

@@ -167,7 +167,7 @@ auto broadcast(MetaCall& c, const Dims& a, const Dims& b) -> Dims {
       size = shorter[i];
       continue;
     }
-    if (!c.decide(eq(size, shorter[i]), "sizes broadcast")) {
+    if (!c.context().require(eq(size, shorter[i]), "sizes broadcast")) {
       c.fail(fmt::format("sizes {} and {} do not broadcast at dimension {}", print_expr(size),
                          print_expr(shorter[i]), lead + i));
       return sizes;

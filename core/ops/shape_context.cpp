@@ -65,22 +65,37 @@ auto ShapeContext::concrete(const Expr& e, std::string_view why) -> std::int64_t
   if (const auto constant = e.as_int()) return *constant;
   const auto [hints, assumed] = complete_hints(e);
   const auto value = evaluate_int(e, hints).value_or(0);
-  if (!surely(eq(e, value)))
+  if (!surely(eq(e, value))) {
     obligations_.push_back({eq(e, value), fmt::format("{}: {}", op_, why), node_, assumed});
+    choices_.push_back(eq(e, value));
+  }
   return value;
 }
 
 auto ShapeContext::decide(const Expr& condition, std::string_view why) -> bool {
   if (const auto constant = condition.as_bool()) return *constant;
   auto& decision = look_up(condition);
-  if (!decision.settled && !decision.recorded) {
+  if (decision.settled) return decision.value;
+  const auto fact = decision.value ? condition : logic_not(condition);
+  if (env_) choices_.push_back(fact);
+  if (!decision.recorded) {
     decision.recorded = true;
-    obligations_.push_back({.condition = decision.value ? condition : logic_not(condition),
+    obligations_.push_back({.condition = fact,
                             .why = fmt::format("{}: {}", op_, why),
                             .node = node_,
                             .assumed = decision.assumed});
   }
   return decision.value;
+}
+
+auto ShapeContext::require(const Expr& condition, std::string_view why) -> bool {
+  const bool holds = decide(condition, why);
+  if (!env_ || condition.is_const()) return holds;
+  const auto& decision = look_up(condition);
+  if (decision.settled) return holds;
+  choices_.pop_back();
+  if (holds && !decision.assumed) requirements_.push_back({condition, choices_, node_});
+  return holds;
 }
 
 auto ShapeContext::probably(const Expr& condition) -> bool {

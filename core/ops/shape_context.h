@@ -18,6 +18,13 @@ struct Obligation {
   bool assumed = false;  ///< an unbacked symbol took part: there was no hint to look at
 };
 
+/// What a call cannot do without: where it is false, the call raises. Not settled by ranges.
+struct Requirement {
+  Expr condition;           ///< true at the hints
+  std::vector<Expr> under;  ///< choices of the same call that led to it, as they came out
+  int node = -1;            ///< capture id
+};
+
 /// State of one symbolic (or concrete) run. With no environment everything must be constant.
 class ShapeContext {
  public:
@@ -27,6 +34,8 @@ class ShapeContext {
   /// Truth of a boolean expression: constant, implied by the ranges, or else as at the hints, which
   /// records an obligation. Unbacked symbols count as large, distinct sizes.
   auto decide(const Expr& condition, std::string_view why) -> bool;
+  /// decide() for what the call cannot do without; a requirement as well.
+  auto require(const Expr& condition, std::string_view why) -> bool;
   /// decide() without recording: for choices that do not change the result.
   [[nodiscard]] auto probably(const Expr& condition) -> bool;
   /// True only if constant or implied by the ranges; never records.
@@ -46,9 +55,13 @@ class ShapeContext {
   void set_node(int id, std::string_view op) {
     node_ = id;
     op_ = op;
+    choices_.clear();
   }
 
   [[nodiscard]] auto obligations() const -> const std::vector<Obligation>& { return obligations_; }
+  [[nodiscard]] auto requirements() const -> const std::vector<Requirement>& {
+    return requirements_;
+  }
   [[nodiscard]] auto env() const -> const ShapeEnv* { return env_; }
   /// Symbols made by data_dependent_value, in order.
   [[nodiscard]] auto made_symbols() const -> const std::vector<Expr>& { return made_; }
@@ -69,6 +82,8 @@ class ShapeContext {
   Binding hints_;
   std::unordered_map<Expr, Decision> decisions_;
   std::vector<Obligation> obligations_;
+  std::vector<Requirement> requirements_;
+  std::vector<Expr> choices_;  ///< of this node, as they came out
   std::vector<Expr> measured_;
   std::size_t next_measured_ = 0;
   std::vector<Expr> made_;

@@ -254,6 +254,7 @@ class Minifier {
   void answered(const Candidate& candidate, const Observed& observed) {
     if (observed.outcome == Outcome::passes) note_sibling(candidate);
     if (options_.progress) options_.progress(phase_, best_.graph.call_count(), session_.counts());
+    if (options_.on_step) report_step(candidate, observed);
     if (!options_.log) return;
     nlohmann::ordered_json line{{"phase", phase_},
                                 {"key", fmt::format("{:016x}", candidate.key())},
@@ -262,6 +263,25 @@ class Minifier {
                                 {"failure", to_string(observed.signature)},
                                 {"seconds", observed.seconds}};
     options_.log(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  void report_step(const Candidate& candidate, const Observed& observed) {
+    MinifyStep step{
+        .seq = steps_++,
+        .parent = best_step_,
+        .phase = phase_,
+        .key = candidate.key(),
+        .calls = candidate.calls(),
+        .observed = observed,
+        .is_wanted = phase_ == "original" ? is_failure(observed) : session_.is_wanted(observed),
+        .at_seconds = session_.seconds(),
+        .text = {}};
+    if (step.calls <= kMostStepCalls)
+      step.text = print_graph(candidate.capture().graph, {.header = false});
+    if (step.is_wanted && (best_step_ < 0 || step.calls <= best_step_calls_)) {
+      best_step_ = step.seq;
+      best_step_calls_ = step.calls;
+    }
+    options_.on_step(step);
   }
   /// Kept as it is: its capture is made at the end, and never if another one comes.
   void note_sibling(const Candidate& candidate) {
@@ -308,6 +328,9 @@ class Minifier {
   std::shared_ptr<const Program> sibling_program_;  ///< keeps the sibling's program alive
   std::optional<Candidate> sibling_;
   std::string phase_;
+  int steps_ = 0;
+  int best_step_ = -1;
+  int best_step_calls_ = 0;
   MinifyResult result_;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <ranges>
 
 #include "replay/formats/repro_values.h"
 
@@ -54,6 +55,8 @@ class InitReader {
     const auto& syntax = cursor_.syntax(rhs);
     const auto target =
         syntax.kind == SyntaxKind::call ? args_.dotted_name(syntax.first_child) : std::nullopt;
+    ASSAY_TRY(value.module, module(rhs));
+    if (value.module) return std::optional(std::move(value));
     if (target && syntax.child_count == 1 && !target->contains('.')) {
       value.class_name = *target;
     } else {
@@ -68,6 +71,42 @@ class InitReader {
     Device device;
     int size = -1;  ///< `size=[...]`
   };
+
+  /// `Linear(10, 5)`, `torch.nn.ReLU()`, and .cuda(), .eval() and the like on any of them; nothing
+  /// for what is no module with a row.
+  auto module(int index) -> Result<std::optional<NnModule>> {
+    const auto& syntax = cursor_.syntax(index);
+    if (syntax.kind != SyntaxKind::call) return std::optional<NnModule>();
+    const auto parts = cursor_.children(index);
+    const auto& callee = cursor_.syntax(parts.front());
+    if (callee.kind == SyntaxKind::attribute &&
+        cursor_.syntax(callee.first_child).kind == SyntaxKind::call) {
+      ASSAY_TRY(auto inner, module(callee.first_child));
+      if (!inner) return inner;
+      if (callee.text == "cuda") inner->device = Device{"cuda", 0};
+      if (callee.text == "eval") inner->is_training = false;
+      if (callee.text == "to" && parts.size() == 2) {
+        ASSAY_TRY(const auto arg, args_.read(parts[1]));
+        ASSAY_TRY(inner->device, device_of(arg, cursor_.source_of(parts[1])));
+      }
+      return inner;
+    }
+    auto name = args_.dotted_name(parts.front()).value_or("");
+    if (const auto dot = name.rfind("nn."); dot != std::string::npos) name.erase(0, dot + 3);
+    NnModule made;
+    made.class_name = std::move(name);
+    if (!is_nn_module(made.class_name)) return std::optional<NnModule>();
+    for (const int part : parts | std::views::drop(1)) {
+      const auto& given = cursor_.syntax(part);
+      const bool is_named = given.kind == SyntaxKind::keyword;
+      ASSAY_TRY(auto arg, args_.read(is_named ? given.first_child : part));
+      if (is_named)
+        made.kwargs.emplace_back(given.text, std::move(arg));
+      else
+        made.args.push_back(std::move(arg));
+    }
+    return std::optional(std::move(made));
+  }
 
   auto options(const std::vector<int>& parts) -> Result<Options> {
     Options options;
@@ -163,13 +202,7 @@ class InitReader {
     ASSAY_TRY(const auto sizes, shape_of(parts, given));
     const bool whole = args_.dotted_name(parts.front()) == "torch.randint";
     const auto dtype = given.dtype.value_or(whole ? DType::int64 : DType::float32);
-    ASSAY_TRY(const auto elems, required_elems(sizes, contiguous_strides(sizes), 0));
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(elems, std::int64_t{size_bytes(dtype)}, &bytes))
-      return bad_input("a tensor of {} elements", elems);
-    const auto index = capture_.storages.size();
-    capture_.storages.push_back({bytes, default_fill(index, dtype), dtype});
-    return record(sizes, dtype, given.device, bytes);
+    return unknown_tensor(capture_, sizes, dtype, given.device);
   }
 
   auto record(const Ints& sizes, DType dtype, const Device& device, std::int64_t bytes)
@@ -254,6 +287,20 @@ class InitReader {
 };
 
 }  // namespace
+
+auto unknown_tensor(Capture& capture, const Ints& sizes, DType dtype, const Device& device)
+    -> Result<RecordedTensor> {
+  ASSAY_TRY(const auto elems, required_elems(sizes, contiguous_strides(sizes), 0));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(elems, std::int64_t{size_bytes(dtype)}, &bytes))
+    return bad_input("a tensor of {} elements", elems);
+  const auto index = capture.storages.size();
+  capture.storages.push_back({bytes, default_fill(index, dtype), dtype});
+  RecordedTensor value;
+  value.storage = static_cast<int>(index);
+  value.meta = RealMeta{dtype, sizes, contiguous_strides(sizes), 0, bytes, device};
+  return value;
+}
 
 auto read_init_line(const SourceLine& line, Capture& capture, ClaimReader& claims)
     -> Result<std::optional<InitValue>> {

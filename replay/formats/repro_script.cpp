@@ -258,6 +258,11 @@ class ScriptReader {
       const auto& value = *read;
       if (!value) continue;
       const auto full_name = path.empty() ? value->name : path + "." + value->name;
+      if (value->module) {
+        const auto inlined = inline_module(graph, *value, full_name, capture_);
+        if (!inlined) capture_.warnings.push_back(describe(line, inlined.error()));
+        continue;
+      }
       if (const auto& tensor = value->tensor) {
         capture_.attributes.insert_or_assign(full_name, *tensor);
         continue;

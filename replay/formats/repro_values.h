@@ -9,6 +9,7 @@
 #include "core/graph/arguments.h"
 #include "core/graph/module_reader.h"
 #include "replay/formats/capture.h"
+#include "replay/formats/nn_modules.h"
 
 namespace assay {
 
@@ -94,10 +95,20 @@ class InputScript {
 struct InitValue {
   std::string name;
   std::optional<RecordedTensor> tensor;  ///< its storage is in the capture
-  std::string class_name;
+  std::string class_name;                ///< `Inner()`: a class of the script
+  std::optional<NnModule> module;        ///< `Linear(10, 5)`
 };
+/// Storage of a row-major tensor whose values the script does not hold, and a view of all of it.
+/// Errors: bad_input (a tensor that no memory holds).
+[[nodiscard]] auto unknown_tensor(Capture& capture, const Ints& sizes, DType dtype,
+                                  const Device& device) -> Result<RecordedTensor>;
 /// Nothing for lines that set no value (`super().__init__()`); errors for lines we cannot read.
 [[nodiscard]] auto read_init_line(const SourceLine& line, Capture& capture, ClaimReader& claims)
     -> Result<std::optional<InitValue>>;
+
+/// Calls of the module `value` become calls of its operator; its parameters become attributes below
+/// `full_name`. Errors: those of nn_call and unknown_tensor, and unsupported (several inputs).
+[[nodiscard]] auto inline_module(Graph& graph, const InitValue& value, const std::string& full_name,
+                                 Capture& capture) -> Result<void>;
 
 }  // namespace assay

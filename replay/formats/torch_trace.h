@@ -90,6 +90,10 @@ struct TraceCompilation {
 /// The graph in a payload. Errors: bad_input with lines of the log.
 [[nodiscard]] auto trace_graph(const TraceLog& log, const TracePart& part) -> Result<Graph>;
 
+/// What `known` says of the symbols of `env` (by name: hints, ranges, replacements, guards) is
+/// added to it. Guards about symbols that `env` does not have are left out.
+void know_symbols(ShapeEnv& env, const ShapeEnv& known);
+
 /// Symbols with ranges, hints and sources, all guards recorded while compiling, and those that the
 /// final guard tree adds. What cannot be read is left out and named in `skipped`.
 struct TraceShapes {
@@ -104,7 +108,9 @@ struct TraceShapes {
     -> std::vector<std::pair<std::string, std::string>>;
 
 /// The repro script of a log as a capture: of `part` ("fx_graph_runnable", "0/0
-/// fx_graph_runnable#2") or the first of the last attempts. Errors: unsupported if there is none.
+/// fx_graph_runnable#2") or the first of the last attempts. A log without repro scripts (the
+/// backend was not Inductor) gives its graphs behind AOTAutograd instead, else those of Dynamo.
+/// Errors: unsupported if there is none.
 [[nodiscard]] auto trace_capture(const TraceLog& log, std::string_view part = {})
     -> Result<Capture>;
 

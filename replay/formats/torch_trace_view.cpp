@@ -5,6 +5,7 @@
 
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
+#include "core/graph/module_reader.h"
 #include "core/graph/text.h"
 #include "replay/formats/json.h"
 #include "replay/formats/torch_trace.h"
@@ -300,37 +301,113 @@ auto trace_metrics(const TraceEvent& event) -> std::vector<std::pair<std::string
   return result;
 }
 
-auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture> {
-  const TracePart* chosen = nullptr;
-  TraceCompilation of;
-  std::size_t count = 0;
-  const auto all = compilations(log);
-  for (const auto& compilation : all) {
-    if (!compilation.is_last_attempt) continue;
-    for (const auto& script : compilation.repro_scripts) {
-      ++count;
-      const auto full = compilation.compile_id + " " + script.name;
-      if (chosen != nullptr || (!part.empty() && part != script.name && part != full)) continue;
-      chosen = &script;
-      of = compilation;
-    }
+void know_symbols(ShapeEnv& env, const ShapeEnv& known) {
+  const auto here = [&](const Expr& e) -> std::optional<Expr> {
+    const auto copy = parse_expr(env.pool(), print_expr(e));
+    if (!copy || !copy->is_valid()) return std::nullopt;
+    const auto is_here = [&](const Expr& symbol) { return env.find(symbol) != nullptr; };
+    if (!std::ranges::all_of(copy->symbols(), is_here)) return std::nullopt;
+    return *copy;
+  };
+  for (const auto& symbol : known.symbols()) {
+    const auto* found = env.find(symbol.expr.name());
+    if (found == nullptr) continue;
+    const auto expr = found->expr;
+    if (const auto low = here(symbol.range.low), high = here(symbol.range.high); low && high)
+      env.set_range(expr, {*low, *high});
+    if (const auto hint = symbol.hint ? here(*symbol.hint) : std::nullopt)
+      env.set_hint(expr, *hint);
+    for (const auto& source : symbol.sources) env.add_source(expr, source);
+    const auto by = known.replacements().find(symbol.expr);
+    if (by == known.replacements().end()) continue;
+    if (const auto copy = here(by->second)) env.add_replacement(expr, *copy);
   }
-  if (chosen == nullptr)
-    return unsupported("the log has no repro script (artifact fx_graph_runnable){}",
-                       part.empty() ? std::string() : fmt::format(" named {}", part));
-  const auto& event = log.events[chosen->event];
-  auto capture = read_repro_script(event.payload);
-  if (!capture)
-    return with_context(std::move(capture).error(),
-                        fmt::format("{} in the payload of line {}", chosen->name, event.line));
-  capture->format = "torch trace";
-  if (count > 1)
-    capture->warnings.push_back(fmt::format("one of {} repro scripts of the log: {} of compile {}",
-                                            count, chosen->name, of.compile_id));
-  if (event.hash == PayloadHash::differs)
-    capture->warnings.push_back(
-        fmt::format("the script's text does not have the hash that line {} gives", event.line));
+  for (const auto& guard : known.guards())
+    if (auto condition = here(guard.condition))
+      env.add_guard({*condition, guard.text, guard.where});
+}
+
+namespace {
+
+/// The graph of a part with what the log knows of its symbols.
+auto graph_capture(const TraceLog& log, const TraceCompilation& compilation, const TracePart& part)
+    -> Result<Capture> {
+  auto capture = read_graph_text(log.events[part.event].payload);
+  if (!capture) return capture;
+  auto env = capture->graph.env;
+  know_symbols(env, trace_shapes(log, compilation).env);
+  set_environment(capture->graph, env);
   return capture;
+}
+
+/// What `debug` and `run` can take out of a log.
+struct LogCapture {
+  std::string_view what;  ///< in messages
+  auto (*parts)(const TraceCompilation& compilation) -> std::vector<TracePart>;
+  auto (*read)(const TraceLog& log, const TraceCompilation& compilation, const TracePart& part)
+      -> Result<Capture>;
+};
+
+template <bool (*IsWanted)(std::string_view)>
+auto graphs_named(const TraceCompilation& compilation) -> std::vector<TracePart> {
+  std::vector<TracePart> parts;
+  for (const auto& part : compilation.graphs)
+    if (IsWanted(part.name)) parts.push_back(part);
+  return parts;
+}
+auto is_aot_graph(std::string_view name) -> bool {
+  return name.starts_with("aot_forward_graph") || name.starts_with("aot_backward_graph") ||
+         name.starts_with("aot_inference_graph");
+}
+auto is_dynamo_graph(std::string_view name) -> bool {
+  return name.starts_with("dynamo_output_graph");
+}
+
+constexpr std::array kLogCaptures = {
+    LogCapture{"repro script",
+               [](const TraceCompilation& compilation) { return compilation.repro_scripts; },
+               [](const TraceLog& log, const TraceCompilation&, const TracePart& part) {
+                 return read_repro_script(log.events[part.event].payload);
+               }},
+    LogCapture{"graph", graphs_named<is_aot_graph>, graph_capture},
+    LogCapture{"graph", graphs_named<is_dynamo_graph>, graph_capture},
+};
+
+}  // namespace
+
+auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture> {
+  const auto all = compilations(log);
+  for (const auto& kind : kLogCaptures) {
+    std::optional<TracePart> chosen;
+    TraceCompilation of;
+    std::size_t count = 0;
+    for (const auto& compilation : all) {
+      if (!compilation.is_last_attempt) continue;
+      for (const auto& candidate : kind.parts(compilation)) {
+        ++count;
+        const auto full = compilation.compile_id + " " + candidate.name;
+        if (chosen || (!part.empty() && part != candidate.name && part != full)) continue;
+        chosen = candidate;
+        of = compilation;
+      }
+    }
+    if (!chosen) continue;
+    const auto& event = log.events[chosen->event];
+    auto capture = kind.read(log, of, *chosen);
+    if (!capture)
+      return with_context(std::move(capture).error(),
+                          fmt::format("{} in the payload of line {}", chosen->name, event.line));
+    capture->format = "torch trace";
+    if (count > 1)
+      capture->warnings.push_back(fmt::format("one of {} {}s of the log: {} of compile {}", count,
+                                              kind.what, chosen->name, of.compile_id));
+    if (event.hash == PayloadHash::differs)
+      capture->warnings.push_back(fmt::format(
+          "the {}'s text does not have the hash that line {} gives", kind.what, event.line));
+    return capture;
+  }
+  return unsupported("the log has no repro script (artifact fx_graph_runnable) and no graph{}",
+                     part.empty() ? std::string() : fmt::format(" named {}", part));
 }
 
 }  // namespace assay

@@ -198,6 +198,7 @@ class SymbolicRunner {
       result.nodes[i].value = value;
     }
     result.obligations = context_.obligations();
+    result.requirements = context_.requirements();
     result.claims = std::move(claims_);
     return result;
   }

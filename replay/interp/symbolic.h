@@ -28,8 +28,9 @@ struct SymbolicNode {
 };
 
 struct SymbolicRun {
-  std::vector<SymbolicNode> nodes;      ///< by position in Graph::nodes
-  std::vector<Obligation> obligations;  ///< facts the rules relied on
+  std::vector<SymbolicNode> nodes;        ///< by position in Graph::nodes
+  std::vector<Obligation> obligations;    ///< facts the rules relied on
+  std::vector<Requirement> requirements;  ///< facts without which the graph does not run
   /// Claims that are other expressions than the rule's: what must hold for them to be the same
   /// (where it matters: strides of dimensions of size 1 do not).
   std::vector<Obligation> claims;

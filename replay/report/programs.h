@@ -30,8 +30,10 @@ struct ObligationCounts {
 [[nodiscard]] auto place_of(const WrapperObligation& obligation) -> std::string;
 
 /// Writes a trace: one graph per program with its symbols and guards, findings, and every verdict
-/// with the guards and facts that it rests on.
+/// with the guards and facts that it rests on. `bytes` are those of the log or wrapper; of a log
+/// compilations and the graphs of their stages are written too.
 [[nodiscard]] auto record_programs(const std::string& path, const std::string& source,
+                                   std::string_view bytes,
                                    const std::vector<ProvedProgram>& programs, int exit_code)
     -> Result<void>;
 

@@ -94,14 +94,17 @@ void fill_answer(ProofRow& row, const Answer& answer,
   }
 }
 
+auto proof_rows(const Capture& capture, const ProveReport& report) -> MoreRows {
+  return [&](TraceWriter& writer, const RecordedIds& ids) {
+    return add_proofs(ProofRows(writer, ids), capture, report);
+  };
+}
+
 auto record_proofs(const std::string& path, const Capture& capture, const ProveReport& report,
                    int exit_code) -> Result<void> {
   DebugReport findings;
   findings.findings = findings_of(capture, report);
-  return record_trace(path, capture, findings, "prove", "", exit_code,
-                      [&](TraceWriter& writer, const RecordedIds& ids) {
-                        return add_proofs(ProofRows(writer, ids), capture, report);
-                      });
+  return record_trace(path, capture, findings, "prove", "", exit_code, proof_rows(capture, report));
 }
 
 }  // namespace assay

@@ -102,12 +102,32 @@ class Recorder {
           writer_.add(BindingRow{ids_.run, std::string(symbol.name()), print_expr(value), "run"}));
     for (std::size_t i = 0; i < capture_.graph.nodes.size(); ++i) ASSAY_TRY_VOID(node(i));
     for (const auto& finding : report_.findings) ASSAY_TRY_VOID(this->finding(finding));
+    ASSAY_TRY_VOID(problems());
     if (more) ASSAY_TRY_VOID(more(writer_, ids_));
     ASSAY_TRY_VOID(writer_.finish_run(ids_.run, exit_code, 0));
     return writer_.finalise();
   }
 
+  auto record(GraphRow row) -> Result<RecordedIds> {
+    row.hash = fmt::format("{:016x}", structural_hash(capture_.graph));
+    row.text = print_graph(capture_.graph);
+    ids_.run = row.run_id;
+    ASSAY_TRY(ids_.graph, writer_.add(row));
+    ASSAY_TRY_VOID(record_symbols(writer_, ids_.graph, capture_.graph.env, {}));
+    for (std::size_t i = 0; i < capture_.graph.nodes.size(); ++i) ASSAY_TRY_VOID(node(i));
+    return std::move(ids_);
+  }
+
  private:
+  auto problems() -> Result<void> {
+    std::vector<std::string> unchecked;
+    for (const auto& node : report_.run.nodes)
+      if (node.status == NodeStatus::unchecked) unchecked.push_back(node.message);
+    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "not-read", capture_.warnings));
+    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "warning", report_.warnings));
+    return record_problems(writer_, ids_.run, "unchecked", unchecked);
+  }
+
   auto node(std::size_t i) -> Result<void> {
     const auto& node = capture_.graph.nodes[i];
     const bool ran = i < report_.run.nodes.size();
@@ -203,6 +223,7 @@ class Recorder {
     auto row = finding_row(ids_.run, finding);
     if (const auto found = ids_.nodes.find(finding.node); found != ids_.nodes.end())
       row.node_id = found->second;
+    row.graph_id = ids_.graph;
     return ignore(writer_.add(row));
   }
 
@@ -246,6 +267,22 @@ auto record_symbols(TraceWriter& writer, TraceId graph, const ShapeEnv& env, con
   return {};
 }
 
+auto record_graph(TraceWriter& writer, const Graph& graph, GraphRow row) -> Result<RecordedIds> {
+  Capture capture;
+  capture.graph = graph;
+  const DebugReport not_run;
+  return Recorder(writer, capture, not_run).record(std::move(row));
+}
+
+auto record_problems(TraceWriter& writer, TraceId run, const std::string& kind,
+                     const std::vector<std::string>& messages) -> Result<void> {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& message : messages) ++counts[message];
+  for (const auto& [message, times] : counts)
+    ASSAY_TRY_VOID(writer.add(ProblemRow{run, kind, message, times}));
+  return {};
+}
+
 auto finding_row(TraceId run, const Finding& finding) -> FindingRow {
   return {.run_id = run,
           .node_id = {},
@@ -256,7 +293,11 @@ auto finding_row(TraceId run, const Finding& finding) -> FindingRow {
           .claimed = finding.claimed,
           .observed = finding.observed,
           .witness = finding.witness,
-          .message = finding.message};
+          .message = finding.message,
+          .severity = info(finding.kind).severity == Severity::note ? "note" : "finding",
+          .title = std::string(info(finding.kind).title),
+          .claimed_value = finding.claimed_value,
+          .rule = finding.rule};
 }
 
 auto record_trace(const std::string& path, const Capture& capture, const DebugReport& report,

@@ -33,11 +33,20 @@ using MoreRows = std::function<Result<void>(TraceWriter&, const RecordedIds&)>;
 /// Guards get their position as `seq`, and whether they hold at the binding.
 [[nodiscard]] auto record_symbols(TraceWriter& writer, TraceId graph, const ShapeEnv& env,
                                   const Binding& binding) -> Result<void>;
+/// A graph by itself: nodes, claims, edges and symbols. Of `row` graph text and hash are filled in.
+[[nodiscard]] auto record_graph(TraceWriter& writer, const Graph& graph, GraphRow row)
+    -> Result<RecordedIds>;
+/// Counts equal messages and writes each once.
+[[nodiscard]] auto record_problems(TraceWriter& writer, TraceId run, const std::string& kind,
+                                   const std::vector<std::string>& messages) -> Result<void>;
 /// Without a node.
 [[nodiscard]] auto finding_row(TraceId run, const Finding& finding) -> FindingRow;
 /// Sets verdict, tier, and witness or reason.
 void fill_answer(ProofRow& row, const Answer& answer,
                  const std::function<std::string(const Refuted&)>& witness);
+
+/// All verdicts of a proof, as rows behind those of a capture with the same nodes and guards.
+[[nodiscard]] auto proof_rows(const Capture& capture, const ProveReport& report) -> MoreRows;
 
 /// Writes a trace with findings, and every verdict with its tier and the guards it rests on.
 [[nodiscard]] auto record_proofs(const std::string& path, const Capture& capture,

@@ -134,4 +134,18 @@ auto with_asserted(Graph graph, const OpTable& table) -> Graph {
   return graph;
 }
 
+auto required_conditions(const Graph& graph, const OpTable& table) -> std::vector<Guard> {
+  std::vector<Guard> guards;
+  for (const auto& requirement : run_symbolic(graph, table).requirements) {
+    // At sizes where the rule chooses otherwise, it may not ask for this.
+    std::vector<Expr> ways{requirement.condition};
+    for (const auto& choice : requirement.under) ways.push_back(logic_not(choice));
+    const auto condition = make(ExprOp::logic_or, ways);
+    const auto* node = graph.find(NodeId{requirement.node});
+    if (condition.is_valid() && !condition.is_const())
+      guards.push_back({condition, print_expr(condition), node ? node->name : std::string()});
+  }
+  return guards;
+}
+
 }  // namespace assay

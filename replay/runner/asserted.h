@@ -13,4 +13,9 @@ namespace assay {
 /// `where` of such a guard names the node.
 [[nodiscard]] auto with_asserted(Graph graph, const OpTable& table) -> Graph;
 
+/// What the calls of the graph cannot do without (an index of as many items as its source): true
+/// wherever the graph runs to its end, whether a guard says so or not. `where` names the node.
+[[nodiscard]] auto required_conditions(const Graph& graph, const OpTable& table)
+    -> std::vector<Guard>;
+
 }  // namespace assay

@@ -2,42 +2,68 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "compiler/read/wrapper.h"
+#include "core/expr/text.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
+#include "replay/runner/asserted.h"
 
 namespace assay {
 namespace {
 
-/// Claims of the AOT graph whose placeholders are the program's inputs, in the program's symbols.
-auto claims_of(const TraceLog& log, const TraceCompilation& compilation, const HostProgram& program)
-    -> std::map<std::string, TensorMeta> {
-  std::map<std::string, TensorMeta> claims;
+/// The AOT graph whose placeholders are the program's inputs.
+auto graph_of(const TraceLog& log, const TraceCompilation& compilation, const HostProgram& program)
+    -> std::optional<Graph> {
   const auto& inputs = program.functions.back().inputs;
   for (const auto& part : compilation.graphs) {
     if (!part.name.starts_with("aot_")) continue;
-    const auto graph = trace_graph(log, part);
+    auto graph = trace_graph(log, part);
     const auto is_placeholder = [&](const std::string& name) {
       const auto* node = graph->find(name);
       return node != nullptr && node->kind == NodeKind::placeholder;
     };
     if (!graph || !std::ranges::all_of(inputs, is_placeholder)) continue;
-    auto env = program.env;
-    ClaimReader reader(env);
-    for (const auto& input : inputs)
-      if (const auto claim = reader.claim(print_claim(graph->find(input)->claim)))
-        if (const auto* tensor = claim->tensor()) {
-          auto& meta = claims[input] = *tensor;
-          for (auto* dims : {&meta.sizes, &meta.strides})
-            for (auto& e : *dims) e = program.env.replaced(e);
-        }
-    break;
+    know_symbols(graph->env, program.env);
+    return std::move(*graph);
   }
+  return std::nullopt;
+}
+
+/// Its claims about the inputs, in the program's symbols.
+auto claims_of(const Graph& graph, const HostProgram& program)
+    -> std::map<std::string, TensorMeta> {
+  std::map<std::string, TensorMeta> claims;
+  auto env = program.env;
+  ClaimReader reader(env);
+  for (const auto& input : program.functions.back().inputs)
+    if (const auto claim = reader.claim(print_claim(graph.find(input)->claim)))
+      if (const auto* tensor = claim->tensor()) {
+        auto& meta = claims[input] = *tensor;
+        for (auto* dims : {&meta.sizes, &meta.strides})
+          for (auto& e : *dims) e = program.env.replaced(e);
+      }
   return claims;
 }
 
-auto programs_of_log(std::string_view bytes, const std::string& name)
+/// What its calls need, in the program's symbols.
+auto required_by(const Graph& graph, const OpTable& table, const HostProgram& program)
+    -> std::vector<Guard> {
+  std::vector<Guard> required;
+  for (auto& guard : required_conditions(graph, table)) {
+    const auto condition = parse_expr(program.env.pool(), guard.text);
+    if (!condition || !condition->is_valid()) continue;
+    const auto is_known = [&](const Expr& symbol) { return program.env.find(symbol) != nullptr; };
+    if (!std::ranges::all_of(condition->symbols(), is_known)) continue;
+    guard.condition = *condition;
+    required.push_back(std::move(guard));
+  }
+  return required;
+}
+
+auto programs_of_log(std::string_view bytes, const std::string& name, const OpTable& table)
     -> Result<std::vector<ProvedProgram>> {
   auto log = read_torch_trace(bytes);
   if (!log) return with_context(std::move(log).error(), name);
@@ -49,11 +75,16 @@ auto programs_of_log(std::string_view bytes, const std::string& name)
       const auto wrapper = read_wrapper(event.payload, shapes.env);
       ProvedProgram program{
           fmt::format("{} {}", compilation.compile_id, part.name), event.line, event.payload, {}};
-      if (wrapper)
-        program.report =
-            check_wrapper(*wrapper, {.claims = claims_of(*log, compilation, *wrapper)});
-      else
+      if (wrapper) {
+        WrapperOptions options;
+        if (const auto graph = graph_of(*log, compilation, *wrapper)) {
+          options.claims = claims_of(*graph, *wrapper);
+          options.required = required_by(*graph, table, *wrapper);
+        }
+        program.report = check_wrapper(*wrapper, options);
+      } else {
         program.report.lines_not_understood.push_back({1, part.name, wrapper.error().message});
+      }
       programs.push_back(std::move(program));
     }
   }
@@ -63,18 +94,20 @@ auto programs_of_log(std::string_view bytes, const std::string& name)
 
 }  // namespace
 
-auto is_trace_or_wrapper(std::string_view bytes) -> bool {
-  return detect_format(bytes) == InputFormat::torch_trace || is_wrapper(bytes);
+auto holds_programs(std::string_view bytes) -> bool {
+  if (detect_format(bytes) != InputFormat::torch_trace) return is_wrapper(bytes);
+  return bytes.find("\"inductor_output_code\"") != std::string_view::npos;
 }
 
-auto prove_programs(std::string_view bytes, const std::string& name)
+auto prove_programs(std::string_view bytes, const std::string& name, const OpTable& table)
     -> Result<std::vector<ProvedProgram>> {
-  if (detect_format(bytes) == InputFormat::torch_trace) return programs_of_log(bytes, name);
+  if (detect_format(bytes) == InputFormat::torch_trace) return programs_of_log(bytes, name, table);
   auto wrapper = read_wrapper(bytes);
   if (!wrapper) return with_context(std::move(wrapper).error(), name);
   std::vector<ProvedProgram> programs;
-  programs.push_back({name, 0, std::string(bytes),
-                      check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}})});
+  programs.push_back(
+      {name, 0, std::string(bytes),
+       check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}, .required = {}})});
   return programs;
 }
 

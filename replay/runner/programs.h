@@ -6,6 +6,7 @@
 
 #include "compiler/prove/wrapper_bounds.h"
 #include "core/base/result.h"
+#include "core/ops/op_table.h"
 
 namespace assay {
 
@@ -16,13 +17,14 @@ struct ProvedProgram {
   WrapperReport report;
 };
 
-/// Whether these bytes are what prove_programs reads.
-[[nodiscard]] auto is_trace_or_wrapper(std::string_view bytes) -> bool;
+/// Whether these bytes are what prove_programs reads: a log with programs, or a wrapper.
+[[nodiscard]] auto holds_programs(std::string_view bytes) -> bool;
 
 /// Proves storage and index bounds of every program in the log, or of the wrapper. A program that
 /// cannot be read is one with a line not understood.
+/// What calls of the captured graph need (by `table`) is a fact about its program.
 /// Errors: of the readers, naming `name`; unsupported where a log holds no program.
-[[nodiscard]] auto prove_programs(std::string_view bytes, const std::string& name)
-    -> Result<std::vector<ProvedProgram>>;
+[[nodiscard]] auto prove_programs(std::string_view bytes, const std::string& name,
+                                  const OpTable& table) -> Result<std::vector<ProvedProgram>>;
 
 }  // namespace assay

@@ -36,7 +36,11 @@ auto has_log(const std::filesystem::path& path) -> bool {
 
 /// Version and application id as SQLite sees them; in the log there may be newer ones than in the
 /// file, but a trace gets both before anything else.
-auto check_header(const std::filesystem::path& path) -> Result<bool> {
+struct Header {
+  bool is_open = false;  ///< its writer has not finalised it
+  int version = 0;
+};
+auto check_header(const std::filesystem::path& path) -> Result<Header> {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return bad_input("{}: no such file", path.string());
   if (std::filesystem::is_directory(path, error))
@@ -53,7 +57,7 @@ auto check_header(const std::filesystem::path& path) -> Result<bool> {
   if (version < 1 || version > kTraceVersion)
     return unsupported("{}: trace version {} (known: up to {})", path.string(), version,
                        kTraceVersion);
-  return header[kWriteModeOffset] == 2;
+  return Header{header[kWriteModeOffset] == 2, version};
 }
 
 /// Lets statements read and compute, and nothing else: no ATTACH, no writes, no extension.
@@ -70,7 +74,7 @@ auto authorize(void*, int action, const char* first, const char* second, const c
     case SQLITE_PRAGMA:
       for (const auto* allowed :
            {"table_info", "table_xinfo", "table_list", "index_list", "index_info",
-            "foreign_key_list", "user_version", "application_id"})
+            "foreign_key_list", "user_version", "application_id", "data_version"})
         if (first != nullptr && std::strcmp(first, allowed) == 0) return SQLITE_OK;
       return SQLITE_DENY;
     default:
@@ -83,6 +87,7 @@ auto authorize(void*, int action, const char* first, const char* second, const c
 struct TraceReader::Impl {
   Database database;
   bool is_complete = true;
+  int version = 0;
 };
 
 TraceReader::TraceReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -91,19 +96,31 @@ auto TraceReader::operator=(TraceReader&&) noexcept -> TraceReader& = default;
 TraceReader::~TraceReader() = default;
 
 auto TraceReader::open(const std::filesystem::path& path) -> Result<TraceReader> {
-  ASSAY_TRY(const auto is_open, check_header(path));
+  ASSAY_TRY(const auto header, check_header(path));
   auto impl = std::make_unique<Impl>();
-  impl->is_complete = !is_open;
+  impl->is_complete = !header.is_open;
+  impl->version = header.version;
   // A finalised file needs no lock and no log. One that was cut off may have rows in its log only,
   // which SQLite has to be allowed to look at.
-  const auto mode = is_open && has_log(path) ? OpenMode::read_only : OpenMode::immutable;
+  const auto mode = header.is_open && has_log(path) ? OpenMode::read_only : OpenMode::immutable;
   ASSAY_TRY(impl->database, open_database(path, mode));
+  // The index of names sets itself up on first use, in ways that the guard below would refuse.
+  // Traces of version 1 have none.
+  if (header.version > 1)
+    (void)execute(impl->database.get(), "SELECT rowid FROM node_text LIMIT 0");
   sqlite3_set_authorizer(impl->database.get(), authorize, nullptr);
   return TraceReader(std::move(impl));
 }
 
 auto TraceReader::is_complete() const -> bool {
   return impl_->is_complete;
+}
+
+auto TraceReader::version() const -> int {
+  return impl_->version;
+}
+void TraceReader::interrupt() const {
+  sqlite3_interrupt(impl_->database.get());
 }
 
 auto TraceReader::query(std::string_view sql, std::span<const TraceValue> parameters,

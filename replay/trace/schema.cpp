@@ -13,23 +13,32 @@ using enum TraceType;
 constexpr std::array kTables = {
     TraceTable{"runs", "One command that wrote into this file.", ""},
     TraceTable{"environment", "Where the capture was made and where it was replayed.", "run_id"},
-    TraceTable{"graphs", "Captured programs, with bodies of higher-order operators as children.",
+    TraceTable{"compilations", "Attempts at compilations that a log records, in its order.",
                "run_id"},
-    TraceTable{"nodes", "Steps of a graph in execution order.", "graph_id, seq"},
+    TraceTable{"graphs", "Captured programs, with bodies of higher-order operators as children.",
+               "run_id; compilation_id"},
+    TraceTable{"modules", "Modules of a graph's nodes as a tree, with counts.", "graph_id, path"},
+    TraceTable{"nodes", "Steps of a graph in execution order.", "graph_id, seq; graph_id, name"},
     TraceTable{"operands", "Edges: which node reads the value of which other node.",
-               "producer_id, node_id"},
+               "producer_id, node_id; node_id, position"},
     TraceTable{"claims", "What the capture says about each tensor or scalar of a node's value.",
                "node_id, leaf"},
     TraceTable{"observations", "What running the node really produced, leaf by leaf.",
-               "node_id, leaf"},
+               "node_id, leaf; storage_id, node_id"},
     TraceTable{"findings", "What was found out about the program.", "node_id"},
     TraceTable{"symbols", "Size symbols and what is known about them.", "graph_id"},
-    TraceTable{"guards", "Conditions the capture relies on.", "graph_id"},
+    TraceTable{"guards", "Conditions the capture relies on.", "graph_id, seq"},
     TraceTable{"proofs", "Conditions that were proved, refuted or not decided for all sizes.",
-               "run_id, graph_id, node_id"},
+               "run_id, graph_id, node_id; graph_id, verdict; node_id"},
     TraceTable{"proof_guards", "Certificates: the guards that, with the ranges, a proof used.",
                "proof_id"},
     TraceTable{"bindings", "Value of each symbol in a run, solved from its inputs.", "run_id"},
+    TraceTable{"op_counts", "Nodes and findings by operator, counted when the run ended.",
+               "graph_id, target"},
+    TraceTable{"line_links", "Lines of a program's text and the nodes that they come from.",
+               "graph_id, line; node_id"},
+    TraceTable{"steps", "Every candidate that a reduction asked its oracle about.", "run_id, seq"},
+    TraceTable{"problems", "What was not read or not understood, and how often.", "run_id"},
 };
 
 constexpr std::array kColumns = {
@@ -47,6 +56,20 @@ constexpr std::array kColumns = {
     TraceColumn{"environment", "name", text, "", "", "e.g. torch"},
     TraceColumn{"environment", "value", text, "", "", ""},
 
+    TraceColumn{"compilations", "id", integer, "", "", "key"},
+    TraceColumn{"compilations", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"compilations", "name", text, "", "", "compile id: frame/recompilation, 0/1"},
+    TraceColumn{"compilations", "attempt", integer, "", "", "from 0; restarts count up"},
+    TraceColumn{"compilations", "rank", integer, "", "", "of a distributed run"},
+    TraceColumn{"compilations", "outcome", text, "", "", "compiled, restarted, failed"},
+    TraceColumn{"compilations", "reason", text, "", "", "why it restarted, recompiled or failed"},
+    TraceColumn{"compilations", "function", text, "", "", "that was compiled"},
+    TraceColumn{"compilations", "file", text, "", "", "it stands in"},
+    TraceColumn{"compilations", "line", integer, "", "", "in that file, from 1"},
+    TraceColumn{"compilations", "seconds", real, "s", "", "of the whole frame"},
+    TraceColumn{"compilations", "guards", integer, "", "", "recorded while compiling"},
+    TraceColumn{"compilations", "log_line", integer, "", "", "of its first event, from 1"},
+
     TraceColumn{"graphs", "id", integer, "", "", "key"},
     TraceColumn{"graphs", "run_id", integer, "", "runs.id", ""},
     TraceColumn{"graphs", "parent_id", integer, "", "graphs.id", "null for the program itself"},
@@ -54,6 +77,17 @@ constexpr std::array kColumns = {
     TraceColumn{"graphs", "kind", text, "", "", "fwd, bwd, inf, export or empty"},
     TraceColumn{"graphs", "hash", text, "", "", "structural hash, 16 hex digits"},
     TraceColumn{"graphs", "text", text, "", "", "native text form, with its header"},
+    TraceColumn{"graphs", "node_count", integer, "", "", "nodes; null if it was cut off"},
+    TraceColumn{"graphs", "operand_count", integer, "", "", "edges; null if it was cut off"},
+    TraceColumn{"graphs", "compilation_id", integer, "", "compilations.id", "that made it"},
+    TraceColumn{"graphs", "log_line", integer, "", "", "of its event in the log, from 1"},
+
+    TraceColumn{"modules", "id", integer, "", "", "key"},
+    TraceColumn{"modules", "graph_id", integer, "", "graphs.id", ""},
+    TraceColumn{"modules", "parent_id", integer, "", "modules.id", "null at the top"},
+    TraceColumn{"modules", "path", text, "", "", "layers.0.mlp"},
+    TraceColumn{"modules", "nodes", integer, "", "", "in it and below"},
+    TraceColumn{"modules", "findings", integer, "", "", "in it and below, notes left out"},
 
     TraceColumn{"nodes", "id", integer, "", "", "key"},
     TraceColumn{"nodes", "graph_id", integer, "", "graphs.id", ""},
@@ -113,6 +147,11 @@ constexpr std::array kColumns = {
     TraceColumn{"findings", "observed", text, "", "", ""},
     TraceColumn{"findings", "witness", text, "json", "", "symbol values that show it"},
     TraceColumn{"findings", "message", text, "", "", "one line"},
+    TraceColumn{"findings", "severity", text, "", "", "finding or note"},
+    TraceColumn{"findings", "title", text, "", "", "the kind in words"},
+    TraceColumn{"findings", "claimed_value", text, "", "", "the claim at the run's sizes"},
+    TraceColumn{"findings", "rule", text, "", "", "what Assay's own rule says"},
+    TraceColumn{"findings", "graph_id", integer, "", "graphs.id", "the program it is about"},
 
     TraceColumn{"symbols", "graph_id", integer, "", "graphs.id", ""},
     TraceColumn{"symbols", "name", text, "", "", "s77, u0"},
@@ -145,6 +184,8 @@ constexpr std::array kColumns = {
     TraceColumn{"proofs", "reason", text, "", "", "why it is unknown"},
     TraceColumn{"proofs", "facts", text, "", "",
                 "what a proof rests on beside ranges and proof_guards, one a line"},
+    TraceColumn{"proofs", "line", integer, "", "", "of the program's text, from 1"},
+    TraceColumn{"proofs", "kernel_line", integer, "", "", "of the program's text, from 1"},
 
     TraceColumn{"proof_guards", "proof_id", integer, "", "proofs.id", ""},
     TraceColumn{"proof_guards", "guard_seq", integer, "", "", "guards.seq of the same graph"},
@@ -153,6 +194,36 @@ constexpr std::array kColumns = {
     TraceColumn{"bindings", "symbol", text, "", "", ""},
     TraceColumn{"bindings", "value", text, "", "", ""},
     TraceColumn{"bindings", "source", text, "", "", "which input gave it"},
+
+    TraceColumn{"op_counts", "graph_id", integer, "", "graphs.id", ""},
+    TraceColumn{"op_counts", "target", text, "", "", "canonical operator"},
+    TraceColumn{"op_counts", "nodes", integer, "", "", ""},
+    TraceColumn{"op_counts", "findings", integer, "", "", "notes left out"},
+
+    TraceColumn{"line_links", "graph_id", integer, "", "graphs.id", "whose text it is"},
+    TraceColumn{"line_links", "line", integer, "", "", "in that text, from 1"},
+    TraceColumn{"line_links", "node_id", integer, "", "nodes.id", "perhaps of another graph"},
+
+    TraceColumn{"steps", "id", integer, "", "", "key"},
+    TraceColumn{"steps", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"steps", "seq", integer, "", "", "in the order asked, from 0"},
+    TraceColumn{"steps", "parent_id", integer, "", "steps.id", "the best candidate before it"},
+    TraceColumn{"steps", "phase", text, "", "", "of the search: original, calls, sizes, ..."},
+    TraceColumn{"steps", "key", text, "", "", "hash of the content, 16 hex digits"},
+    TraceColumn{"steps", "calls", integer, "", "", "calls in the candidate"},
+    TraceColumn{"steps", "verdict", text, "", "",
+                "same, other, passes, invalid, timeout, out-of-memory"},
+    TraceColumn{"steps", "failure", text, "", "", "signature of what it did"},
+    TraceColumn{"steps", "at_seconds", real, "s", "", "since the search began"},
+    TraceColumn{"steps", "seconds", real, "s", "", "of the oracle"},
+    TraceColumn{"steps", "output", text, "", "", "end of what the oracle printed"},
+    TraceColumn{"steps", "text", text, "", "", "the candidate; null where it is large"},
+
+    TraceColumn{"problems", "id", integer, "", "", "key"},
+    TraceColumn{"problems", "run_id", integer, "", "runs.id", ""},
+    TraceColumn{"problems", "kind", text, "", "", "warning, not-read, made-up, unchecked"},
+    TraceColumn{"problems", "message", text, "", "", "the first of its kind"},
+    TraceColumn{"problems", "times", integer, "", "", "how often"},
 };
 
 auto type_name(TraceType type) -> std::string_view {
@@ -172,6 +243,18 @@ auto reference_clause(std::string_view references) -> std::string {
   if (references.empty()) return {};
   const auto dot = references.find('.');
   return fmt::format(" REFERENCES {}({})", references.substr(0, dot), references.substr(dot + 1));
+}
+
+auto index_ddl(const TraceTable& table) -> std::string {
+  std::string sql;
+  int count = 0;
+  for (auto rest = table.indexes; !rest.empty(); ++count) {
+    const auto end = rest.find(';');
+    sql += fmt::format("CREATE INDEX {0}_index{1} ON {0}({2});\n", table.name,
+                       count == 0 ? "" : std::to_string(count + 1), rest.substr(0, end));
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+  }
+  return sql;
 }
 
 }  // namespace
@@ -199,10 +282,11 @@ auto trace_ddl() -> std::string {
                              type_name(column.type), column.name == "id" ? " PRIMARY KEY" : "",
                              reference_clause(column.references));
     sql += fmt::format("CREATE TABLE {} ({}\n);\n", table.name, columns);
-    if (!table.index.empty())
-      sql += fmt::format("CREATE INDEX {0}_index ON {0}({1});\n", table.name, table.index);
+    sql += index_ddl(table);
   }
-  return sql;
+  return sql +
+         "CREATE VIRTUAL TABLE node_text USING fts5(name, target, content='', "
+         "tokenize='trigram');\n";
 }
 
 auto trace_schema_page() -> std::string {
@@ -211,6 +295,9 @@ auto trace_schema_page() -> std::string {
       "{}."
       "\nNull means: not recorded.\n",
       kTraceApplicationId, kTraceVersion);
+  page +=
+      "\n`node_text` holds names and targets of nodes for search by parts of words; its rowid is "
+      "nodes.id.\n";
   for (const auto& table : kTables) {
     page += fmt::format(
         "\n## {}\n\n{}\n\n| column | type | unit | refers to | meaning |\n|---|---|---|---|---|\n",

@@ -11,7 +11,7 @@ namespace assay {
 /// "ASSY" at offset 68 of the file, where file(1) looks.
 inline constexpr std::int32_t kTraceApplicationId = 0x41535359;
 /// Readers accept this version and all before it. Columns are only ever added.
-inline constexpr std::int32_t kTraceVersion = 1;
+inline constexpr std::int32_t kTraceVersion = 2;
 
 enum class TraceType : std::uint8_t { integer, real, text };
 
@@ -27,7 +27,7 @@ struct TraceColumn {
 struct TraceTable {
   std::string_view name;
   std::string_view doc;
-  std::string_view index;  ///< columns of its index, empty if it needs none
+  std::string_view indexes;  ///< columns of each, separated by `;`, empty if it needs none
 };
 
 [[nodiscard]] auto trace_tables() -> std::span<const TraceTable>;

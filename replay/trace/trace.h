@@ -31,6 +31,18 @@ struct GraphRow {
   TraceId run_id = 0;
   std::optional<TraceId> parent_id;
   std::string name, kind, hash, text;
+  std::optional<TraceId> compilation_id = {};
+  std::optional<std::int64_t> log_line = {};
+};
+struct CompilationRow {
+  TraceId run_id = 0;
+  std::string name;
+  std::int64_t attempt = 0;
+  std::optional<std::int64_t> rank;
+  std::string outcome, reason, function, file;
+  std::optional<std::int64_t> line;
+  std::optional<double> seconds;
+  std::int64_t guards = 0, log_line = 0;
 };
 struct NodeRow {
   TraceId graph_id = 0;
@@ -68,6 +80,8 @@ struct FindingRow {
   std::string leaf, kind, blame;
   std::optional<TraceId> root_node_id;
   std::string claimed, observed, witness, message;
+  std::string severity = {}, title = {}, claimed_value = {}, rule = {};
+  std::optional<TraceId> graph_id = {};
 };
 struct SymbolRow {
   TraceId graph_id = 0;
@@ -83,6 +97,7 @@ struct ProofRow {
   TraceId run_id = 0;
   std::optional<TraceId> graph_id, node_id;
   std::string place, kind, condition, verdict, tier, witness, reason, facts;
+  std::optional<std::int64_t> line = {}, kernel_line = {};
 };
 struct ProofGuardRow {
   TraceId proof_id = 0;
@@ -91,6 +106,26 @@ struct ProofGuardRow {
 struct BindingRow {
   TraceId run_id = 0;
   std::string symbol, value, source;
+};
+struct LineLinkRow {
+  TraceId graph_id = 0;
+  std::int64_t line = 0;
+  TraceId node_id = 0;
+};
+struct StepRow {
+  TraceId run_id = 0;
+  std::int64_t seq = 0;
+  std::optional<TraceId> parent_id;
+  std::string phase, key;
+  std::int64_t calls = 0;
+  std::string verdict, failure;
+  double at_seconds = 0, seconds = 0;
+  std::string output, text;
+};
+struct ProblemRow {
+  TraceId run_id = 0;
+  std::string kind, message;
+  std::int64_t times = 1;
 };
 
 /// Writes one trace. Everything since the last commit is lost if the process dies; what was
@@ -118,6 +153,10 @@ class TraceWriter {
   auto add(const ProofRow& row) -> Result<TraceId>;
   auto add(const ProofGuardRow& row) -> Result<TraceId>;
   auto add(const BindingRow& row) -> Result<TraceId>;
+  auto add(const CompilationRow& row) -> Result<TraceId>;
+  auto add(const LineLinkRow& row) -> Result<TraceId>;
+  auto add(const StepRow& row) -> Result<TraceId>;
+  auto add(const ProblemRow& row) -> Result<TraceId>;
 
   /// Fills in what is only known after a node ran.
   auto set_status(TraceId node, const std::string& status, const std::string& reason,
@@ -126,7 +165,8 @@ class TraceWriter {
 
   /// Rows are gathered in a transaction; this ends it, so that they survive a crash.
   auto commit() -> Result<void>;
-  /// Commits, folds the log into the file, and makes it one file that no reader needs to change.
+  /// Commits, counts what views show as sums (modules, op_counts, node_text, counts of graphs),
+  /// folds the log into the file, and makes it one file that no reader needs to change.
   auto finalise() -> Result<void>;
 
  private:
@@ -151,6 +191,10 @@ class TraceReader {
 
   /// False if the writer did not get to the end: rows may be missing.
   [[nodiscard]] auto is_complete() const -> bool;
+  /// Of the schema that the file was written by; what later ones added is not there.
+  [[nodiscard]] auto version() const -> int;
+  /// Ends a query that runs in another thread; it answers with an error. Safe from any thread.
+  void interrupt() const;
   /// Runs one reading statement with `?` parameters. Errors: bad_input with SQLite's own message;
   /// more than `max_rows` rows.
   [[nodiscard]] auto query(std::string_view sql, std::span<const TraceValue> parameters = {},

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/base/check.h"
+#include "replay/trace/aggregates.h"
 #include "replay/trace/schema.h"
 #include "replay/trace/sqlite_handle.h"
 #include "replay/trace/trace.h"
@@ -152,8 +153,16 @@ auto TraceWriter::add(const EnvironmentRow& row) -> Result<TraceId> {
 }
 
 auto TraceWriter::add(const GraphRow& row) -> Result<TraceId> {
-  return impl_->insert("graphs", {row.run_id, maybe(row.parent_id), row.name, maybe(row.kind),
-                                  maybe(row.hash), maybe(row.text)});
+  return impl_->insert("graphs", {row.run_id,
+                                  maybe(row.parent_id),
+                                  row.name,
+                                  maybe(row.kind),
+                                  maybe(row.hash),
+                                  maybe(row.text),
+                                  {},
+                                  {},
+                                  maybe(row.compilation_id),
+                                  maybe(row.log_line)});
 }
 
 auto TraceWriter::add(const NodeRow& row) -> Result<TraceId> {
@@ -182,9 +191,11 @@ auto TraceWriter::add(const ObservationRow& row) -> Result<TraceId> {
 }
 
 auto TraceWriter::add(const FindingRow& row) -> Result<TraceId> {
-  return impl_->insert("findings", {row.run_id, maybe(row.node_id), row.leaf, row.kind,
-                                    maybe(row.blame), maybe(row.root_node_id), maybe(row.claimed),
-                                    maybe(row.observed), maybe(row.witness), maybe(row.message)});
+  return impl_->insert(
+      "findings", {row.run_id, maybe(row.node_id), row.leaf, row.kind, maybe(row.blame),
+                   maybe(row.root_node_id), maybe(row.claimed), maybe(row.observed),
+                   maybe(row.witness), maybe(row.message), maybe(row.severity), maybe(row.title),
+                   maybe(row.claimed_value), maybe(row.rule), maybe(row.graph_id)});
 }
 
 auto TraceWriter::add(const SymbolRow& row) -> Result<TraceId> {
@@ -198,9 +209,10 @@ auto TraceWriter::add(const GuardRow& row) -> Result<TraceId> {
 }
 
 auto TraceWriter::add(const ProofRow& row) -> Result<TraceId> {
-  return impl_->insert("proofs", {row.run_id, maybe(row.graph_id), maybe(row.node_id),
-                                  maybe(row.place), row.kind, row.condition, row.verdict, row.tier,
-                                  maybe(row.witness), maybe(row.reason), maybe(row.facts)});
+  return impl_->insert(
+      "proofs", {row.run_id, maybe(row.graph_id), maybe(row.node_id), maybe(row.place), row.kind,
+                 row.condition, row.verdict, row.tier, maybe(row.witness), maybe(row.reason),
+                 maybe(row.facts), maybe(row.line), maybe(row.kernel_line)});
 }
 
 auto TraceWriter::add(const ProofGuardRow& row) -> Result<TraceId> {
@@ -209,6 +221,27 @@ auto TraceWriter::add(const ProofGuardRow& row) -> Result<TraceId> {
 
 auto TraceWriter::add(const BindingRow& row) -> Result<TraceId> {
   return impl_->insert("bindings", {row.run_id, row.symbol, row.value, maybe(row.source)});
+}
+
+auto TraceWriter::add(const CompilationRow& row) -> Result<TraceId> {
+  return impl_->insert("compilations",
+                       {row.run_id, row.name, row.attempt, maybe(row.rank), maybe(row.outcome),
+                        maybe(row.reason), maybe(row.function), maybe(row.file), maybe(row.line),
+                        maybe(row.seconds), row.guards, row.log_line});
+}
+
+auto TraceWriter::add(const LineLinkRow& row) -> Result<TraceId> {
+  return impl_->insert("line_links", {row.graph_id, row.line, row.node_id});
+}
+
+auto TraceWriter::add(const StepRow& row) -> Result<TraceId> {
+  return impl_->insert("steps", {row.run_id, row.seq, maybe(row.parent_id), row.phase, row.key,
+                                 row.calls, row.verdict, maybe(row.failure), row.at_seconds,
+                                 row.seconds, maybe(row.output), maybe(row.text)});
+}
+
+auto TraceWriter::add(const ProblemRow& row) -> Result<TraceId> {
+  return impl_->insert("problems", {row.run_id, row.kind, row.message, row.times});
 }
 
 auto TraceWriter::set_status(TraceId node, const std::string& status, const std::string& reason,
@@ -227,6 +260,8 @@ auto TraceWriter::commit() -> Result<void> {
 }
 
 auto TraceWriter::finalise() -> Result<void> {
+  ASSAY_TRY_VOID(impl_->begin());
+  ASSAY_TRY_VOID(write_aggregates(impl_->database.get()));
   ASSAY_TRY_VOID(impl_->commit());
   impl_->inserts.clear();  // open statements would keep the journal mode from changing
   return execute(impl_->database.get(),

@@ -40,15 +40,15 @@ FENCES = [
     ("llvm", r"(llvm|llvm-c|clang|mlir|lld)/", ["compiler/cpu", "compiler/cuda"], []),
     ("cuda", r"(cuda|cuda_runtime|nvrtc|nvml|nvJitLink)(_api)?\.h$", ["compiler/runtime"], []),
     ("sqlite", r"sqlite3(ext)?\.h$", ["replay/trace", "replay/conform"], []),
-    ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui"]),
+    ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui", "tests/gui"]),
     ("gtest", r"(gtest|gmock)/", ["tests"], ["tests"]),
     ("benchmark", r"benchmark/benchmark\.h$", ["tests/benchmark"], []),
-    ("cli11", r"CLI/", ["cli"], ["cli"]),
+    ("cli11", r"CLI/", ["cli"], []),
     ("json", r"(nlohmann/.*|simdjson\.h)$", EVERYWHERE, []),
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
     ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
-    ("boost", r"boost/math/", ["core/ops"], []),
+    ("boost", r"boost/math/", ["core/ops", "compiler/program"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]
 

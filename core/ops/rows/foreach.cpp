@@ -104,8 +104,8 @@ void add_each(OpTable& t, std::string_view name, std::string_view parameters, bo
   t.add_owned({.schema_text = {}, .decomposition = each_member},
               fmt::format("aten::_foreach_{}(Tensor[] self{}) -> Tensor[]", name, parameters));
   if (!has_in_place) return;
-  auto in_place = std::string(name);
-  in_place.insert(std::min(name.find('.'), name.size()), "_");
+  const auto dot = std::min(name.find('.'), name.size());
+  const auto in_place = fmt::format("{}_{}", name.substr(0, dot), name.substr(dot));
   t.add_owned({.schema_text = {}, .decomposition = each_member},
               fmt::format("aten::_foreach_{}(Tensor(a!)[] self{}) -> ()", in_place, parameters));
 }

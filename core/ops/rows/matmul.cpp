@@ -273,7 +273,7 @@ auto broadcast_batch(Composer& c, const Dims& a, const Dims& b) -> Dims {
     if (x == y || c.decide(eq(y, 1), "batch sizes broadcast")) continue;
     if (c.decide(eq(x, 1), "batch sizes broadcast"))
       sizes[i] = y;
-    else if (!c.decide(eq(x, y), "batch sizes broadcast"))
+    else if (!c.domain().context().require(eq(x, y), "batch sizes broadcast"))
       c.fail("the batch sizes do not broadcast");
   }
   return sizes;

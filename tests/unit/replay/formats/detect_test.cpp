@@ -41,7 +41,7 @@ TEST(ReadCapture, WhatCannotBeReadSaysWhyAndNamesTheInput) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "x: nothing inside"},
       {"V1120 10:49:12.345678 12 x] {}",
-       "x: the log has no repro script (artifact fx_graph_runnable)"},
+       "x: the log has no repro script (artifact fx_graph_runnable) and no graph"},
       {"\xff\xfe", "x: neither text nor a zip archive"},
       {std::string("SQLite format 3\0", 16),
        "x: a trace database, not a capture; ask it with `assay query`"},

@@ -344,5 +344,62 @@ TEST(ReproScript, ASymbolMayHaveNoHint) {
   EXPECT_TRUE(std::holds_alternative<SymbolicInput>(capture.inputs[1]));
 }
 
+/// A script whose one module is made by `made` and called with x: f32[2, 6, 4, 4].
+auto with_module(const std::string& made) -> Script {
+  return {.init = {"self.m = " + made},
+          .forward =
+              "    def forward(self, x):\n"
+              "        y = self.m(x);  x = None\n"
+              "        z = self.m(y)\n"
+              "        return (y, z)\n",
+          .load = {"buf0 = reader.storage(None, 768)",
+                   "reader.tensor(buf0, (2, 6, 4, 4), is_leaf=True)  # x"}};
+}
+
+TEST(ReproScript, AModuleOfTorchIsTheOperatorThatItCalls) {
+  const auto capture =
+      read(with_module("Conv2d(6, 6, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), groups=2)"
+                       ".cuda()"));
+  EXPECT_EQ(capture.warnings, std::vector<std::string>{});
+  const auto* call = capture.graph.find("y");
+  ASSERT_NE(call, nullptr);
+  EXPECT_EQ(call->kind, NodeKind::call_function);
+  EXPECT_EQ(call->target, "aten.convolution.default");
+  EXPECT_EQ(call->args.size(), 9U);
+  ASSERT_TRUE(capture.attributes.contains("m.weight"));
+  const auto& weight = capture.attributes.at("m.weight").meta;
+  EXPECT_EQ(weight.sizes, (Ints{6, 3, 3, 3}));
+  EXPECT_EQ(weight.device.type, "cuda");
+  EXPECT_EQ(capture.attributes.at("m.bias").meta.sizes, Ints{6});
+  EXPECT_TRUE(verify(capture.graph).empty());
+}
+
+TEST(ReproScript, AModuleThatIsEvaluatedDoesNotTrain) {
+  const auto mode = [](const std::string& made) {
+    const auto capture = read(with_module(made));
+    const auto* call = capture.graph.find("z");
+    return call && call->args.size() == 9 ? std::get<Expr>(call->args[5].value) : Expr(-1);
+  };
+  EXPECT_EQ(mode("torch.nn.BatchNorm2d(6, eps=1e-05, momentum=0.1)"), Expr(true));
+  EXPECT_EQ(mode("torch.nn.BatchNorm2d(6).eval()"), Expr(false));
+}
+
+TEST(ReproScript, AModuleThatCannotBeFollowedIsAWarning) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"Conv2d(6, 6, 3, padding_mode='circular')", "Conv2d with another padding_mode"},
+      {"Conv2d(6, 6, 3, padding='same')", "Conv2d with padding in words"},
+      {"Conv2d(6, 7, 3, groups=4)", "Conv2d has groups that do not divide its channels"},
+      {"Conv2d(6)", "Conv2d needs out_channels"},
+      {"Linear(6, 6, colour=3)", "Linear has no argument colour"},
+      {"ReLU(1, 2, 3)", "ReLU takes fewer arguments"},
+  };
+  for (const auto& [made, message] : cases) {
+    const auto capture = read(with_module(made));
+    ASSERT_EQ(capture.warnings.size(), 1U) << made;
+    EXPECT_EQ(capture.warnings[0], "line 8: " + message);
+    EXPECT_EQ(capture.graph.find("y")->kind, NodeKind::call_module);
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -174,6 +174,34 @@ TEST(TorchTrace, AGraphThatDoesNotReadNamesTheLineOfTheLog) {
       << graph.error().message;
 }
 
+TEST(TorchTrace, WithoutAReproScriptTheGraphBehindAotAutogradIsTheCapture) {
+  const std::string dynamo =
+      "\tclass G(torch.nn.Module):\n\t    def forward(self, l: \"f32[s77]\"):\n"
+      "\t        y = l + 1\n\t        return (y,)\n";
+  const std::string aot =
+      "\tclass G(torch.nn.Module):\n\t    def forward(self, a: \"Sym(s77)\", b: "
+      "\"f32[s77][1]cpu\"):"
+      "\n\t        y: \"f32[s77][1]cpu\" = torch.ops.aten.add.Tensor(b, 1)\n\t        return "
+      "(y,)\n";
+  const std::string of = R"(, "frame_id": 0, "frame_compile_id": 0, "attempt": 0})";
+  const std::string symbol = header(
+      R"({"create_symbol": {"symbol": "s77", "val": "12", "vr": "[2, int_oo]", "source": "L['l'].size()[0]"})" +
+      of);
+  const std::string is_there = R"(, "has_payload": "0")" + of;
+  const auto first = header(R"({"dynamo_output_graph": {})" + is_there) + dynamo;
+  const auto alone = trace_capture(read(symbol + first));
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(alone->graph.nodes[1].target, "operator.add");
+
+  const auto behind = trace_capture(
+      read(symbol + first + header(R"({"aot_inference_graph": {})" + is_there) + aot));
+  ASSERT_TRUE(behind) << behind.error().message;
+  EXPECT_EQ(behind->graph.nodes[2].target, "aten.add.Tensor");
+  const auto* known = behind->graph.env.find("s77");
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(print_expr(known->hint.value_or(0)), "12");
+}
+
 TEST(TorchTrace, WithoutAReproScriptThereIsNoCapture) {
   const auto capture = trace_capture(read(header(R"({"k": {}})")));
   ASSERT_FALSE(capture);

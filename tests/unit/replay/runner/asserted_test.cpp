@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/expr/text.h"
 #include "core/graph/text.h"
@@ -70,6 +71,32 @@ TEST(Asserted, ASizeFromDataIsWhatTheRuleGivesWhereItComesUp) {
   };
   EXPECT_EQ(findings_of("x: \"i64[12][1]cpu\"", text("u0")), Names{});
   EXPECT_FALSE(findings_of("x: \"i64[12][1]cpu\"", text("u0 + 1")).empty());
+}
+
+/// Conditions that a graph with these hints needs, printed.
+auto required_of(const std::string& body, const std::map<std::string, int>& hints) -> Names {
+  auto graph = parse_graph(fmt::format(
+      "class G(torch.nn.Module):\n    def forward(self, x: \"f32[s0, s1]\", i: \"i64[33]\", "
+      "v: \"f32[33, s2]\"):\n        {}\n        return (y,)\n",
+      body));
+  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+  if (!graph) return {};
+  for (const auto& [name, hint] : hints)
+    graph->env.set_hint(graph->env.find(name)->expr, Expr(hint));
+  Names texts;
+  for (const auto& guard : required_conditions(*graph, table())) texts.push_back(guard.text);
+  return texts;
+}
+
+TEST(Asserted, WhatACallCannotDoWithoutIsRequired) {
+  const auto put = "y = torch.ops.aten.index_put.default(x, [i], v, True)";
+  EXPECT_EQ(required_of(put, {{"s0", 20}, {"s1", 8}, {"s2", 8}}), Names{"Eq(s1, s2)"});
+}
+
+TEST(Asserted, AChoiceIsNotRequired) {
+  // Whether the rows are adjacent decides on a layout, not on whether the call runs.
+  const auto view = "y = torch.ops.aten.clone.default(v)";
+  EXPECT_EQ(required_of(view, {{"s0", 20}, {"s1", 8}, {"s2", 8}}), Names{});
 }
 
 }  // namespace

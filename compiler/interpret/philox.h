@@ -1,0 +1,21 @@
+// Triton's random numbers (triton/language/random.py), bit by bit.
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace assay {
+
+/// Ten rounds of Philox 4x32.
+[[nodiscard]] auto philox(std::uint64_t seed, std::array<std::uint32_t, 4> counter)
+    -> std::array<std::uint32_t, 4>;
+/// First word for a 32-bit offset: tl.randint.
+[[nodiscard]] auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t;
+/// In [0, 1): tl.rand.
+[[nodiscard]] auto philox_uniform(std::uint64_t seed, std::uint64_t offset) -> float;
+/// Box-Muller of the first two words: tl.randn.
+[[nodiscard]] auto philox_normal(std::uint64_t seed, std::uint64_t offset) -> float;
+/// triton_helpers.randint64: in [low, high).
+[[nodiscard]] auto philox_integer64(std::uint64_t seed, std::uint64_t offset, std::int64_t low,
+                                    std::int64_t high) -> std::int64_t;
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+// Running compiled programs: a program is compiled once and run at many bindings. Executors share
+// this interface; two that disagree are a finding.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/program/program.h"
+#include "core/base/result.h"
+#include "core/ops/datum.h"
+
+namespace assay {
+
+/// What an executor that checks found out about a program. Names are those of RunFault's row.
+enum class RunFault : std::uint8_t {
+  out_of_bounds,   ///< an access outside of the storage
+  uninitialised,   ///< an element is read that nobody wrote
+  write_conflict,  ///< two programs or lanes write one element without atomics
+  read_conflict,   ///< one reads what another writes, without a barrier between them
+  use_after_free,  ///< a name that was deleted, or whose storage was reused
+  device_assert,   ///< an assert of a kernel is false
+  assert_failed,   ///< an assert of the wrapper is false
+  index_overflow,  ///< integer arithmetic that an index rests on wraps
+  call_refused,    ///< a library call refuses its operands
+};
+[[nodiscard]] auto name(RunFault fault) -> std::string_view;
+
+struct RunFinding {
+  RunFault fault = RunFault::out_of_bounds;
+  int line = 0;  ///< of the wrapper's statement
+  std::string statement;
+  std::string kernel;   ///< empty outside of kernels
+  int kernel_line = 0;  ///< in the kernel's text
+  std::string buffer;   ///< whose storage
+  std::string param;    ///< of the kernel
+  std::int64_t element = 0;
+  std::int64_t program = 0, lane = 0;  ///< of the grid, of its tile
+  std::int64_t times = 1;              ///< how many lanes met it at this statement
+  std::string message;
+};
+
+/// After a launch or call: the statement and the buffers it wrote.
+struct RunWritten {
+  const HostOp* op = nullptr;
+  std::span<const std::pair<std::string, Tensor>> buffers;
+};
+
+struct ProgramRunOptions {
+  /// Blocks of kernels: nothing chooses large ones, for speed. Right kernels do not depend on them.
+  std::optional<std::int64_t> block;        ///< the same for all axes where it may be
+  std::optional<std::uint32_t> block_seed;  ///< powers of two by chance
+  std::function<void(const RunWritten&)> tap = {};
+};
+
+struct ProgramRun {
+  DatumList outputs;
+  std::vector<RunFinding> findings;
+  std::int64_t launches = 0, calls = 0;
+  bool is_random = false;  ///< a library call drew random numbers that are Assay's own
+};
+
+/// A program that is ready to run.
+class CompiledProgram {
+ public:
+  virtual ~CompiledProgram() = default;
+  /// One datum per input of `call`: tensors and numbers. Tensors are written where the program
+  /// does. Findings are not errors. Errors: unsupported (a kernel or statement that was not
+  /// understood, a call without a row), bad_input (inputs that do not fit).
+  [[nodiscard]] virtual auto run(const DatumList& inputs, const ProgramRunOptions& options) const
+      -> Result<ProgramRun> = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  [[nodiscard]] virtual auto name() const -> std::string_view = 0;
+  /// The program must outlive the result. Errors: unsupported.
+  [[nodiscard]] virtual auto compile(const HostProgram& program) const
+      -> Result<std::unique_ptr<CompiledProgram>> = 0;
+};
+
+}  // namespace assay

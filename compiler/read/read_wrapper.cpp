@@ -1,0 +1,251 @@
+// Reader of Inductor's Python wrappers: regions of the file, then one statement after the other.
+#include <algorithm>
+#include <array>
+
+#include "compiler/read/statement.h"
+#include "compiler/read/triton.h"
+#include "compiler/read/wrapper.h"
+#include "core/base/check.h"
+#include "core/graph/python_syntax.h"
+
+namespace assay {
+namespace {
+
+/// Functions around the program proper: benchmark code and the Runner class.
+constexpr std::array<std::string_view, 6> kHarness = {"__init__",      "recursively_apply_fns",
+                                                      "get_args",      "benchmark_compiled_module",
+                                                      "compile_times", "benchmark_all_configs"};
+
+class WrapperReader {
+ public:
+  WrapperReader(std::string_view text, const ShapeEnv& env) : cursor_(text) { program_.env = env; }
+
+  auto read() -> Result<HostProgram> {
+    while (cursor_.token().kind != TokenKind::end) {
+      if (cursor_.token().kind == TokenKind::newline) {
+        cursor_.advance();
+        continue;
+      }
+      const auto place = cursor_.token();
+      const auto done = statement();
+      if (!done) {
+        // Whatever a program calls `call` may matter; what is in the harness does not.
+        if (!in_harness()) keep(place, done.error().message);
+        if (cursor_.token().offset <= place.offset || cursor_.token().line == place.line)
+          cursor_.skip_line();
+      }
+      cursor_.clear();
+    }
+    if (function_) leave();
+    if (program_.functions.empty()) return bad_input("no function `call(args)` in the wrapper");
+    const auto main = std::ranges::find_if(program_.functions,
+                                           [](const HostFunction& f) { return f.name == "call"; });
+    if (main != program_.functions.end()) std::rotate(main, main + 1, program_.functions.end());
+    return std::move(program_);
+  }
+
+ private:
+  [[nodiscard]] auto in_harness() const -> bool { return !function_ && !region_.empty(); }
+  [[nodiscard]] auto function() -> HostFunction& {
+    ASSAY_CHECK(function_, "no function is being read");
+    return program_.functions[*function_];
+  }
+
+  void keep(const Token& place, std::string reason) {
+    program_.not_understood.push_back(
+        {place.line, std::string(cursor_.line_from(place)), std::move(reason)});
+  }
+
+  auto statement() -> Result<void> {
+    const auto start = cursor_.token();
+    const int indent = cursor_.lexer().indent();
+    if (!region_.empty() && indent <= region_indent_) leave();
+    if (!in_harness()) ++program_.statements;
+    if (start.is("def")) return definition(indent);
+    if (start.is("class") || start.is("import") || start.is("from") || start.is("@")) {
+      cursor_.skip_logical_line();
+      return {};
+    }
+    if (start.is("if") && region_.empty() && cursor_.line_from(start).starts_with("if __name__")) {
+      enter("__main__", indent);
+      cursor_.skip_logical_line();
+      return {};
+    }
+    if (in_harness()) return harness();
+    if (region_.empty()) return top_level();
+    close_branches(indent);
+    return body(indent);
+  }
+
+  void leave() {
+    close_branches(-1);
+    region_.clear();
+    function_.reset();
+  }
+
+  /// Branches that are indented deeper have ended; one at the same depth has, unless it goes on.
+  void close_branches(int indent) {
+    const bool goes_on = cursor_.at("elif") || cursor_.at("else");
+    while (!branches_.empty() &&
+           (indent < branches_.back() || (indent == branches_.back() && !goes_on))) {
+      function().ops.push_back(
+          {HostBranch{HostBranch::Kind::close}, cursor_.token().line, "end of the branches"});
+      branches_.pop_back();
+    }
+  }
+  void enter(std::string name, int indent) {
+    region_ = std::move(name);
+    region_indent_ = indent;
+    function_.reset();
+  }
+
+  auto definition(int indent) -> Result<void> {
+    cursor_.advance();
+    ASSAY_TRY(const auto name, cursor_.expect_name("the name of a function"));
+    ASSAY_TRY_VOID(cursor_.expect("("));
+    bool has_args = false;
+    // What the lexer cannot read it does not pass either.
+    for (auto kind = cursor_.token().kind;
+         !cursor_.at(")") && kind != TokenKind::newline && kind != TokenKind::end;
+         kind = cursor_.token().kind) {
+      if (kind == TokenKind::invalid) return cursor_.unexpected("parameters");
+      has_args = has_args || cursor_.at("args");
+      cursor_.advance();
+    }
+    cursor_.skip_logical_line();
+    enter(std::string(name.text), indent);
+    if (!has_args || std::ranges::find(kHarness, name.text) != kHarness.end()) return {};
+    function_ = program_.functions.size();
+    program_.functions.push_back({.name = std::string(name.text), .inputs = {}, .ops = {}});
+    return {};
+  }
+
+  auto body(int indent) -> Result<void> {
+    const auto before = function().ops.size();
+    if ((cursor_.at("elif") || cursor_.at("else")) &&
+        (branches_.empty() || branches_.back() != indent))
+      return bad_source(cursor_.token(), "`{}` without its `if`", cursor_.token().text);
+    StatementReader reader(cursor_, program_, function());
+    auto read = reader.read();
+    if (function().ops.size() == before) return read;
+    const auto* branch = std::get_if<HostBranch>(&function().ops[before].what);
+    if (branch != nullptr && branch->kind == HostBranch::Kind::open) branches_.push_back(indent);
+    return read;
+  }
+
+  /// Only examples of inputs matter: `primals_3 = rand_strided((2, 16), (16, 1), device=...,
+  /// dtype=torch.float32)`.
+  auto harness() -> Result<void> {
+    if (region_ != "get_args" && region_ != "benchmark_compiled_module") {
+      cursor_.skip_logical_line();
+      return {};
+    }
+    StatementReader reader(cursor_, program_, harness_);
+    auto read = reader.example();
+    cursor_.skip_logical_line();
+    return read;
+  }
+
+  /// `name = async_compile.triton('name', '''source''')`, other definitions, calls.
+  auto top_level() -> Result<void> {
+    if (cursor_.at("del") || cursor_.at("try") || cursor_.at("except") || cursor_.at("pass") ||
+        cursor_.at("global")) {
+      cursor_.skip_logical_line();
+      return {};
+    }
+    ASSAY_TRY(const int left, cursor_.expression_list());
+    if (!cursor_.accept("=")) {
+      if (cursor_.syntax(left).kind == SyntaxKind::call) return end_of_statement();
+      return cursor_.unexpected("a definition or a call");
+    }
+    if (cursor_.at("lambda")) {
+      cursor_.skip_logical_line();
+      return {};
+    }
+    ASSAY_TRY(const int right, cursor_.expression_list());
+    if (cursor_.syntax(right).kind == SyntaxKind::call) ASSAY_TRY_VOID(kernel(left, right));
+    return end_of_statement();
+  }
+
+  auto end_of_statement() -> Result<void> {
+    if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end)
+      return {};
+    return cursor_.unexpected("the end of the statement");
+  }
+
+  auto kernel(int left, int right) -> Result<void> {
+    const auto children = cursor_.children(right);
+    const auto callee = cursor_.source_of(children[0]);
+    constexpr std::string_view kCompiler = "async_compile.";
+    if (!callee.starts_with(kCompiler)) return {};
+    KernelSource kernel;
+    kernel.name = cursor_.source_of(left);
+    kernel.language = callee.substr(kCompiler.size());
+    if (kernel.language == "cpp_pybinding") kernel.language = "cpp";
+    for (std::size_t i = 1; i < children.size(); ++i) {
+      const auto& argument = cursor_.syntax(children[i]);
+      if (argument.kind == SyntaxKind::list) {
+        for (const int item : cursor_.children(children[i]))
+          if (cursor_.syntax(item).kind == SyntaxKind::string)
+            if (auto text = decode_string(cursor_.syntax(item).text))
+              kernel.cpp_params.push_back(std::move(*text));
+      } else if (argument.kind == SyntaxKind::string) {
+        auto text = decode_string(argument.text);
+        if (!text) return bad_source(argument.place, "{}", text.error().message);
+        // The name comes first, the source last.
+        kernel.text = std::move(*text);
+        kernel.line = argument.place.line;
+      }
+    }
+    read_source(kernel);
+    program_.kernels[kernel.name] = std::move(kernel);
+    return {};
+  }
+
+  void read_source(KernelSource& source) {
+    if (source.language != "triton") {
+      source.not_read = fmt::format("kernels of kind `{}` are not read", source.language);
+      return;
+    }
+    auto kernel = read_triton(source.text, program_.env.pool());
+    if (kernel)
+      source.kernel = std::make_shared<const TileKernel>(*std::move(kernel));
+    else
+      source.not_read = kernel.error().message;
+  }
+
+  PythonCursor cursor_;
+  HostProgram program_;
+  HostFunction harness_;
+  std::string region_;  ///< function we are in, empty at the top
+  int region_indent_ = 0;
+  std::optional<std::size_t> function_;  ///< its index if it is part of the program
+  std::vector<int> branches_;            ///< indents of the open `if`s
+};
+
+}  // namespace
+
+auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProgram> {
+  return WrapperReader(text, env).read();
+}
+
+/// Is there a line that starts with this, but for spaces? In a log a prefix stands before it.
+static auto starts_a_line(std::string_view text, std::string_view what) -> bool {
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
+    const auto before = text.substr(0, at);
+    const auto last = before.find_last_not_of(" \t");
+    if (last == std::string_view::npos || before[last] == '\n') return true;
+  }
+  return false;
+}
+
+auto is_wrapper(std::string_view text) -> bool {
+  // The body of `call` is often all that is pasted.
+  constexpr std::array<std::string_view, 6> kMarks = {"empty_strided",      "AsyncCompile",
+                                                      "extern_kernels.",    ".run(",
+                                                      "reinterpret_tensor", "assert_size_stride"};
+  return (starts_a_line(text, "def call(args)") || starts_a_line(text, "def call(self, args)")) &&
+         std::ranges::any_of(kMarks, [&](std::string_view mark) { return text.contains(mark); });
+}
+
+}  // namespace assay

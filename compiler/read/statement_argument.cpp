@@ -1,0 +1,198 @@
+// Expressions in statements: arguments, views, sizes, numbers read from tensors.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <ranges>
+
+#include "compiler/read/statement.h"
+#include "core/expr/text.h"
+#include "core/graph/annotation.h"
+
+namespace assay {
+namespace {
+
+/// `align(n)` of memory planning rounds up to 64 (torch/_inductor/codegen/memory_planning.py).
+auto without_align(const Expr& e) -> Expr {
+  if (e.args().empty()) return e;
+  std::vector<Expr> args;
+  for (const auto& arg : e.args()) args.push_back(without_align(arg));
+  if (e.op() == ExprOp::opaque && e.name() == "align" && args.size() == 1)
+    return 64 * floor_div(args[0] + 63, 64);
+  return e.pool() != nullptr ? make(*e.pool(), e.op(), args, e.name()) : e;
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+auto StatementReader::expr(int node) -> Result<Expr> {
+  auto text = std::string(cursor_.source_of(node));
+  for (std::size_t at = 0; (at = text.find("math.", at)) != std::string::npos;) text.erase(at, 5);
+  auto parsed = parse_expr(program_.env.pool(), text);
+  if (!parsed) return bad(node, parsed.error().message);
+  std::unordered_map<Expr, Expr> values;
+  for (const auto& symbol : parsed->symbols()) {
+    if (const auto* scalar = find_scalar(function_, symbol.name())) {
+      values[symbol] = scalar->value;
+    } else if (program_.env.find(symbol) == nullptr) {
+      if (!is_symbol_name(symbol.name()))
+        return bad(node, fmt::format("`{}` is no scalar", symbol.name()));
+      ASSAY_TRY(const auto added, program_.env.add_symbol(symbol.name()));
+      (void)added;
+    }
+  }
+  // A symbol that the compilation specialised is its value, wherever it still stands.
+  auto value = program_.env.replaced(values.empty() ? *parsed : substitute(*parsed, values));
+  if (text.contains("align(")) value = without_align(value);
+  if (!value.is_valid()) return bad(node, "the value is undefined or too large");
+  return value;
+}
+
+auto StatementReader::dims(int node) -> Result<Dims> {
+  const auto& tuple = cursor_.syntax(node);
+  if (tuple.kind != SyntaxKind::tuple && tuple.kind != SyntaxKind::list)
+    return bad(node, "expected sizes in brackets");
+  Dims result;
+  for (const int child : cursor_.children(node)) {
+    ASSAY_TRY(result.emplace_back(), expr(child));
+    if (result.back().type() != ExprType::integer) return bad(child, "a size is no integer");
+  }
+  return result;
+}
+
+auto StatementReader::dtype(int node) const -> Result<DType> {
+  const auto found = dtype_from_name(cursor_.source_of(node));
+  if (!found) return bad(node, "expected a dtype");
+  return *found;
+}
+
+auto StatementReader::view(int node) -> Result<HostView> {
+  const auto& syntax = cursor_.syntax(node);
+  HostView result;
+  if (syntax.kind == SyntaxKind::name) {
+    if (is_scalar(syntax.text) || syntax.text == "None" || syntax.text == "True" ||
+        syntax.text == "False")
+      return bad(node, "expected a buffer");
+    result.base = syntax.text;
+    return result;
+  }
+  const auto name = callee(node);
+  const auto args = name.empty() ? Nodes() : cursor_.positional(node);
+  if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
+       name != "torch.as_strided" && name != "aten.as_strided" && name != "as_strided") ||
+      args.size() < 3)
+    return bad(node, "expected a buffer or a view");
+  ASSAY_TRY(const auto base, view(args[0]));
+  result.base = base.base;
+  result.is_reinterpreted = true;
+  ASSAY_TRY(result.sizes, dims(args[1]));
+  ASSAY_TRY(result.strides, dims(args[2]));
+  if (result.sizes.size() != result.strides.size())
+    return bad(node, "sizes and strides differ in number");
+  if (args.size() > 3) {
+    ASSAY_TRY(result.offset, expr(args[3]));
+  }
+  return result;
+}
+
+void StatementReader::mentions(int node, std::vector<std::string>& names) const {
+  const auto& syntax = cursor_.syntax(node);
+  if (syntax.kind == SyntaxKind::name) {
+    if (!is_scalar(syntax.text)) names.emplace_back(syntax.text);
+    return;
+  }
+  for (const int child : cursor_.children(node)) mentions(child, names);
+}
+
+auto StatementReader::argument(int node) -> HostArg {
+  HostArg result;
+  if (cursor_.syntax(node).kind == SyntaxKind::keyword) {
+    result = argument(cursor_.syntax(node).first_child);
+    result.keyword = cursor_.syntax(node).text;
+    return result;
+  }
+  result.text = cursor_.source_of(node);
+  mentions(node, result.mentions);
+  const auto kind = cursor_.syntax(node).kind;
+  if (kind == SyntaxKind::tuple || kind == SyntaxKind::list) {
+    HostArgs items;
+    for (const int child : cursor_.children(node)) items.push_back(argument(child));
+    result.value = std::move(items);
+  } else if (auto buffer = view(node)) {
+    result.value = std::move(*buffer);
+  } else if (kind == SyntaxKind::string) {
+    if (auto text = decode_string(cursor_.syntax(node).text)) result.value = std::move(*text);
+  } else if (auto constant = literal(node)) {
+    result.value = std::move(*constant);
+  } else if (auto scalar = expr(node)) {
+    result.value = *scalar;
+  }
+  return result;
+}
+
+auto StatementReader::literal(int node) -> std::optional<HostValue> {
+  const auto& syntax = cursor_.syntax(node);
+  const auto text = cursor_.source_of(node);
+  if (text == "None") return HostNone{};
+  if (text == "True" || text == "False") return Expr::boolean(text == "True");
+  if (text.starts_with("torch."))
+    if (const auto type = dtype_from_name(text)) return *type;
+  if (callee(node) == "device" || callee(node) == "torch.device") return device(node);
+  constexpr std::array<std::pair<std::string_view, double>, 4> kNumbers = {
+      {{"inf", kInfinity}, {"nan", kNan}, {"math.inf", kInfinity}, {"math.nan", kNan}}};
+  const bool negative = syntax.kind == SyntaxKind::unary && syntax.text == "-";
+  const auto magnitude = negative ? trimmed(text.substr(1)) : text;
+  for (const auto& [name, value] : kNumbers)
+    if (magnitude == name) return Expr::real(negative ? -value : value);
+  return std::nullopt;
+}
+
+auto StatementReader::device(int call) const -> Device {
+  Device result;
+  const auto positional = cursor_.positional(call);
+  int type = cursor_.keyword(call, "type");
+  if (type < 0 && !positional.empty()) type = positional[0];
+  if (type >= 0)
+    if (const auto text = decode_string(cursor_.syntax(type).text))
+      if (const auto known = device_from_string(*text)) result = *known;
+  int index = cursor_.keyword(call, "index");
+  if (index < 0 && positional.size() > 1) index = positional[1];
+  if (index >= 0) {
+    const auto text = cursor_.source_of(index);
+    std::from_chars(text.data(), text.data() + text.size(), result.index);
+  }
+  return result;
+}
+
+auto StatementReader::find_layout(std::string_view name) const -> NumberSource {
+  for (const auto& op : std::views::reverse(function_.ops)) {
+    if (const auto* shape = std::get_if<HostShape>(&op.what); shape && shape->name == name)
+      return {.source = shape->source, .buffer = shape->buffer};
+  }
+  return {};
+}
+
+auto StatementReader::number_source(int call) const -> NumberSource {
+  using enum HostScalar::Source;
+  constexpr std::array<std::pair<std::string_view, HostScalar::Source>, 5> kSources = {
+      {{"item", item},
+       {"size", size},
+       {"stride", stride},
+       {"storage_offset", offset},
+       {"numel", numel}}};
+  NumberSource result;
+  const auto& function = cursor_.syntax(cursor_.syntax(call).first_child);
+  if (function.kind != SyntaxKind::attribute) return result;
+  for (const auto& [method, source] : kSources)
+    if (function.text == method) result.source = source;
+  result.buffer = cursor_.source_of(function.first_child);
+  if (const auto args = cursor_.positional(call); !args.empty()) {
+    const auto text = cursor_.source_of(args[0]);
+    std::from_chars(text.data(), text.data() + text.size(), result.dimension);
+  }
+  return result;
+}
+
+}  // namespace assay

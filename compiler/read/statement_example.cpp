@@ -1,0 +1,29 @@
+// Layouts of a wrapper's inputs, from the example calls at its end.
+#include "compiler/read/statement.h"
+
+namespace assay {
+
+auto StatementReader::example() -> Result<void> {
+  if (cursor_.token().kind != TokenKind::name || cursor_.at("from") || cursor_.at("return") ||
+      cursor_.at("global"))
+    return {};
+  ASSAY_TRY(const int left, cursor_.expression_list());
+  if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
+  ASSAY_TRY(const int right, cursor_.expression_list());
+  if (!callee(right).ends_with("rand_strided")) return {};
+  const auto args = cursor_.positional(right);
+  if (args.size() < 2) return {};
+  HostExample result;
+  for (const auto& [node, out] : {std::pair{args[0], &result.sizes}, {args[1], &result.strides}}) {
+    ASSAY_TRY(const auto values, dims(node));
+    for (const auto& value : values)
+      if (const auto number = value.as_int()) out->push_back(*number);
+  }
+  const int type = cursor_.keyword(right, "dtype");
+  if (type < 0) return {};
+  ASSAY_TRY(result.dtype, dtype(type));
+  program_.examples[std::string(cursor_.source_of(left))] = result;
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,114 @@
+// The window: one cursor that all views follow, docks with named layouts, one registry of actions.
+#pragma once
+#include <map>
+#include <memory>
+
+#include <QMainWindow>
+#include <QTabBar>
+
+#include "gui/views/view.h"
+
+class QDockWidget;
+class QPushButton;
+
+namespace assay {
+
+class TriageView;
+class NodesView;
+class GraphView;
+class ConsoleView;
+class EnvironmentView;
+class StepsView;
+class DiffView;
+class SqlView;
+class NotesView;
+
+class Window : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  Window();
+  ~Window() override;
+
+  /// Opens what the user names. Errors are shown, never thrown.
+  void open(const QString& path);
+  /// "node:NAME", "finding:2", "graph:1", "step:7", as links hold behind `#`; once a trace is open.
+  void go_to(const QString& place);
+  void go(const Cursor& cursor);
+  [[nodiscard]] auto cursor() const -> const Cursor& { return cursor_; }
+  [[nodiscard]] auto store() const -> Store* { return store_.get(); }
+
+  [[nodiscard]] auto action(const QString& id) const -> QAction*;
+  [[nodiscard]] auto actions_by_id() const -> const std::map<QString, QAction*>& {
+    return actions_;
+  }
+  [[nodiscard]] auto has_handler(const QString& id) const -> bool { return handlers_.contains(id); }
+  [[nodiscard]] auto view(const QString& id) const -> View*;
+  [[nodiscard]] auto views() const -> const std::vector<View*>& { return views_; }
+  void show_view(const QString& id);
+  void apply_layout(const QString& id);
+  void apply_theme(bool dark);
+
+  /// The view that has the focus, else the first.
+  [[nodiscard]] auto current_view() const -> View*;
+  /// As "png", "svg" or "csv"; false if it cannot be written or is no table.
+  auto export_view(View& view, const QString& format, const QString& path) -> bool;
+
+  /// Nothing is being asked, computed or run.
+  [[nodiscard]] auto is_idle() const -> bool;
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void make_views();
+  void make_actions();
+  void make_bars();
+  void handle(const QString& id, std::function<void()> handler);
+  void add_handlers();
+  void open_trace(const QString& path);
+  /// Makes a trace of what is none, in a child process, and opens that.
+  void analyse(bool prove, const QString& at = {});
+  void minify();
+  void export_bundle();
+  void show_running();
+  [[nodiscard]] auto cached_trace(bool prove, const QString& at) const -> QString;
+  void add_run_handlers();
+  void add_graph_handlers();
+  void add_tool_handlers();
+  void export_dialog(const QString& format);
+  void ready();
+  void follow(const Cursor& cursor);
+  void fill_column(const std::vector<QList<QDockWidget*>>& rows);
+  void walk_findings(int step);
+  void find_node(const std::string& name);
+  [[nodiscard]] auto link() const -> QString;
+
+  Desk desk_;
+  std::unique_ptr<Store> store_;
+  QString path_;   ///< what the user opened
+  QString place_;  ///< to go to once the trace is there
+  Cursor cursor_;
+  CursorHistory history_;
+  std::vector<View*> views_;
+  std::map<QString, QDockWidget*> docks_;
+  QList<QDockWidget*> placed_;  ///< those that the layout has a place for
+  std::map<QString, QAction*> actions_;
+  std::map<QString, std::function<void()>> handlers_;
+  TriageView* triage_ = nullptr;
+  NodesView* nodes_ = nullptr;
+  GraphView* graph_ = nullptr;
+  ConsoleView* console_ = nullptr;
+  EnvironmentView* environment_ = nullptr;
+  StepsView* steps_ = nullptr;
+  DiffView* diff_ = nullptr;
+  SqlView* sql_ = nullptr;
+  NotesView* notes_ = nullptr;
+  QLabel* running_ = nullptr;
+  QPushButton* cancel_ = nullptr;
+  QTabBar* layouts_ = nullptr;
+  QLabel* place_label_ = nullptr;
+};
+
+}  // namespace assay

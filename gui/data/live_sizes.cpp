@@ -1,0 +1,123 @@
+#include "gui/data/live_sizes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/expr/text.h"
+#include "gui/data/statements.h"
+#include "replay/trace/pages.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kSliderEnd = 512;
+constexpr std::size_t kMostChanged = 500;
+
+auto parse_int(const std::string& text) -> std::optional<std::int64_t> {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+auto ask(const TraceReader& reader, std::string_view name, TraceId graph) -> Result<TraceAnswer> {
+  const std::vector<TraceValue> parameters = {graph};
+  return reader.query(statement(name, reader.version()), parameters, SIZE_MAX);
+}
+
+auto numbers(const std::vector<Expr>& sizes, const Binding& binding)
+    -> std::optional<std::vector<std::int64_t>> {
+  std::vector<std::int64_t> values;
+  for (const auto& size : sizes) {
+    const auto value = evaluate_int(size, binding);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+}  // namespace
+
+auto LiveState::broken_guards() const -> int {
+  return static_cast<int>(
+      std::ranges::count(guards, std::optional<bool>(false), &LiveGuard::holds));
+}
+
+auto LiveSizes::read(const TraceReader& reader, TraceId graph)
+    -> Result<std::shared_ptr<LiveSizes>> {
+  auto live = std::make_shared<LiveSizes>();
+  ASSAY_TRY(live->run_, read_sizes(reader, {}));
+  ASSAY_TRY(const auto symbols, ask(reader, "symbols", graph));
+  for (const auto& row : symbols.rows) {
+    SymbolRange symbol{.name = to_text(row[0]),
+                       .kind = to_text(row[1]),
+                       .source = to_text(row[5]),
+                       .low_text = to_text(row[2]),
+                       .high_text = to_text(row[3]),
+                       .hint = parse_int(to_text(row[4])),
+                       .low = 0,
+                       .high = 0};
+    if (!live->run_.contains(symbol.name) && symbol.hint) live->run_[symbol.name] = *symbol.hint;
+    const auto known = live->run_.find(symbol.name);
+    const auto now = known == live->run_.end() ? 2 : known->second;
+    symbol.low = parse_int(symbol.low_text).value_or(0);
+    // A graph that did not run has no sizes; the smallest admitted ones stand in.
+    live->run_.try_emplace(symbol.name, std::max<std::int64_t>(symbol.low, 0));
+    symbol.high = parse_int(symbol.high_text)
+                      .value_or(std::max(kSliderEnd, 4 * std::max<std::int64_t>(now, 1)));
+    symbol.high = std::max(symbol.high, symbol.low);
+    if (symbol.kind == "backed" || symbol.kind == "unbacked")
+      live->symbols_.push_back(std::move(symbol));
+  }
+  ASSAY_TRY(const auto guards, ask(reader, "guards", graph));
+  for (const auto& row : guards.rows) {
+    LiveGuard guard{.id = to_number(row[0]),
+                    .seq = to_number(row[1]),
+                    .condition = to_text(row[2]),
+                    .text = to_text(row[3]),
+                    .origin = to_text(row[4]),
+                    .holds = {},
+                    .symbols = {}};
+    const auto parsed = parse_expr(live->pool_, guard.condition);
+    if (parsed)
+      for (const auto& symbol : parsed->symbols()) guard.symbols.emplace_back(symbol.name());
+    live->guards_.emplace_back(std::move(guard),
+                               parsed ? std::optional<Expr>(*parsed) : std::nullopt);
+  }
+  ASSAY_TRY(live->nodes_, count_nodes(reader, graph));
+  ASSAY_TRY(const auto claims, ask(reader, "claims of graph", graph));
+  for (const auto& row : claims.rows)
+    if (auto sizes = parse_list(live->pool_, to_text(row[2]));
+        sizes && !std::ranges::all_of(*sizes, &Expr::is_const))
+      live->claims_.push_back({to_number(row[0]), to_text(row[1]), std::move(*sizes)});
+  return live;
+}
+
+auto LiveSizes::at(const NamedSizes& changed) const -> LiveState {
+  const std::lock_guard lock(mutex_);
+  LiveState state;
+  state.sizes = run_;
+  state.nodes = nodes_;
+  const auto before = to_binding(pool_, run_);
+  for (const auto& [name, value] : changed) state.sizes[name] = value;
+  const auto now = to_binding(pool_, state.sizes);
+  for (const auto& [guard, condition] : guards_) {
+    state.guards.push_back(guard);
+    if (!condition) continue;
+    if (const auto value = evaluate(*condition, now)) state.guards.back().holds = value->as_bool();
+  }
+  for (const auto& claim : claims_) {
+    ++state.dynamic_count;
+    const auto after = numbers(claim.sizes, now);
+    if (!after || std::ranges::any_of(*after, [](auto size) { return size < 0; })) ++state.failed;
+    const auto first = numbers(claim.sizes, before);
+    if (!after || after == first) continue;
+    if (++state.changed_count <= static_cast<std::int64_t>(kMostChanged))
+      state.changed.push_back(
+          {claim.node, claim.name, fmt::format("[{}]", fmt::join(*after, ", ")),
+           first ? fmt::format("[{}]", fmt::join(*first, ", ")) : std::string()});
+  }
+  return state;
+}
+
+}  // namespace assay

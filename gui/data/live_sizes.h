@@ -1,0 +1,59 @@
+// All sizes and guards of a graph at values that the user plays with.
+#pragma once
+#include <memory>
+#include <mutex>
+
+#include "gui/data/sizes.h"
+
+namespace assay {
+
+struct SymbolRange {
+  std::string name, kind, source;
+  std::string low_text, high_text;
+  std::optional<std::int64_t> hint;
+  std::int64_t low = 0, high = 0;  ///< for a slider: infinite ends are cut
+};
+struct LiveGuard {
+  TraceId id = 0;
+  std::int64_t seq = 0;
+  std::string condition, text, origin;
+  std::optional<bool> holds;
+  std::vector<std::string> symbols;
+};
+struct LiveNode {
+  TraceId id = 0;
+  std::string name, sizes, before;
+};
+struct LiveState {
+  NamedSizes sizes;
+  std::vector<LiveGuard> guards;
+  std::vector<LiveNode> changed;  ///< nodes with other sizes than in the run; the first 500
+  std::int64_t nodes = 0, changed_count = 0, dynamic_count = 0;
+  std::int64_t failed = 0;  ///< sizes that are negative or cannot be evaluated
+  [[nodiscard]] auto broken_guards() const -> int;
+};
+
+/// Parsed once per graph; evaluation takes what the numbers take. Safe from several threads.
+class LiveSizes {
+ public:
+  [[nodiscard]] static auto read(const TraceReader& reader, TraceId graph)
+      -> Result<std::shared_ptr<LiveSizes>>;
+  [[nodiscard]] auto symbols() const -> const std::vector<SymbolRange>& { return symbols_; }
+  [[nodiscard]] auto at(const NamedSizes& changed) const -> LiveState;
+
+ private:
+  struct Claim {
+    TraceId node = 0;
+    std::string name;
+    std::vector<Expr> sizes;
+  };
+  mutable std::mutex mutex_;
+  mutable ExprPool pool_;
+  std::vector<SymbolRange> symbols_;
+  NamedSizes run_;
+  std::vector<Claim> claims_;  ///< those with symbols
+  std::vector<std::pair<LiveGuard, std::optional<Expr>>> guards_;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace assay

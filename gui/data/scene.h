@@ -1,0 +1,105 @@
+// A graph as a picture: modules as containers that open and close, boxes laid out in layers, edges
+// with their routes, and which of them are in sight.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gui/data/cursor.h"
+#include "gui/data/layered.h"
+#include "replay/trace/pages.h"
+
+namespace assay {
+
+/// What a trace says about a graph, once; shared by all its pictures.
+struct GraphNode {
+  TraceId id = 0;
+  std::string name, target, module, dtype, sizes;
+  NodeMark mark = NodeMark::not_run;
+  std::int64_t bytes = 0;
+  [[nodiscard]] auto is_dynamic() const -> bool;
+};
+struct GraphData {
+  TraceId graph = 0;
+  std::vector<GraphNode> nodes;            ///< in execution order
+  std::vector<std::pair<int, int>> edges;  ///< producer and reader, each pair once
+};
+[[nodiscard]] auto read_graph(const TraceReader& reader, TraceId graph) -> Result<GraphData>;
+
+struct SceneBox {
+  std::string label, detail;
+  std::string module;  ///< path of a module or section; empty for a node
+  int node = -1;       ///< position in GraphData, -1 for a module
+  int parent = -1;     ///< the open container around it
+  float x = 0, y = 0, width = 0, height = 0;
+  int nodes = 1;                 ///< inside
+  bool is_open = false;          ///< a container
+  NodeMark mark = NodeMark::ok;  ///< the worst inside
+  std::int64_t bytes = 0;
+  bool is_dynamic = false;
+};
+struct SceneEdge {
+  int from = 0, to = 0;
+  bool is_portal = false;
+  std::uint32_t first_bend = 0, bends = 0;
+};
+struct Scene {
+  std::shared_ptr<const GraphData> data;
+  std::vector<SceneBox> boxes;  ///< a container before what is in it
+  std::vector<SceneEdge> edges;
+  std::vector<std::pair<float, float>> bends;
+  std::vector<int> box_of_node;  ///< the box that shows it, -1 if it is left out
+  float width = 0, height = 0;
+
+  /// Closed boxes in rows from top to bottom, so that what is in sight is found by bisection.
+  std::vector<int> by_top;
+  float tallest = 0;  ///< of closed boxes
+  /// Calls f(box) for what touches the rectangle: open containers first.
+  template <class F>
+  void each_in(float left, float top, float right, float bottom, F&& f) const;
+  [[nodiscard]] auto box_at(float x, float y) const -> int;  ///< innermost, -1 for none
+};
+
+struct SceneOptions {
+  std::set<std::string> open;  ///< modules and sections that are open
+  bool flat = false;           ///< no modules at all
+  /// Only these nodes, by position; empty: all.
+  std::vector<int> only;
+};
+/// Children of one container beyond this are cut into sections of this many.
+inline constexpr int kMostChildren = 400;
+
+/// Nothing if it was stopped.
+[[nodiscard]] auto make_scene(const std::shared_ptr<const GraphData>& data,
+                              const SceneOptions& options, const std::atomic<bool>* stop = nullptr)
+    -> std::optional<Scene>;
+
+/// Containers that have to be open for a node to be seen.
+[[nodiscard]] auto modules_above(const GraphData& data, int node) -> std::vector<std::string>;
+/// Nodes within `radius` edges, at most `most`.
+[[nodiscard]] auto neighbourhood(const GraphData& data, int node, int radius,
+                                 std::size_t most = 400) -> std::vector<int>;
+/// Nodes on ways from one to the other, whichever comes first; shortest ways first, at most `most`.
+[[nodiscard]] auto path_between(const GraphData& data, int a, int b, std::size_t most = 100)
+    -> std::vector<int>;
+
+template <class F>
+void Scene::each_in(float left, float top, float right, float bottom, F&& f) const {
+  const auto touches = [&](const SceneBox& box) {
+    return box.x <= right && box.x + box.width >= left && box.y <= bottom &&
+           box.y + box.height >= top;
+  };
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    if (boxes[i].is_open && touches(boxes[i])) f(static_cast<int>(i));
+  const auto first = std::ranges::lower_bound(
+      by_top, top - tallest, {}, [&](int i) { return boxes[static_cast<std::size_t>(i)].y; });
+  for (auto at = first; at != by_top.end(); ++at) {
+    const auto& box = boxes[static_cast<std::size_t>(*at)];
+    if (box.y > bottom) break;
+    if (touches(box)) f(*at);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,125 @@
+#include "gui/data/statements.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay {
+namespace {
+
+constexpr std::array kStatements = {
+    Statement{"run", 1,
+              "SELECT id, command, source, format, options, tool, started, exit_code FROM runs "
+              "ORDER BY id LIMIT 1"},
+    Statement{"findings", 1,
+              "SELECT f.id, f.node_id, f.kind, f.kind, f.blame, CASE WHEN f.kind LIKE "
+              "'insignificant-%' THEN 'note' ELSE 'finding' END, f.message, f.claimed, f.observed, "
+              "NULL, f.witness, n.graph_id, n.name, n.target, n.call, n.file, n.line, n.function, "
+              "n.code FROM findings f LEFT JOIN nodes n ON n.id = f.node_id "
+              "ORDER BY 6, f.blame DESC, f.id LIMIT 500"},
+    Statement{"findings", 2,
+              "SELECT f.id, f.node_id, f.kind, f.title, f.blame, f.severity, f.message, f.claimed, "
+              "f.observed, f.rule, f.witness, f.graph_id, n.name, n.target, n.call, n.file, "
+              "n.line, n.function, n.code FROM findings f LEFT JOIN nodes n ON n.id = f.node_id "
+              "ORDER BY f.severity, f.blame DESC, f.id LIMIT 500"},
+    Statement{"finding counts", 1, "SELECT kind, blame, count(*) FROM findings GROUP BY 1, 2"},
+    Statement{"proof counts", 1, "SELECT verdict, count(*) FROM proofs GROUP BY 1"},
+    Statement{"bindings", 1, "SELECT symbol, value FROM bindings ORDER BY symbol"},
+    Statement{"graphs", 1,
+              "SELECT id, name, kind, NULL, NULL, NULL FROM graphs ORDER BY id LIMIT 10000"},
+    Statement{"graphs", 2,
+              "SELECT id, name, kind, node_count, compilation_id, log_line FROM graphs ORDER BY id "
+              "LIMIT 10000"},
+    Statement{"graph text", 1, "SELECT name, kind, text FROM graphs WHERE id = ?"},
+    Statement{"node", 1,
+              "SELECT id, graph_id, seq, name, target, call, file, line, function, code, module, "
+              "status, reason, capture_id, kind FROM nodes WHERE id = ?"},
+    Statement{"node by name", 1,
+              "SELECT n.id, n.graph_id FROM graphs g JOIN nodes n ON n.graph_id = g.id AND n.name "
+              "= ? ORDER BY g.id LIMIT 1"},
+    Statement{"node by name in graph", 1, "SELECT id FROM nodes WHERE graph_id = ? AND name = ?"},
+    Statement{"node seq", 1, "SELECT seq FROM nodes WHERE id = ?"},
+    Statement{"claims", 1,
+              "SELECT leaf, dtype, sizes, strides, storage_offset, device, value FROM claims "
+              "WHERE node_id = ? ORDER BY leaf LIMIT 1000"},
+    Statement{"claims of graph", 1,
+              "SELECT n.id, n.name, c.sizes FROM nodes n CROSS JOIN claims c ON c.node_id = n.id "
+              "WHERE n.graph_id = ? AND c.sizes IS NOT NULL ORDER BY n.graph_id, n.seq"},
+    Statement{"observations", 1,
+              "SELECT leaf, dtype, sizes, strides, storage_offset, device, value, storage_id, "
+              "storage_bytes, sum, abs_sum, source FROM observations WHERE node_id = ? ORDER BY "
+              "leaf LIMIT 1000"},
+    Statement{"inputs", 1,
+              "SELECT n.id, n.name, n.target FROM operands o JOIN nodes n ON n.id = o.producer_id "
+              "WHERE o.node_id = ? ORDER BY o.position LIMIT 200"},
+    Statement{"users", 1,
+              "SELECT n.id, n.name, n.target FROM operands o JOIN nodes n ON n.id = o.node_id "
+              "WHERE o.producer_id = ? ORDER BY n.seq LIMIT 200"},
+    Statement{"edges", 1,
+              "SELECT o.producer_id, o.node_id FROM nodes n CROSS JOIN operands o ON o.node_id = "
+              "n.id WHERE n.graph_id = ? ORDER BY n.graph_id, n.seq, o.producer_id"},
+    Statement{"aliases", 1,
+              "SELECT n.id, n.name, o.leaf, o.dtype, o.sizes, o.strides, o.storage_offset, "
+              "o.storage_bytes FROM observations o JOIN nodes n ON n.id = o.node_id WHERE "
+              "o.storage_id = ? AND n.graph_id = ? ORDER BY n.seq LIMIT 100"},
+    Statement{"node findings", 1,
+              "SELECT id, kind, blame, message, claimed, observed, leaf FROM findings WHERE "
+              "node_id = ? LIMIT 100"},
+    Statement{"symbols", 1,
+              "SELECT name, kind, low, high, hint, sources FROM symbols WHERE graph_id = ? LIMIT "
+              "10000"},
+    Statement{"guards", 1,
+              "SELECT g.rowid, g.seq, g.condition, g.text, g.origin, g.holds FROM guards g WHERE "
+              "g.graph_id = ? ORDER BY g.seq LIMIT 20000"},
+    Statement{"proofs", 1,
+              "SELECT p.id, p.graph_id, p.node_id, p.kind, p.verdict, p.tier, p.condition, "
+              "p.witness, p.reason, p.facts, p.place, NULL, NULL, n.name FROM proofs p LEFT JOIN "
+              "nodes n ON n.id = p.node_id WHERE p.verdict = ? ORDER BY p.id LIMIT 20000"},
+    Statement{"proofs", 2,
+              "SELECT p.id, p.graph_id, p.node_id, p.kind, p.verdict, p.tier, p.condition, "
+              "p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name FROM graphs g "
+              "CROSS JOIN proofs p ON p.graph_id = g.id LEFT JOIN nodes n ON n.id = p.node_id "
+              "WHERE p.verdict = ? ORDER BY g.id, p.id LIMIT 20000"},
+    Statement{"guard proofs", 1,
+              "SELECT p.condition, p.verdict, p.tier, ifnull(p.witness, p.reason) FROM graphs g "
+              "JOIN proofs p ON p.run_id = g.run_id AND p.graph_id = g.id WHERE g.id = ? AND "
+              "p.kind = 'guard' LIMIT 20000"},
+    Statement{"proof guards", 1, "SELECT guard_seq FROM proof_guards WHERE proof_id = ?"},
+    Statement{"line links", 2,
+              "SELECT l.line, l.node_id, n.name, n.graph_id FROM line_links l JOIN nodes n ON n.id "
+              "= l.node_id WHERE l.graph_id = ? LIMIT 50000"},
+    Statement{"lines of node", 2, "SELECT graph_id, line FROM line_links WHERE node_id = ?"},
+    Statement{"compilations", 2,
+              "SELECT id, name, attempt, rank, outcome, reason, function, file, line, seconds, "
+              "guards, log_line FROM compilations ORDER BY id LIMIT 20000"},
+    Statement{"steps", 2,
+              "SELECT id, seq, parent_id, phase, calls, verdict, failure, at_seconds, seconds, key "
+              "FROM steps WHERE run_id = 1 AND seq > ? ORDER BY seq LIMIT 20000"},
+    Statement{"step", 2,
+              "SELECT s.phase, s.calls, s.verdict, s.failure, s.seconds, s.output, s.text, p.text, "
+              "p.seq, p.calls, s.key FROM steps s LEFT JOIN steps p ON p.id = s.parent_id WHERE "
+              "s.id = ?"},
+    Statement{"problems", 2,
+              "SELECT id, kind, message, times FROM problems ORDER BY id LIMIT 10000"},
+    Statement{"environment", 1, "SELECT name, value FROM environment ORDER BY name LIMIT 1000"},
+    Statement{"modules", 2,
+              "SELECT id, parent_id, path, nodes, findings FROM modules WHERE graph_id = ? ORDER "
+              "BY path LIMIT 100000"},
+    Statement{"operators", 2,
+              "SELECT target, nodes, findings FROM op_counts WHERE graph_id = ? ORDER BY nodes "
+              "DESC LIMIT 1000"},
+};
+
+}  // namespace
+
+auto statements() -> std::span<const Statement> {
+  return kStatements;
+}
+
+auto statement(std::string_view name, int version) -> std::string_view {
+  std::string_view best;
+  for (const auto& row : kStatements)
+    if (row.name == name && row.version <= version) best = row.sql;
+  return best;
+}
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// The first look: what is wrong, in one sentence, and the node where it begins.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "gui/data/cursor.h"
+#include "replay/trace/trace.h"
+
+namespace assay {
+
+struct TriageFinding {
+  TraceId id = 0;
+  Cursor cursor;
+  std::string kind, title, blame, severity, message, claimed, observed, rule, witness;
+  std::string node, target, call, file, function, code;
+  std::int64_t line = 0;
+  [[nodiscard]] auto is_note() const -> bool { return severity == "note"; }
+};
+
+struct TriageCounts {
+  std::int64_t roots = 0, inherited = 0, notes = 0;
+  std::int64_t proved = 0, refuted = 0, unknown = 0;  ///< proofs
+  std::int64_t nodes = 0;
+};
+
+struct Triage {
+  std::string sentence;  ///< one line, verdict first
+  std::string details;   ///< counts and sizes
+  bool is_clean = false;
+  TriageCounts counts;
+  std::vector<TriageFinding> findings;  ///< roots first, then in execution order; the worst 500
+  std::string command, source, format, tool, started;
+};
+
+[[nodiscard]] auto read_triage(const TraceReader& reader) -> Result<Triage>;
+
+}  // namespace assay

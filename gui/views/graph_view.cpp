@@ -1,0 +1,243 @@
+#include "gui/views/graph_view.h"
+
+#include <QHBoxLayout>
+#include <QLocale>
+#include <QVBoxLayout>
+
+#include "gui/views/theme.h"
+
+namespace assay {
+
+GraphView::GraphView(Desk& desk)
+    : View(QStringLiteral("graph"), tr("Graph"), desk),
+      canvas_(new GraphCanvas),
+      overlay_(new QComboBox),
+      info_(new QLabel),
+      all_(new QToolButton) {
+  pool_.setMaxThreadCount(1);
+  auto* body = new QWidget;
+  auto* column = new QVBoxLayout(body);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(8, 4, 8, 4);
+  auto* label = new QLabel(tr("Colour"));
+  label->setForegroundRole(QPalette::PlaceholderText);
+  label->setBuddy(overlay_);
+  overlay_->addItems({tr("status"), tr("bytes"), tr("dtype"), tr("dynamic dimension")});
+  overlay_->setAccessibleName(tr("What colours mean"));
+  info_->setForegroundRole(QPalette::PlaceholderText);
+  all_->setText(tr("Show everything"));
+  all_->setObjectName(QStringLiteral("graph_everything"));
+  all_->hide();
+  bar->addWidget(label);
+  bar->addWidget(overlay_);
+  bar->addSpacing(10);
+  bar->addWidget(info_, 1);
+  bar->addWidget(all_);
+  column->addLayout(bar);
+  column->addWidget(canvas_, 1);
+  set_body(body);
+  connect(overlay_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { canvas_->set_overlay(static_cast<Overlay>(index)); });
+  connect(all_, &QToolButton::clicked, this, &GraphView::show_everything);
+  connect(canvas_, &GraphCanvas::picked, this, [this](int box) {
+    const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
+    if (one.node < 0) return info_->setText(qt(one.module + ": " + one.detail));
+    this->desk().go(
+        {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id});
+  });
+  connect(canvas_, &GraphCanvas::opened, this, [this](int box) {
+    const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
+    if (one.module.empty()) return canvas_->reveal(one.node, true);
+    if (!options_.open.erase(one.module)) options_.open.insert(one.module);
+    lay_out(node_of_cursor());
+  });
+}
+
+GraphView::~GraphView() {
+  if (stop_) *stop_ = true;
+  pool_.waitForDone();
+}
+
+void GraphView::load(Store* store) {
+  store_ = store;
+  data_ = nullptr;
+  position_.clear();
+  cursor_ = {};
+  options_ = {};
+  radius_ = 0;
+  path_from_ = -1;
+  set_state(ViewState::empty, store ? tr("Choose a graph") : tr("No trace is open"));
+}
+
+void GraphView::follow(const Cursor& cursor) {
+  if (!store_) return;
+  const bool other_graph = cursor.graph != 0 && (!data_ || data_->graph != cursor.graph);
+  const bool moved = cursor.node != cursor_.node;
+  if (cursor.graph == 0) return;
+  cursor_ = cursor;
+  if (!other_graph) {
+    canvas_->set_selected(node_of_cursor());
+    if (moved) reveal_cursor(false);
+    return;
+  }
+  set_state(ViewState::loading, tr("Reading the graph…"));
+  store_->ask<GraphData>(
+      this, "graph",
+      [graph = cursor.graph](const TraceReader& reader) { return read_graph(reader, graph); },
+      [this](Result<GraphData> read) {
+        if (!read) return set_state(ViewState::failed, qt(read.error().message));
+        if (read->nodes.empty())
+          return set_state(ViewState::empty, tr("This graph has no nodes in the trace"));
+        data_ = std::make_shared<const GraphData>(std::move(*read));
+        position_.clear();
+        for (std::size_t i = 0; i < data_->nodes.size(); ++i)
+          position_[data_->nodes[i].id] = static_cast<int>(i);
+        options_ = {};
+        if (const int node = node_of_cursor(); node >= 0)
+          for (const auto& module : modules_above(*data_, node)) options_.open.insert(module);
+        reveal_after_ = true;
+        lay_out(-1);
+      });
+}
+
+auto GraphView::node_of_cursor() const -> int {
+  const auto found = position_.find(cursor_.node);
+  return found == position_.end() ? -1 : found->second;
+}
+
+auto GraphView::is_busy() const -> bool {
+  return laying_out_ > 0 || (isVisible() && canvas_->is_busy());
+}
+
+void GraphView::lay_out(int anchor) {
+  if (!data_) return;
+  if (stop_) *stop_ = true;
+  stop_ = std::make_shared<std::atomic<bool>>(false);
+  ++laying_out_;
+  if (state() != ViewState::ready) set_state(ViewState::loading, tr("Laying out the graph…"));
+  pool_.start([this, graph = data_, options = options_, stop = stop_, anchor] {
+    auto scene = make_scene(graph, options, stop.get());
+    auto shared = scene ? std::make_shared<const Scene>(std::move(*scene)) : nullptr;
+    QMetaObject::invokeMethod(
+        this,
+        [this, shared, graph, anchor] {
+          --laying_out_;
+          if (!shared || graph != data_) return;
+          set_state(ViewState::ready);
+          canvas_->set_scene(shared, anchor);
+          canvas_->set_selected(node_of_cursor());
+          show_counts();
+          if (std::exchange(reveal_after_, false)) reveal_cursor(true);
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void GraphView::show_counts() {
+  const auto& scene = *canvas_->scene();
+  const auto shown = std::ranges::count_if(scene.boxes, [](const auto& b) { return !b.is_open; });
+  const auto portals = std::ranges::count_if(scene.edges, &SceneEdge::is_portal);
+  auto text = tr("%1 nodes in %2 boxes")
+                  .arg(QLocale().toString(qlonglong(data_->nodes.size())),
+                       QLocale().toString(qlonglong(shown)));
+  if (!options_.only.empty())
+    text = path_from_ >= 0 && radius_ == 0
+               ? tr("%1 nodes on ways between the two").arg(options_.only.size())
+               : tr("%1 nodes within %2 edges").arg(options_.only.size()).arg(radius_);
+  if (portals > 0) text += tr(", %1 long edges as portals").arg(portals);
+  info_->setText(text);
+  all_->setVisible(!options_.only.empty());
+}
+
+void GraphView::reveal_cursor(bool close) {
+  const int node = node_of_cursor();
+  if (node >= 0) canvas_->reveal(node, close);
+}
+
+void GraphView::expand_selected() {
+  const int node = node_of_cursor();
+  if (node < 0 || !canvas_->scene()) return expand_to_finding();
+  for (const auto& module : modules_above(*data_, node)) options_.open.insert(module);
+  const int box = canvas_->scene()->box_of_node[static_cast<std::size_t>(node)];
+  if (box >= 0 && !canvas_->scene()->boxes[static_cast<std::size_t>(box)].module.empty())
+    options_.open.insert(canvas_->scene()->boxes[static_cast<std::size_t>(box)].module);
+  reveal_after_ = true;
+  lay_out(node);
+}
+
+void GraphView::expand_to_finding() {
+  if (!data_) return;
+  for (std::size_t i = 0; i < data_->nodes.size(); ++i)
+    if (data_->nodes[i].mark == NodeMark::root)
+      for (const auto& module : modules_above(*data_, static_cast<int>(i)))
+        options_.open.insert(module);
+  reveal_after_ = true;
+  lay_out(node_of_cursor());
+}
+
+void GraphView::expand_all() {
+  options_.flat = true;
+  lay_out(node_of_cursor());
+}
+
+void GraphView::collapse_all() {
+  options_.flat = false;
+  options_.open.clear();
+  lay_out(-1);
+}
+
+void GraphView::show_neighbourhood() {
+  const int node = node_of_cursor();
+  if (node < 0) return desk().say(tr("Choose a node first"));
+  radius_ = options_.only.empty() || radius_ == 0 ? 2 : radius_ + 1;
+  path_from_ = -1;
+  options_.only = neighbourhood(*data_, node, radius_);
+  reveal_after_ = true;
+  lay_out(node);
+}
+
+void GraphView::show_path() {
+  const int node = node_of_cursor();
+  if (node < 0) return desk().say(tr("Choose a node first"));
+  if (path_from_ < 0 || path_from_ == node) {
+    path_from_ = node;
+    canvas_->set_second(node);
+    return desk().say(tr("Now choose the other end and press P again"));
+  }
+  const auto nodes = path_between(*data_, path_from_, node);
+  if (nodes.empty()) {
+    desk().say(tr("No way leads from one to the other"));
+  } else {
+    radius_ = 0;
+    options_.only = nodes;
+    lay_out(-1);
+  }
+}
+
+void GraphView::show_everything() {
+  options_.only.clear();
+  options_.flat = false;
+  radius_ = 0;
+  path_from_ = -1;
+  canvas_->set_second(-1);
+  reveal_after_ = true;
+  lay_out(node_of_cursor());
+}
+
+void GraphView::fit() {
+  canvas_->fit();
+}
+
+auto GraphView::draw_picture(QPainter& painter, const QSize& size) -> bool {
+  if (!canvas_->scene()) return false;
+  const auto& scene = canvas_->scene();
+  const double scale =
+      std::min(size.width() / double(scene->width), size.height() / double(scene->height));
+  paint_scene(painter, {scene, canvas_->overlay(), is_dark(), font()},
+              {0, 0, double(scene->width), double(scene->height)}, scale);
+  return true;
+}
+
+}  // namespace assay

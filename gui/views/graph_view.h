@@ -1,0 +1,58 @@
+// The graph as a picture: closed modules first, down to single nodes.
+#pragma once
+#include <QComboBox>
+#include <QToolButton>
+
+#include "gui/views/graph_canvas.h"
+#include "gui/views/view.h"
+
+namespace assay {
+
+class GraphView : public View {
+  Q_OBJECT
+
+ public:
+  explicit GraphView(Desk& desk);
+  ~GraphView() override;
+  void load(Store* store) override;
+  void follow(const Cursor& cursor) override;
+  void theme_changed() override { canvas_->theme_changed(); }
+  [[nodiscard]] auto is_busy() const -> bool override;
+  auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
+  [[nodiscard]] auto canvas() -> GraphCanvas* { return canvas_; }
+
+  void expand_selected();
+  void expand_to_finding();
+  void expand_all();
+  void collapse_all();
+  /// Only what is near the cursor's node; asked again: one edge further.
+  void show_neighbourhood();
+  /// Marks the cursor's node; asked again at another: only ways between the two.
+  void show_path();
+  void show_everything();
+  void fit();
+
+ private:
+  void lay_out(int anchor);
+  void reveal_cursor(bool close);
+  void show_counts();
+  [[nodiscard]] auto node_of_cursor() const -> int;
+
+  Store* store_ = nullptr;
+  Cursor cursor_;
+  std::shared_ptr<const GraphData> data_;
+  std::unordered_map<TraceId, int> position_;
+  SceneOptions options_;
+  std::shared_ptr<std::atomic<bool>> stop_;
+  QThreadPool pool_;
+  int laying_out_ = 0;
+  int radius_ = 0;
+  int path_from_ = -1;
+  bool reveal_after_ = false;
+  GraphCanvas* canvas_;
+  QComboBox* overlay_;
+  QLabel* info_;
+  QToolButton* all_;
+};
+
+}  // namespace assay

@@ -1,0 +1,282 @@
+#include "gui/views/plain_views.h"
+
+#include <array>
+#include <set>
+
+#include <QFileInfo>
+#include <QSysInfo>
+
+#include "gui/data/bundle_contents.h"
+#include "gui/data/sizes.h"
+#include "gui/data/statements.h"
+#include "gui/views/theme.h"
+
+namespace assay {
+namespace {
+
+auto cell(const TraceValue& value) -> QString {
+  return qt(to_text(value));
+}
+auto mark(NodeMark which) -> int {
+  return static_cast<int>(which);
+}
+
+auto detail_row(const QString& name, const std::string& value, Token token = Token::text)
+    -> QString {
+  if (value.empty()) return {};
+  return QStringLiteral(
+             "<tr><td style='color:%1'>%2</td><td style='color:%3'><code>%4</code></td></tr>")
+      .arg(tone(Token::muted).name(), name, tone(token).name(),
+           html(value).replace('\n', QStringLiteral("<br>")));
+}
+
+constexpr std::array kVerdicts = {"refuted", "unknown", "needed", "proved"};
+
+auto mark_of(const std::string& verdict) -> NodeMark {
+  if (verdict == "refuted" || verdict == "contradicts") return NodeMark::root;
+  return verdict == "unknown" ? NodeMark::unchecked : NodeMark::ok;
+}
+
+/// "s77 = 68, s53 = 7" as sizes.
+auto sizes_of(const std::string& witness) -> NamedSizes {
+  NamedSizes sizes;
+  for (const auto& part : qt(witness).split(',')) {
+    const auto sides = part.split('=');
+    bool is_number = false;
+    const auto value = sides.value(1).trimmed().toLongLong(&is_number);
+    if (is_number) sizes[sides[0].trimmed().toStdString()] = value;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+ProblemsView::ProblemsView(Desk& desk)
+    : ListView(QStringLiteral("problems"), tr("Problems"), desk,
+               {tr("Kind"), tr("Times"), tr("Message")}, {130, 60, 700}) {}
+
+void ProblemsView::fetch() {
+  fetch_rows(
+      "problems", {},
+      [](const std::vector<TraceValue>& row) {
+        const bool is_open = to_text(row[1]) != "assumed";
+        return TextRow{.cells = {cell(row[1]), cell(row[3]), cell(row[2])},
+                       .mark = mark(is_open ? NodeMark::unchecked : NodeMark::note)};
+      },
+      store()->version() < 2 ? tr("A trace of version 1 does not record problems")
+                             : tr("Nothing was left unread or unchecked"));
+}
+void ProblemsView::chosen(const TextRow& row) {
+  set_detail(QStringLiteral("<p>%1</p>").arg(row.cells.value(2).toHtmlEscaped()));
+}
+
+ProofsView::ProofsView(Desk& desk)
+    : ListView(QStringLiteral("proofs"), tr("Proofs"), desk,
+               {tr("Verdict"), tr("Kind"), tr("Where"), tr("Condition"), tr("Tier")},
+               {110, 150, 220, 330, 110}),
+      kinds_(new QComboBox),
+      counts_(new QLabel),
+      picture_(new StoragePicture(at_witness_)),
+      at_witness_(desk) {
+  bar()->setContentsMargins(8, 6, 8, 6);
+  kinds_->setAccessibleName(tr("Kind of condition"));
+  counts_->setForegroundRole(QPalette::PlaceholderText);
+  bar()->addWidget(kinds_);
+  bar()->addWidget(counts_, 1);
+  column()->addWidget(picture_);
+  connect(kinds_, &QComboBox::currentIndexChanged, this, [this] { receive({}); });
+}
+
+void ProofsView::load(Store* store) {
+  proofs_.clear();
+  asked_ = 0;
+  picture_->load(store);
+  kinds_->blockSignals(true);
+  kinds_->clear();
+  kinds_->addItem(tr("all kinds"));
+  kinds_->blockSignals(false);
+  ListView::load(store);
+}
+
+void ProofsView::fetch() {
+  if (asked_ == kVerdicts.size()) {
+    std::set<QString> kinds;
+    for (const auto& proof : proofs_) kinds.insert(qt(proof.kind));
+    for (const auto& kind : kinds) kinds_->addItem(kind);
+    return;
+  }
+  store()->ask(this, "proofs", {std::string(kVerdicts[asked_++])},
+               [this](Result<TraceAnswer> answer) {
+                 if (!answer) return set_state(ViewState::failed, qt(answer.error().message));
+                 receive(*answer);
+                 fetch();
+               });
+}
+
+void ProofsView::receive(const TraceAnswer& answer) {
+  for (const auto& row : answer.rows)
+    proofs_.push_back({.cursor = {.graph = to_number(row[1]),
+                                  .node = to_number(row[2]),
+                                  .proof = to_number(row[0])},
+                       .kind = to_text(row[3]),
+                       .verdict = to_text(row[4]),
+                       .tier = to_text(row[5]),
+                       .condition = to_text(row[6]),
+                       .witness = to_text(row[7]),
+                       .reason = to_text(row[8]),
+                       .facts = to_text(row[9]),
+                       .place = to_text(row[10]),
+                       .node = to_text(row[13]),
+                       .line = to_number(row[11])});
+  std::vector<TextRow> rows;
+  std::map<std::string, int> counts;
+  for (std::size_t i = 0; i < proofs_.size(); ++i) {
+    const auto& proof = proofs_[i];
+    ++counts[proof.verdict];
+    if (kinds_->currentIndex() > 0 && qt(proof.kind) != kinds_->currentText()) continue;
+    rows.push_back({.cells = {qt(proof.verdict), qt(proof.kind),
+                              qt(proof.node.empty() ? proof.place.substr(0, proof.place.find('\n'))
+                                                    : proof.node),
+                              qt(proof.condition), qt(proof.tier)},
+                    .cursor = proof.cursor,
+                    .mark = mark(mark_of(proof.verdict)),
+                    .key = static_cast<std::int64_t>(i)});
+  }
+  QStringList texts;
+  for (const auto* verdict : kVerdicts)
+    if (counts[verdict] > 0) texts << QStringLiteral("%1 %2").arg(counts[verdict]).arg(verdict);
+  counts_->setText(texts.join(QStringLiteral(", ")));
+  set_rows(std::move(rows), tr("Nothing was proved or refuted yet.\nRun > Prove for all sizes"));
+}
+
+void ProofsView::chosen(const TextRow& row) {
+  const auto& proof = proofs_[static_cast<std::size_t>(row.key)];
+  desk().go(proof.cursor);
+  at_witness_.sizes = sizes_of(proof.witness);
+  picture_->show_node(proof.cursor.node != 0 ? proof.cursor : Cursor{});
+  store()->ask(this, "proof guards", {proof.cursor.proof},
+               [this, proof](Result<TraceAnswer> answer) {
+                 std::vector<std::int64_t> guards;
+                 if (answer)
+                   for (const auto& guard : answer->rows) guards.push_back(to_number(guard[0]));
+                 show(proof, guards);
+               });
+}
+
+void ProofsView::show(const Proof& proof, const std::vector<std::int64_t>& guards) {
+  auto text = QStringLiteral("<h4>%1: %2</h4><table>").arg(html(proof.verdict), html(proof.kind));
+  text += detail_row(tr("condition"), proof.condition);
+  text += detail_row(tr("witness"), proof.witness, Token::bad);
+  text += detail_row(tr("because"), proof.reason);
+  text += detail_row(tr("place"), proof.place);
+  text += detail_row(tr("rests on"), proof.facts);
+  if (!guards.empty())
+    text += detail_row(tr("guards"), fmt::format("{}", fmt::join(guards, ", ")), Token::dynamic);
+  text += detail_row(tr("decided by"), proof.tier);
+  text += QStringLiteral("</table>");
+  QStringList sizes;
+  for (const auto& [symbol, size] : sizes_of(proof.witness))
+    sizes << QStringLiteral("%1=%2").arg(qt(symbol)).arg(size);
+  if (!sizes.isEmpty())
+    text += tr("<p><a href='at:%1'>run there: %1</a></p>").arg(sizes.join(',').toHtmlEscaped());
+  set_detail(text);
+}
+
+EnvironmentView::EnvironmentView(Desk& desk)
+    : ListView(QStringLiteral("bundle"), tr("Bundle and environment"), desk,
+               {tr("Name"), tr("Recorded"), tr("This machine")}, {220, 320, 240}) {}
+
+void EnvironmentView::fetch() {
+  const auto path = path_.toStdString();
+  store()->ask<std::vector<TextRow>>(
+      this, "environment rows",
+      [path](const TraceReader& reader) -> Result<std::vector<TextRow>> {
+        std::vector<TextRow> rows;
+        for (const auto& [name, bytes] : bundle_contents(path))
+          rows.push_back({.cells = {qt("file  " + name), tr("%1 bytes").arg(bytes), {}}});
+        ASSAY_TRY(const auto answer, reader.query(statement("environment", reader.version())));
+        for (const auto& row : answer.rows) {
+          const auto name = to_text(row[0]);
+          const auto here = name == "machine" ? QSysInfo::currentCpuArchitecture() : QString();
+          const bool differs = !here.isEmpty() && here != cell(row[1]);
+          rows.push_back({.cells = {cell(row[0]), cell(row[1]), here},
+                          .mark = mark(differs ? NodeMark::note : NodeMark::ok),
+                          .bad_column = differs ? 2 : -1});
+        }
+        return rows;
+      },
+      [this](Result<std::vector<TextRow>> rows) {
+        if (!rows) return set_state(ViewState::failed, qt(rows.error().message));
+        set_rows(std::move(*rows), tr("The input records no environment"));
+      });
+}
+
+CompileView::CompileView(Desk& desk)
+    : ListView(QStringLiteral("compile"), tr("Compilations"), desk,
+               {tr("Compilation"), tr("Outcome"), tr("Seconds"), tr("Nodes"), tr("Guards"),
+                tr("Function"), tr("Why")},
+               {250, 100, 80, 70, 70, 210, 320}) {}
+
+void CompileView::fetch() {
+  using Both = std::pair<TraceAnswer, TraceAnswer>;
+  store()->ask<Both>(
+      this, "compile tree",
+      [](const TraceReader& reader) -> Result<Both> {
+        if (reader.version() < 2) return Both{};
+        ASSAY_TRY(auto compilations, reader.query(statement("compilations", reader.version())));
+        ASSAY_TRY(auto graphs, reader.query(statement("graphs", reader.version())));
+        return Both{std::move(compilations), std::move(graphs)};
+      },
+      [this](Result<Both> both) {
+        if (!both) return set_state(ViewState::failed, qt(both.error().message));
+        build(both->first, both->second);
+      });
+}
+
+void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& graphs) {
+  std::vector<TextRow> rows;
+  details_.clear();
+  for (const auto& one : compilations.rows) {
+    const auto id = to_number(one[0]);
+    const auto outcome = to_text(one[4]);
+    const auto where =
+        to_text(one[7]).empty()
+            ? to_text(one[6])
+            : fmt::format("{}  {}:{}", to_text(one[6]),
+                          to_text(one[7]).substr(to_text(one[7]).rfind('/') + 1), to_text(one[8]));
+    rows.push_back(
+        {.cells = {tr("%1  attempt %2").arg(cell(one[1]), cell(one[2])),
+                   qt(outcome),
+                   one[9].index() == 0 ? QString()
+                                       : QString::number(std::get<double>(one[9]), 'f', 2),
+                   {},
+                   cell(one[10]),
+                   qt(where),
+                   cell(one[5])},
+         .mark = mark(outcome == "compiled" ? NodeMark::ok
+                      : outcome == "failed" ? NodeMark::failed
+                                            : NodeMark::inherited),
+         .key = id});
+    details_[id] =
+        QStringLiteral("<table>%1%2%3%4</table>")
+            .arg(detail_row(tr("compilation"), to_text(one[1])), detail_row(tr("function"), where),
+                 detail_row(tr("why"), to_text(one[5]), Token::note),
+                 detail_row(tr("line of the log"), to_text(one[11])));
+    for (const auto& graph : graphs.rows)
+      if (to_number(graph[4]) == id)
+        rows.push_back({.cells = {QStringLiteral("      ") + cell(graph[1]),
+                                  cell(graph[2]),
+                                  {},
+                                  to_number(graph[3]) > 0 ? cell(graph[3]) : QString()},
+                        .cursor = {.graph = to_number(graph[0])},
+                        .key = id});
+  }
+  set_rows(std::move(rows), tr("Only traces of TORCH_TRACE logs hold compilations"));
+}
+
+void CompileView::chosen(const TextRow& row) {
+  set_detail(details_[row.key]);
+  ListView::chosen(row);
+}
+
+}  // namespace assay

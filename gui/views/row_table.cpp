@@ -1,0 +1,244 @@
+#include "gui/views/row_table.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QClipboard>
+#include <QHelpEvent>
+#include <QPaintEvent>
+#include <QPainter>
+#include <QRegularExpression>
+#include <QScrollBar>
+#include <QToolTip>
+
+#include "gui/views/theme.h"
+
+namespace assay {
+namespace {
+constexpr int kCellMargin = 8;
+constexpr int kMarkSize = 11;
+}  // namespace
+
+RowTable::RowTable(QWidget* parent)
+    : QAbstractScrollArea(parent), header_(new QHeaderView(Qt::Horizontal, this)) {
+  setFrameShape(QFrame::NoFrame);
+  setFocusPolicy(Qt::StrongFocus);
+  header_->setSectionsClickable(true);
+  header_->setHighlightSections(false);
+  header_->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  header_->setStretchLastSection(true);
+  header_->setTextElideMode(Qt::ElideRight);
+  header_->setMinimumSectionSize(24);
+  header_->setFocusPolicy(Qt::NoFocus);
+  connect(header_, &QHeaderView::sectionResized, viewport(), qOverload<>(&QWidget::update));
+  verticalScrollBar()->setSingleStep(1);
+  connect(header_, &QHeaderView::sectionResized, this, &RowTable::update_bars);
+  connect(horizontalScrollBar(), &QScrollBar::valueChanged, header_, &QHeaderView::setOffset);
+  connect(horizontalScrollBar(), &QScrollBar::valueChanged, viewport(),
+          qOverload<>(&QWidget::update));
+}
+
+void RowTable::set_model(QAbstractItemModel* model, const std::vector<int>& widths) {
+  model_ = model;
+  header_->setModel(model);
+  for (std::size_t i = 0; i < widths.size(); ++i)
+    header_->resizeSection(static_cast<int>(i), widths[i]);
+  const auto changed = [this] {
+    if (current_ >= model_->rowCount()) current_ = -1;
+    update_bars();
+    viewport()->update();
+  };
+  connect(model, &QAbstractItemModel::modelReset, this, [this, changed] {
+    current_ = -1;
+    changed();
+  });
+  connect(model, &QAbstractItemModel::rowsInserted, this, changed);
+  connect(model, &QAbstractItemModel::rowsRemoved, this, changed);
+  connect(model, &QAbstractItemModel::dataChanged, viewport(), qOverload<>(&QWidget::update));
+  update_bars();
+}
+
+auto RowTable::row_height() const -> int {
+  return fontMetrics().height() + 7;
+}
+auto RowTable::visible_rows() const -> int {
+  return std::max(viewport()->height() / row_height(), 1);
+}
+auto RowTable::row_at(int y) const -> int {
+  const int row = verticalScrollBar()->value() + y / row_height();
+  return model_ && row < model_->rowCount() ? row : -1;
+}
+
+void RowTable::update_bars() {
+  const int height = header_->sizeHint().height();
+  setViewportMargins(0, height, 0, 0);
+  const int rows = model_ ? model_->rowCount() : 0;
+  verticalScrollBar()->setPageStep(visible_rows());
+  verticalScrollBar()->setRange(0, std::max(rows - visible_rows(), 0));
+  header_->setGeometry(viewport()->x(), viewport()->y() - height, viewport()->width(), height);
+  horizontalScrollBar()->setPageStep(viewport()->width());
+  horizontalScrollBar()->setRange(0, std::max(header_->length() - viewport()->width(), 0));
+}
+
+void RowTable::resizeEvent(QResizeEvent*) {
+  update_bars();
+}
+
+void RowTable::set_current_row(int row) {
+  current_ = row;
+  if (row >= 0) {
+    const int first = verticalScrollBar()->value();
+    if (row < first || row >= first + visible_rows())
+      verticalScrollBar()->setValue(row - visible_rows() / 3);
+  }
+  viewport()->update();
+}
+
+void RowTable::choose(int row) {
+  if (!model_ || model_->rowCount() == 0) return;
+  row = std::clamp(row, 0, model_->rowCount() - 1);
+  const int first = verticalScrollBar()->value();
+  if (row < first) verticalScrollBar()->setValue(row);
+  if (row >= first + visible_rows()) verticalScrollBar()->setValue(row - visible_rows() + 1);
+  current_ = row;
+  viewport()->update();
+  QStringList cells;
+  for (int i = 0; i < model_->columnCount(); ++i)
+    cells << model_->data(model_->index(row, i), Qt::DisplayRole).toString();
+  setAccessibleDescription(cells.join(QStringLiteral(", ")));
+  QAccessibleEvent event(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&event);
+  emit chosen(row);
+}
+
+void RowTable::keyPressEvent(QKeyEvent* event) {
+  const int page = visible_rows() - 1;
+  if (event->matches(QKeySequence::Copy) && current_ >= 0) {
+    QStringList cells;
+    for (int i = 0; i < model_->columnCount(); ++i)
+      cells << model_->data(model_->index(current_, i), Qt::DisplayRole).toString();
+    return QApplication::clipboard()->setText(cells.join('\t'));
+  }
+  switch (event->key()) {
+    case Qt::Key_Up:
+      return choose(current_ - 1);
+    case Qt::Key_Down:
+      return choose(current_ + 1);
+    case Qt::Key_PageUp:
+      return choose(current_ - page);
+    case Qt::Key_PageDown:
+      return choose(current_ + page);
+    case Qt::Key_Home:
+      return choose(0);
+    case Qt::Key_End:
+      return choose(model_ ? model_->rowCount() - 1 : 0);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      if (current_ >= 0) emit activated(current_);
+      return;
+    default:
+      QAbstractScrollArea::keyPressEvent(event);
+  }
+}
+
+void RowTable::mousePressEvent(QMouseEvent* event) {
+  if (const int row = row_at(event->pos().y()); row >= 0) choose(row);
+}
+void RowTable::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (const int row = row_at(event->pos().y()); row >= 0) emit activated(row);
+}
+void RowTable::focusInEvent(QFocusEvent*) {
+  viewport()->update();
+}
+void RowTable::focusOutEvent(QFocusEvent*) {
+  viewport()->update();
+}
+
+auto RowTable::viewportEvent(QEvent* event) -> bool {
+  if (event->type() == QEvent::ToolTip && model_) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const int row = row_at(help->pos().y());
+    const int column = header_->logicalIndexAt(help->pos().x());
+    const auto text = row < 0 || column < 0
+                          ? QString()
+                          : model_->data(model_->index(row, column), Qt::ToolTipRole).toString();
+    QToolTip::showText(help->globalPos(), text, this);
+    return true;
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+void RowTable::paint_row(QPainter& painter, int row, int top) {
+  const int height = row_height();
+  const bool is_current = row == current_;
+  if (is_current) painter.fillRect(0, top, viewport()->width(), height, tone(Token::selection));
+  for (int i = 0; i < header_->count(); ++i) {
+    if (header_->isSectionHidden(i)) continue;
+    const auto index = model_->index(row, i);
+    QRect cell(header_->sectionViewportPosition(i), top, header_->sectionSize(i), height);
+    const bool lies = bad_role_ >= 0 && model_->data(index, bad_role_).toBool();
+    if (lies && !is_current) painter.fillRect(cell.adjusted(0, 0, -1, -1), tone(Token::bad_fill));
+    auto color = lies ? tone(Token::bad) : tone(Token::text);
+    if (const auto own = model_->data(index, Qt::ForegroundRole); own.isValid())
+      color = own.value<QColor>();
+    cell.adjust(kCellMargin, 0, -kCellMargin, 0);
+    if (i == 0 && mark_role_ >= 0) {
+      if (const auto mark = model_->data(index, mark_role_); mark.isValid()) {
+        const auto kind = static_cast<NodeMark>(mark.toInt());
+        draw_mark(painter,
+                  {double(cell.left()), top + (height - kMarkSize) / 2.0, kMarkSize, kMarkSize},
+                  kind);
+        if (kind != NodeMark::ok) color = tone(token_of(kind));
+        cell.adjust(kMarkSize + 6, 0, 0, 0);
+      }
+    }
+    painter.setPen(color);
+    const auto align = model_->data(index, Qt::TextAlignmentRole);
+    painter.drawText(cell,
+                     (align.isValid() ? align.toInt() : int(Qt::AlignLeft)) | int(Qt::AlignVCenter),
+                     fontMetrics().elidedText(model_->data(index, Qt::DisplayRole).toString(),
+                                              Qt::ElideRight, cell.width()));
+  }
+  if (is_current && hasFocus()) {
+    painter.setPen(QPen(tone(Token::accent), 1));
+    painter.drawRect(0, top, viewport()->width() - 1, height - 1);
+  }
+}
+
+void RowTable::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  painter.fillRect(event->rect(), tone(Token::panel));
+  if (!model_) return;
+  painter.setFont(font());
+  const int height = row_height();
+  const int first = verticalScrollBar()->value();
+  const int rows = model_->rowCount();
+  for (int row = first, top = 0; row < rows && top < viewport()->height(); ++row, top += height) {
+    paint_row(painter, row, top);
+    painter.setPen(tone(Token::raised));
+    painter.drawLine(0, top + height - 1, viewport()->width(), top + height - 1);
+  }
+}
+
+auto RowTable::csv(int most) const -> QString {
+  if (!model_) return {};
+  const auto quoted = [](QString text) {
+    if (text.contains(QRegularExpression(QStringLiteral("[\",\n]"))))
+      text = '"' + text.replace('"', QStringLiteral("\"\"")) + '"';
+    return text;
+  };
+  QString text;
+  const int columns = model_->columnCount();
+  for (int i = 0; i < columns; ++i)
+    text +=
+        (i ? "," : "") + quoted(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
+  text += '\n';
+  for (int row = 0; row < std::min(model_->rowCount(), most); ++row) {
+    for (int i = 0; i < columns; ++i)
+      text +=
+          (i ? "," : "") + quoted(model_->data(model_->index(row, i), Qt::DisplayRole).toString());
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+// A table that costs what is visible, whatever its length: uniform rows, one column header, one
+// current row. Models say through roles which cells lie and how a row fared.
+#pragma once
+#include <functional>
+
+#include <QAbstractItemModel>
+#include <QAbstractScrollArea>
+#include <QHeaderView>
+#include <QPointer>
+
+namespace assay {
+
+class RowTable : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit RowTable(QWidget* parent = nullptr);
+  void set_model(QAbstractItemModel* model, const std::vector<int>& widths);
+  /// Roles of the model: a bool that a cell lies, an int NodeMark drawn in column 0; -1 for none.
+  void set_roles(int bad, int mark) {
+    bad_role_ = bad;
+    mark_role_ = mark;
+  }
+  [[nodiscard]] auto header() const -> QHeaderView* { return header_; }
+  [[nodiscard]] auto current_row() const -> int { return current_; }
+  /// Selects and scrolls to a row without telling anyone.
+  void set_current_row(int row);
+  [[nodiscard]] auto row_height() const -> int;
+  [[nodiscard]] auto visible_rows() const -> int;
+  [[nodiscard]] auto model() const -> QAbstractItemModel* { return model_; }
+  /// All rows, at most `most`, as CSV.
+  [[nodiscard]] auto csv(int most = 1'000'000) const -> QString;
+
+ signals:
+  void chosen(int row);     ///< the user went to a row
+  void activated(int row);  ///< Enter or double click
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
+  auto viewportEvent(QEvent* event) -> bool override;
+
+ private:
+  void update_bars();
+  void choose(int row);
+  void paint_row(QPainter& painter, int row, int top);
+  [[nodiscard]] auto row_at(int y) const -> int;
+
+  QPointer<QAbstractItemModel> model_;
+  QHeaderView* header_;
+  int current_ = -1;
+  int bad_role_ = -1;
+  int mark_role_ = -1;
+};
+
+}  // namespace assay

@@ -1,0 +1,215 @@
+#include "gui/views/triage_view.h"
+
+#include <QHBoxLayout>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "gui/views/storage_picture.h"
+#include "gui/views/theme.h"
+
+namespace assay {
+namespace {
+
+struct NextStep {
+  const char* action;
+  const char* text;
+  const char* tip;
+};
+constexpr std::array kNextSteps = {
+    NextStep{"run.prove", "Prove for all sizes", "Decide guards and storage bounds for every size"},
+    NextStep{"run.minify", "Minify", "Cut the input down to the smallest that still fails"},
+    NextStep{"copy.repro", "Copy repro command", "The command that shows this finding again"},
+    NextStep{"run.bundle", "Export bundle", "Pack input and verdict into one file"},
+};
+
+auto row(const QString& name, const std::string& value, Token token) -> QString {
+  if (value.empty()) return {};
+  return QStringLiteral(
+             "<tr><td style='color:%1; padding-right:14px'>%2</td><td style='color:%3'><code>%4"
+             "</code></td></tr>")
+      .arg(tone(Token::muted).name(), name, tone(token).name(), html(value));
+}
+
+}  // namespace
+
+TriageView::TriageView(Desk& desk)
+    : View(QStringLiteral("triage"), tr("Triage"), desk),
+      mark_(new QLabel),
+      sentence_(new QLabel),
+      details_(new QLabel),
+      text_(new QTextBrowser),
+      buttons_(new QWidget),
+      picture_(new StoragePicture(desk)) {
+  auto* body = new QWidget;
+  auto* column = new QVBoxLayout(body);
+  column->setContentsMargins(18, 14, 18, 10);
+  column->setSpacing(6);
+  auto big = sentence_->font();
+  big.setPointSizeF(big.pointSizeF() * 1.35);
+  big.setBold(true);
+  sentence_->setFont(big);
+  sentence_->setWordWrap(true);
+  sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sentence_->setAccessibleName(tr("Verdict"));
+  details_->setForegroundRole(QPalette::PlaceholderText);
+  details_->setWordWrap(true);
+  details_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(10);
+  mark_->setFixedSize(22, 22);
+  head->addWidget(mark_, 0, Qt::AlignTop);
+  head->addWidget(sentence_, 1);
+  column->addLayout(head);
+  column->addWidget(details_);
+  auto* row_of_buttons = new QHBoxLayout(buttons_);
+  row_of_buttons->setContentsMargins(0, 4, 0, 4);
+  for (const auto& step : kNextSteps) {
+    auto* button = new QPushButton(tr(step.text));
+    button->setToolTip(tr(step.tip));
+    button->setAccessibleDescription(tr(step.tip));
+    button->setObjectName(QString::fromLatin1(step.action));
+    connect(button, &QPushButton::clicked, this,
+            [this, id = QString::fromLatin1(step.action)] { this->desk().act(id); });
+    row_of_buttons->addWidget(button);
+  }
+  row_of_buttons->addStretch(1);
+  column->addWidget(buttons_);
+  text_->setFrameShape(QFrame::NoFrame);
+  text_->setOpenLinks(false);
+  text_->setAccessibleName(tr("Findings"));
+  connect(text_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
+    const auto at = url.toString();
+    if (at.startsWith(QStringLiteral("finding:")))
+      return this->desk().go(triage_.findings[at.mid(8).toULong()].cursor);
+    if (const auto cursor = link_cursor(at)) this->desk().go(*cursor);
+  });
+  column->addWidget(picture_);
+  column->addWidget(text_, 1);
+  set_body(body);
+}
+
+void TriageView::load(Store* store) {
+  store_ = store;
+  triage_ = {};
+  shown_ = 0;
+  static_cast<StoragePicture*>(picture_)->load(store);
+  set_state(store ? ViewState::loading : ViewState::empty,
+            store ? tr("Loading…")
+                  : tr("Open a trace, a bundle, a capture or a TORCH_TRACE log: Ctrl+O, or drop it "
+                       "here."));
+  if (!store) return;
+  store->ask<Triage>(
+      this, "triage", [](const TraceReader& reader) { return read_triage(reader); },
+      [this](Result<Triage> triage) {
+        if (!triage) return set_state(ViewState::failed, qt(triage.error().message));
+        triage_ = std::move(*triage);
+        show_triage();
+        emit ready();
+      });
+}
+
+void TriageView::follow(const Cursor& cursor) {
+  for (std::size_t i = 0; i < triage_.findings.size(); ++i)
+    if (triage_.findings[i].id == cursor.finding ||
+        (cursor.finding == 0 && cursor.node != 0 &&
+         triage_.findings[i].cursor.node == cursor.node)) {
+      shown_ = i;
+      break;
+    }
+  if (!triage_.command.empty()) show_finding();
+}
+
+void TriageView::theme_changed() {
+  if (state() == ViewState::ready) show_triage();
+}
+
+auto TriageView::neighbour(const Cursor& cursor, int step) const -> const TriageFinding* {
+  const auto count = std::ssize(triage_.findings);
+  if (count == 0) return nullptr;
+  auto at = std::ptrdiff_t{step > 0 ? -1 : 0};
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const auto& finding = triage_.findings[static_cast<std::size_t>(i)];
+    if (finding.id == cursor.finding ||
+        (cursor.finding == 0 && cursor.node != 0 && finding.cursor.node == cursor.node)) {
+      at = i;
+      break;
+    }
+  }
+  return &triage_.findings[static_cast<std::size_t>((at + step + count) % count)];
+}
+
+void TriageView::show_triage() {
+  set_state(ViewState::ready);
+  sentence_->setText(qt(triage_.sentence));
+  details_->setText(qt(triage_.details));
+  setAccessibleDescription(sentence_->text());
+  QPixmap pixmap(QSize(22, 22) * devicePixelRatioF());
+  pixmap.setDevicePixelRatio(devicePixelRatioF());
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  draw_mark(painter, {2, 3, 18, 18}, triage_.is_clean ? NodeMark::ok : NodeMark::root);
+  painter.end();
+  mark_->setPixmap(pixmap);
+  buttons_->setVisible(triage_.command == "debug" || triage_.command == "trace" ||
+                       triage_.command == "prove");
+  show_finding();
+}
+
+auto TriageView::finding_html(const TriageFinding& finding) const -> QString {
+  auto text = QStringLiteral("<h3>%1 <span style='color:%2; font-weight:normal'>%3</span></h3>")
+                  .arg(finding.cursor.node == 0
+                           ? html(finding.node.empty() ? finding.title : finding.node)
+                           : node_link(finding.cursor.graph, finding.cursor.node, finding.node),
+                       tone(Token::muted).name(),
+                       html(finding.target + "   " + finding.kind + ", " + finding.blame));
+  text += QStringLiteral("<p>%1</p><table>").arg(html(finding.message));
+  text += row(tr("claimed"), finding.claimed, Token::bad);
+  text += row(tr("real"), finding.observed, Token::ok);
+  text += row(tr("rule"), finding.rule, Token::text);
+  text += row(tr("sizes"), finding.witness, Token::dynamic);
+  if (!finding.file.empty())
+    text +=
+        row(tr("source"), fmt::format("{}:{} in {}", finding.file, finding.line, finding.function),
+            Token::text);
+  text += row(tr("code"), finding.code, Token::text);
+  return text + QStringLiteral("</table>");
+}
+
+void TriageView::show_finding() {
+  QString text = QStringLiteral("<style>a { color: %1; text-decoration: none; }</style>")
+                     .arg(tone(Token::accent).name());
+  if (triage_.findings.empty()) {
+    static_cast<StoragePicture*>(picture_)->show_node({});
+    text += tr("<p>%1 of %2, written %3 by %4.</p>")
+                .arg(html(triage_.command), html(triage_.source), html(triage_.started),
+                     html(triage_.tool));
+    text_->setHtml(text);
+    return;
+  }
+  const auto& finding = triage_.findings[shown_];
+  static_cast<StoragePicture*>(picture_)->show_node(finding.cursor);
+  text += finding_html(finding);
+  if (triage_.findings.size() > 1) {
+    text += tr("<h4>All findings (F8 next, Shift+F8 previous)</h4><table>");
+    for (std::size_t i = 0; i < triage_.findings.size(); ++i) {
+      const auto& one = triage_.findings[i];
+      text += QStringLiteral(
+                  "<tr><td style='color:%1; padding-right:12px'>%2</td><td style='padding-right:"
+                  "12px'><a href='finding:%3'>%4</a></td><td style='color:%5'>%6</td></tr>")
+                  .arg(tone(one.is_note()              ? Token::note
+                            : one.blame == "inherited" ? Token::inherited
+                                                       : Token::bad)
+                           .name(),
+                       one.is_note()              ? tr("○ note")
+                       : one.blame == "inherited" ? tr("△ inherited")
+                                                  : tr("▲ root"))
+                  .arg(i)
+                  .arg(html(one.node.empty() ? one.kind : one.node), tone(Token::muted).name(),
+                       html(one.message));
+    }
+    text += QStringLiteral("</table>");
+  }
+  text_->setHtml(text);
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+// One panel of the window: it follows the cursor, sets it by links, and is never blank.
+#pragma once
+#include <functional>
+
+#include <QLabel>
+#include <QStackedLayout>
+#include <QWidget>
+
+#include "core/expr/eval.h"
+#include "gui/data/cursor.h"
+#include "gui/models/store.h"
+
+namespace assay {
+
+class RowTable;
+
+/// What the window lends to its views.
+struct Desk {
+  std::function<void(const Cursor&)> go;
+  std::function<void(const QString& id)> act;        ///< a registered action
+  std::function<void(const QString&)> say;           ///< a line in the status bar
+  std::function<void(const QString& name)> go_node;  ///< in the cursor's graph, by name
+  std::function<void(const QString& sizes)> run_at;  ///< analyses the input at "s77=9,s53=7"
+  /// Sizes that the user plays with, by symbol name; empty: those of the run.
+  std::map<std::string, std::int64_t> sizes;
+  std::function<void()> sizes_changed;
+};
+
+enum class ViewState : std::uint8_t { empty, loading, ready, failed };
+
+class View : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// `id` names the dock in layouts, scripts and links: "nodes".
+  View(const QString& id, const QString& title, Desk& desk);
+  [[nodiscard]] auto id() const -> QString { return objectName(); }
+  [[nodiscard]] auto title() const -> QString { return title_; }
+
+  /// Another trace; null for none.
+  virtual void load(Store* store) = 0;
+  virtual void follow(const Cursor& cursor) = 0;
+  /// Colours have changed: what was made of them is made anew.
+  virtual void theme_changed() {}
+  /// Sizes in the desk have changed.
+  virtual void follow_sizes() {}
+  /// Still computing, beside questions to the store.
+  [[nodiscard]] virtual auto is_busy() const -> bool { return false; }
+  /// What an export as CSV writes; null where the view is no table.
+  [[nodiscard]] virtual auto table() const -> const RowTable* { return nullptr; }
+  /// Draws the view's picture in vectors where it has one.
+  virtual auto draw_picture(QPainter& painter, const QSize& size) -> bool;
+
+  [[nodiscard]] auto state() const -> ViewState { return state_; }
+
+ protected:
+  void set_body(QWidget* body);
+  void set_state(ViewState state, const QString& sentence = {});
+  /// A line above the body: what is missing from it; empty hides it.
+  void set_banner(const QString& text);
+  [[nodiscard]] auto desk() const -> Desk& { return desk_; }
+
+ private:
+  QString title_;
+  Desk& desk_;
+  ViewState state_ = ViewState::empty;
+  QLabel* banner_;
+  QLabel* sentence_;
+  QStackedLayout* stack_;
+};
+
+[[nodiscard]] inline auto qt(const std::string& text) -> QString {
+  return QString::fromStdString(text);
+}
+/// For rich text.
+[[nodiscard]] inline auto html(const std::string& text) -> QString {
+  return QString::fromStdString(text).toHtmlEscaped();
+}
+/// `<a href="node:12">name</a>`; link_cursor() reads it back.
+[[nodiscard]] auto node_link(TraceId graph, TraceId node, const std::string& name) -> QString;
+[[nodiscard]] auto link_cursor(const QString& href) -> std::optional<Cursor>;
+
+}  // namespace assay

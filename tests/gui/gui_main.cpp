@@ -1,0 +1,20 @@
+// One application for all tests of the window: Fusion, one font, no settings of the machine.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QFont>
+#include <QStandardPaths>
+#include <QStyleFactory>
+
+auto main(int argc, char** argv) -> int {
+  qputenv("QT_QPA_PLATFORM",
+          qgetenv("QT_QPA_PLATFORM").isEmpty() ? "offscreen" : qgetenv("QT_QPA_PLATFORM"));
+  QStandardPaths::setTestModeEnabled(true);
+  QApplication app(argc, argv);
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QFont font(QStringLiteral("DejaVu Sans"));
+  font.setPixelSize(13);
+  QApplication::setFont(font);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

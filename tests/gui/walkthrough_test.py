@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""The three walkthroughs of the viewer, played through the real binary: what a user does, counted."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY, VIEWER, SOURCE = sys.argv[1:4]
+PADDED = pathlib.Path(SOURCE) / "samples/padded_storage/graph0_inf.json"
+STRIDES = pathlib.Path(SOURCE) / "samples/replication_pad_channels_last/graph0_inf.json"
+
+
+def environment(folder, platform="offscreen"):
+    return dict(os.environ, QT_QPA_PLATFORM=platform, XDG_CACHE_HOME=str(folder / "cache"),
+                XDG_CONFIG_HOME=str(folder / "config"), LC_ALL="C.UTF-8")
+
+
+class Walkthrough(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="assay_view_"))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def play(self, arguments, steps, code=0):
+        """Exit code as expected; the number of gestures."""
+        script = self.folder / "steps.json"
+        script.write_text(json.dumps(steps))
+        done = subprocess.run([VIEWER, *map(str, arguments), "--script", script, "--exit"],
+                              env=environment(self.folder), capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return int(re.search(r"gestures: (\d+)", done.stdout)[1]), done.stderr
+
+    def assay(self, *arguments):
+        return subprocess.run([ASSAY, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=300, cwd=self.folder)
+
+    def test_a_link_from_a_log_opens_at_the_node_that_lies(self):
+        out = self.assay("debug", "--links", PADDED).stdout
+        link = re.search(r"^link: assay:(\S+)#(\S+)$", out, re.M)
+        self.assertIsNotNone(link, out)
+        self.assertEqual(link[2], "node:constant_pad_nd")
+        gestures, _ = self.play([link[1], "--at", link[2]], [
+            {"expect": "constant_pad_nd: the layout needs 9216 bytes, its storage has 8704"},
+            {"expect": "storage of relu has 8704: 512 outside"},
+            {"screenshot": str(self.folder / "a.png")}])
+        self.assertLessEqual(1 + gestures, 1)  # the link itself
+        self.assertGreater((self.folder / "a.png").stat().st_size, 20_000)
+
+    def test_wrong_strides_are_found_compared_and_proved(self):
+        self.assay("trace", STRIDES, "-o", self.folder / "run.sqlite")
+        gestures, _ = self.play([self.folder / "run.sqlite"], [
+            {"expect": "replication_pad2d: claimed stride 64 at dimension 1, got 1"},
+            {"key": "F8"},
+            {"expect": "relu"},
+            {"do": "layout.source"},
+            {"expect": "record_samples.py"},
+            {"do": "layout.graph"},
+            {"expect": "nodes in"}])
+        self.assertLessEqual(gestures, 4)
+
+    def test_a_reduction_is_watched_and_a_candidate_looked_at(self):
+        out = self.assay("minify", STRIDES, "-o", self.folder / "small", "--trace",
+                         self.folder / "steps.sqlite", "--links")
+        self.assertEqual(out.returncode, 1, out.stderr)
+        self.assertIn("link: assay:", out.stdout)
+        gestures, _ = self.play([self.folder / "steps.sqlite"], [
+            {"do": "layout.minify"},
+            {"expect": "fail the same way"},
+            {"go": "step:2"},
+            {"expect": "made from candidate"}])
+        self.assertLessEqual(gestures + 1, 3)
+
+    def test_what_is_no_trace_is_analysed_by_a_child(self):
+        gestures, _ = self.play([PADDED], [{"expect": "512 bytes too small"}])
+        self.assertEqual(gestures, 0)
+        broken = self.folder / "broken.json"
+        broken.write_text("{ no json")
+        self.play([broken], [{"expect": "input not read"}])
+
+    def test_a_step_that_fails_is_said(self):
+        _, errors = self.play([PADDED], [{"expect": "no such text"}, {"do": "no.action"}], code=1)
+        self.assertIn('"no such text" is not on the screen', errors)
+        self.assertIn("no action no.action", errors)
+
+    def test_filters_agree_with_the_command_line(self):
+        trace = self.folder / "run.sqlite"
+        self.assay("trace", PADDED, "-o", trace)
+        rows = self.assay("query", trace, "--filter", "status:mismatch").stdout.splitlines()
+        self.assertEqual([row.split("\t")[2] for row in rows[1:]], ["constant_pad_nd"])
+        self.play([trace], [{"view": "nodes"}, {"filter": "status:mismatch"}, {"expect": "1 node"}])
+
+    def test_a_trace_does_not_differ_from_itself(self):
+        trace = self.folder / "run.sqlite"
+        self.assay("trace", PADDED, "-o", trace)
+        same = self.assay("diff", trace, trace)
+        self.assertEqual((same.returncode, same.stdout), (0, "9 same, 0 changed, 0 added, 0 removed\n"))
+        self.assay("trace", STRIDES, "-o", self.folder / "other.sqlite")
+        self.assertEqual(self.assay("diff", trace, self.folder / "other.sqlite").returncode, 1)
+
+    def test_two_scales_and_themes_draw_without_complaint(self):
+        trace = self.folder / "run.sqlite"
+        self.assay("trace", PADDED, "-o", trace)
+        sizes = []
+        for scale in ("1", "2"):
+            for theme in ([], ["--dark"]):
+                picture = self.folder / f"p{scale}{len(theme)}.png"
+                done = subprocess.run([VIEWER, trace, "--screenshot", picture, "--exit", *theme],
+                                      env=dict(environment(self.folder), QT_SCALE_FACTOR=scale),
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                sizes.append(int.from_bytes(picture.read_bytes()[16:20], "big"))
+        self.assertEqual(sizes[2], 2 * sizes[0])
+
+    def test_a_real_x_server_shows_it_too(self):
+        if not shutil.which("xvfb-run"):
+            self.skipTest("no Xvfb")
+        trace = self.folder / "run.sqlite"
+        self.assay("trace", PADDED, "-o", trace)
+        picture = self.folder / "x.png"
+        done = subprocess.run(["xvfb-run", "-a", VIEWER, trace, "--screenshot", picture, "--exit"],
+                              env=environment(self.folder, "xcb"), capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(picture.stat().st_size, 20_000)
+
+    def test_help_names_every_option(self):
+        done = subprocess.run([VIEWER, "--help"], env=environment(self.folder), capture_output=True,
+                              text=True, timeout=60)
+        for option in ("--at", "--script", "--screenshot", "--exit", "--dark", "FILE"):
+            self.assertIn(option, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -1,0 +1,296 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <QAbstractButton>
+#include <QAbstractSpinBox>
+#include <QAction>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QScrollBar>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/app/actions.h"
+#include "gui/app/script.h"
+#include "gui/app/window.h"
+#include "gui/views/nodes_view.h"
+#include "gui/views/symbols_view.h"
+#include "tests/gui/support.h"
+#include "tests/support/traces.h"
+
+namespace assay {
+namespace {
+
+class GuiWindow : public ::testing::Test {
+ protected:
+  void open(const std::filesystem::path& path) {
+    window_.show();
+    window_.open(QString::fromStdString(path.string()));
+    ASSERT_TRUE(idle());
+  }
+  void open_small() {
+    testing::write_small_trace(folder_ / "t.sqlite");
+    open(folder_ / "t.sqlite");
+  }
+  auto idle() -> bool {
+    int quiet = 0;
+    return testing::wait_until([&] {
+      quiet = window_.is_idle() ? quiet + 1 : 0;
+      return quiet > 3;
+    });
+  }
+  auto screen() -> QString { return visible_text(window_); }
+  auto node_name() -> std::string {
+    const auto answer =
+        query_trace(window_.store()->path(),
+                    fmt::format("SELECT name FROM nodes WHERE id = {}", window_.cursor().node));
+    return answer && !answer->rows.empty() ? std::get<std::string>(answer->rows[0][0]) : "";
+  }
+  testing::TemporaryFolder folder_;
+  Window window_;
+};
+
+TEST_F(GuiWindow, OpensAtTheRootFindingWithTheSentence) {
+  open_small();
+  EXPECT_TRUE(screen().contains(QStringLiteral("pad: the layout needs 9216 bytes")));
+  EXPECT_EQ(node_name(), "pad");
+}
+
+TEST_F(GuiWindow, F8WalksTheFindingsAndBackReturns) {
+  open_small();
+  window_.action(QStringLiteral("go.next_finding"))->trigger();
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "mul");
+  window_.action(QStringLiteral("go.next_finding"))->trigger();
+  EXPECT_EQ(node_name(), "pad");
+  window_.action(QStringLiteral("go.previous_finding"))->trigger();
+  EXPECT_EQ(node_name(), "mul");
+  window_.action(QStringLiteral("go.back"))->trigger();
+  EXPECT_EQ(node_name(), "pad");
+  window_.action(QStringLiteral("go.forward"))->trigger();
+  EXPECT_EQ(node_name(), "mul");
+}
+
+TEST_F(GuiWindow, PlacesOfLinksAreFound) {
+  open_small();
+  window_.go_to(QStringLiteral("node:add"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "add");
+  window_.go_to(QStringLiteral("finding:2"));
+  EXPECT_EQ(node_name(), "mul");
+  window_.go_to(QStringLiteral("node:nothing"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "mul");
+}
+
+TEST_F(GuiWindow, EveryViewHasAStateForEveryKindOfTrace) {
+  for (const auto& row : layout_rows()) {
+    window_.apply_layout(QString::fromUtf8(row.id.data(), qsizetype(row.id.size())));
+    open_small();
+    for (auto* view : window_.views()) {
+      window_.show_view(view->id());
+      ASSERT_TRUE(idle());
+      EXPECT_NE(view->state(), ViewState::loading) << view->id().toStdString();
+      EXPECT_NE(view->state(), ViewState::failed) << view->id().toStdString();
+    }
+    break;  // one layout shows all docks in turn
+  }
+}
+
+TEST_F(GuiWindow, CutOffTraceIsShownWithABanner) {
+  testing::write_small_trace(folder_ / "cut.sqlite", false);
+  open(folder_ / "cut.sqlite");
+  window_.show_view(QStringLiteral("nodes"));
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(screen().contains(QStringLiteral("cut off")));
+  EXPECT_EQ(node_name(), "pad");
+}
+
+TEST_F(GuiWindow, ForeignAndDamagedFilesAreRefusedAndTheWindowStays) {
+  testing::write_small_trace(folder_ / "t.sqlite");
+  std::string bytes = [&] {
+    QFile file(QString::fromStdString((folder_ / "t.sqlite").string()));
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return file.readAll().toStdString();
+  }();
+  const auto put = [&](const char* name, const std::string& content) {
+    QFile file(QString::fromStdString((folder_ / name).string()));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(content.data(), qint64(content.size()));
+  };
+  auto foreign = bytes;
+  foreign[68] = 'X';
+  auto newer = bytes;
+  newer[63] = 99;
+  put("foreign.sqlite", foreign);
+  put("newer.sqlite", newer);
+  put("half.sqlite", bytes.substr(0, bytes.size() / 2));
+  put("head.sqlite", bytes.substr(0, 60));
+  open(folder_ / "t.sqlite");
+  for (const auto* name :
+       {"foreign.sqlite", "newer.sqlite", "half.sqlite", "head.sqlite", "none.sqlite"}) {
+    window_.open(QString::fromStdString((folder_ / name).string()));
+    ASSERT_TRUE(idle()) << name;
+  }
+  SUCCEED();
+}
+
+TEST_F(GuiWindow, VersionOneOpens) {
+  open(std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/data/traces/padded_v1.sqlite");
+  EXPECT_EQ(node_name(), "constant_pad_nd");
+}
+
+TEST_F(GuiWindow, ClosesWhileItLoads) {
+  testing::write_generated_trace(folder_ / "g.sqlite", 20'000);
+  for (const int ms : {0, 5, 30}) {
+    Window other;
+    other.show();
+    other.open(QString::fromStdString((folder_ / "g.sqlite").string()));
+    other.apply_layout(QStringLiteral("graph"));
+    testing::wait_until([] { return false; }, ms);
+  }
+  SUCCEED();
+}
+
+TEST_F(GuiWindow, SlidersEvaluateTheGraphAnew) {
+  open_small();
+  window_.apply_layout(QStringLiteral("sizes"));
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(screen().contains(QStringLiteral("1 of 2 guards fail")));
+  auto* symbols = static_cast<SymbolsView*>(window_.view(QStringLiteral("symbols")));
+  symbols->findChild<QSlider*>(QStringLiteral("slider_s77"))->setValue(72);
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(screen().contains(QStringLiteral("0 of 2 guards fail")));
+  EXPECT_TRUE(screen().contains(QStringLiteral("lies within the 9216 bytes")));
+  symbols->reset();
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(screen().contains(QStringLiteral("1 of 2 guards fail")));
+}
+
+TEST_F(GuiWindow, NotesStayBesideTheEvidence) {
+  open_small();
+  const auto before = std::filesystem::last_write_time(folder_ / "t.sqlite");
+  window_.show_view(QStringLiteral("notes"));
+  ASSERT_TRUE(idle());
+  window_.view(QStringLiteral("notes"))
+      ->findChild<QPlainTextEdit*>()
+      ->setPlainText(QStringLiteral("odd"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "t.sqlite.notes.json"));
+  EXPECT_EQ(std::filesystem::last_write_time(folder_ / "t.sqlite"), before);
+}
+
+TEST_F(GuiWindow, KeysDoNotClash) {
+  std::map<QString, QString> owner;
+  for (const auto& [id, action] : window_.actions_by_id())
+    for (const auto& key : action->shortcuts()) {
+      const bool local = action->shortcutContext() == Qt::WidgetWithChildrenShortcut;
+      const auto name =
+          key.toString() + (local ? " in " + action->parent()->objectName() : QString());
+      EXPECT_TRUE(owner.emplace(key.toString(), id).second)
+          << name.toStdString() << ": " << id.toStdString() << " and "
+          << owner[key.toString()].toStdString();
+    }
+}
+
+TEST_F(GuiWindow, EveryActionOfTheTableDoesSomething) {
+  for (const auto& row : action_rows())
+    EXPECT_TRUE(window_.has_handler(QString::fromUtf8(row.id.data(), qsizetype(row.id.size()))))
+        << row.id;
+}
+
+TEST_F(GuiWindow, EveryControlHasANameAndCanBeReachedByKeyboard) {
+  open_small();
+  for (auto* view : window_.views()) {
+    window_.show_view(view->id());
+    ASSERT_TRUE(idle());
+  }
+  for (const auto* widget : window_.findChildren<QWidget*>()) {
+    const bool is_control =
+        qobject_cast<const QAbstractButton*>(widget) || qobject_cast<const QLineEdit*>(widget) ||
+        qobject_cast<const QComboBox*>(widget) || qobject_cast<const QAbstractSlider*>(widget) ||
+        qobject_cast<const QAbstractSpinBox*>(widget) ||
+        qobject_cast<const QAbstractScrollArea*>(widget) || qobject_cast<const RowTable*>(widget);
+    // What Qt makes for itself: parts of spin boxes, of docks, of bars.
+    if (!is_control || widget->objectName().startsWith(QStringLiteral("qt_")) ||
+        qobject_cast<const QScrollBar*>(widget) || qobject_cast<const QHeaderView*>(widget) ||
+        qobject_cast<const QScrollArea*>(widget) ||
+        qobject_cast<const QAbstractSpinBox*>(widget->parentWidget()) ||
+        QByteArray(widget->metaObject()->className()).startsWith("QComboBox") != false ||
+        QByteArray(widget->metaObject()->className()).startsWith("QDock") ||
+        QByteArray(widget->parentWidget()->metaObject()->className()).startsWith("QTabBar") ||
+        QByteArray(widget->parentWidget()->metaObject()->className()).startsWith("QLineEdit") ||
+        QByteArray(widget->metaObject()->className()).startsWith("QToolBar") ||
+        QByteArray(widget->metaObject()->className()).startsWith("QMenuBar"))
+      continue;
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    const bool named = !widget->accessibleName().isEmpty() || (button && !button->text().isEmpty());
+    EXPECT_TRUE(named) << widget->metaObject()->className() << " in "
+                       << widget->parentWidget()->objectName().toStdString();
+    const auto* action_button = qobject_cast<const QToolButton*>(widget);
+    if (action_button && action_button->defaultAction()) continue;  // menus and keys reach it
+    EXPECT_NE(widget->focusPolicy(), Qt::NoFocus)
+        << widget->metaObject()->className() << " " << widget->accessibleName().toStdString();
+  }
+}
+
+TEST_F(GuiWindow, TheWindowNeverBlocksLongerThanFiftyMilliseconds) {
+  testing::write_generated_trace(folder_ / "g.sqlite", 30'000);
+  open(folder_ / "g.sqlite");
+  // A timer that should fire every few milliseconds measures how long everything else took.
+  QElapsedTimer clock;
+  qint64 longest = 0;
+  QTimer watchdog;
+  watchdog.setInterval(2);
+  QObject::connect(&watchdog, &QTimer::timeout, [&] {
+    longest = std::max(longest, clock.elapsed());
+    clock.start();
+  });
+  clock.start();
+  watchdog.start();
+  auto* nodes = static_cast<NodesView*>(window_.view(QStringLiteral("nodes")));
+  for (const auto* filter : {"relu", "", "status:mismatch"}) {
+    nodes->set_filter(QString::fromLatin1(filter));
+    ASSERT_TRUE(idle());
+    for (int i = 0; i < 5; ++i) {
+      nodes->go_to_row(nodes->rows()->model()->rowCount() / 5 * i);
+      testing::wait_until([] { return false; }, 10);
+    }
+  }
+  window_.action(QStringLiteral("graph.expand_all"))->trigger();
+  ASSERT_TRUE(idle());
+  watchdog.stop();
+  RecordProperty("longest_ms", static_cast<int>(longest));
+  // Sanitizers and busy machines stretch time; a scan of the trace in this thread takes far longer.
+  EXPECT_LT(longest, 50 * (qEnvironmentVariableIsSet("ASSAY_SLOW_MACHINE") ? 10 : 3)) << longest;
+}
+
+TEST_F(GuiWindow, ExportsAreWritten) {
+  open_small();
+  for (auto* view : window_.views()) {
+    window_.show_view(view->id());
+    ASSERT_TRUE(idle());
+    for (const auto* format : {"png", "svg"}) {
+      const auto path = folder_ / (view->id().toStdString() + "." + format);
+      EXPECT_TRUE(window_.export_view(*view, QString::fromLatin1(format),
+                                      QString::fromStdString(path.string())))
+          << path;
+      EXPECT_GT(std::filesystem::file_size(path), 100U);
+    }
+  }
+  const auto path = folder_ / "nodes.csv";
+  ASSERT_TRUE(window_.export_view(*window_.view(QStringLiteral("nodes")), QStringLiteral("csv"),
+                                  QString::fromStdString(path.string())));
+  QFile file(QString::fromStdString(path.string()));
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const auto csv = QString::fromUtf8(file.readAll());
+  EXPECT_EQ(csv.count('\n'), 8);
+  EXPECT_TRUE(
+      csv.contains(QStringLiteral("storage-too-small,3,pad,aten.as_strided.default,\"[s77 + "
+                                  "PythonMod(-s77, 8), 32] : [32, 1]\"")));
+}
+
+}  // namespace
+}  // namespace assay

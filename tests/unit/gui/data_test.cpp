@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/expr/text.h"
+#include "gui/data/live_sizes.h"
+#include "gui/data/node_facts.h"
+#include "gui/data/statements.h"
+#include "gui/data/storage_map.h"
+#include "gui/data/text_lines.h"
+#include "gui/data/tokens.h"
+#include "gui/data/triage.h"
+#include "replay/trace/pages.h"
+#include "tests/support/traces.h"
+
+namespace assay {
+namespace {
+
+class GuiData : public ::testing::Test {
+ protected:
+  GuiData() {
+    testing::write_small_trace(folder_ / "t.sqlite");
+    auto opened = TraceReader::open(folder_ / "t.sqlite");
+    if (opened) reader_ = std::make_unique<TraceReader>(std::move(*opened));
+  }
+  void SetUp() override { ASSERT_TRUE(reader_); }
+  [[nodiscard]] auto node(const std::string& name) const -> TraceId {
+    const std::vector<TraceValue> parameters = {name};
+    const auto found = reader_->query("SELECT id FROM nodes WHERE name = ?", parameters);
+    return found && !found->rows.empty() ? to_number(found->rows[0][0]) : 0;
+  }
+  testing::TemporaryFolder folder_;
+  std::unique_ptr<TraceReader> reader_;
+};
+
+TEST_F(GuiData, TriageSaysInOneSentenceWhatIsWrongAndPutsTheRootFirst) {
+  const auto triage = read_triage(*reader_);
+  ASSERT_TRUE(triage) << triage.error().message;
+  EXPECT_EQ(triage->sentence,
+            "pad: the layout needs 9216 bytes, its storage has 8704 (512 bytes too small)");
+  EXPECT_FALSE(triage->is_clean);
+  ASSERT_EQ(triage->findings.size(), 2U);
+  EXPECT_EQ(triage->findings[0].node, "pad");
+  EXPECT_EQ(triage->findings[0].blame, "root");
+  EXPECT_EQ(triage->findings[1].blame, "inherited");
+  EXPECT_EQ(triage->counts.refuted, 1);
+  EXPECT_EQ(triage->counts.nodes, 7);
+}
+
+TEST_F(GuiData, StorageMapShowsTheBytesThatLieOutside) {
+  const auto map = read_storage_map(*reader_, {.graph = 1, .node = node("pad")});
+  ASSERT_TRUE(map) << map.error().message;
+  EXPECT_EQ(map->storage_bytes, 8704);
+  EXPECT_EQ(map->owner, "relu");
+  ASSERT_FALSE(map->empty());
+  EXPECT_EQ(map->footprints[0].kind, FootprintKind::claimed);
+  EXPECT_EQ(map->footprints[0].end, 9216);
+  EXPECT_EQ(map->footprints[0].outside, 512);
+  EXPECT_EQ(map->span(), 9216);
+}
+
+TEST_F(GuiData, StorageMapAtOtherSizesTakesTheStorageFromTheClaimOfItsOwner) {
+  const auto map = read_storage_map(*reader_, {.graph = 1, .node = node("pad")}, {{"s77", 70}});
+  ASSERT_TRUE(map) << map.error().message;
+  EXPECT_EQ(map->storage_bytes, 70 * 32 * 4);
+  EXPECT_EQ(map->footprints[0].outside, 2 * 32 * 4);
+  const auto right = read_storage_map(*reader_, {.graph = 1, .node = node("pad")}, {{"s77", 72}});
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->footprints[0].outside, 0);
+}
+
+TEST_F(GuiData, NodeThatRanShowsItsOwnStorage) {
+  const auto map = read_storage_map(*reader_, {.graph = 1, .node = node("add")});
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->owner, "add");
+  ASSERT_EQ(map->footprints.size(), 2U);
+  EXPECT_EQ(map->footprints[1].kind, FootprintKind::real);
+  EXPECT_EQ(map->footprints[0].outside, 0);
+}
+
+TEST_F(GuiData, LiveSizesEvaluateGuardsAndNodesAtOtherSizes) {
+  const auto live = LiveSizes::read(*reader_, 1);
+  ASSERT_TRUE(live) << live.error().message;
+  ASSERT_EQ((*live)->symbols().size(), 1U);
+  EXPECT_EQ((*live)->symbols()[0].low, 2);
+  const auto run = (*live)->at({});
+  EXPECT_EQ(run.broken_guards(), 1);
+  EXPECT_EQ(run.changed_count, 0);
+  EXPECT_EQ(run.dynamic_count, 4);
+  const auto other = (*live)->at({{"s77", 72}});
+  EXPECT_EQ(other.broken_guards(), 0);
+  EXPECT_EQ(other.changed_count, 2);  // x and relu; the padded ones have 72 rows at 68 too
+  EXPECT_EQ(other.changed[0].sizes, "[72, 32]");
+  EXPECT_EQ(other.changed[0].before, "[68, 32]");
+}
+
+TEST_F(GuiData, FactsOfANodeNameWhoItReadsAndWhoReadsIt) {
+  const auto facts = read_node_facts(*reader_, node("pad"));
+  ASSERT_TRUE(facts);
+  ASSERT_EQ(facts->inputs.size(), 1U);
+  EXPECT_EQ(facts->inputs[0].name, "relu");
+  ASSERT_EQ(facts->users.size(), 1U);
+  EXPECT_EQ(facts->users[0].name, "mul");
+  EXPECT_FALSE(read_node_facts(*reader_, 999));
+}
+
+TEST_F(GuiData, NoStatementOfAViewScansALargeTable) {
+  const std::set<std::string> large = {"nodes",        "operands",   "claims",
+                                       "observations", "line_links", "proof_guards"};
+  for (const auto& row : statements()) {
+    if (row.version > reader_->version()) continue;
+    const auto sql = std::string(row.sql);
+    const std::vector<TraceValue> parameters(static_cast<std::size_t>(std::ranges::count(sql, '?')),
+                                             std::int64_t{1});
+    const auto plan = reader_->query("EXPLAIN QUERY PLAN " + sql, parameters);
+    ASSERT_TRUE(plan) << row.name << ": " << plan.error().message;
+    for (const auto& step : plan->rows) {
+      const auto text = to_text(step.back());
+      if (!text.starts_with("SCAN ")) continue;
+      auto table = text.substr(5);
+      table = table.substr(0, table.find(' '));
+      // Aliases are the first letters of tables in these statements.
+      for (const auto& name : large)
+        EXPECT_FALSE(table == name || sql.contains(" " + name + " " + table))
+            << row.name << ": " << text;
+    }
+  }
+}
+
+TEST(GuiStatements, EachHasAnAnswerForEveryVersionThatItClaims) {
+  std::set<std::pair<std::string_view, int>> seen;
+  for (const auto& row : statements()) {
+    EXPECT_TRUE(seen.insert({row.name, row.version}).second) << row.name;
+    EXPECT_FALSE(statement(row.name, 2).empty()) << row.name;
+  }
+  EXPECT_TRUE(statement("steps", 1).empty());
+}
+
+TEST(GuiVersions, TracesOfVersion1StayReadable) {
+  const auto reader = TraceReader::open(std::filesystem::path(ASSAY_SOURCE_DIR) /
+                                        "tests/data/traces/padded_v1.sqlite");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader->version(), 1);
+  const auto triage = read_triage(*reader);
+  ASSERT_TRUE(triage) << triage.error().message;
+  EXPECT_TRUE(triage->sentence.starts_with("constant_pad_nd: the layout needs 9216"));
+  const auto map = read_storage_map(*reader, triage->findings[0].cursor);
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->footprints.at(0).outside, 512);
+}
+
+TEST(ByteRuns, MergeWhatIsContiguousAndKeepGaps) {
+  using Runs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(byte_runs({{4, 8}, {8, 1}, 0, 4}), (Runs{{0, 128}}));
+  EXPECT_EQ(byte_runs({{2, 3}, {8, 1}, 1, 2}), (Runs{{2, 8}, {18, 24}}));
+  EXPECT_EQ(byte_runs({{3}, {0}, 5, 4}), (Runs{{20, 24}}));
+  EXPECT_TRUE(byte_runs({{0, 3}, {3, 1}, 0, 4}).empty());
+  EXPECT_TRUE(byte_runs({{100, 100}, {1000, 2}, 0, 1}, 50).empty());
+}
+
+TEST(TextLines, NamesAreFoundWhereTheyAreAssigned) {
+  const auto lines = text_lines(
+      "def forward(self, x: \"f32[s0, 4][4, 1]cpu\", y):\n    # a = b\n    a: \"f32\" = f(x)\n"
+      "    b = g(a)\n    return (b,)\n");
+  EXPECT_EQ(lines.line.at("x"), 0);
+  EXPECT_EQ(lines.line.at("y"), 0);
+  EXPECT_EQ(lines.line.at("a"), 2);
+  EXPECT_EQ(lines.line.at("b"), 3);
+  EXPECT_FALSE(lines.line.contains("self"));
+  EXPECT_EQ(lines.names.at(2), "a");
+  EXPECT_EQ(lines.names.at(4), "");
+}
+
+TEST(Tokens, TextIsReadableOnBothThemes) {
+  for (const auto* palette : {&kLight, &kDark})
+    for (const auto ink :
+         {Token::text, Token::muted, Token::accent, Token::ok, Token::bad, Token::inherited,
+          Token::note, Token::unknown, Token::dynamic, Token::added, Token::removed})
+      for (const auto paper : {Token::panel, Token::window, Token::raised})
+        EXPECT_GE(contrast(color(*palette, ink), color(*palette, paper)), 4.5)
+            << (palette == &kLight ? "light " : "dark ") << static_cast<int>(ink) << " on "
+            << static_cast<int>(paper);
+  EXPECT_GE(contrast(color(kLight, Token::bad), color(kLight, Token::bad_fill)), 4.5);
+  EXPECT_GE(contrast(color(kDark, Token::bad), color(kDark, Token::bad_fill)), 4.5);
+}
+
+TEST(Cursors, HistoryForgetsWhatLayAheadOnANewTurn) {
+  CursorHistory history;
+  history.go({.graph = 1});
+  history.go({.graph = 2});
+  history.go({.graph = 2});
+  EXPECT_TRUE(history.can_go_back());
+  EXPECT_EQ(history.back().graph, 1);
+  EXPECT_FALSE(history.can_go_back());
+  EXPECT_EQ(history.forward().graph, 2);
+  history.back();
+  history.go({.graph = 3});
+  EXPECT_FALSE(history.can_go_forward());
+}
+
+}  // namespace
+}  // namespace assay

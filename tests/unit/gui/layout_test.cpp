@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "gui/data/scene.h"
+
+namespace assay {
+namespace {
+
+auto random_input(int boxes, unsigned seed) -> LayeredInput {
+  std::mt19937 random(seed);
+  LayeredInput input;
+  for (int i = 0; i < boxes; ++i) {
+    input.width.push_back(60 + static_cast<float>(random() % 120));
+    input.height.push_back(40);
+    for (unsigned k = 0; i > 0 && k < 1 + random() % 2; ++k)
+      input.edges.emplace_back(
+          i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, 10))), i);
+    if (i > 50 && random() % 10 == 0) input.edges.emplace_back(static_cast<int>(random() % 20), i);
+  }
+  return input;
+}
+
+TEST(LayeredLayout, BoxesNeverOverlapAndEdgesPointDown) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const auto input = random_input(200, seed);
+    const auto layout = layered_layout(input);
+    ASSERT_TRUE(layout);
+    for (std::size_t i = 0; i < input.width.size(); ++i)
+      for (std::size_t j = i + 1; j < input.width.size(); ++j) {
+        if (layout->layer[i] != layout->layer[j]) continue;
+        const bool apart = layout->x[i] + input.width[i] <= layout->x[j] + 0.01F ||
+                           layout->x[j] + input.width[j] <= layout->x[i] + 0.01F;
+        ASSERT_TRUE(apart) << "seed " << seed << ": " << i << " and " << j;
+      }
+    for (const auto& [from, to] : input.edges)
+      ASSERT_LT(layout->layer[static_cast<std::size_t>(from)],
+                layout->layer[static_cast<std::size_t>(to)]);
+  }
+}
+
+TEST(LayeredLayout, SameInputGivesSamePlaces) {
+  const auto input = random_input(500, 7);
+  LayeredOptions options;
+  options.budget_ms = 1e9;  // a spent budget would end sweeps early
+  const auto a = layered_layout(input, options);
+  const auto b = layered_layout(input, options);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->x, b->x);
+  EXPECT_EQ(a->y, b->y);
+}
+
+TEST(LayeredLayout, LongEdgesArePortalsAndShortOnesBend) {
+  LayeredInput input;
+  for (int i = 0; i < 20; ++i) {
+    input.width.push_back(80);
+    input.height.push_back(40);
+    if (i > 0) input.edges.emplace_back(i - 1, i);
+  }
+  input.edges.emplace_back(0, 19);
+  input.edges.emplace_back(0, 3);
+  input.edges.emplace_back(5, 2);  // against the order of execution
+  const auto layout = layered_layout(input);
+  ASSERT_TRUE(layout);
+  EXPECT_TRUE(layout->is_portal[19]);
+  EXPECT_FALSE(layout->is_portal[20]);
+  EXPECT_EQ(layout->first_bend[21] - layout->first_bend[20], 2U);
+  EXPECT_TRUE(layout->is_portal[21]);
+}
+
+TEST(LayeredLayout, StopsWhenAsked) {
+  const std::atomic<bool> stop = true;
+  EXPECT_FALSE(layered_layout(random_input(1000, 1), {}, &stop));
+}
+
+TEST(LayeredLayout, NothingIsLaidOutAsNothing) {
+  const auto layout = layered_layout({});
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->height, 0);
+}
+
+auto model() -> std::shared_ptr<const GraphData> {
+  auto data = std::make_shared<GraphData>();
+  data->graph = 1;
+  for (int i = 0; i < 12; ++i) {
+    GraphNode node;
+    node.id = i + 1;
+    node.name = fmt::format("n{}", i);
+    node.module = i < 6 ? (i < 3 ? "a.x" : "a.y") : "b";
+    node.mark = i == 4 ? NodeMark::root : NodeMark::ok;
+    data->nodes.push_back(node);
+    if (i > 0) data->edges.emplace_back(i - 1, i);
+  }
+  return data;
+}
+
+TEST(Scene, ClosedModulesAreBoxesThatCarryTheWorstInside) {
+  const auto scene = make_scene(model(), {});
+  ASSERT_TRUE(scene);
+  ASSERT_EQ(scene->boxes.size(), 2U);
+  EXPECT_EQ(scene->boxes[0].label, "a");
+  EXPECT_EQ(scene->boxes[0].nodes, 6);
+  EXPECT_EQ(scene->boxes[0].mark, NodeMark::root);
+  EXPECT_EQ(scene->boxes[1].mark, NodeMark::ok);
+  EXPECT_EQ(scene->edges.size(), 1U);
+  EXPECT_EQ(scene->box_of_node[4], 0);
+}
+
+TEST(Scene, OpenModulesHoldTheirChildren) {
+  const auto scene = make_scene(model(), {.open = {"a", "a.y"}, .only = {}});
+  ASSERT_TRUE(scene);
+  for (const auto& box : scene->boxes) {
+    if (box.parent < 0) continue;
+    const auto& outer = scene->boxes[static_cast<std::size_t>(box.parent)];
+    EXPECT_TRUE(outer.is_open);
+    EXPECT_GE(box.x, outer.x);
+    EXPECT_GE(box.y, outer.y);
+    EXPECT_LE(box.x + box.width, outer.x + outer.width + 0.01F);
+    EXPECT_LE(box.y + box.height, outer.y + outer.height + 0.01F);
+  }
+  const auto& box = scene->boxes[static_cast<std::size_t>(scene->box_of_node[4])];
+  EXPECT_EQ(box.node, 4);
+  EXPECT_EQ(scene->box_at(box.x + 2, box.y + 2), scene->box_of_node[4]);
+}
+
+TEST(Scene, ManyChildrenAreCutIntoSections) {
+  auto data = std::make_shared<GraphData>();
+  for (int i = 0; i < 1000; ++i) {
+    GraphNode node;
+    node.name = fmt::format("n{}", i);
+    data->nodes.push_back(node);
+    if (i > 0) data->edges.emplace_back(i - 1, i);
+  }
+  const auto scene = make_scene(data, {});
+  ASSERT_TRUE(scene);
+  EXPECT_EQ(scene->boxes.size(), 5U);
+  const auto open = make_scene(data, {.open = {scene->boxes[1].module}, .only = {}});
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->boxes.size(), 205U);
+  const auto flat = make_scene(data, {.open = {}, .flat = true, .only = {}});
+  ASSERT_TRUE(flat);
+  EXPECT_EQ(flat->boxes.size(), 1000U);
+}
+
+TEST(Scene, NeighbourhoodAndPathsFollowEdges) {
+  const auto data = model();
+  EXPECT_EQ(neighbourhood(*data, 5, 2), (std::vector<int>{3, 4, 5, 6, 7}));
+  EXPECT_EQ(path_between(*data, 7, 3), (std::vector<int>{3, 4, 5, 6, 7}));
+  EXPECT_EQ(modules_above(*data, 0), (std::vector<std::string>{"a", "a.x"}));
+}
+
+}  // namespace
+}  // namespace assay
