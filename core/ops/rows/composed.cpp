@@ -70,8 +70,8 @@ auto contract(Composer& c, const Ints& dims_a, const Ints& dims_b) -> Datum {
   if (dims_a.size() != dims_b.size()) return c.fail("as many dimensions of each"), Datum{};
   if (c.error()) return {};
   for (std::size_t i = 0; i < dims_a.size(); ++i) {
-    const auto& size_a = c.meta(0).sizes[static_cast<std::size_t>(a.summed[i])];
-    const auto& size_b = c.meta(1).sizes[static_cast<std::size_t>(b.summed[i])];
+    const Expr size_a = c.meta(0).sizes[static_cast<std::size_t>(a.summed[i])];
+    const Expr size_b = c.meta(1).sizes[static_cast<std::size_t>(b.summed[i])];
     if (size_a != size_b && !c.decide(eq(size_a, size_b), "summed dimensions fit"))
       return c.unsupported("a summed dimension that is broadcast"), Datum{};
   }
