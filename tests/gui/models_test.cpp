@@ -71,7 +71,9 @@ TEST_F(GuiModels, RandomScrollsAndFiltersNeverShowAWrongRow) {
   for (int i = 0; i < 60; ++i) {
     if (i % 7 == 6) {
       ASSERT_TRUE(model.set_filter(i % 2 == 0 ? "" : "mm"));
-      if (i % 3 == 0) ASSERT_TRUE(settled());
+      if (i % 3 == 0) {
+        ASSERT_TRUE(settled());
+      }
     }
     if (model.rowCount() == 0) continue;
     const int row = static_cast<int>(random() % static_cast<unsigned>(model.rowCount()));
