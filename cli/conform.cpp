@@ -1,17 +1,19 @@
 // assay conform: the operator table against recorded PyTorch calls.
-#include <nlohmann/json.hpp>
+#include <fstream>
+#include <sstream>
 
 #include "cli/command.h"
 #include "replay/conform/conform.h"
 #include "replay/conform/inferred_rows.h"
+#include "replay/conform/page.h"
 
 namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, filter;
-  std::int64_t limit = 0;
-  bool json = false, failures = false, all = false, infer = false;
+  std::string file, filter, report, against;
+  std::int64_t limit = 0, only = 0;
+  bool json = false, failures = false, all = false, infer = false, operators = false;
 };
 
 auto with_row(const ConformCounts& counts) -> int {
@@ -33,32 +35,6 @@ void print_counts(const ConformCounts& counts) {
              counts.errors);
 }
 
-auto counts_json(const ConformCounts& counts) -> nlohmann::ordered_json {
-  return {{"overload", counts.overload},
-          {"calls", counts.calls},
-          {"without_row", counts.without_row},
-          {"errors", counts.errors},
-          {"metadata_exact", counts.metadata_exact},
-          {"symbolic_exact", counts.symbolic_exact},
-          {"values_agree", counts.values_agree},
-          {"values_compared", counts.values_compared},
-          {"mutations_agree", counts.mutations_agree},
-          {"mutations_compared", counts.mutations_compared}};
-}
-
-void print_json(const ConformReport& report) {
-  nlohmann::ordered_json json{{"schema", "assay.conform/1"}, {"total", counts_json(report.total)}};
-  json["overloads"] = nlohmann::ordered_json::array();
-  for (const auto& counts : report.overloads) json["overloads"].push_back(counts_json(counts));
-  json["failures"] = nlohmann::ordered_json::array();
-  for (const auto& failure : report.failures)
-    json["failures"].push_back({{"case", failure.case_id},
-                                {"overload", failure.overload},
-                                {"aspect", to_string(failure.aspect)},
-                                {"reason", failure.reason}});
-  fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
 void print_text(const ConformReport& report, const Options& options) {
   fmt::print("{:<56}{:>7}{:>7}{:>9}{:>9}{:>17}{:>13}{:>5}\n", "overload", "calls", "run",
              "metadata", "symbolic", "values", "mutations", "err");
@@ -66,14 +42,14 @@ void print_text(const ConformReport& report, const Options& options) {
   for (const auto& counts : report.overloads) {
     if (with_row(counts) == 0)
       ++missing;
-    else if (options.all || !is_perfect(counts))
+    else if (options.all || options.only != 0 || !is_perfect(counts))
       print_counts(counts);
   }
   print_counts(report.total);
   fmt::print("{} of {} overloads have a row; rows without any difference are {}\n",
              report.overloads.size() - static_cast<std::size_t>(missing), report.overloads.size(),
              options.all ? "shown" : "not shown (--all)");
-  if (!options.failures) return;
+  if (!options.failures && options.only == 0) return;
   for (const auto& failure : report.failures)
     fmt::print("case {} {} {}: {}\n", failure.case_id, failure.overload, to_string(failure.aspect),
                failure.reason);
@@ -91,31 +67,93 @@ auto infer_file(const Options& options) -> Result<int> {
   return all_known ? kNothingFound : kUndecided;
 }
 
+/// Writes the page that --report names, by its ending.
+auto write_report(const ConformReport& report, const Options& options) -> Result<void> {
+  const std::filesystem::path path = options.report;
+  const bool is_html = path.extension() == ".html";
+  if (!is_html && path.extension() != ".md")
+    return bad_input("--report {}: the name ends in .html or .md", options.report);
+  std::optional<ConformReport> older;
+  if (!options.against.empty()) {
+    std::ifstream file(options.against);
+    if (!file) return bad_input("{}: cannot be read", options.against);
+    std::stringstream text;
+    text << file.rdbuf();
+    auto read = read_conform_json(text.str());
+    if (!read) return with_context(read.error(), options.against);
+    older = *std::move(read);
+  }
+  std::ofstream file(path);
+  file << conform_page(report, options.file, older,
+                       is_html ? PageFormat::html : PageFormat::markdown);
+  if (!file) return bad_input("{}: cannot be written", options.report);
+  return {};
+}
+
+auto run_calls(const Options& options, const OpTable& table) -> Result<ConformReport> {
+  if (options.only == 0)
+    return run_conformance(options.file, table, {.filter = options.filter, .limit = options.limit});
+  ASSAY_TRY(const auto record, read_case(options.file, options.only));
+  ConformReport report;
+  check_case(record, table, report);
+  report.total = report.overloads.front();
+  report.total.overload.clear();
+  return report;
+}
+
+auto check_file(const Options& options) -> Result<int> {
+  const auto table = build_op_table();
+  if (options.operators && options.file.empty()) {
+    fmt::print("{}", operators_page(table, {}));
+    return kNothingFound;
+  }
+  if (options.file.empty()) {
+    fmt::print(stderr, "assay: error: CASES is required\n");
+    return kUsage;
+  }
+  ASSAY_TRY(const auto report, run_calls(options, table));
+  if (options.operators) {
+    fmt::print("{}", operators_page(table, report));
+    return kNothingFound;
+  }
+  if (!options.report.empty()) {
+    ASSAY_TRY_VOID(write_report(report, options));
+  }
+  if (options.json)
+    fmt::print("{}\n", conform_json(report));
+  else
+    print_text(report, options);
+  return static_cast<int>(report.failures.empty() ? kNothingFound : kFindings);
+}
+
 }  // namespace
 
 auto add_conform(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();
-  arguments.option("CASES", &options->file, "SQLite file of recorded calls", kRequired);
+  arguments.option("CASES", &options->file, "SQLite file of recorded calls");
   arguments.option("--filter", &options->filter, "only overloads whose name contains this");
   arguments.option("--limit", &options->limit, "at most this many calls of each overload");
+  arguments.option("--case", &options->only, "only the call with this id, with its differences");
   arguments.flag("--failures", options->failures, "list every difference with its case id");
   arguments.flag("--all", options->all, "list perfect rows too");
   arguments.flag("--infer", options->infer,
                  "infer rules of operators that have no row, and say what is known of each");
+  arguments.option("--report", &options->report,
+                   "write a page FILE.html or FILE.md: pass rates by family, failures with the "
+                   "command that shows each, wrong predictions of PyTorch");
+  arguments.option("--against", &options->against,
+                   "an older run's --json output, to show what changed");
+  arguments.flag("--operators", options->operators,
+                 "print every operator of the table as a Markdown page; with CASES, how far each "
+                 "is covered");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     if (options->infer) {
       const auto code = infer_file(*options);
       return code ? *code : report_error(code.error());
     }
-    const auto report = run_conformance(options->file, build_op_table(),
-                                        {.filter = options->filter, .limit = options->limit});
-    if (!report) return report_error(report.error());
-    if (options->json)
-      print_json(*report);
-    else
-      print_text(*report, *options);
-    return static_cast<int>(report->failures.empty() ? kNothingFound : kFindings);
+    const auto code = check_file(*options);
+    return code ? *code : report_error(code.error());
   };
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "compiler/prove/prover.h"
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
@@ -75,10 +76,10 @@ auto smallest_sizes() -> SmallestSizes {
 
 /// What `assay prove` refutes.
 auto refutations(const Capture& given) -> Result<std::vector<Finding>> {
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(given));
   Capture capture = given;
-  capture.graph = with_asserted(std::move(capture.graph), table);
-  return findings_of(capture, prove_capture(capture, table));
+  capture.graph = with_asserted(std::move(capture.graph), known.table);
+  return findings_of(capture, prove_capture(capture, known.table));
 }
 
 auto make_oracle(const Options& options, const OpTable& table) -> Result<std::unique_ptr<Oracle>> {
@@ -229,7 +230,8 @@ auto minify_file(const Options& options) -> Result<int> {
   settings.smallest_sizes = smallest_sizes();
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
   ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
-  const auto table = build_op_table();
+  ASSAY_TRY(const auto known, table_for(capture));
+  const auto& table = known.table;
   ASSAY_TRY(const auto oracle, make_oracle(options, table));
   const std::filesystem::path folder = options.output;
   std::error_code error;

@@ -8,9 +8,8 @@ namespace assay::cli {
 
 auto table_for(const Capture& capture) -> Result<CaptureTable> {
   CaptureTable result{build_op_table(), {}};
-  const auto cases = cases_beside(capture.source_path);
-  if (cases.empty()) return result;
-  ASSAY_TRY(const auto operators, infer_operators(cases, result.table));
+  if (!capture.operator_cases) return result;
+  ASSAY_TRY(const auto operators, infer_operators(capture.operator_cases, result.table));
   add_inferred_rows(result.table, operators);
   for (const auto& op : operators)
     if (std::ranges::any_of(capture.graph.nodes,

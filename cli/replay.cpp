@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
 #include "replay/report/debug_report.h"
@@ -32,7 +33,8 @@ auto replay(const std::string& file, bool json, bool links) -> Result<int> {
     ASSAY_TRY(options.at, parse_binding(bundle.capture.graph.env, verdict_options.at));
   }
   options.sweep = verdict_options.sweep;
-  ASSAY_TRY(const auto report, debug_capture(bundle.capture, build_op_table(), options));
+  ASSAY_TRY(const auto known, table_for(bundle.capture));
+  ASSAY_TRY(const auto report, debug_capture(bundle.capture, known.table, options));
   const int exit = exit_code(state_of(report));
   const auto now = verdict_of(report, verdict_options, exit);
   const auto gone =

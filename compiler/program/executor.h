@@ -37,6 +37,7 @@ struct RunFinding {
   std::string kernel;   ///< empty outside of kernels
   int kernel_line = 0;  ///< in the kernel's text
   std::string buffer;   ///< whose storage
+  std::string param;    ///< of the kernel
   std::int64_t element = 0;
   std::int64_t program = 0, lane = 0;  ///< of the grid, of its tile
   std::int64_t times = 1;              ///< how many lanes met it at this statement
@@ -60,6 +61,7 @@ struct ProgramRun {
   DatumList outputs;
   std::vector<RunFinding> findings;
   std::int64_t launches = 0, calls = 0;
+  bool is_random = false;  ///< a library call drew random numbers that are Assay's own
 };
 
 /// A program that is ready to run.

@@ -162,11 +162,6 @@ struct TileDot {
   std::size_t axis = 0;  ///< k
   friend auto operator==(const TileDot&, const TileDot&) -> bool = default;
 };
-/// The same value over another axis of equal block.
-struct TileRename {
-  std::size_t from = 0, to = 0;
-  friend auto operator==(const TileRename&, const TileRename&) -> bool = default;
-};
 struct TileBarrier {
   friend auto operator==(const TileBarrier&, const TileBarrier&) -> bool = default;
 };
@@ -192,7 +187,7 @@ struct TileRegion;
 struct TileStatement {
   std::variant<TileConstant, TileParamValue, TileLane, TileIndex, TileProgram, TileCompute,
                TileLoad, TileStore, TileAtomic, TileReduce, TileScan, TileSort, TileSearch,
-               TileRandom, TileDot, TileRename, TileBarrier, TileAssert, TileLoop, TileIf>
+               TileRandom, TileDot, TileBarrier, TileAssert, TileLoop, TileIf>
       what;
   std::vector<TileId> operands;
   std::vector<TileId> results;

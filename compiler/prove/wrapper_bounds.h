@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/program/program.h"
 #include "compiler/loop/kernel.h"
+#include "compiler/program/program.h"
 #include "compiler/prove/prover.h"
 
 namespace assay {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compiler/read/statement.h"
+#include "compiler/read/triton.h"
 #include "compiler/read/wrapper.h"
 #include "core/base/check.h"
 #include "core/graph/python_syntax.h"
@@ -196,8 +197,21 @@ class WrapperReader {
         kernel.line = argument.place.line;
       }
     }
+    read_source(kernel);
     program_.kernels[kernel.name] = std::move(kernel);
     return {};
+  }
+
+  void read_source(KernelSource& source) {
+    if (source.language != "triton") {
+      source.not_read = fmt::format("kernels of kind `{}` are not read", source.language);
+      return;
+    }
+    auto kernel = read_triton(source.text, program_.env.pool());
+    if (kernel)
+      source.kernel = std::make_shared<const TileKernel>(*std::move(kernel));
+    else
+      source.not_read = kernel.error().message;
   }
 
   PythonCursor cursor_;

@@ -186,7 +186,8 @@ auto MetaCall::view(const FakeTensor& base, Dims sizes, Dims strides, Expr offse
                               .strides = std::move(strides),
                               .offset = offset,
                               .device = base.meta.device,
-                              .requires_grad = false},
+                              .requires_grad = false,
+                              .lazy = base.meta.lazy},
                      .storage = base.storage}};
 }
 

@@ -107,6 +107,7 @@ class Storages {
     }
     Tensor base{known->second, {}};
     base.meta.device = meta.device;
+    base.meta.lazy = meta.lazy;
     return base.view(meta.dtype, std::move(meta.sizes), std::move(meta.strides), meta.offset);
   }
 

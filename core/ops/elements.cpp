@@ -54,6 +54,13 @@ void move_elements(const Tensor& from, std::span<const std::int64_t> from_at, Te
     for (std::size_t i = 0; i < from_at.size(); ++i)
       if (from_at[i] >= 0) target[to_at[i]] = source[from_at[i]];
   });
+  if (from.meta.lazy == to.meta.lazy) return;
+  for (std::size_t i = 0; i < from_at.size(); ++i) {
+    Complex value;
+    if (from_at[i] < 0) continue;
+    load_elems<Complex>(from, from_at[i], 1, {&value, 1});
+    store_elems<Complex>(to, to_at[i], 1, std::span<const Complex>(&value, 1));
+  }
 }
 
 void copy_bits(const Tensor& from, Tensor& to) {

@@ -13,8 +13,8 @@ namespace assay {
     -> Ints;
 [[nodiscard]] auto element_offsets(const Tensor& tensor) -> Ints;
 
-/// to[to_at[i]] = from[from_at[i]], bit for bit; both element offsets. A negative source leaves the
-/// target alone. Dtypes must be of equal size (checked).
+/// to[to_at[i]] = from[from_at[i]], bit for bit unless one of the two is lazy; both element
+/// offsets. A negative source leaves the target alone. Dtypes must be of equal size (checked).
 void move_elements(const Tensor& from, std::span<const std::int64_t> from_at, Tensor& to,
                    std::span<const std::int64_t> to_at);
 /// Every element of `from` to the same index of `to`; sizes and dtypes must be equal (checked).

@@ -78,7 +78,12 @@ auto build_op_table() -> OpTable {
   add_antialias_rows(table);
   add_name_rows(table);
   add_attention_cuda_rows(table);
+  add_composed_rows(table);
+  add_recurrent_rows(table);
+  add_quantile_rows(table);
   add_inplace_rows(table);
+  add_out_rows(table);
+  add_foreach_rows(table);
   return table;
 }
 

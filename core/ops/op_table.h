@@ -43,7 +43,7 @@ struct OpRow {
   /// Numbers are parameters of a unary kernel (pow, clamp_min), not operands of the iteration.
   bool numbers_are_parameters = false;
   bool random = false;               ///< result depends on a random generator
-  std::string_view inplace_of = {};  ///< functional overload this row is the in-place form of
+  std::string_view inplace_of = {};  ///< functional overload whose result this row writes somewhere
   /// Not written but inferred from recorded calls; results have no contents (inferred.h).
   std::shared_ptr<const InferredRule> inferred = {};
   Schema schema = {};  ///< parsed from schema_text when the row is added

@@ -38,7 +38,7 @@ template <class T>
 class Elements {
  public:
   explicit Elements(const Tensor& tensor) {
-    if (is_stored_as<T>(tensor.dtype())) {
+    if (is_stored_as<T>(tensor.dtype()) && tensor.meta.lazy == Lazy::none) {
       data_ = tensor.data<T>();
       strides_ = tensor.strides();
     } else {
@@ -48,7 +48,8 @@ class Elements {
   /// The same, copying whatever is not row-major.
   [[nodiscard]] static auto row_major(const Tensor& tensor) -> Elements {
     Elements elements;
-    if (is_stored_as<T>(tensor.dtype()) && tensor.is_contiguous()) {
+    if (is_stored_as<T>(tensor.dtype()) && tensor.is_contiguous() &&
+        tensor.meta.lazy == Lazy::none) {
       elements.data_ = tensor.data<T>();
       elements.strides_ = contiguous_strides(tensor.sizes());
     } else {
@@ -77,7 +78,8 @@ template <class T>
 class Output {
  public:
   explicit Output(Tensor& tensor) : tensor_(tensor) {
-    if (is_stored_as<T>(tensor.dtype()) && tensor.is_contiguous()) {
+    if (is_stored_as<T>(tensor.dtype()) && tensor.is_contiguous() &&
+        tensor.meta.lazy == Lazy::none) {
       data_ = tensor.data<T>();
       std::fill_n(data_, tensor.numel(), T{});
     } else {

@@ -180,7 +180,7 @@ auto to_real(const TensorMeta& meta, std::int64_t storage_bytes) -> RealMeta {
                 print_expr(e));
     return *constant;
   };
-  RealMeta real{meta.dtype, {}, {}, value(meta.offset), storage_bytes, meta.device};
+  RealMeta real{meta.dtype, {}, {}, value(meta.offset), storage_bytes, meta.device, meta.lazy};
   for (const auto& size : meta.sizes) real.sizes.push_back(value(size));
   for (const auto& stride : meta.strides) real.strides.push_back(value(stride));
   return real;
@@ -192,7 +192,8 @@ auto to_claim(const RealMeta& meta) -> TensorMeta {
                     .strides = Dims(meta.strides.begin(), meta.strides.end()),
                     .offset = meta.offset,
                     .device = meta.device,
-                    .requires_grad = false};
+                    .requires_grad = false,
+                    .lazy = meta.lazy};
 }
 
 }  // namespace assay

@@ -28,6 +28,16 @@ struct Device {
 enum class Layout : std::uint8_t { strided, sparse_coo, sparse_csr, other };
 enum class MemoryFormat : std::uint8_t { contiguous, preserve, channels_last, channels_last_3d };
 
+/// What a view does to its elements when they are read or written; the storage keeps them as they
+/// are (PyTorch's conjugate and negative bits).
+enum class Lazy : std::uint8_t { none = 0, conjugated = 1, negated = 2, both = 3 };
+[[nodiscard]] constexpr auto operator^(Lazy a, Lazy b) -> Lazy {
+  return static_cast<Lazy>(static_cast<unsigned>(a) ^ static_cast<unsigned>(b));
+}
+[[nodiscard]] constexpr auto has(Lazy lazy, Lazy bit) -> bool {
+  return (static_cast<unsigned>(lazy) & static_cast<unsigned>(bit)) != 0;
+}
+
 /// What the capture *claims* about a tensor. sizes and strides have equal length.
 struct TensorMeta {
   DType dtype = DType::float32;
@@ -36,6 +46,7 @@ struct TensorMeta {
   Expr offset;
   Device device;
   bool requires_grad = false;
+  Lazy lazy = Lazy::none;  ///< captures do not state it: only rules set it
   [[nodiscard]] auto rank() const -> int { return static_cast<int>(sizes.size()); }
   friend auto operator==(const TensorMeta&, const TensorMeta&) -> bool = default;
 };
@@ -48,6 +59,7 @@ struct RealMeta {
   std::int64_t offset = 0;
   std::int64_t storage_bytes = 0;  ///< size of the storage under the view
   Device device;
+  Lazy lazy = Lazy::none;
   [[nodiscard]] auto rank() const -> int { return static_cast<int>(sizes.size()); }
   friend auto operator==(const RealMeta&, const RealMeta&) -> bool = default;
 };

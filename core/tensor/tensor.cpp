@@ -181,7 +181,7 @@ auto Tensor::view(DType dtype, Ints sizes, Ints strides, std::int64_t offset) co
     return bad_input("the view needs {} bytes, its storage has {}", elems * size_bytes(dtype),
                      storage->size_bytes());
   return Tensor{storage, RealMeta{dtype, std::move(sizes), std::move(strides), offset,
-                                  storage->size_bytes(), meta.device}};
+                                  storage->size_bytes(), meta.device, meta.lazy}};
 }
 
 auto Tensor::is_contiguous() const -> bool {
@@ -194,6 +194,20 @@ auto Tensor::is_contiguous() const -> bool {
   return true;
 }
 
+namespace {
+
+/// Each bit is its own inverse: reading and writing are the same.
+template <class T>
+void apply_lazy(Lazy lazy, std::span<T> values) {
+  if constexpr (std::is_same_v<T, Complex>)
+    if (has(lazy, Lazy::conjugated))
+      for (auto& value : values) value = std::conj(value);
+  if (has(lazy, Lazy::negated))
+    for (auto& value : values) value = -value;
+}
+
+}  // namespace
+
 template <class T>
 void load_elems(const Tensor& from, std::int64_t base, std::int64_t stride, std::span<T> to) {
   with_codec(from.dtype(), [&](auto codec) {
@@ -202,10 +216,17 @@ void load_elems(const Tensor& from, std::int64_t base, std::int64_t stride, std:
     for (std::size_t i = 0; i < to.size(); ++i)
       to[i] = number_cast<T>(Codec::decode(source[static_cast<std::int64_t>(i) * stride]));
   });
+  if (from.meta.lazy != Lazy::none) apply_lazy(from.meta.lazy, to);
 }
 
 template <class T>
 void store_elems(Tensor& to, std::int64_t base, std::int64_t stride, std::span<const T> from) {
+  std::vector<T> stored;
+  if (to.meta.lazy != Lazy::none) {
+    stored.assign(from.begin(), from.end());
+    apply_lazy<T>(to.meta.lazy, stored);
+    from = stored;
+  }
   with_codec(to.dtype(), [&](auto codec) {
     using Codec = decltype(codec);
     using Element = typename Codec::Element;

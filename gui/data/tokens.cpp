@@ -17,8 +17,8 @@ auto luminance(std::uint32_t rgb) -> double {
 }  // namespace
 
 auto contrast(std::uint32_t a, std::uint32_t b) -> double {
-  const auto [low, high] = std::minmax(luminance(a), luminance(b));
-  return (high + 0.05) / (low + 0.05);
+  const double one = luminance(a), other = luminance(b);
+  return (std::max(one, other) + 0.05) / (std::min(one, other) + 0.05);
 }
 
 }  // namespace assay

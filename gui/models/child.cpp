@@ -104,28 +104,36 @@ void Child::cancel() {
 
 void Child::read(QByteArray bytes, QByteArray& rest, bool is_error) {
   rest += bytes;
-  while (true) {
-    const auto end = rest.indexOf('\n');
-    if (end < 0) break;
-    const auto text = QString::fromUtf8(rest.left(end));
-    rest.remove(0, end + 1);
-    if (is_error && text.startsWith(QStringLiteral("progress: "))) {
-      emit progress(text.mid(10));
-      continue;
-    }
-    if (!is_error) output_ = (output_ + text + '\n').right(kMostOutput);
-    if (shown_ > kMostShown) continue;
-    shown_ += text.size() + 1;
-    emit line(shown_ > kMostShown ? tr("… further output is not shown") : text);
-  }
+  qsizetype begin = 0;
+  for (qsizetype end = 0; (end = rest.indexOf('\n', begin)) >= 0; begin = end + 1)
+    take_line(QString::fromUtf8(rest.constData() + begin, end - begin), is_error);
+  rest.remove(0, begin);
   if (rest.size() > kMostOutput) rest.clear();  // a line without end
+}
+
+void Child::take_line(const QString& text, bool is_error) {
+  if (is_error && text.startsWith(QStringLiteral("progress: "))) {
+    emit progress(text.mid(10));
+    return;
+  }
+  if (!is_error) {
+    output_ += text + '\n';
+    // Cut now and then: each line would cost the whole text.
+    if (output_.size() > 2 * kMostOutput) output_ = output_.right(kMostOutput);
+  }
+  if (shown_ > kMostShown) return;
+  shown_ += text.size() + 1;
+  emit line(shown_ > kMostShown ? tr("… further output is not shown") : text);
 }
 
 void Child::finish(bool started, bool crashed, int exit_code) {
   kill_.stop();
   if (started) {
-    read(process_->readAllStandardOutput() + '\n', out_rest_, false);
-    read(process_->readAllStandardError() + '\n', error_rest_, true);
+    read(process_->readAllStandardOutput(), out_rest_, false);
+    read(process_->readAllStandardError(), error_rest_, true);
+    // A last line without its end.
+    if (!out_rest_.isEmpty()) read("\n", out_rest_, false);
+    if (!error_rest_.isEmpty()) read("\n", error_rest_, true);
   }
   process_->deleteLater();
   process_ = nullptr;
@@ -134,7 +142,7 @@ void Child::finish(bool started, bool crashed, int exit_code) {
                            .cancelled = cancelled_,
                            .exit_code = exit_code,
                            .seconds = static_cast<double>(clock_.elapsed()) / 1000,
-                           .output = output_};
+                           .output = output_.right(kMostOutput)};
   if (then_) std::exchange(then_, {})(result);
 }
 

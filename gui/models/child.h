@@ -46,6 +46,7 @@ class Child : public QObject {
 
  private:
   void read(QByteArray bytes, QByteArray& rest, bool is_error);
+  void take_line(const QString& text, bool is_error);
   void finish(bool started, bool crashed, int exit_code);
 
   QProcess* process_ = nullptr;

@@ -304,6 +304,7 @@ class Program::Cutter {
     out_.format = from.format;
     out_.kind = from.kind;
     out_.environment = from.environment;
+    out_.operator_cases = from.operator_cases;
     out_.graph.class_name = from.graph.class_name;
     out_.graph.env = from.graph.env;
     out_.graph.next_id = from.graph.next_id;

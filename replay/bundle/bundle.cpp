@@ -22,6 +22,7 @@ constexpr std::string_view kGraph = "graph.txt";
 constexpr std::string_view kCapture = "capture.json";
 constexpr std::string_view kRepro = "repro.py";
 constexpr std::string_view kVerdict = "verdict.json";
+constexpr std::string_view kOperators = "operators.sqlite";
 constexpr std::array kOwnNames = {kBundleManifest, kGraph, kCapture, kRepro, kVerdict};
 
 constexpr ZipLimits kLimits = {.max_entries = 1 << 16,
@@ -140,6 +141,8 @@ auto BundleReader::read() -> Result<Bundle> {
     ASSAY_TRY(auto content, section(name));
     if (name == kVerdict)
       bundle.verdict_json = std::move(content);
+    else if (name == kOperators)
+      bundle.capture.operator_cases = std::make_shared<const std::string>(std::move(content));
     else if (!is_own_name(name))
       bundle.extra.emplace_back(name, std::move(content));
   }
@@ -168,6 +171,7 @@ auto write_bundle(const Bundle& bundle) -> Result<std::string> {
   std::vector<ZipFile> files = {
       {std::string(kGraph), graph}, {std::string(kCapture), section}, {std::string(kRepro), repro}};
   if (!bundle.verdict_json.empty()) files.push_back({std::string(kVerdict), bundle.verdict_json});
+  if (capture.operator_cases) files.push_back({std::string(kOperators), *capture.operator_cases});
   for (const auto& [name, content] : bundle.extra) files.push_back({name, content});
   std::map<std::string, std::string_view> blobs;  // sorted, and each content once
   for (std::size_t i = 0; i < hashes.size(); ++i)

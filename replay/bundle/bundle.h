@@ -6,6 +6,7 @@
 //   capture.json    inputs, storages, attributes, observations, roles, environment
 //   repro.py        the same program for PyTorch, without Assay
 //   verdict.json    what a command found, if one was recorded
+//   operators.sqlite  recorded calls of operators without a row, if there were any
 //   blobs/<sha256>  raw storages, little endian
 #pragma once
 #include <string>

@@ -4,6 +4,22 @@
 
 namespace assay {
 
+namespace {
+
+/// With the calls that were recorded beside it.
+auto read_loose_capture(std::string_view bytes, const std::filesystem::path& path,
+                        std::string_view graph) -> Result<Capture> {
+  auto capture = read_capture_in(bytes, path.string(), folder_of(path), graph);
+  const auto cases = path.parent_path() / kOperatorCases;
+  std::error_code error;
+  if (!capture || !std::filesystem::is_regular_file(cases, error)) return capture;
+  ASSAY_TRY(auto content, read_file(cases));
+  capture->operator_cases = std::make_shared<const std::string>(std::move(content));
+  return capture;
+}
+
+}  // namespace
+
 auto open_bundle(const std::filesystem::path& path, std::string_view graph) -> Result<Bundle> {
   ASSAY_TRY(const auto bytes, read_file(path));
   if (detect_format(bytes) == InputFormat::bundle) {
@@ -12,14 +28,13 @@ auto open_bundle(const std::filesystem::path& path, std::string_view graph) -> R
     return bundle;
   }
   Bundle bundle;
-  ASSAY_TRY(bundle.capture, read_capture_in(bytes, path.string(), folder_of(path), graph));
+  ASSAY_TRY(bundle.capture, read_loose_capture(bytes, path, graph));
   return bundle;
 }
 
 auto open_capture(const std::filesystem::path& path, std::string_view graph) -> Result<Capture> {
   ASSAY_TRY(const auto bytes, read_file(path));
-  if (detect_format(bytes) != InputFormat::bundle)
-    return read_capture_in(bytes, path.string(), folder_of(path), graph);
+  if (detect_format(bytes) != InputFormat::bundle) return read_loose_capture(bytes, path, graph);
   auto bundle = read_bundle(bytes);
   if (!bundle) return with_context(std::move(bundle).error(), path.string());
   bundle->capture.source_path = path.string();

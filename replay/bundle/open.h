@@ -8,6 +8,9 @@
 
 namespace assay {
 
+/// The file beside a capture with recorded calls of operators that have no row.
+inline constexpr std::string_view kOperatorCases = "operators.sqlite";
+
 /// Any input; one that is no bundle becomes a Bundle without verdict.
 /// Errors: bad_input, unsupported; starting with the path.
 [[nodiscard]] auto open_bundle(const std::filesystem::path& path, std::string_view graph = {})

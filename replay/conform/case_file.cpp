@@ -25,11 +25,24 @@ struct SqliteClose {
 using Database = std::unique_ptr<sqlite3, SqliteClose>;
 using Statement = std::unique_ptr<sqlite3_stmt, SqliteClose>;
 
-auto open_database(const std::filesystem::path& path) -> Result<Database> {
+auto name_of(const CaseSource& source) -> std::string {
+  return source.bytes ? "recorded calls" : source.path.string();
+}
+
+auto open_database(const CaseSource& source) -> Result<Database> {
   sqlite3* raw = nullptr;
-  const int status = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
+  const auto path = source.bytes ? std::string(":memory:") : source.path.string();
+  const int flags = source.bytes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+  int status = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
   Database db(raw);
-  if (status != SQLITE_OK) return bad_input("{}: cannot be opened as a case file", path.string());
+  if (status == SQLITE_OK && source.bytes) {
+    // SQLite takes the bytes as writable, and does not write to what is read-only.
+    auto* bytes =
+        reinterpret_cast<unsigned char*>(const_cast<char*>(source.bytes->data()));  // NOLINT
+    const auto size = static_cast<sqlite3_int64>(source.bytes->size());
+    status = sqlite3_deserialize(raw, "main", bytes, size, size, SQLITE_DESERIALIZE_READONLY);
+  }
+  if (status != SQLITE_OK) return bad_input("{}: cannot be opened as a case file", name_of(source));
   return db;
 }
 
@@ -279,9 +292,9 @@ auto read_row(sqlite3_stmt* row, sqlite3_stmt* blob, const Device& device) -> Re
 
 }  // namespace
 
-auto for_each_case(const std::filesystem::path& path, const CaseSelection& selection,
+auto for_each_case(const CaseSource& source, const CaseSelection& selection,
                    const std::function<void(const OperatorCase&)>& visit) -> Result<void> {
-  ASSAY_TRY(const auto db, open_database(path));
+  ASSAY_TRY(const auto db, open_database(source));
   const auto sql = std::string(kColumns) + " where instr(overload, ?) > 0 order by overload, id";
   ASSAY_TRY(const auto rows, prepare(db.get(), sql.c_str()));
   ASSAY_TRY(const auto blob, prepare(db.get(), kBlob));
@@ -298,17 +311,17 @@ auto for_each_case(const std::filesystem::path& path, const CaseSelection& selec
     ASSAY_TRY(const auto record, read_row(rows.get(), blob.get(), device));
     visit(record);
   }
-  if (status != SQLITE_DONE) return bad_input("{}: {}", path.string(), sqlite3_errmsg(db.get()));
+  if (status != SQLITE_DONE) return bad_input("{}: {}", name_of(source), sqlite3_errmsg(db.get()));
   return {};
 }
 
-auto read_case(const std::filesystem::path& path, std::int64_t id) -> Result<OperatorCase> {
-  ASSAY_TRY(const auto db, open_database(path));
+auto read_case(const CaseSource& source, std::int64_t id) -> Result<OperatorCase> {
+  ASSAY_TRY(const auto db, open_database(source));
   ASSAY_TRY(const auto row, prepare(db.get(), (std::string(kColumns) + " where id = ?").c_str()));
   ASSAY_TRY(const auto blob, prepare(db.get(), kBlob));
   sqlite3_bind_int64(row.get(), 1, id);
   if (sqlite3_step(row.get()) != SQLITE_ROW)
-    return bad_input("{} has no case {}", path.string(), id);
+    return bad_input("{} has no case {}", name_of(source), id);
   return read_row(row.get(), blob.get(), device_of(db.get()));
 }
 

@@ -43,6 +43,16 @@ struct OperatorCase {
   std::string fake_differs;  ///< where the prediction is wrong, in words; empty if it is right
 };
 
+/// Where cases are: a file, or the bytes of one.
+struct CaseSource {
+  CaseSource(std::filesystem::path file) : path(std::move(file)) {}
+  CaseSource(const char* file) : path(file) {}
+  CaseSource(const std::string& file) : path(file) {}
+  CaseSource(std::shared_ptr<const std::string> content) : bytes(std::move(content)) {}
+  std::filesystem::path path;
+  std::shared_ptr<const std::string> bytes;  ///< must stay as it is while cases are read
+};
+
 /// What to read: overloads whose name contains `filter` (all if empty), at most `limit` calls of
 /// each (0: all).
 struct CaseSelection {
@@ -52,10 +62,9 @@ struct CaseSelection {
 
 /// Calls `visit` on every selected case, ordered by overload and id. Errors: bad_input (not a case
 /// file, or a record that does not parse; the id is named).
-[[nodiscard]] auto for_each_case(const std::filesystem::path& path, const CaseSelection& selection,
+[[nodiscard]] auto for_each_case(const CaseSource& source, const CaseSelection& selection,
                                  const std::function<void(const OperatorCase&)>& visit)
     -> Result<void>;
-[[nodiscard]] auto read_case(const std::filesystem::path& path, std::int64_t id)
-    -> Result<OperatorCase>;
+[[nodiscard]] auto read_case(const CaseSource& source, std::int64_t id) -> Result<OperatorCase>;
 
 }  // namespace assay

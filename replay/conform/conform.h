@@ -41,10 +41,20 @@ struct ConformCounts {
   int mutations_agree = 0;
 };
 
+/// Calls of an overload in which PyTorch's fake prediction is not what eager did.
+struct WrongPrediction {
+  std::string overload;
+  int calls = 0;
+  int matter = 0;            ///< of these: a size, dtype, offset, or stride of a size above 1
+  std::int64_t example = 0;  ///< the first such call, one that matters if there is any
+  std::string differs;       ///< what is wrong there, in the recording's words
+};
+
 struct ConformReport {
   ConformCounts total;
   std::vector<ConformCounts> overloads;  ///< in order of name
   std::vector<ConformFailure> failures;
+  std::vector<WrongPrediction> wrong_predictions;  ///< in order of overload
 };
 
 /// Adds one call to a report.

@@ -140,6 +140,12 @@ auto same_multiset(const std::vector<Complex>& ours, std::vector<Complex> theirs
   }
   return std::nullopt;
 }
+/// PyTorch reads the coefficients of its series in another dtype for half types.
+auto judge_matrix_exp(const JudgedCall& call) -> Difference {
+  const auto dtype = call.args[0].real()->dtype();
+  const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
+  return is_half ? Difference{} : compare_result(call, 0);
+}
 auto judge_eig(const JudgedCall& call) -> Difference {
   const auto& self = *call.args[0].real();
   const auto a = load_matrices<Complex>(self);
@@ -421,6 +427,8 @@ constexpr Freedom kFreedoms[] = {
     {"aten.linalg_qr.default", "Q R = A, Q unitary, R upper triangular", judge_qr},
     {"aten.linalg_lu.default", "P L U = A, no multiplier above 1", judge_lu},
     {"aten.linalg_lu_factor_ex.default", "L U = P^T A, no multiplier above 1", judge_lu_factor},
+    {"aten.linalg_matrix_exp.default", "float16 and bfloat16: PyTorch gives what memory held",
+     judge_matrix_exp},
     {"aten.sort.default", kEqual, judge_selection},
     {"aten.topk.default", kEqual, judge_selection},
     {"aten.kthvalue.default", kEqual, judge_selection},

@@ -3,8 +3,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "replay/conform/case_file.h"
-
 namespace assay {
 namespace {
 
@@ -49,7 +47,7 @@ auto sample_of(const OperatorCase& record, const Schema& schema) -> Result<Opera
 
 }  // namespace
 
-auto infer_operators(const std::filesystem::path& cases, const OpTable& table)
+auto infer_operators(const CaseSource& cases, const OpTable& table)
     -> Result<std::vector<InferredOperator>> {
   struct Recorded {
     Schema schema;
@@ -79,12 +77,6 @@ auto infer_operators(const std::filesystem::path& cases, const OpTable& table)
         {overload, entry.samples.size(), std::make_shared<const InferredRule>(std::move(rule))});
   }
   return operators;
-}
-
-auto cases_beside(const std::filesystem::path& capture) -> std::filesystem::path {
-  const auto path = capture.parent_path() / "operators.sqlite";
-  std::error_code error;
-  return std::filesystem::is_regular_file(path, error) ? path : std::filesystem::path();
 }
 
 void add_inferred_rows(OpTable& table, const std::vector<InferredOperator>& operators) {

@@ -1,12 +1,12 @@
 // Rows for operators without one, from the calls that were recorded beside a capture.
 #pragma once
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/ops/inferred.h"
+#include "replay/conform/case_file.h"
 
 namespace assay {
 
@@ -18,11 +18,8 @@ struct InferredOperator {
 
 /// What the calls of a case file say about each of its operators that has no row. Errors: of
 /// for_each_case.
-[[nodiscard]] auto infer_operators(const std::filesystem::path& cases, const OpTable& table)
+[[nodiscard]] auto infer_operators(const CaseSource& cases, const OpTable& table)
     -> Result<std::vector<InferredOperator>>;
-
-/// The case file for a capture: `operators.sqlite` in its folder; empty if there is none.
-[[nodiscard]] auto cases_beside(const std::filesystem::path& capture) -> std::filesystem::path;
 
 /// Adds a row for each confirmed operator.
 void add_inferred_rows(OpTable& table, const std::vector<InferredOperator>& operators);

@@ -81,6 +81,8 @@ struct Capture {
   std::vector<OutputRole> output_roles;  ///< exported programs only, per output
   std::vector<std::pair<std::string, std::string>> environment;  ///< torch version and the like
   std::vector<std::string> warnings;  ///< what was tolerated while reading
+  /// Recorded calls of operators that have no row (a case file, SQLite); null if there are none.
+  std::shared_ptr<const std::string> operator_cases;
 };
 
 /// A file as bytes. Errors: bad_input (missing, a directory, larger than `limit_bytes`).

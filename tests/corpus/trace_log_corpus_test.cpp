@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/prove/wrapper_bounds.h"
+#include "compiler/read/wrapper.h"
 #include "replay/formats/torch_trace.h"
 #include "tests/support/corpus.h"
 

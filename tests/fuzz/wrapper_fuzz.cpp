@@ -1,6 +1,6 @@
 // Inductor wrappers: read, and read the Triton kernels in them.
-#include "compiler/read/wrapper.h"
 #include "compiler/loop/kernel.h"
+#include "compiler/read/wrapper.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" auto LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) -> int {

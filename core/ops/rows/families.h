@@ -46,6 +46,11 @@ void add_histogram_rows(OpTable& table);
 void add_antialias_rows(OpTable& table);
 void add_name_rows(OpTable& table);
 void add_attention_cuda_rows(OpTable& table);
+void add_composed_rows(OpTable& table);
+void add_recurrent_rows(OpTable& table);
+void add_quantile_rows(OpTable& table);
 void add_inplace_rows(OpTable& table);
+void add_out_rows(OpTable& table);
+void add_foreach_rows(OpTable& table);
 
 }  // namespace assay

@@ -359,6 +359,11 @@ auto complex_part(Composer& c) -> Datum {
     if (kPart == 1) return c.fail("a real tensor has no imaginary part"), Datum{};
     return c.arg(0);
   }
+  if (has(c.meta(0).lazy, Lazy::conjugated)) {
+    const auto part = c.call(kPart == 0 ? "aten.real.default" : "aten.imag.default",
+                             {c.call("aten._conj.default", {c.arg(0)})});
+    return kPart == 0 ? part : c.call("aten._neg_view.default", {part});
+  }
   return c.call("aten.select.int", {c.call("aten.view_as_real.default", {c.arg(0)}),
                                     Datum{Expr(-1)}, Datum{Expr(kPart)}});
 }
@@ -427,6 +432,16 @@ auto irfft(Composer& c) -> Datum {
                 {input, Datum{DatumList{c.arg(2)}}, normalization(c, false), Datum{n}});
 }
 
+/// A lazy tensor is carried out, any other is itself.
+template <Lazy kBit>
+auto resolved(Composer& c) -> Datum {
+  if (!has(c.meta(0).lazy, kBit)) return c.arg(0);
+  return c.call("aten.clone.default", {c.arg(0)});
+}
+auto conj(Composer& c) -> Datum {
+  return is_complex(c.meta(0).dtype) ? c.call("aten._conj.default", {c.arg(0)}) : c.arg(0);
+}
+
 auto composed(std::string_view schema, Decomposition decomposition) -> OpRow {
   return {.schema_text = schema, .decomposition = decomposition};
 }
@@ -437,8 +452,9 @@ auto composed(std::string_view schema, Decomposition decomposition) -> OpRow {
 void add_functional_rows(OpTable& t) {
   for (const auto& other : kOtherNames) t.add(composed(other.schema, by_other_name));
   t.add(composed("aten::positive(Tensor(a) self) -> Tensor(a)", itself));
-  t.add(composed("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", itself));
-  t.add(composed("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", itself));
+  t.add(composed("aten::resolve_conj(Tensor(a) self) -> Tensor(a)", resolved<Lazy::conjugated>));
+  t.add(composed("aten::resolve_neg(Tensor(a) self) -> Tensor(a)", resolved<Lazy::negated>));
+  t.add(composed("aten::conj(Tensor(a) self) -> Tensor(a)", conj));
 
   t.add(composed("aten::relu6(Tensor self) -> Tensor", relu6));
   t.add(composed("aten::relu6_(Tensor(a!) self) -> Tensor(a!)", relu6_in_place));

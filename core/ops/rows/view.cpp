@@ -313,7 +313,9 @@ auto unfold(MetaCall& c) -> Datum {
 /// Complex as pairs of reals and back: element units change, so strides and offset scale.
 auto view_as_real(MetaCall& c) -> Datum {
   auto self = c.tensor(0);
-  if (!c.require(is_complex(self.meta.dtype), "a complex tensor is needed")) return {};
+  if (!c.require(is_complex(self.meta.dtype), "a complex tensor is needed") ||
+      !c.require(self.meta.lazy == Lazy::none, "a tensor that is to be conjugated has no pairs"))
+    return {};
   auto sizes = self.meta.sizes;
   auto strides = self.meta.strides;
   for (auto& stride : strides) stride = stride * 2;
@@ -342,6 +344,19 @@ auto view_as_complex(MetaCall& c) -> Datum {
   const auto offset = floor_div(self.meta.offset, 2);
   self.meta.dtype = *dtype;
   return MetaCall::view(self, std::move(sizes), std::move(strides), offset);
+}
+
+/// Views that conjugate or negate what is read through them.
+auto conjugated_view(MetaCall& c) -> Datum {
+  auto self = c.tensor(0);
+  if (!c.require(is_complex(self.meta.dtype), "a complex tensor is needed")) return {};
+  self.meta.lazy = self.meta.lazy ^ Lazy::conjugated;
+  return {std::move(self)};
+}
+auto negated_view(MetaCall& c) -> Datum {
+  auto self = c.tensor(0);
+  self.meta.lazy = self.meta.lazy ^ Lazy::negated;
+  return {std::move(self)};
 }
 
 /// view.dtype: same bytes, other element type; the last dimension scales with the element size.
@@ -396,6 +411,8 @@ void add_view_rows(OpTable& table) {
   table.add({.schema_text = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)", .rule = alias});
   table.add({.schema_text = "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", .rule = diagonal});
   table.add({.schema_text = "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", .rule = unfold});
+  table.add({.schema_text = "aten::_conj(Tensor(a) self) -> Tensor(a)", .rule = conjugated_view});
+  table.add({.schema_text = "aten::_neg_view(Tensor(a) self) -> Tensor(a)", .rule = negated_view});
   table.add({.schema_text = "aten::view_as_real(Tensor(a) self) -> Tensor(a)", .rule = view_as_real});
   table.add({.schema_text = "aten::view_as_complex(Tensor(a) self) -> Tensor(a)", .rule = view_as_complex});
 }

@@ -326,6 +326,27 @@ TEST(Open, BundlesAndOtherInputsOpenAlike) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Open, TheCallsRecordedBesideACaptureGoIntoItsBundle) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("assay_calls_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(write_file_atomically(folder / "g.txt", kGraph));
+  EXPECT_EQ(open_capture(folder / "g.txt")->operator_cases, nullptr);
+  ASSERT_TRUE(write_file_atomically(folder / kOperatorCases, "recorded calls"));
+  Bundle bundle;
+  bundle.capture = open_capture(folder / "g.txt").value();
+  ASSERT_NE(bundle.capture.operator_cases, nullptr);
+  const auto bytes = write_bundle(bundle);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const auto again = read_bundle(*bytes);
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_NE(again->capture.operator_cases, nullptr);
+  EXPECT_EQ(*again->capture.operator_cases, "recorded calls");
+  EXPECT_TRUE(again->extra.empty());
+  EXPECT_EQ(write_bundle(*again), *bytes);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Bundle, NoneAndTextAreInputs) {
   Bundle bundle;
   bundle.capture.graph = parse_graph("def forward(self, a, b):\n    return (a,)\n").value();

@@ -1,0 +1,129 @@
+// Library calls of a host program, on the reference kernels.
+#include <algorithm>
+#include <array>
+
+#include "compiler/interpret/host_machine.h"
+
+namespace assay {
+namespace {
+
+/// Functions of extern_kernels that are called otherwise in ATen.
+struct AliasRow {
+  std::string_view name, overload;
+};
+constexpr std::array kAliases = {AliasRow{"bias_addmm", "aten.addmm.default"},
+                                 AliasRow{".copy_", "aten.copy_.default"}};
+
+/// "extern_kernels.mm", "torch.ops.aten.sort.stable", "aten.randint.low_out": the name in the table
+/// and whether the overload was given.
+auto table_name(std::string_view target) -> std::pair<std::string, bool> {
+  for (const auto& row : kAliases)
+    if (target == row.name || target.ends_with("." + std::string(row.name)))
+      return {std::string(row.overload), true};
+  constexpr std::string_view kOps = "torch.ops.";
+  constexpr std::string_view kExtern = "extern_kernels.";
+  if (target.starts_with(kExtern))
+    return {"aten." + std::string(target.substr(kExtern.size())), false};
+  if (target.starts_with(kOps)) target.remove_prefix(kOps.size());
+  return {std::string(target), std::ranges::count(target, '.') >= 2};
+}
+
+/// "low_out" is "low" with a place for the result.
+auto without_out(std::string name) -> std::string {
+  if (name.ends_with("_out")) return name.substr(0, name.size() - 4);
+  if (name.ends_with(".out")) return name.substr(0, name.size() - 3) + "default";
+  return name;
+}
+
+}  // namespace
+
+auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
+                           const std::vector<std::pair<std::string, Datum>>& keywords)
+    -> Result<std::pair<const OpRow*, DatumList>> {
+  const auto [name, is_overload] = table_name(what.target);
+  if (is_overload) {
+    const auto* row = domain_.find(name);
+    if (row == nullptr) row = domain_.find(without_out(name));
+    if (row == nullptr) return unsupported("there is no row for {}", name);
+    ASSAY_TRY(auto bound, bind_arguments(row->schema, positional, keywords));
+    return std::pair(row, std::move(bound));
+  }
+  std::string reason = "there is no row";
+  for (const auto* row : domain_.overloads(name)) {
+    auto bound = bind_arguments(row->schema, positional, keywords);
+    if (bound) return std::pair(row, *std::move(bound));
+    reason = bound.error().message;
+  }
+  return unsupported("{}: {}", name, reason);
+}
+
+auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
+  DatumList positional;
+  std::vector<std::pair<std::string, Datum>> keywords;
+  std::vector<RunValue> outs;
+  for (const auto& arg : what.args) {
+    ASSAY_TRY(const auto read, value(op, arg));
+    if (arg.keyword == "out") {
+      outs = read.is_list ? read.items : std::vector{read};
+      continue;
+    }
+    if (read.buffer) check_written(op, *read.buffer);
+    for (const auto& item : read.items)
+      if (item.buffer) check_written(op, *item.buffer);
+    if (arg.keyword.empty())
+      positional.push_back(datum(read));
+    else
+      keywords.emplace_back(arg.keyword, datum(read));
+  }
+  auto found = find_row(what, positional, keywords);
+  if (!found) return unsupported("line {}: {}: {}", op.line, what.target, found.error().message);
+  auto& [row, args] = *found;
+  auto result = domain_.run(*row, args);
+  if (!result) {
+    if (result.error().code == ErrorCode::bad_input)
+      report(op, RunFault::call_refused, {},
+             fmt::format("{}: {}", what.target, result.error().message));
+    return unsupported("line {}: {}: {}", op.line, what.target, result.error().message);
+  }
+  ++result_.calls;
+  result_.is_random = result_.is_random || row->random;
+  std::vector<std::pair<std::string, Tensor>> written;
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    if (!outs[i].buffer) continue;
+    const auto* list = result->list();
+    const auto* from = list != nullptr && i < list->size() ? (*list)[i].real() : result->real();
+    if (from == nullptr || from->sizes() != outs[i].buffer->tensor.sizes()) {
+      report(op, RunFault::call_refused, outs[i].buffer->storage->name(),
+             fmt::format("{}: the result is of other sizes than `out`", what.target));
+      return unsupported("line {}: {}: `out` of other sizes", op.line, what.target);
+    }
+    copy_elems(*from, outs[i].buffer->tensor);
+    set_written(*outs[i].buffer);
+    written.emplace_back(outs[i].buffer->storage->name(), outs[i].buffer->tensor);
+  }
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (row->schema.params[i].written)
+      if (const auto* tensor = args[i].real()) {
+        const auto buffer = adopt(what.target, *tensor, true);
+        set_written(buffer);
+        written.emplace_back(buffer.storage->name(), *tensor);
+      }
+  if (what.results.size() == 1) {
+    auto made = from_datum(what.results[0], *result);
+    deleted_.erase(what.results[0]);
+    if (made.buffer) written.emplace_back(what.results[0], made.buffer->tensor);
+    names_[what.results[0]] = std::move(made);
+  } else if (what.results.size() > 1) {
+    const auto made = from_datum(what.results[0], *result);
+    if (made.items.size() != what.results.size())
+      return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());
+    for (std::size_t i = 0; i < made.items.size(); ++i) {
+      deleted_.erase(what.results[i]);
+      names_[what.results[i]] = made.items[i];
+    }
+  }
+  if (options_.tap) options_.tap({&op, written});
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,179 @@
+// Launches: arguments, blocks and grid of a kernel.
+#include <algorithm>
+#include <bit>
+
+#include "compiler/interpret/host_machine.h"
+
+namespace assay {
+namespace {
+
+/// Lanes of a tile where blocks are free: registers of all statements stay in the cache, and a
+/// statement's dispatch costs nothing beside its lanes.
+constexpr std::int64_t kTileLanes = 2048;
+
+auto power_of_two(std::int64_t at_least) -> std::int64_t {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(at_least, 1, 1 << 30))));
+}
+
+}  // namespace
+
+/// Blocks are chosen by the launcher; everything else is passed in order.
+auto HostMachine::bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
+                              TileLaunch& launch, Binding& scalars) -> Result<void> {
+  std::vector<std::size_t> passed;
+  for (std::size_t i = 0; i < kernel.params.size(); ++i)
+    if (kernel.params[i].kind != TileParam::Kind::block) passed.push_back(i);
+  const auto with_grid = [&] { return passed.size() + kernel.launcher_args.size(); };
+  if (what.args.size() != passed.size() && what.args.size() != with_grid())
+    std::erase_if(passed, [&](std::size_t i) { return !kernel.params[i].is_passed; });
+  if (what.args.size() != passed.size() && what.args.size() != with_grid())
+    return bad_input("line {}: the launch passes {} arguments, the kernel takes {}", op.line,
+                     what.args.size(), passed.size());
+  launch.arguments.resize(kernel.params.size());
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    const auto& param = kernel.params[passed[i]];
+    auto& argument = launch.arguments[passed[i]];
+    ASSAY_TRY(const auto given, value(op, what.args[i]));
+    if (param.kind == TileParam::Kind::buffer) {
+      if (!given.buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
+      argument.storage = given.buffer->storage;
+      argument.offset_bytes =
+          given.buffer->tensor.meta.offset * size_bytes(given.buffer->tensor.dtype());
+      continue;
+    }
+    const auto* scalar = given.other.scalar();
+    const auto as_number = scalar == nullptr ? std::nullopt : scalar->as_number();
+    if (!as_number) return bad_input("line {}: {} is no number", op.line, param.name);
+    argument.real = *as_number;
+    argument.integer = scalar->as_int().value_or(static_cast<std::int64_t>(*as_number));
+    scalars[param.symbol] = argument.integer;
+  }
+  for (std::size_t i = passed.size(); i < what.args.size(); ++i) {
+    ASSAY_TRY(const auto given, value(op, what.args[i]));
+    const auto& name = kernel.launcher_args[i - passed.size()];
+    if (const auto* scalar = given.other.scalar())
+      if (const auto symbol = program_.env.pool().find_symbol(name)) scalars[*symbol] = *scalar;
+  }
+  for (std::size_t i = 0; i < kernel.params.size(); ++i)
+    if (const auto& param = kernel.params[i]; param.fixed) {
+      launch.arguments[i].integer = *param.fixed;
+      launch.arguments[i].real = static_cast<double>(*param.fixed);
+      scalars[param.symbol] = *param.fixed;
+    }
+  return {};
+}
+
+/// A mask may be missing where the extent is 1 or a multiple of the largest block.
+auto HostMachine::choose_block(const TileAxis& axis, std::int64_t extent, std::int64_t room)
+    -> std::int64_t {
+  if (axis.extent && axis.extent->is_int(1)) return 1;
+  if (options_.block) return std::min(power_of_two(*options_.block), axis.max_block);
+  if (options_.block_seed) {
+    random_ = random_ * 1664525U + 1013904223U + *options_.block_seed;
+    return std::min(std::int64_t{1} << (random_ >> 16) % 11, axis.max_block);
+  }
+  return std::min({power_of_two(extent), axis.max_block, power_of_two(room)});
+}
+
+auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Binding& scalars)
+    -> Result<void> {
+  const auto count = kernel.axes.size();
+  launch.blocks.assign(count, 1);
+  launch.extents.assign(count, 1);
+  auto room = kTileLanes;
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& axis = kernel.axes[i];
+    if (axis.extent)
+      if (const auto extent = evaluate_int(*axis.extent, scalars)) launch.extents[i] = *extent;
+    if (const auto fixed = axis.block.as_int(); fixed && !axis.exact) {
+      launch.blocks[i] = *fixed;
+      room = std::max<std::int64_t>(room / *fixed, 1);
+    } else {
+      open.push_back(i);
+    }
+  }
+  // Rounds of a loop cost more than programs: reductions first, innermost axes before others.
+  std::ranges::stable_sort(open, [&](std::size_t a, std::size_t b) {
+    const auto rank = [&](std::size_t i) {
+      return std::pair(kernel.axes[i].kind != TileAxis::Kind::reduction, -static_cast<int>(i));
+    };
+    return rank(a) < rank(b);
+  });
+  for (const auto i : open) {
+    launch.blocks[i] = choose_block(kernel.axes[i], launch.extents[i], room);
+    room = std::max<std::int64_t>(room / launch.blocks[i], 1);
+    if (!kernel.axes[i].exact) scalars[kernel.axes[i].block] = launch.blocks[i];
+  }
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+    const auto& param = kernel.params[i];
+    if (param.kind != TileParam::Kind::block || param.fixed) continue;
+    if (!scalars.contains(param.symbol)) scalars[param.symbol] = 1;
+    launch.arguments[i].integer = *scalars.at(param.symbol).as_int();
+    launch.arguments[i].real = static_cast<double>(launch.arguments[i].integer);
+  }
+  for (std::size_t i = 0; i < kernel.grid.size() && i < 3; ++i) {
+    ASSAY_TRY(launch.grid[i], evaluate_int(kernel.grid[i], scalars));
+    // Nothing is launched for an empty dimension.
+    launch.grid[i] = std::max<std::int64_t>(launch.grid[i], 0);
+  }
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void> {
+  const auto found = kernels_.find(what.kernel);
+  if (found == kernels_.end())
+    return unsupported("line {}: the kernel {} is not there", op.line, what.kernel);
+  const auto& code = found->second;
+  const auto& kernel = code.kernel();
+  TileLaunch launch;
+  Binding scalars;
+  ASSAY_TRY_VOID(bind_launch(op, what, kernel, launch, scalars));
+  auto chosen = choose_blocks(kernel, launch, scalars);
+  if (!chosen)
+    return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
+  std::set<RunStorage*> written;
+  for (std::size_t i = 0; i < kernel.params.size(); ++i)
+    if (auto* storage = launch.arguments[i].storage; storage != nullptr && code.writes(i))
+      written.insert(storage);
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+    auto& argument = launch.arguments[i];
+    if (argument.storage == nullptr || !written.contains(argument.storage)) continue;
+    argument.tracks = true;
+    argument.storage->track(size_bytes(kernel.params[i].dtype));
+  }
+  std::int64_t programs = 1;
+  for (const auto count : launch.grid) programs *= count;
+  for (std::size_t i = 0; i < kernel.axes.size(); ++i)
+    if (kernel.axes[i].exact && kernel.axes[i].kind == TileAxis::Kind::parallel)
+      programs *= (launch.extents[i] + launch.blocks[i] - 1) / launch.blocks[i];
+  if (programs >= 1 << 30) return unsupported("line {}: more programs than can be run", op.line);
+  if (next_program_ > 3U << 30) {  // numbers are used up: nobody remembers older launches
+    for (const auto& storage : storages_) storage->touches().clear();
+    next_program_ = 1;
+    for (auto* storage : written) storage->track(storage->granule());
+  }
+  launch.first_program = next_program_;
+  next_program_ += static_cast<std::uint32_t>(programs) + 1;
+  launch.report = [&](RunFinding finding) {
+    finding.line = op.line;
+    finding.statement = op.text;
+    result_.findings.push_back(std::move(finding));
+  };
+  ++result_.launches;
+  ASSAY_TRY_VOID(TileMachine(code, launch).run());
+  if (options_.tap) {
+    std::vector<std::pair<std::string, Tensor>> buffers;
+    for (const auto& arg : what.args)
+      if (const auto* viewed = std::get_if<HostView>(&arg.value))
+        if (const auto known = names_.find(viewed->base);
+            known != names_.end() && known->second.buffer &&
+            written.contains(known->second.buffer->storage))
+          buffers.emplace_back(viewed->base, known->second.buffer->tensor);
+    options_.tap({&op, buffers});
+  }
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,297 @@
+#include "compiler/interpret/host_machine.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/interpret/interpret.h"
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+class InterpretedProgram final : public CompiledProgram {
+ public:
+  InterpretedProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table)
+      : program_(program), kernels_(std::move(kernels)), table_(table) {}
+  [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
+      -> Result<ProgramRun> override {
+    return HostMachine(program_, kernels_, table_, options).run(inputs);
+  }
+
+ private:
+  const HostProgram& program_;
+  CompiledKernels kernels_;
+  const OpTable& table_;
+};
+
+auto strides_differ(const Ints& sizes, const Ints& a, const Ints& b) -> bool {
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1 && a[i] != b[i]) return true;
+  return false;
+}
+
+auto text_of(const Ints& values) -> std::string {
+  return fmt::format("({})", fmt::join(values, ", "));
+}
+
+}  // namespace
+
+auto name(RunFault fault) -> std::string_view {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "out-of-bounds", "uninitialised-read", "write-conflict", "read-conflict", "use-after-free",
+      "device-assert", "assert-failed",      "index-overflow", "call-refused"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+auto Interpreter::compile(const HostProgram& program) const
+    -> Result<std::unique_ptr<CompiledProgram>> {
+  if (program.functions.empty()) return bad_input("the program has no function");
+  CompiledKernels kernels;
+  for (const auto& [key, source] : program.kernels) {
+    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
+    ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
+    kernels.emplace(key, std::move(code));
+  }
+  if (!program.not_understood.empty()) {
+    const auto& line = program.not_understood[0];
+    return unsupported("line {}: `{}`: {}", line.line, line.text, line.reason);
+  }
+  return std::make_unique<InterpretedProgram>(program, std::move(kernels), table_);
+}
+
+auto HostMachine::run(const DatumList& inputs) -> Result<ProgramRun> {
+  const auto& function = program_.functions.back();
+  if (inputs.size() != function.inputs.size())
+    return bad_input("{} inputs for a program that takes {}", inputs.size(),
+                     function.inputs.size());
+  std::vector<RunValue> values;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    values.push_back(from_datum(function.inputs[i], inputs[i]));
+  ASSAY_TRY(const auto outputs, call(function, std::move(values)));
+  for (const auto& output : outputs) result_.outputs.push_back(datum(output));
+  return std::move(result_);
+}
+
+auto HostMachine::call(const HostFunction& function, std::vector<RunValue> inputs)
+    -> Result<std::vector<RunValue>> {
+  if (function.loop_line != 0)
+    return unsupported("line {}: a loop of the wrapper", function.loop_line);
+  auto outer_names = std::move(names_);
+  auto outer_deleted = std::move(deleted_);
+  names_.clear();
+  deleted_.clear();
+  for (std::size_t i = 0; i < function.inputs.size(); ++i)
+    names_[function.inputs[i]] = std::move(inputs[i]);
+  solve_symbols(function);
+  returned_.reset();
+  for (const auto& op : function.ops) {
+    ASSAY_TRY_VOID(std::visit([&](const auto& what) { return step(op, what); }, op.what));
+    if (returned_) break;
+  }
+  names_ = std::move(outer_names);
+  deleted_ = std::move(outer_deleted);
+  if (!returned_) return bad_input("`{}` returns nothing", function.name);
+  return std::exchange(returned_, std::nullopt).value();
+}
+
+/// Sizes that no input gives as a number follow from layouts of tensors.
+void HostMachine::solve_symbols(const HostFunction& function) {
+  std::vector<std::pair<Expr, std::int64_t>> equations;
+  for (const auto& op : function.ops) {
+    if (const auto* scalar = std::get_if<HostScalar>(&op.what); scalar && scalar->is_input)
+      if (const auto known = names_.find(scalar->name); known != names_.end())
+        if (const auto* given = known->second.other.scalar(); given && given->is_const())
+          binding_[scalar->symbol] = *given;
+    const auto* check = std::get_if<HostCheck>(&op.what);
+    if (check == nullptr) continue;
+    const auto known = names_.find(check->name);
+    if (known == names_.end() || !known->second.buffer) continue;
+    const auto& tensor = known->second.buffer->tensor;
+    if (tensor.sizes().size() != check->sizes.size()) continue;
+    for (std::size_t i = 0; i < check->sizes.size(); ++i) {
+      equations.emplace_back(check->sizes[i], tensor.sizes()[i]);
+      if (tensor.sizes()[i] > 1) equations.emplace_back(check->strides[i], tensor.strides()[i]);
+    }
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [e, value] : equations) {
+      std::unordered_map<Expr, Expr> known(binding_.begin(), binding_.end());
+      const auto rest = substitute(e, known);
+      const auto symbols = rest.symbols();
+      if (symbols.size() != 1) continue;
+      if (const auto solution = solve_for(rest, symbols[0], value)) {
+        binding_[symbols[0]] = *solution;
+        more = true;
+      }
+    }
+  }
+}
+
+auto HostMachine::step(const HostOp&, const HostNote&) -> Result<void> {
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostAlloc& what) -> Result<void> {
+  ASSAY_TRY(auto sizes, numbers(what.sizes));
+  ASSAY_TRY(auto strides, numbers(what.strides));
+  auto tensor = Tensor::allocate(what.dtype, std::move(sizes), std::move(strides), what.device);
+  if (!tensor) return with_context(tensor.error(), fmt::format("line {}", op.line));
+  RunValue made;
+  made.buffer = adopt(what.name, *tensor, false);
+  deleted_.erase(what.name);
+  names_[what.name] = std::move(made);
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostBind& what) -> Result<void> {
+  RunValue made;
+  if (what.source.dtype) {  // alloc_from_pool: a place in the pool, of another dtype
+    ASSAY_TRY(const auto* pool, find(op, what.source.base));
+    ASSAY_TRY(const auto offset, number(what.pool_offset_bytes));
+    ASSAY_TRY(auto sizes, numbers(what.source.sizes));
+    ASSAY_TRY(auto strides, numbers(what.source.strides));
+    if (!pool->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.source.base);
+    made.buffer = *pool->buffer;
+    auto viewed = pool->buffer->tensor.view(*what.source.dtype, sizes, strides,
+                                            offset / size_bytes(*what.source.dtype));
+    if (!viewed) {
+      report(op, RunFault::out_of_bounds, what.source.base, viewed.error().message);
+      return std::unexpected(viewed.error());
+    }
+    made.buffer->tensor = *std::move(viewed);
+  } else if (what.source.is_reinterpreted) {
+    ASSAY_TRY(made.buffer, view(op, what.source));
+  } else {
+    ASSAY_TRY(const auto* source, find(op, what.source.base));
+    made = *source;
+  }
+  if (what.is_reuse && made.buffer) {
+    auto& storage = *made.buffer->storage;
+    made.buffer->generation = ++storage.generation;
+    storage.reused_by = what.name;
+  }
+  deleted_.erase(what.name);
+  names_[what.name] = std::move(made);
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostScalar& what) -> Result<void> {
+  if (what.is_input || !what.is_fresh) return {};
+  ASSAY_TRY(const auto* source, find(op, what.buffer));
+  if (!source->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.buffer);
+  const auto& tensor = source->buffer->tensor;
+  const auto at = what.dimension;
+  using enum HostScalar::Source;
+  Expr value;
+  if (what.source == size && at < tensor.sizes().size()) {
+    value = tensor.sizes()[at];
+  } else if (what.source == stride && at < tensor.strides().size()) {
+    value = tensor.strides()[at];
+  } else if (what.source == offset) {
+    value = tensor.meta.offset;
+  } else if (what.source == numel) {
+    value = tensor.numel();
+  } else if (what.source == item && tensor.numel() == 1) {
+    check_written(op, *source->buffer);
+    if (is_floating(tensor.dtype()))
+      value = Expr::real(to_vector<double>(tensor)[0]);
+    else
+      value = to_vector<std::int64_t>(tensor)[0];
+  } else {
+    return unsupported("line {}: `{}`", op.line, op.text);
+  }
+  binding_[what.symbol] = value;
+  return {};
+}
+
+auto HostMachine::step(const HostOp&, const HostShape&) -> Result<void> {
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostCheck& what) -> Result<void> {
+  ASSAY_TRY(const auto* checked, find(op, what.name));
+  if (!checked->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.name);
+  const auto& tensor = checked->buffer->tensor;
+  ASSAY_TRY(const auto sizes, numbers(what.sizes));
+  ASSAY_TRY(const auto strides, numbers(what.strides));
+  if (tensor.sizes() != sizes || strides_differ(sizes, tensor.strides(), strides)) {
+    report(op, RunFault::assert_failed, what.name,
+           fmt::format("{} has sizes {} and strides {}, not {} and {}", what.name,
+                       text_of(tensor.sizes()), text_of(tensor.strides()), text_of(sizes),
+                       text_of(strides)));
+    return bad_input("line {}: `{}` fails: {}", op.line, op.text, result_.findings.back().message);
+  }
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostFact& what) -> Result<void> {
+  const auto truth = evaluate(what.condition, binding_);
+  if (truth && truth->as_bool() == false)
+    report(op, RunFault::assert_failed, {}, fmt::format("{} is false", print_expr(what.condition)));
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostCall& what) -> Result<void> {
+  for (const auto& function : program_.functions) {
+    if (function.name != what.target || what.args.size() != 1) continue;
+    ASSAY_TRY(auto list, value(op, what.args[0]));
+    ASSAY_TRY(auto results, call(function, std::move(list.items)));
+    for (std::size_t i = 0; i < what.results.size() && i < results.size(); ++i)
+      names_[what.results[i]] = std::move(results[i]);
+    return {};
+  }
+  return library(op, what);
+}
+
+auto HostMachine::step(const HostOp& op, const HostItem& what) -> Result<void> {
+  ASSAY_TRY(const auto* list, find(op, what.tuple));
+  if (what.index >= list->items.size())
+    return bad_input("line {}: `{}` has no item {}", op.line, what.tuple, what.index);
+  auto item = list->items[what.index];
+  deleted_.erase(what.name);
+  names_[what.name] = std::move(item);
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostStore& what) -> Result<void> {
+  ASSAY_TRY(auto stored, value(op, what.value));
+  ASSAY_TRY(auto* list, find(op, what.tuple));
+  constexpr std::size_t kMost = 4096;
+  if (what.index >= kMost) return bad_input("line {}: an index out of range", op.line);
+  list->is_list = true;
+  if (list->items.size() <= what.index) list->items.resize(what.index + 1);
+  list->items[what.index] = std::move(stored);
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostGroup& what) -> Result<void> {
+  RunValue list;
+  list.is_list = true;
+  for (const auto& item : what.items) {
+    ASSAY_TRY(list.items.emplace_back(), value(op, item));
+  }
+  deleted_.erase(what.name);
+  names_[what.name] = std::move(list);
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostDelete& what) -> Result<void> {
+  for (const auto& name : what.names) deleted_[name] = op.line;
+  return {};
+}
+
+auto HostMachine::step(const HostOp& op, const HostBranch&) -> Result<void> {
+  return unsupported("line {}: a branch on data", op.line);
+}
+
+auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void> {
+  std::vector<RunValue> values;
+  for (const auto& arg : what.values) {
+    ASSAY_TRY(values.emplace_back(), value(op, arg));
+  }
+  returned_ = std::move(values);
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,103 @@
+// Executes a host program statement by statement. Internal to compiler/interpret.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/interpret/memory.h"
+#include "compiler/interpret/tile_machine.h"
+#include "compiler/program/executor.h"
+#include "core/ops/domain.h"
+
+namespace assay {
+
+struct RunBuffer {
+  Tensor tensor;
+  RunStorage* storage = nullptr;
+  int generation = 0;
+};
+/// What a name stands for: a tensor, a list, or any other datum.
+struct RunValue {
+  std::optional<RunBuffer> buffer;
+  std::vector<RunValue> items;
+  bool is_list = false;
+  Datum other;
+};
+
+using CompiledKernels = std::map<std::string, TileCode>;
+
+class HostMachine {
+ public:
+  HostMachine(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
+              const ProgramRunOptions& options)
+      : program_(program), kernels_(kernels), domain_(table), options_(options) {}
+  [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
+
+ private:
+  using Names = std::map<std::string, RunValue, std::less<>>;
+  [[nodiscard]] auto call(const HostFunction& function, std::vector<RunValue> inputs)
+      -> Result<std::vector<RunValue>>;
+  void solve_symbols(const HostFunction& function);
+
+  [[nodiscard]] auto step(const HostOp& op, const HostNote& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostAlloc& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostBind& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostScalar& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostShape& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostCheck& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostFact& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostLaunch& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostCall& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostItem& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostStore& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostGroup& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostDelete& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostBranch& what) -> Result<void>;
+  [[nodiscard]] auto step(const HostOp& op, const HostReturn& what) -> Result<void>;
+
+  // host_values.cpp
+  [[nodiscard]] auto number(const Expr& e) const -> Result<std::int64_t>;
+  [[nodiscard]] auto numbers(const Dims& dims) const -> Result<Ints>;
+  [[nodiscard]] auto adopt(const std::string& name, const Tensor& tensor, bool is_initialised)
+      -> RunBuffer;
+  [[nodiscard]] auto find(const HostOp& op, const std::string& name) -> Result<RunValue*>;
+  [[nodiscard]] auto view(const HostOp& op, const HostView& what) -> Result<RunBuffer>;
+  [[nodiscard]] auto value(const HostOp& op, const HostArg& arg) -> Result<RunValue>;
+  [[nodiscard]] auto datum(const RunValue& value) const -> Datum;
+  [[nodiscard]] auto from_datum(const std::string& name, const Datum& datum) -> RunValue;
+  void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
+  void check_written(const HostOp& op, const RunBuffer& buffer);
+  void set_written(const RunBuffer& buffer);
+
+  // host_calls.cpp
+  [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
+  [[nodiscard]] auto find_row(const HostCall& what, const DatumList& positional,
+                              const std::vector<std::pair<std::string, Datum>>& keywords)
+      -> Result<std::pair<const OpRow*, DatumList>>;
+
+  // host_launch.cpp
+  [[nodiscard]] auto bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
+                                 TileLaunch& launch, Binding& scalars) -> Result<void>;
+  [[nodiscard]] auto choose_blocks(const TileKernel& kernel, TileLaunch& launch, Binding& scalars)
+      -> Result<void>;
+  [[nodiscard]] auto choose_block(const TileAxis& axis, std::int64_t extent, std::int64_t room)
+      -> std::int64_t;
+
+  const HostProgram& program_;
+  const CompiledKernels& kernels_;
+  RealDomain domain_;
+  const ProgramRunOptions& options_;
+  ProgramRun result_;
+  Binding binding_;
+  Names names_;
+  std::map<std::string, int, std::less<>> deleted_;  ///< name -> line
+  std::vector<std::unique_ptr<RunStorage>> storages_;
+  std::map<const Storage*, RunStorage*> by_storage_;
+  std::optional<std::vector<RunValue>> returned_;
+  std::uint32_t next_program_ = 1;
+  std::uint32_t random_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,166 @@
+// Names, numbers, tensors and views of a running host program.
+#include <algorithm>
+
+#include "compiler/interpret/host_machine.h"
+#include "core/expr/text.h"
+
+namespace assay {
+
+auto HostMachine::number(const Expr& e) const -> Result<std::int64_t> {
+  if (const auto known = e.as_int()) return *known;
+  return evaluate_int(e, binding_);
+}
+
+auto HostMachine::numbers(const Dims& dims) const -> Result<Ints> {
+  Ints result;
+  for (const auto& dim : dims) {
+    ASSAY_TRY(result.emplace_back(), number(dim));
+  }
+  return result;
+}
+
+auto HostMachine::adopt(const std::string& name, const Tensor& tensor, bool is_initialised)
+    -> RunBuffer {
+  auto& known = by_storage_[tensor.storage.get()];
+  if (known == nullptr) {
+    storages_.push_back(std::make_unique<RunStorage>(name, tensor.storage,
+                                                     size_bytes(tensor.dtype()), is_initialised));
+    known = storages_.back().get();
+  }
+  return {tensor, known, known->generation};
+}
+
+void HostMachine::report(const HostOp& op, RunFault fault, std::string buffer,
+                         std::string message) {
+  RunFinding finding;
+  finding.fault = fault;
+  finding.line = op.line;
+  finding.statement = op.text;
+  finding.buffer = std::move(buffer);
+  finding.message = std::move(message);
+  result_.findings.push_back(std::move(finding));
+}
+
+/// A name that is used. Dead ones are reported and used all the same.
+auto HostMachine::find(const HostOp& op, const std::string& name) -> Result<RunValue*> {
+  const auto known = names_.find(name);
+  if (known == names_.end()) return bad_input("line {}: `{}` has no value", op.line, name);
+  if (const auto gone = deleted_.find(name); gone != deleted_.end())
+    report(op, RunFault::use_after_free, name,
+           fmt::format("{} was deleted in line {}", name, gone->second));
+  if (const auto& buffer = known->second.buffer;
+      buffer && buffer->generation != buffer->storage->generation)
+    report(
+        op, RunFault::use_after_free, name,
+        fmt::format("{} was overwritten: its storage is {} now", name, buffer->storage->reused_by));
+  return &known->second;
+}
+
+auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuffer> {
+  ASSAY_TRY(const auto* base, find(op, what.base));
+  if (!base->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.base);
+  auto buffer = *base->buffer;
+  if (!what.is_reinterpreted) return buffer;
+  ASSAY_TRY(auto sizes, numbers(what.sizes));
+  ASSAY_TRY(auto strides, numbers(what.strides));
+  ASSAY_TRY(const auto offset, number(what.offset));
+  const auto dtype = what.dtype.value_or(buffer.tensor.dtype());
+  auto viewed = buffer.tensor.view(dtype, sizes, strides, buffer.tensor.meta.offset + offset);
+  if (!viewed) {
+    report(op, RunFault::out_of_bounds, what.base,
+           fmt::format("a view of {}: {}", what.base, viewed.error().message));
+    return std::unexpected(viewed.error());
+  }
+  buffer.tensor = *std::move(viewed);
+  return buffer;
+}
+
+auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue> {
+  RunValue result;
+  if (const auto* what = std::get_if<HostView>(&arg.value)) {
+    if (!what->is_reinterpreted) {
+      ASSAY_TRY(const auto* known, find(op, what->base));
+      return *known;
+    }
+    ASSAY_TRY(result.buffer, view(op, *what));
+  } else if (const auto* e = std::get_if<Expr>(&arg.value)) {
+    if (e->is_const()) {
+      result.other.value = *e;
+    } else {
+      ASSAY_TRY(const auto known, evaluate(*e, binding_));
+      result.other.value = known;
+    }
+  } else if (const auto* items = std::get_if<HostArgs>(&arg.value)) {
+    result.is_list = true;
+    for (const auto& item : *items) {
+      ASSAY_TRY(result.items.emplace_back(), value(op, item));
+    }
+  } else if (const auto* dtype = std::get_if<DType>(&arg.value)) {
+    result.other.value = *dtype;
+  } else if (const auto* device = std::get_if<Device>(&arg.value)) {
+    result.other.value = *device;
+  } else if (const auto* text = std::get_if<std::string>(&arg.value)) {
+    result.other.value = *text;
+  } else if (std::holds_alternative<HostOpaque>(arg.value)) {
+    return unsupported("line {}: the argument `{}`", op.line, arg.text);
+  }
+  return result;
+}
+
+auto HostMachine::datum(const RunValue& value) const -> Datum {
+  if (value.buffer) return {value.buffer->tensor};
+  if (!value.is_list) return value.other;
+  DatumList items;
+  for (const auto& item : value.items) items.push_back(datum(item));
+  return {std::move(items)};
+}
+
+auto HostMachine::from_datum(const std::string& name, const Datum& datum) -> RunValue {
+  RunValue result;
+  if (const auto* tensor = datum.real()) {
+    result.buffer = adopt(name, *tensor, true);
+  } else if (const auto* list = datum.list()) {
+    result.is_list = true;
+    for (const auto& item : *list) result.items.push_back(from_datum(name, item));
+  } else {
+    result.other = datum;
+  }
+  return result;
+}
+
+/// Elements that a library call reads.
+void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
+  if (buffer.storage->initialised().empty()) return;
+  const auto& meta = buffer.tensor.meta;
+  const auto size = size_bytes(meta.dtype);
+  std::int64_t times = 0, first = -1;
+  const std::array<const Ints*, 1> strides = {&meta.strides};
+  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
+  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
+    for (std::int64_t i = 0; i < run; ++i) {
+      const auto element = meta.offset + at[0] + i * step;
+      if (buffer.storage->is_written(element * size)) continue;
+      if (times++ == 0) first = element;
+    }
+  });
+  if (times == 0) return;
+  report(op, RunFault::uninitialised, buffer.storage->name(),
+         fmt::format("element {} of {} is read, nothing was written there", first,
+                     buffer.storage->name()));
+  result_.findings.back().element = first;
+  result_.findings.back().times = times;
+}
+
+void HostMachine::set_written(const RunBuffer& buffer) {
+  if (buffer.storage->initialised().empty()) return;
+  const auto& meta = buffer.tensor.meta;
+  const auto size = size_bytes(meta.dtype);
+  const std::array<const Ints*, 1> strides = {&meta.strides};
+  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
+  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
+    for (std::int64_t i = 0; i < run; ++i)
+      buffer.storage->set_written((meta.offset + at[0] + i * step) * size, size);
+  });
+}
+
+}  // namespace assay

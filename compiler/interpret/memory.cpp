@@ -1,0 +1,60 @@
+#include "compiler/interpret/memory.h"
+
+#include <algorithm>
+
+namespace assay {
+
+RunStorage::RunStorage(std::string name, std::shared_ptr<Storage> storage, int granule,
+                       bool is_initialised)
+    : name_(std::move(name)), storage_(std::move(storage)), granule_(std::max(granule, 1)) {
+  if (!is_initialised) set_all_unwritten();
+}
+
+void RunStorage::track(int size) {
+  if (size < granule_) {
+    granule_ = size;
+    touches_.clear();
+  }
+  if (touches_.empty()) touches_.resize(static_cast<std::size_t>(size_bytes() / granule_) + 1);
+}
+
+auto note_read(Touch& touch, const Toucher& who, std::uint32_t first, bool atomic) -> Collision {
+  auto result = Collision::none;
+  if (touch.writer >= first && !(atomic && touch.atomic)) {
+    const bool other_program = touch.writer != who.program;
+    const bool other_lane = touch.writer_phase == who.phase && touch.writer_lane != who.lane;
+    if (other_program || other_lane) result = Collision::read_write;
+  }
+  if (atomic) return result;
+  if (touch.reader < first || touch.reader == who.program) {
+    const bool is_same = touch.reader == who.program && touch.reader_phase == who.phase &&
+                         touch.reader_lane != who.lane;
+    touch.reader_lane = is_same ? kManyLanes : who.lane;
+    touch.reader = who.program;
+    touch.reader_phase = who.phase;
+  } else {
+    touch.reader = kManyPrograms;
+  }
+  return result;
+}
+
+auto note_write(Touch& touch, const Toucher& who, std::uint32_t first, bool atomic) -> Collision {
+  auto result = Collision::none;
+  if (touch.writer >= first && !(atomic && touch.atomic)) {
+    const bool other_program = touch.writer != who.program;
+    const bool other_lane = touch.writer_phase == who.phase && touch.writer_lane != who.lane;
+    if (other_program || other_lane) result = Collision::write_write;
+  }
+  if (result == Collision::none && touch.reader >= first) {
+    const bool other_program = touch.reader != who.program;
+    const bool other_lane = touch.reader_phase == who.phase && touch.reader_lane != who.lane;
+    if (other_program || other_lane) result = Collision::read_write;
+  }
+  touch.writer = who.program;
+  touch.writer_phase = who.phase;
+  touch.writer_lane = who.lane;
+  touch.atomic = atomic;
+  return result;
+}
+
+}  // namespace assay

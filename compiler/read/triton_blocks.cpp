@@ -1,0 +1,215 @@
+// Loops and branches of Triton kernels: what they carry becomes values of their regions.
+#include <algorithm>
+#include <array>
+
+#include "compiler/read/triton_reader.h"
+#include "core/graph/annotation.h"
+
+namespace assay {
+
+/// Names assigned on the lines behind the cursor that are indented deeper.
+auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  const auto source = cursor_.lexer().source();
+  auto at = source.find('\n', cursor_.token().offset);
+  while (at != std::string_view::npos) {
+    const auto start = at + 1;
+    at = source.find('\n', start);
+    const auto line = source.substr(start, at == std::string_view::npos ? at : at - start);
+    const auto first = line.find_first_not_of(' ');
+    if (first == std::string_view::npos) continue;
+    if (static_cast<int>(first) <= indent) break;
+    const auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) continue;
+    for (const auto part : split_at_commas(line.substr(first, equals - first))) {
+      const std::string name(trimmed(part.substr(0, part.find(':'))));
+      const auto known = locals_.find(name);
+      if (known == locals_.end() || std::ranges::find(names, name) != names.end()) continue;
+      if (known->second.is_tile() || known->second.is_constant()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+auto TritonReader::loop(int indent) -> Result<void> {
+  const auto place = cursor_.token();
+  cursor_.advance();
+  ASSAY_TRY(const auto name, cursor_.expect_name("a loop variable"));
+  ASSAY_TRY_VOID(cursor_.expect("in"));
+  ASSAY_TRY(const int range, cursor_.expression());
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  const auto function = cursor_.syntax(range).kind == SyntaxKind::call
+                            ? cursor_.source_of(cursor_.syntax(range).first_child)
+                            : std::string_view();
+  ASSAY_TRY(auto ends, arguments(range));
+  if ((function != "tl.range" && function != "range" && function != "tl.static_range") ||
+      ends.empty() || ends.size() > 3)
+    return bad_source(place, "a loop over something unknown");
+  if (ends.size() == 1) ends.insert(ends.begin(), TritonValue::python(std::int64_t{0}));
+  if (ends.size() == 2) ends.push_back(TritonValue::python(std::int64_t{1}));
+  Block block;
+  TileLoop what;
+  if (const auto axis = axes_.find(ends[2].origin); axis != axes_.end()) {
+    what.axis = axis->second;
+    auto& known = kernel_.axes[axis->second];
+    if (known.kind == TileAxis::Kind::lanes) known.kind = TileAxis::Kind::reduction;
+    if (!known.extent) known.extent = expr_of(ends[1]);
+  }
+  auto dtype = DType::int32;
+  for (const auto& end : ends)
+    if (end.is_tile() && !end.is_weak && size_bytes(builder_.type(end).dtype) == 8)
+      dtype = DType::int64;
+  block.statement.what = what;
+  for (const auto& end : ends) {
+    ASSAY_TRY(const auto bound, builder_.as(end, dtype));
+    block.statement.operands.push_back(bound.id);
+  }
+  block.assigned = assigned_below(indent);
+  block.region = std::make_unique<TileRegion>();
+  TritonValue variable;
+  variable.kind = TritonValue::Kind::tile;
+  variable.id = builder_.add_value({dtype, 0});
+  block.region->params.push_back(variable.id);
+  for (const auto& carried : block.assigned) {
+    ASSAY_TRY(auto initial, builder_.tile(locals_.at(carried)));
+    block.statement.operands.push_back(initial.id);
+    auto type = builder_.type(initial);
+    for (const auto& position : initial.shape)
+      for (const auto axis : position) type.axes |= AxisSet{1} << axis;
+    initial.id = builder_.add_value(type);
+    initial.is_weak = false;
+    initial.origin.clear();
+    block.region->params.push_back(initial.id);
+    set(carried, initial);
+  }
+  set(name.text, variable);
+  block.indent = indent;
+  block.before = locals_;
+  builder_.push(block.region.get());
+  blocks_.push_back(std::move(block));
+  return {};
+}
+
+/// Branches of combined kernels: `if pid < n: ... elif ... else: ...`.
+auto TritonReader::branch(int indent) -> Result<void> {
+  const auto place = cursor_.token();
+  const bool is_else = cursor_.at("else");
+  if (!cursor_.at("if") && (blocks_.empty() || blocks_.back().indent != indent ||
+                            blocks_.back().kind != BlockKind::otherwise))
+    return bad_source(place, "`{}` without its `if`", place.text);
+  cursor_.advance();
+  if (is_else) return cursor_.expect(":");
+  ASSAY_TRY(const int node, cursor_.expression());
+  ASSAY_TRY(const auto condition, tile_of(node));
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  if (builder_.type(condition).axes != 0) return bad_source(place, "a branch that lanes decide");
+  Block block;
+  block.kind = BlockKind::then;
+  block.indent = indent;
+  block.statement.what = TileIf{};
+  block.statement.operands = {builder_.cast(condition, DType::boolean).id};
+  block.assigned = assigned_below(indent);
+  block.is_elif = place.is("elif");
+  block.before = locals_;
+  block.region = std::make_unique<TileRegion>();
+  builder_.push(block.region.get());
+  blocks_.push_back(std::move(block));
+  return {};
+}
+
+/// Ends what is indented as deep as this line or deeper, unless the line goes on with a branch.
+auto TritonReader::close(int indent) -> Result<void> {
+  const bool goes_on = cursor_.at("elif") || cursor_.at("else");
+  while (!blocks_.empty() && indent <= blocks_.back().indent) {
+    const bool is_chain =
+        goes_on && indent == blocks_.back().indent && blocks_.back().kind == BlockKind::then;
+    if (blocks_.back().kind == BlockKind::loop)
+      ASSAY_TRY_VOID(close_loop());
+    else
+      ASSAY_TRY_VOID(close_branch(is_chain));
+    if (is_chain) break;
+  }
+  return {};
+}
+
+auto TritonReader::close_loop() -> Result<void> {
+  auto block = std::move(blocks_.back());
+  blocks_.pop_back();
+  Result<void> done;
+  for (std::size_t i = 0; i < block.assigned.size(); ++i) {
+    const auto& name = block.assigned[i];
+    const auto type = kernel_.type(block.region->params[i + 1]);
+    const auto last = locals_.find(name);
+    auto yielded = last == locals_.end() ? Result<TritonValue>(bad_input("`{}` has no value", name))
+                                         : builder_.tile(last->second);
+    if (yielded) yielded = builder_.as(*yielded, type.dtype);
+    if (!yielded || (kernel_.type(yielded->id).axes & ~type.axes) != 0) {
+      done = bad_input("`{}` is another tensor at the end of the loop", name);
+      block.region->yields.push_back(block.region->params[i + 1]);
+    } else {
+      block.region->yields.push_back(yielded->id);
+    }
+  }
+  builder_.pop();
+  auto after = block.before;
+  for (std::size_t i = 0; i < block.assigned.size(); ++i) {
+    auto& value = after[block.assigned[i]];
+    value.id = builder_.add_value(kernel_.type(block.region->params[i + 1]));
+    block.statement.results.push_back(value.id);
+  }
+  block.statement.regions.push_back(std::move(*block.region));
+  builder_.emit(std::move(block.statement));
+  locals_ = std::move(after);
+  for (const auto& name : block.assigned) set(name, locals_.at(name));
+  return done;
+}
+
+/// The first branch ends; `goes_on`: another follows, else the statement is complete. Names that
+/// either assigns get the value of whichever ran.
+auto TritonReader::close_branch(bool goes_on) -> Result<void> {
+  auto& block = blocks_.back();
+  const auto names = block.assigned;
+  const auto yield = [&](TileRegion& region) -> Result<void> {
+    for (const auto& name : names) {
+      const auto known = locals_.find(name);
+      if (known == locals_.end()) return bad_input("`{}` has no value", name);
+      ASSAY_TRY(const auto tile, builder_.tile(known->second));
+      region.yields.push_back(tile.id);
+    }
+    return {};
+  };
+  auto done = yield(*block.region);
+  builder_.pop();
+  block.statement.regions.push_back(std::move(*block.region));
+  if (block.kind == BlockKind::then) {
+    block.kind = BlockKind::otherwise;
+    locals_ = block.before;
+    block.region = std::make_unique<TileRegion>();
+    builder_.push(block.region.get());
+    if (goes_on) return done;
+    if (done) done = yield(*block.region);
+    builder_.pop();
+    block.statement.regions.push_back(std::move(*block.region));
+  }
+  auto statement = std::move(block.statement);
+  locals_ = std::move(block.before);
+  const bool is_elif = block.is_elif;
+  blocks_.pop_back();
+  if (!done) return done;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto a = kernel_.type(statement.regions[0].yields[i]);
+    const auto b = kernel_.type(statement.regions[1].yields[i]);
+    if (a.dtype != b.dtype) return bad_input("`{}` is of another dtype in one branch", names[i]);
+    auto value = locals_.at(names[i]);
+    value.kind = TritonValue::Kind::tile;
+    value.id = builder_.add_value({a.dtype, a.axes | b.axes});
+    statement.results.push_back(value.id);
+    set(names[i], value);
+  }
+  builder_.emit(std::move(statement));
+  if (is_elif && !blocks_.empty() && blocks_.back().kind == BlockKind::otherwise)
+    return close_branch(false);
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,145 @@
+// Reads a Triton kernel statement by statement. Internal to compiler/read.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/read/triton_value.h"
+#include "core/graph/python_syntax.h"
+
+namespace assay {
+
+/// What the decorators of a kernel say.
+struct TritonMeta {
+  std::string heuristic, grid_type;
+  std::vector<std::pair<std::string, std::string>> signature;
+  std::map<std::string, std::int64_t> constants;
+  std::vector<std::string> launcher_args;
+  bool asserts_are_on = true;
+};
+
+/// A helper above the kernel: combines two values in a scan or a reduction.
+struct TritonHelper {
+  std::vector<std::string> params;
+  std::size_t offset = 0;  ///< of its body
+  int line = 0;
+};
+
+class TritonReader {
+ public:
+  TritonReader(std::string_view text, ExprPool& pool)
+      : cursor_(text), pool_(pool), builder_(kernel_) {}
+  [[nodiscard]] auto read() -> Result<TileKernel>;
+
+ private:
+  using Nodes = std::vector<int>;
+  using Values = std::vector<TritonValue>;
+  using Locals = std::map<std::string, TritonValue, std::less<>>;
+  enum class BlockKind : std::uint8_t { loop, then, otherwise };
+  /// An open loop or branch.
+  struct Block {
+    BlockKind kind = BlockKind::loop;
+    int indent = 0;
+    TileStatement statement;             ///< as far as it is known
+    std::unique_ptr<TileRegion> region;  ///< being filled
+    std::vector<std::string> assigned;   ///< names that the body assigns and that exist before
+    Locals before;
+    bool is_elif = false;  ///< ends together with the block around it
+  };
+
+  // triton_statement.cpp
+  [[nodiscard]] auto statement() -> Result<void>;
+  [[nodiscard]] auto decorator() -> Result<void>;
+  void meta(int node);
+  [[nodiscard]] auto member(int dict, std::string_view key) const -> int;
+  [[nodiscard]] auto key_of(int node) const -> std::string;
+  [[nodiscard]] auto definition() -> Result<void>;
+  void add_param(std::string name, std::string type);
+  void set_grid();
+  [[nodiscard]] auto body(int indent) -> Result<void>;
+  [[nodiscard]] auto assign(int left, TritonValue value) -> Result<void>;
+  void set(std::string_view name, TritonValue value);
+  [[nodiscard]] auto loop(int indent) -> Result<void>;
+  [[nodiscard]] auto branch(int indent) -> Result<void>;
+  [[nodiscard]] auto close(int indent) -> Result<void>;
+  [[nodiscard]] auto close_loop() -> Result<void>;
+  [[nodiscard]] auto close_branch(bool goes_on) -> Result<void>;
+  [[nodiscard]] auto assigned_below(int indent) -> std::vector<std::string>;
+  void forget_assigned(std::string_view line);
+  void keep(const Token& place, std::string reason);
+
+  // triton_expression.cpp
+  [[nodiscard]] auto value(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto tile_of(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto subscript(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto attribute(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto conditional(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto shape_of(int node) -> Result<TritonShape>;
+  [[nodiscard]] auto position_of(const TritonValue& size) -> Result<std::vector<std::size_t>>;
+  [[nodiscard]] auto axis_named(const std::string& origin) -> std::size_t;
+  [[nodiscard]] auto broadcast_to(TritonValue value, const TritonShape& shape)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto expr_of(const TritonValue& value) const -> std::optional<Expr>;
+  [[nodiscard]] auto fail(int node, std::string_view message) const -> std::unexpected<Error>;
+  /// Puts the place before a message that has none.
+  template <class T>
+  [[nodiscard]] auto at(int node, Result<T> result) const -> Result<T> {
+    if (result || result.error().message.starts_with("line ")) return result;
+    return fail(node, result.error().message);
+  }
+
+  // triton_calls.cpp
+  [[nodiscard]] auto call(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto method(int node, TritonValue receiver, std::string_view name)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto arguments(int node) -> Result<Values>;
+  [[nodiscard]] auto special(int node, std::string_view name, bool& is_known)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto arange(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto full(int node, bool zeros) -> Result<TritonValue>;
+  [[nodiscard]] auto where(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto program(int node, bool is_count) -> Result<TritonValue>;
+  [[nodiscard]] auto extreme(int node, TileOp quiet, TileOp loud) -> Result<TritonValue>;
+
+  // triton_memory.cpp
+  [[nodiscard]] auto load(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto store(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto atomic(int node, std::string_view name) -> Result<TritonValue>;
+  [[nodiscard]] auto index_of(const TritonValue& pointer) -> TileId;
+  [[nodiscard]] auto mask_of(int node, const Nodes& args, std::size_t position) -> Result<TileId>;
+  [[nodiscard]] auto search(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto random(int node, TileRandomKind kind) -> Result<TritonValue>;
+  [[nodiscard]] auto device_assert(int node) -> Result<TritonValue>;
+
+  // triton_reduce.cpp
+  [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto sum(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;
+  [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
+  [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto welford_step(const Values& v) -> Result<TritonValue>;
+  [[nodiscard]] auto welford_combine(const Values& v) -> Result<TritonValue>;
+  [[nodiscard]] auto softmax_step(const Values& v) -> Result<TritonValue>;
+  [[nodiscard]] auto extreme_with_index(const Values& v, bool is_max) -> Result<TritonValue>;
+  [[nodiscard]] auto tuple(Values items) const -> TritonValue;
+
+  PythonCursor cursor_;
+  ExprPool& pool_;
+  TileKernel kernel_;
+  TileBuilder builder_;
+  TritonMeta meta_;
+  Locals locals_;
+  std::map<std::string, TritonHelper, std::less<>> helpers_;
+  std::map<std::string, std::size_t, std::less<>> axes_;  ///< by origin of their block
+  std::vector<Block> blocks_;
+  std::string target_;
+  bool in_kernel_ = false;
+};
+
+}  // namespace assay

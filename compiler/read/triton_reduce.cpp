@@ -1,0 +1,368 @@
+// Reductions, scans, sorts and block products of Triton kernels, and the helpers around them
+// (torch/_inductor/runtime/triton_helpers.py).
+#include <algorithm>
+#include <array>
+
+#include "compiler/read/triton_reader.h"
+
+namespace assay {
+namespace {
+
+using Kind = TritonValue::Kind;
+
+/// Reductions along one dimension, by name; the first `values` arguments are reduced.
+struct ReductionRow {
+  std::string_view name;
+  TileCombine combine;
+  std::size_t values = 1;
+};
+constexpr std::array kReductions = {
+    ReductionRow{"max2", TileCombine::max},
+    ReductionRow{"min2", TileCombine::min},
+    ReductionRow{"any", TileCombine::any},
+    ReductionRow{"prod", TileCombine::product},
+    ReductionRow{"xor_sum", TileCombine::bit_xor},
+    ReductionRow{"max_with_index", TileCombine::argmax, 2},
+    ReductionRow{"min_with_index", TileCombine::argmin, 2},
+    ReductionRow{"welford", TileCombine::welford, 3},
+    ReductionRow{"online_softmax_reduce", TileCombine::online_softmax, 2},
+};
+
+auto zero() -> TritonValue {
+  return TritonValue::python(0.0);
+}
+
+}  // namespace
+
+auto TritonReader::tuple(Values items) const -> TritonValue {
+  TritonValue result;
+  result.kind = Kind::tuple;
+  result.items = std::move(items);
+  return result;
+}
+
+auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
+    -> Result<TritonValue> {
+  is_known = true;
+  if (name == "sum") return sum(node);
+  if (name == "associative_scan") return custom_reduce(node, true);
+  if (name == "reduce") return custom_reduce(node, false);
+  if (name == "cumsum") return cumulative(node, TileCombine::sum);
+  if (name == "cumprod") return cumulative(node, TileCombine::product);
+  if (name == "sort_with_index") return sort(node);
+  if (name == "dot") return dot(node);
+  struct StepRow {
+    std::string_view name;
+    std::size_t operands;
+    Result<TritonValue> (TritonReader::*read)(const Values&);
+  };
+  constexpr std::array kSteps = {StepRow{"welford_reduce", 5, &TritonReader::welford_step},
+                                 StepRow{"welford_combine", 6, &TritonReader::welford_combine},
+                                 StepRow{"online_softmax_combine", 3, &TritonReader::softmax_step}};
+  for (const auto& row : kSteps) {
+    if (row.name != name) continue;
+    ASSAY_TRY(const auto v, arguments(node));
+    if (v.size() < row.operands) return bad_input("operands that do not fit");
+    return (this->*row.read)(v);
+  }
+  if (name == "maximum_with_index" || name == "minimum_with_index") {
+    ASSAY_TRY(const auto v, arguments(node));
+    if (v.size() != 4) return bad_input("operands that do not fit");
+    return extreme_with_index(v, name == "maximum_with_index");
+  }
+  const auto builtin = name == "max" ? "max2" : name == "min" ? "min2" : name;
+  const auto* const row = std::ranges::find(kReductions, builtin, &ReductionRow::name);
+  is_known = row != kReductions.end();
+  if (!is_known) return TritonValue{};
+  const auto args = cursor_.positional(node);
+  if (args.size() < row->values) return bad_input("operands that do not fit");
+  Values values;
+  for (std::size_t i = 0; i < row->values; ++i) {
+    ASSAY_TRY(values.emplace_back(), tile_of(args[i]));
+  }
+  const int axis = args.size() > row->values ? args[row->values] : cursor_.keyword(node, "axis");
+  if (axis < 0) return bad_input("a reduction without a dimension");
+  ASSAY_TRY(const auto dimension, value(axis));
+  const auto position = dimension.as_int().value_or(-1);
+  if (position < 0) return bad_input("a reduction over an unknown dimension");
+  ASSAY_TRY(auto results,
+            builder_.reduce(row->combine, std::move(values), static_cast<std::size_t>(position)));
+  return results.size() == 1 ? results[0] : tuple(std::move(results));
+}
+
+/// tl.sum adds narrow integers and truth values in 32 bits.
+auto TritonReader::sum(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.empty()) return bad_input("a sum of nothing");
+  ASSAY_TRY(auto operand, tile_of(args[0]));
+  const auto dtype = builder_.type(operand).dtype;
+  if (!is_floating(dtype) && size_bytes(dtype) < 4)
+    operand = builder_.cast(
+        operand, info(dtype).kind == DTypeKind::signed_integer ? DType::int32 : DType::uint32);
+  const int axis = args.size() > 1 ? args[1] : cursor_.keyword(node, "axis");
+  std::optional<std::int64_t> position;
+  if (axis >= 0) {
+    ASSAY_TRY(const auto dimension, value(axis));
+    position = dimension.as_int();
+    if (!position || *position < 0) return bad_input("a sum over an unknown dimension");
+  }
+  if (position) {
+    ASSAY_TRY(const auto results,
+              builder_.reduce(TileCombine::sum, {operand}, static_cast<std::size_t>(*position)));
+    return results[0];
+  }
+  while (!operand.shape.empty()) {
+    ASSAY_TRY(const auto results, builder_.reduce(TileCombine::sum, {operand}, 0));
+    operand = results[0];
+  }
+  return operand;
+}
+
+/// tl.associative_scan(values, dimension, helper, reverse=), tl.reduce(values, dimension, helper)
+auto TritonReader::custom_reduce(int node, bool is_scan) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 3) return bad_input("a scan without a function");
+  const auto helper = helpers_.find(cursor_.source_of(args[2]));
+  if (helper == helpers_.end()) return bad_input("an unknown function combines");
+  ASSAY_TRY(const auto given, value(args[0]));
+  ASSAY_TRY(const auto dimension, value(args[1]));
+  const auto position = dimension.as_int().value_or(-1);
+  const Values operands = given.kind == Kind::tuple ? given.items : Values{given};
+  TritonShape shape;
+  for (const auto& one : operands) {
+    if (!one.is_tile()) return bad_input("a scan of no tensor");
+    ASSAY_TRY(shape, builder_.broadcast(shape, one.shape));
+  }
+  if (position < 0 || position >= std::ssize(shape))
+    return bad_input("a dimension that is not there");
+  const auto& axes = shape[static_cast<std::size_t>(position)];
+  if (axes.size() != 1) return bad_input("a scan over merged axes");
+  if (helper->second.params.size() != 2 * operands.size())
+    return bad_input("a function that takes other operands");
+  TileStatement statement;
+  if (is_scan)
+    statement.what =
+        TileScan{TileCombine::region, axes[0], cursor_.source_of(node).contains("reverse=True")};
+  else
+    statement.what = TileReduce{TileCombine::region, axes[0]};
+  auto& region = statement.regions.emplace_back();
+  const auto saved_place = cursor_.token();
+  const auto saved_locals = locals_;
+  AxisSet all = 0;
+  for (const auto& one : operands) all |= builder_.type(one).axes;
+  all |= AxisSet{1} << axes[0];
+  for (std::size_t i = 0; i < helper->second.params.size(); ++i) {
+    TritonValue param;
+    param.kind = Kind::tile;
+    // What a helper computes it computes lane by lane: axes do not matter.
+    param.id = builder_.add_value({builder_.type(operands[i % operands.size()]).dtype, 0});
+    region.params.push_back(param.id);
+    locals_[helper->second.params[i]] = param;
+  }
+  builder_.push(&region);
+  cursor_.seek(helper->second.offset, helper->second.line);
+  Result<void> done;
+  while (done && cursor_.token().kind != TokenKind::end) {
+    if (cursor_.token().kind == TokenKind::newline) {
+      cursor_.advance();
+      continue;
+    }
+    if (!cursor_.accept("return")) {
+      done = body(1);
+      continue;
+    }
+    const auto list = cursor_.expression_list();
+    if (!list) {
+      done = std::unexpected(list.error());
+      break;
+    }
+    auto result = value(*list);
+    if (!result) {
+      done = std::unexpected(result.error());
+      break;
+    }
+    for (const auto& one : result->kind == Kind::tuple ? result->items : Values{*result})
+      region.yields.push_back(one.id);
+    break;
+  }
+  builder_.pop();
+  cursor_.seek(saved_place.offset, saved_place.line);
+  locals_ = saved_locals;
+  if (!done) return std::unexpected(done.error());
+  if (region.yields.size() != operands.size())
+    return bad_input("a function that gives other values");
+  Values results = operands;
+  for (auto& one : results) {
+    statement.operands.push_back(one.id);
+    auto type = builder_.type(one);
+    type.axes = is_scan ? all : all & ~(AxisSet{1} << axes[0]);
+    one.id = builder_.add_value(type);
+    statement.results.push_back(one.id);
+    one.shape = shape;
+    if (!is_scan) one.shape.erase(one.shape.begin() + position);
+  }
+  builder_.emit(std::move(statement));
+  return given.kind == Kind::tuple ? tuple(std::move(results)) : results[0];
+}
+
+auto TritonReader::cumulative(int node, TileCombine combine) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.empty()) return bad_input("a scan of nothing");
+  ASSAY_TRY(auto operand, tile_of(args[0]));
+  std::int64_t position = 0;
+  if (args.size() > 1) {
+    ASSAY_TRY(const auto dimension, value(args[1]));
+    position = dimension.as_int().value_or(-1);
+  }
+  if (position < 0 || position >= std::ssize(operand.shape))
+    return bad_input("a dimension that is not there");
+  const auto& axes = operand.shape[static_cast<std::size_t>(position)];
+  if (axes.size() != 1) return bad_input("a scan over merged axes");
+  auto type = builder_.type(operand);
+  type.axes |= AxisSet{1} << axes[0];
+  operand.id =
+      builder_.emit(TileScan{combine, axes[0], cursor_.source_of(node).contains("reverse=True")},
+                    {operand.id}, type);
+  return operand;
+}
+
+/// sort_with_index(x, index, rnumel, dim, stable=, descending=)
+auto TritonReader::sort(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 3) return bad_input("a sort with other operands");
+  Values v;
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSAY_TRY(v.emplace_back(), tile_of(args[i]));
+  }
+  ASSAY_TRY(const auto count, value(args[2]));
+  int dimension_node = args.size() > 3 ? args[3] : cursor_.keyword(node, "dim");
+  std::int64_t position = std::ssize(v[0].shape) - 1;
+  if (dimension_node >= 0) {
+    ASSAY_TRY(const auto dimension, value(dimension_node));
+    position = dimension.as_int().value_or(-1);
+  }
+  ASSAY_TRY(const auto shape, builder_.broadcast(v[0].shape, v[1].shape));
+  if (position < 0 || position >= std::ssize(shape) ||
+      shape[static_cast<std::size_t>(position)].size() != 1)
+    return bad_input("a dimension that is not there");
+  TileSort what{.axis = shape[static_cast<std::size_t>(position)][0]};
+  const auto source = cursor_.source_of(node);
+  what.is_descending = source.contains("descending=True");
+  what.is_stable = source.contains("stable=True");
+  TileStatement statement{what, {}, {}, {}, 0};
+  AxisSet axes = AxisSet{1} << what.axis;
+  for (const auto& one : v) axes |= builder_.type(one).axes;
+  for (auto& one : v) {
+    statement.operands.push_back(one.id);
+    one.id = builder_.add_value({builder_.type(one).dtype, axes});
+    statement.results.push_back(one.id);
+    one.shape = shape;
+  }
+  if (count.kind == Kind::none) {
+    statement.operands.push_back(kNoTile);
+  } else {
+    ASSAY_TRY(const auto lanes, builder_.as(count, DType::int64));
+    statement.operands.push_back(lanes.id);
+  }
+  builder_.emit(std::move(statement));
+  return tuple(std::move(v));
+}
+
+/// tl.dot(a, b, acc=): products in float32 (integers: int32).
+auto TritonReader::dot(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 2) return bad_input("a product of one operand");
+  ASSAY_TRY(const auto a, tile_of(args[0]));
+  ASSAY_TRY(const auto b, tile_of(args[1]));
+  const int added_node = args.size() > 2 ? args[2] : cursor_.keyword(node, "acc");
+  if (a.shape.size() != 2 || b.shape.size() != 2 || a.shape[1].size() != 1 ||
+      a.shape[1] != b.shape[0])
+    return bad_input("operands of a product that do not share an axis");
+  const auto axis = a.shape[1][0];
+  auto dtype = is_floating(builder_.type(a).dtype) ? DType::float32 : DType::int32;
+  if (builder_.type(a).dtype == DType::float64) dtype = DType::float64;
+  TileId added = kNoTile;
+  auto axes = builder_.type(a).axes | builder_.type(b).axes;
+  if (added_node >= 0) {
+    ASSAY_TRY(const auto operand, value(added_node));
+    if (operand.kind != Kind::none) {
+      ASSAY_TRY(const auto converted, builder_.as(operand, dtype));
+      added = converted.id;
+      axes |= builder_.type(converted).axes;
+    }
+  }
+  TritonValue result;
+  result.kind = Kind::tile;
+  result.shape = {a.shape[0], b.shape[1]};
+  result.id =
+      builder_.emit(TileDot{axis}, {a.id, b.id, added}, {dtype, axes & ~(AxisSet{1} << axis)});
+  return result;
+}
+
+/// welford_reduce(value, mean, m2, weight, first): from zeros the first round is as any other.
+auto TritonReader::welford_step(const Values& v) -> Result<TritonValue> {
+  ASSAY_TRY(const auto delta, builder_.binary("-", v[0], v[1]));
+  ASSAY_TRY(const auto weight, builder_.binary("+", v[3], TritonValue::python(std::int64_t{1})));
+  ASSAY_TRY(const auto step, builder_.binary("/", delta, weight));
+  ASSAY_TRY(const auto mean, builder_.binary("+", v[1], step));
+  ASSAY_TRY(const auto rest, builder_.binary("-", v[0], mean));
+  ASSAY_TRY(const auto square, builder_.binary("*", delta, rest));
+  ASSAY_TRY(const auto m2, builder_.binary("+", v[2], square));
+  return tuple({mean, m2, weight});
+}
+
+/// welford_combine(mean, m2, weight, mean, m2, weight)
+auto TritonReader::welford_combine(const Values& v) -> Result<TritonValue> {
+  ASSAY_TRY(const auto delta, builder_.binary("-", v[3], v[0]));
+  ASSAY_TRY(const auto weight, builder_.binary("+", v[2], v[5]));
+  ASSAY_TRY(const auto share, builder_.binary("/", v[5], weight));
+  ASSAY_TRY(const auto is_empty, builder_.binary("==", weight, zero()));
+  ASSAY_TRY(const auto part, builder_.select(is_empty, zero(), share));
+  ASSAY_TRY(const auto step, builder_.binary("*", delta, part));
+  ASSAY_TRY(const auto mean, builder_.binary("+", v[0], step));
+  ASSAY_TRY(const auto sum, builder_.binary("+", v[1], v[4]));
+  ASSAY_TRY(const auto square, builder_.binary("*", delta, delta));
+  ASSAY_TRY(const auto weighted, builder_.binary("*", square, v[2]));
+  ASSAY_TRY(const auto cross, builder_.binary("*", weighted, part));
+  ASSAY_TRY(const auto m2, builder_.binary("+", sum, cross));
+  return tuple({mean, m2, weight});
+}
+
+/// online_softmax_combine(max, sum, value, fast)
+auto TritonReader::softmax_step(const Values& v) -> Result<TritonValue> {
+  ASSAY_TRY(const auto largest, builder_.promoted(TileOp::maximum, v[0], v[2]));
+  const auto lowest = TritonValue::python(-std::numeric_limits<double>::infinity());
+  ASSAY_TRY(const auto is_lowest, builder_.binary("==", largest, lowest));
+  Values scales;
+  for (const auto* side : {&v[0], &v[2]}) {
+    ASSAY_TRY(const auto delta, builder_.binary("-", *side, largest));
+    ASSAY_TRY(const auto power, builder_.compute(TileOp::exp, {delta}));
+    ASSAY_TRY(scales.emplace_back(), builder_.select(is_lowest, TritonValue::python(1.0), power));
+  }
+  ASSAY_TRY(const auto scaled, builder_.binary("*", v[1], scales[0]));
+  ASSAY_TRY(const auto sum, builder_.binary("+", scaled, scales[1]));
+  return tuple({largest, sum});
+}
+
+/// maximum_with_index(value, index, value, index): NaN wins, then the smaller index.
+auto TritonReader::extreme_with_index(const Values& v, bool is_max) -> Result<TritonValue> {
+  ASSAY_TRY(auto takes, builder_.binary(is_max ? ">" : "<", v[0], v[2]));
+  ASSAY_TRY(auto equal, builder_.binary("==", v[0], v[2]));
+  if (is_floating(builder_.dtype_of(v[0]))) {
+    ASSAY_TRY(const auto nan_a, builder_.binary("!=", v[0], v[0]));
+    ASSAY_TRY(const auto nan_b, builder_.binary("!=", v[2], v[2]));
+    ASSAY_TRY(const auto is_number, builder_.unary("~", nan_b));
+    ASSAY_TRY(const auto only_a, builder_.binary("&", nan_a, is_number));
+    ASSAY_TRY(takes, builder_.binary("|", takes, only_a));
+    ASSAY_TRY(const auto both, builder_.binary("&", nan_a, nan_b));
+    ASSAY_TRY(equal, builder_.binary("|", equal, both));
+  }
+  ASSAY_TRY(const auto first, builder_.binary("<", v[1], v[3]));
+  ASSAY_TRY(const auto tie, builder_.binary("&", equal, first));
+  ASSAY_TRY(takes, builder_.binary("|", takes, tie));
+  ASSAY_TRY(const auto extreme, builder_.select(takes, v[0], v[2]));
+  ASSAY_TRY(const auto index, builder_.select(takes, v[1], v[3]));
+  return tuple({extreme, index});
+}
+
+}  // namespace assay

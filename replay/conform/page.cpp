@@ -1,0 +1,412 @@
+#include "replay/conform/page.h"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "replay/conform/freedom.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+// ---- families -----------------------------------------------------------------------------------
+
+struct NamePart {
+  std::string_view part;  ///< of the overload's name
+  std::string_view family;
+};
+/// The first that occurs in a name decides.
+constexpr NamePart kFamilies[] = {{"foreach", "lists of tensors"},
+                                  {"prims.", "prims"},
+                                  {"attention", "attention"},
+                                  {"lstm", "recurrent"},
+                                  {"gru", "recurrent"},
+                                  {"rnn", "recurrent"},
+                                  {"fft", "Fourier"},
+                                  {"stft", "Fourier"},
+                                  {"linalg", "linear algebra"},
+                                  {"cholesky", "linear algebra"},
+                                  {"triangular", "linear algebra"},
+                                  {"lu_", "linear algebra"},
+                                  {"geqrf", "linear algebra"},
+                                  {"ormqr", "linear algebra"},
+                                  {"special", "special functions"},
+                                  {"bessel", "special functions"},
+                                  {"conv", "convolution"},
+                                  {"pool", "pooling"},
+                                  {"upsample", "resampling"},
+                                  {"grid_sampler", "resampling"},
+                                  {"im2col", "resampling"},
+                                  {"col2im", "resampling"},
+                                  {"_norm", "normalisation"},
+                                  {"loss", "losses"},
+                                  {"cross_entropy", "losses"},
+                                  {"softmax", "softmax"},
+                                  {"embedding", "embeddings"},
+                                  {"pad", "padding"},
+                                  {"rand", "random"},
+                                  {"bernoulli", "random"},
+                                  {"dropout", "random"},
+                                  {"multinomial", "random"},
+                                  {"uniform", "random"},
+                                  {"normal", "random"},
+                                  {"quant", "quantisation"},
+                                  {"scatter", "indexing"},
+                                  {"gather", "indexing"},
+                                  {"index", "indexing"},
+                                  {"masked", "indexing"},
+                                  {"take", "indexing"},
+                                  {".put", "indexing"},
+                                  {"sort", "order"},
+                                  {"topk", "order"},
+                                  {"kthvalue", "order"},
+                                  {"median", "order"},
+                                  {"mode.", "order"},
+                                  {"mm", "products"},
+                                  {"matmul", "products"},
+                                  {"dot", "products"},
+                                  {".mv", "products"},
+                                  {"einsum", "products"},
+                                  {"cdist", "distances"},
+                                  {"pdist", "distances"},
+                                  {"sum", "reductions"},
+                                  {"mean", "reductions"},
+                                  {"prod", "reductions"},
+                                  {"amax", "reductions"},
+                                  {"amin", "reductions"},
+                                  {"var", "reductions"},
+                                  {"std", "reductions"},
+                                  {"view", "views"},
+                                  {"expand", "views"},
+                                  {"permute", "views"},
+                                  {"transpose", "views"},
+                                  {"squeeze", "views"},
+                                  {"select", "views"},
+                                  {"slice", "views"},
+                                  {"split", "views"},
+                                  {"strided", "views"},
+                                  {"diagonal", "views"},
+                                  {"empty", "creation"},
+                                  {"zeros", "creation"},
+                                  {"ones", "creation"},
+                                  {"full", "creation"},
+                                  {"arange", "creation"},
+                                  {"backward", "derivatives"}};
+
+struct Rates {
+  ConformCounts sum;
+  [[nodiscard]] auto with_row() const -> int { return sum.calls - sum.without_row; }
+};
+void add(ConformCounts& to, const ConformCounts& from) {
+  to.calls += from.calls;
+  to.without_row += from.without_row;
+  to.errors += from.errors;
+  to.metadata_exact += from.metadata_exact;
+  to.symbolic_exact += from.symbolic_exact;
+  to.values_compared += from.values_compared;
+  to.values_agree += from.values_agree;
+  to.mutations_compared += from.mutations_compared;
+  to.mutations_agree += from.mutations_agree;
+}
+auto by_family(const ConformReport& report) -> std::map<std::string, Rates> {
+  std::map<std::string, Rates> families;
+  for (const auto& counts : report.overloads)
+    add(families[std::string(family_of(counts.overload))].sum, counts);
+  return families;
+}
+auto percent(int part, int of) -> double {
+  return of == 0 ? 100.0 : 100.0 * part / of;
+}
+/// "99.87 %", with the change against an older run.
+auto rate(int part, int of, const std::optional<double>& older) -> std::string {
+  const double now = percent(part, of);
+  // Never rounded up to all.
+  auto text = fmt::format("{:.2f} %", part < of ? std::min(now, 99.99) : now);
+  if (older && std::abs(now - *older) >= 0.005) text += fmt::format(" ({:+.2f})", now - *older);
+  return text;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+auto escaped(std::string_view text) -> std::string {
+  std::string result;
+  for (const char c : text)
+    result += c == '<'   ? "&lt;"
+              : c == '>' ? "&gt;"
+              : c == '&' ? "&amp;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, c);
+  return result;
+}
+/// Inside of a Markdown table a bar ends the cell.
+auto cell(std::string_view text) -> std::string {
+  std::string result;
+  for (const char c : text) result += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  return result;
+}
+
+class Page {
+ public:
+  explicit Page(PageFormat format) : is_html_(format == PageFormat::html) {}
+  void heading(int level, std::string_view text) {
+    if (is_html_)
+      text_ += fmt::format("<h{0}>{1}</h{0}>\n", level, escaped(text));
+    else
+      text_ += fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), text);
+  }
+  void paragraph(std::string_view text) {
+    text_ += is_html_ ? fmt::format("<p>{}</p>\n", escaped(text)) : fmt::format("{}\n\n", text);
+  }
+  /// The first column is set as code.
+  void table(const Row& header, const std::vector<Row>& rows) {
+    if (rows.empty()) return paragraph("None.");
+    if (!is_html_) {
+      text_ += "|";
+      for (const auto& name : header) text_ += " " + name + " |";
+      text_ += "\n|";
+      for (std::size_t i = 0; i < header.size(); ++i) text_ += "---|";
+      for (const auto& row : rows) {
+        text_ += "\n|";
+        for (const auto& item : row) text_ += " " + cell(item) + " |";
+      }
+      text_ += "\n\n";
+      return;
+    }
+    text_ += "<table><thead><tr>";
+    for (const auto& name : header) text_ += "<th>" + escaped(name) + "</th>";
+    text_ += "</tr></thead><tbody>\n";
+    for (const auto& row : rows) {
+      text_ += "<tr>";
+      for (const auto& item : row) text_ += "<td>" + escaped(item) + "</td>";
+      text_ += "</tr>\n";
+    }
+    text_ += "</tbody></table>\n";
+  }
+  [[nodiscard]] auto finish(std::string_view title) const -> std::string {
+    if (!is_html_) return text_;
+    constexpr std::string_view kStyle =
+        "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;"
+        "color:#222;background:#fff}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}"
+        "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25rem .6rem;"
+        "border-bottom:1px solid #e3e3e3;vertical-align:top;overflow-wrap:anywhere}"
+        "th{font-weight:600;color:#555}td:first-child{font-family:ui-monospace,monospace;"
+        "font-size:.85em}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
+        "th,td{border-color:#333}th{color:#aaa}}";
+    return fmt::format(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title>"
+        "<style>{}</style></head><body>\n{}</body></html>\n",
+        escaped(title), kStyle, text_);
+  }
+
+ private:
+  bool is_html_;
+  std::string text_;
+};
+
+void write_families(Page& page, const ConformReport& report,
+                    const std::optional<ConformReport>& older) {
+  const auto now = by_family(report);
+  const auto then = older ? by_family(*older) : std::map<std::string, Rates>{};
+  std::vector<Row> rows;
+  const auto add_row = [&](const std::string& name, const Rates& r, const Rates* old) {
+    const auto before = [&](auto ConformCounts::* part, int of) -> std::optional<double> {
+      return old ? std::optional(percent(old->sum.*part, of)) : std::nullopt;
+    };
+    const auto& s = r.sum;
+    rows.push_back(
+        {name, std::to_string(s.calls), std::to_string(s.without_row),
+         rate(s.metadata_exact, r.with_row(),
+              before(&ConformCounts::metadata_exact, old ? old->with_row() : 0)),
+         rate(s.symbolic_exact, r.with_row(),
+              before(&ConformCounts::symbolic_exact, old ? old->with_row() : 0)),
+         rate(s.values_agree, s.values_compared,
+              before(&ConformCounts::values_agree, old ? old->sum.values_compared : 0))});
+  };
+  const Rates all{report.total};
+  const Rates all_then{older ? older->total : ConformCounts{}};
+  add_row("all", all, older ? &all_then : nullptr);
+  for (const auto& [name, rates] : now) {
+    const auto old = then.find(name);
+    add_row(name, rates, old == then.end() ? nullptr : &old->second);
+  }
+  page.table({"family", "calls", "without a row", "metadata", "on symbols", "values"}, rows);
+}
+
+/// The kind of property that a prediction gets wrong: "stride: fake ..." -> "stride".
+auto broken_rule(const std::string& differs) -> std::string {
+  return differs.substr(0, differs.find(':'));
+}
+void write_predictions(Page& page, const ConformReport& report) {
+  std::vector<Row> rows;
+  for (const auto& wrong : report.wrong_predictions)
+    rows.push_back({wrong.overload, std::to_string(wrong.calls), broken_rule(wrong.differs),
+                    wrong.matter == 0 ? "no: sizes of 1 or no elements only"
+                                      : fmt::format("yes, in {}", wrong.matter),
+                    fmt::format("case {}: {}", wrong.example, wrong.differs)});
+  page.table({"operator", "calls", "what is wrong", "matters", "first of them"}, rows);
+}
+
+auto kind_of(const OpRow& row) -> std::string_view {
+  if (!row.inplace_of.empty()) return "derived";
+  if (row.inferred) return "inferred";
+  if (row.decomposition) return "composed";
+  return row.kernel ? "rule and kernel" : "view or rule";
+}
+auto coverage(const ConformCounts* counts) -> std::string {
+  if (!counts) return "no recorded call";
+  return fmt::format("{} of {} calls exact",
+                     std::min(counts->metadata_exact, counts->symbolic_exact), counts->calls);
+}
+
+constexpr AbsentOperators kAbsent[] = {
+    {"aten.miopen_", "AMD's library; no recordings"},
+    {"aten.mkldnn_", "oneDNN's own layouts"},
+    {"aten.sparse_", "sparse layouts"},
+    {"aten._sparse_", "sparse layouts"},
+    {"aten._to_sparse", "sparse layouts"},
+    {"aten._nested_", "nested tensors"},
+    {"aten.quantized_", "quantised storage"},
+    {"aten.fbgemm_", "packed weights of one library"},
+    {"aten._cslt_", "packed weights of one library"},
+    {"aten._fused_adam", "optimiser steps; exported programs hold none"},
+    {"aten._fused_sgd", "optimiser steps; exported programs hold none"},
+    {"aten._cudnn_rnn", "cuDNN's packed weights"},
+    {"aten._test_", "PyTorch's own tests"},
+    {"aten._philox_", "keys of a generator; not recorded"},
+    {"aten._ctc_loss", "not written yet"},
+    {"aten.stft", "not written yet"},
+    {"aten.istft", "not written yet"},
+    {"aten.quantize_per_", "quantised storage"},
+    {"aten._grouped_mm", "not written yet"},
+    {"torchvision.", "not written yet"},
+};
+
+}  // namespace
+
+auto family_of(std::string_view overload) -> std::string_view {
+  for (const auto& [part, family] : kFamilies)
+    if (overload.find(part) != std::string_view::npos) return family;
+  return "pointwise and other";
+}
+
+auto absent_operators() -> std::span<const AbsentOperators> {
+  return kAbsent;
+}
+
+auto conform_json(const ConformReport& report) -> std::string {
+  const auto counts_json = [](const ConformCounts& c) -> Json {
+    return {{"overload", c.overload},
+            {"calls", c.calls},
+            {"without_row", c.without_row},
+            {"errors", c.errors},
+            {"metadata_exact", c.metadata_exact},
+            {"symbolic_exact", c.symbolic_exact},
+            {"values_agree", c.values_agree},
+            {"values_compared", c.values_compared},
+            {"mutations_agree", c.mutations_agree},
+            {"mutations_compared", c.mutations_compared}};
+  };
+  Json json{{"schema", "assay.conform/1"}, {"total", counts_json(report.total)}};
+  json["overloads"] = Json::array();
+  for (const auto& counts : report.overloads) json["overloads"].push_back(counts_json(counts));
+  json["failures"] = Json::array();
+  for (const auto& failure : report.failures)
+    json["failures"].push_back({{"case", failure.case_id},
+                                {"overload", failure.overload},
+                                {"aspect", to_string(failure.aspect)},
+                                {"reason", failure.reason}});
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+auto read_conform_json(const std::string& text) -> Result<ConformReport> {
+  const auto counts_of = [](const Json& json) {
+    ConformCounts c;
+    c.overload = json.at("overload").get<std::string>();
+    c.calls = json.at("calls").get<int>();
+    c.without_row = json.at("without_row").get<int>();
+    c.errors = json.at("errors").get<int>();
+    c.metadata_exact = json.at("metadata_exact").get<int>();
+    c.symbolic_exact = json.at("symbolic_exact").get<int>();
+    c.values_agree = json.at("values_agree").get<int>();
+    c.values_compared = json.at("values_compared").get<int>();
+    c.mutations_agree = json.at("mutations_agree").get<int>();
+    c.mutations_compared = json.at("mutations_compared").get<int>();
+    return c;
+  };
+  // The library reports errors by exceptions; they end here.
+  try {
+    const auto json = Json::parse(text);
+    if (json.at("schema") != "assay.conform/1") return bad_input("not a conformance report");
+    ConformReport report;
+    report.total = counts_of(json.at("total"));
+    for (const auto& counts : json.at("overloads")) report.overloads.push_back(counts_of(counts));
+    return report;
+  } catch (const Json::exception& error) {
+    return bad_input("not a conformance report: {}", error.what());
+  }
+}
+
+auto conform_page(const ConformReport& report, const std::string& cases,
+                  const std::optional<ConformReport>& older, PageFormat format) -> std::string {
+  constexpr std::string_view kTitle = "Assay: operators against PyTorch";
+  Page page(format);
+  page.heading(1, kTitle);
+  page.paragraph(fmt::format("{} recorded calls of {} operators, from {}.", report.total.calls,
+                             report.overloads.size(), cases));
+  page.heading(2, "Pass rates");
+  write_families(page, report, older);
+  page.heading(2, "Calls without a row");
+  std::vector<Row> missing;
+  for (const auto& counts : report.overloads)
+    if (counts.without_row > 0)
+      missing.push_back({counts.overload, std::to_string(counts.without_row)});
+  page.table({"operator", "calls"}, missing);
+  page.heading(2, "Failures");
+  std::vector<Row> failures;
+  for (const auto& failure : report.failures)
+    failures.push_back({fmt::format("assay conform {} --case {}", cases, failure.case_id),
+                        failure.overload, std::string(to_string(failure.aspect)), failure.reason});
+  page.table({"command", "operator", "aspect", "difference"}, failures);
+  page.heading(2, "Wrong predictions of PyTorch's fake tensors");
+  write_predictions(page, report);
+  return page.finish(kTitle);
+}
+
+auto operators_page(const OpTable& table, const ConformReport& report) -> std::string {
+  std::map<std::string_view, const ConformCounts*> recorded;
+  for (const auto& counts : report.overloads) recorded[counts.overload] = &counts;
+  std::map<std::string, std::vector<Row>> families;
+  for (const auto& row : table.rows()) {
+    const auto found = recorded.find(row->name());
+    const auto* freedom = find_freedom(row->name());
+    std::string deviations = freedom ? std::string(freedom->judged_by) : "";
+    if (row->random) deviations = "random: layouts only";
+    families[std::string(family_of(row->name()))].push_back(
+        {row->name(), std::string(kind_of(*row)),
+         coverage(found == recorded.end() ? nullptr : found->second), deviations,
+         std::string(row->schema_text)});
+  }
+  Page page(PageFormat::markdown);
+  page.heading(1, "Operators");
+  page.paragraph(
+      fmt::format("{} rows. Every row serves the CPU and CUDA: where layouts differ, the "
+                  "device is part of the rule.",
+                  table.rows().size()));
+  for (auto& [family, rows] : families) {
+    std::ranges::sort(rows);
+    page.heading(2, family);
+    page.table({"operator", "kind", "coverage", "what is judged by meaning", "schema"}, rows);
+  }
+  page.heading(2, "Not there");
+  std::vector<Row> absent;
+  for (const auto& [prefix, reason] : kAbsent)
+    absent.push_back({std::string(prefix) + "*", std::string(reason)});
+  page.table({"operators", "reason"}, absent);
+  return page.finish("Operators");
+}
+
+}  // namespace assay
