@@ -300,7 +300,7 @@ void Window::go(const Cursor& cursor) {
 
 void Window::follow(const Cursor& cursor) {
   cursor_ = cursor;
-  for (auto* one : views_) one->follow(cursor);
+  for (auto* one : views_) one->look_at(cursor);
   actions_[QStringLiteral("go.back")]->setEnabled(history_.can_go_back());
   actions_[QStringLiteral("go.forward")]->setEnabled(history_.can_go_forward());
   if (!store_ || cursor.node == 0) return place_label_->setText({});

@@ -21,6 +21,8 @@ class GraphView : public View {
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
   [[nodiscard]] auto canvas() -> GraphCanvas* { return canvas_; }
 
+  [[nodiscard]] auto is_costly() const -> bool override { return true; }
+
   void expand_selected();
   void expand_to_finding();
   void expand_all();

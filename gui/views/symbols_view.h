@@ -29,6 +29,7 @@ class SymbolsView : public ListView {
   void reset();
 
  protected:
+  [[nodiscard]] auto is_costly() const -> bool override { return true; }
   void fetch() override;
   void chosen(const TextRow& row) override;
 

@@ -30,6 +30,23 @@ View::View(const QString& id, const QString& title, Desk& desk)
   set_state(ViewState::empty, tr("No trace is open"));
 }
 
+void View::look_at(const Cursor& cursor) {
+  if (is_costly() && !isVisible()) {
+    unseen_ = cursor;
+    return;
+  }
+  unseen_.reset();
+  follow(cursor);
+}
+
+void View::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (!unseen_) return;
+  const auto cursor = *unseen_;
+  unseen_.reset();
+  follow(cursor);
+}
+
 void View::set_body(QWidget* body) {
   stack_->addWidget(body);
 }

@@ -1,6 +1,7 @@
 // One panel of the window: it follows the cursor, sets it by links, and is never blank.
 #pragma once
 #include <functional>
+#include <optional>
 
 #include <QLabel>
 #include <QStackedLayout>
@@ -40,6 +41,8 @@ class View : public QWidget {
   /// Another trace; null for none.
   virtual void load(Store* store) = 0;
   virtual void follow(const Cursor& cursor) = 0;
+  /// follow(), at once or, where that is costly, when the view is seen.
+  void look_at(const Cursor& cursor);
   /// Colours have changed: what was made of them is made anew.
   virtual void theme_changed() {}
   /// Sizes in the desk have changed.
@@ -54,6 +57,9 @@ class View : public QWidget {
   [[nodiscard]] auto state() const -> ViewState { return state_; }
 
  protected:
+  /// Reads a whole graph: not done for a view that nobody looks at.
+  [[nodiscard]] virtual auto is_costly() const -> bool { return false; }
+  void showEvent(QShowEvent* event) override;
   void set_body(QWidget* body);
   void set_state(ViewState state, const QString& sentence = {});
   /// A line above the body: what is missing from it; empty hides it.
@@ -64,6 +70,7 @@ class View : public QWidget {
   QString title_;
   Desk& desk_;
   ViewState state_ = ViewState::empty;
+  std::optional<Cursor> unseen_;
   QLabel* banner_;
   QLabel* sentence_;
   QStackedLayout* stack_;

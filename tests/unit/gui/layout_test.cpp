@@ -107,7 +107,7 @@ TEST(Scene, ClosedModulesAreBoxesThatCarryTheWorstInside) {
 }
 
 TEST(Scene, OpenModulesHoldTheirChildren) {
-  const auto scene = make_scene(model(), {.open = {"a", "a.y"}, .only = {}});
+  const auto scene = make_scene(model(), {.open = {"a", "a.y"}, .flat = false, .only = {}});
   ASSERT_TRUE(scene);
   for (const auto& box : scene->boxes) {
     if (box.parent < 0) continue;
@@ -134,7 +134,7 @@ TEST(Scene, ManyChildrenAreCutIntoSections) {
   const auto scene = make_scene(data, {});
   ASSERT_TRUE(scene);
   EXPECT_EQ(scene->boxes.size(), 5U);
-  const auto open = make_scene(data, {.open = {scene->boxes[1].module}, .only = {}});
+  const auto open = make_scene(data, {.open = {scene->boxes[1].module}, .flat = false, .only = {}});
   ASSERT_TRUE(open);
   EXPECT_EQ(open->boxes.size(), 205U);
   const auto flat = make_scene(data, {.open = {}, .flat = true, .only = {}});
