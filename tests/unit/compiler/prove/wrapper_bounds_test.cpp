@@ -1,4 +1,5 @@
 #include "compiler/prove/wrapper_bounds.h"
+#include "compiler/read/wrapper.h"
 
 #include <algorithm>
 
