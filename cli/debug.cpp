@@ -1,11 +1,14 @@
 // assay debug: which node lies.
 #include "cli/command.h"
+#include "cli/compiled.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/file.h"
 #include "replay/report/link.h"
 #include "replay/report/trace_rows.h"
 #include "replay/report/verdict.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -15,9 +18,19 @@ struct Options {
   bool sweep = false, json = false, nan = false, all = false, notes = false;
   bool allow_unchecked = false, links = false;
   ReportFiles files;
+  CompiledOptions compiled;
 };
 
 auto run_debug(const Options& options) -> Result<int> {
+  if (!options.compiled.inputs.empty()) {
+    ASSAY_TRY(const auto bytes, read_file(options.file));
+    if (!holds_programs(bytes))
+      return std::unexpected(Error{ErrorCode::usage, "--inputs is of TORCH_TRACE logs"});
+    auto asked = options.compiled;
+    asked.file = options.file;
+    asked.json = options.json;
+    return run_compiled(asked, bytes, true);
+  }
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   DebugOptions debug;
@@ -66,6 +79,7 @@ auto add_debug(Arguments& arguments) -> Action {
                  "exit code 0 instead of 5 where nothing was found but nodes stayed unchecked");
   arguments.flag("--json", options->json, "print the report as JSON");
   arguments.flag("--links", options->links, kLinksHelp);
+  add_compiled(arguments, options->compiled);
   add_report_files(arguments, options->files);
   arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
   arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");

@@ -2,10 +2,13 @@
 
 #include "replay/interp/run.h"
 #include "cli/command.h"
+#include "cli/compiled.h"
 #include "cli/operators.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/file.h"
 #include "replay/report/run_report.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -13,6 +16,7 @@ namespace {
 struct Options {
   std::string file, at, graph;
   bool stats = false, json = false;
+  CompiledOptions compiled;
 };
 
 /// The first node that did not run, as an error of the right kind.
@@ -40,6 +44,17 @@ auto stood_in(const Capture& capture, const GraphRun& run) -> std::vector<std::s
 }
 
 auto run_file(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto bytes, read_file(options.file));
+  const auto& compiled = options.compiled;
+  if (holds_programs(bytes) && options.graph.empty() && options.at.empty()) {
+    auto asked = compiled;
+    asked.file = options.file;
+    asked.json = options.json;
+    return run_compiled(asked, bytes, compiled.check || !compiled.inputs.empty());
+  }
+  if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty())
+    return std::unexpected(
+        Error{ErrorCode::usage, "--check, --inputs and --blocks are of compiled programs"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   Binding at;
   if (!options.at.empty()) {
@@ -76,6 +91,9 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.option("--at", &options->at, "run at these sizes, e.g. s77=5");
   arguments.option("--graph", &options->graph, kGraphHelp);
   arguments.flag("--stats", options->stats, "print every node, not only the outputs");
+  arguments.flag("--check", options->compiled.check,
+                 "of compiled programs: exit code 1 where an access is wrong");
+  add_compiled(arguments, options->compiled);
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);

@@ -12,13 +12,15 @@ struct AliasRow {
   std::string_view name, overload;
 };
 constexpr std::array kAliases = {AliasRow{"bias_addmm", "aten.addmm.default"},
-                                 AliasRow{".copy_", "aten.copy_.default"}};
+                                 AliasRow{".copy_", "aten.copy_.default"},
+                                 // The bit that puts the conjugation off is no value.
+                                 AliasRow{"aten._conj.default", "aten._conj_physical.default"}};
 
 /// "extern_kernels.mm", "torch.ops.aten.sort.stable", "aten.randint.low_out": the name in the table
 /// and whether the overload was given.
 auto table_name(std::string_view target) -> std::pair<std::string, bool> {
   for (const auto& row : kAliases)
-    if (target == row.name || target.ends_with("." + std::string(row.name)))
+    if (target == row.name || target.ends_with(fmt::format(".{}", row.name)))
       return {std::string(row.overload), true};
   constexpr std::string_view kOps = "torch.ops.";
   constexpr std::string_view kExtern = "extern_kernels.";

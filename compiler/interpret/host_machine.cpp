@@ -192,12 +192,8 @@ auto HostMachine::step(const HostOp& op, const HostScalar& what) -> Result<void>
     value = tensor.meta.offset;
   } else if (what.source == numel) {
     value = tensor.numel();
-  } else if (what.source == item && tensor.numel() == 1) {
-    check_written(op, *source->buffer);
-    if (is_floating(tensor.dtype()))
-      value = Expr::real(to_vector<double>(tensor)[0]);
-    else
-      value = to_vector<std::int64_t>(tensor)[0];
+  } else if (what.source == item) {
+    ASSAY_TRY(value, element_of(op, what.buffer));
   } else {
     return unsupported("line {}: `{}`", op.line, op.text);
   }

@@ -64,6 +64,7 @@ class HostMachine {
       -> RunBuffer;
   [[nodiscard]] auto find(const HostOp& op, const std::string& name) -> Result<RunValue*>;
   [[nodiscard]] auto view(const HostOp& op, const HostView& what) -> Result<RunBuffer>;
+  [[nodiscard]] auto element_of(const HostOp& op, const std::string& name) -> Result<Expr>;
   [[nodiscard]] auto value(const HostOp& op, const HostArg& arg) -> Result<RunValue>;
   [[nodiscard]] auto datum(const RunValue& value) const -> Datum;
   [[nodiscard]] auto from_datum(const std::string& name, const Datum& datum) -> RunValue;

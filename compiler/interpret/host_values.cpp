@@ -75,6 +75,18 @@ auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuff
   return buffer;
 }
 
+/// The number in a tensor of one element.
+auto HostMachine::element_of(const HostOp& op, const std::string& name) -> Result<Expr> {
+  ASSAY_TRY(const auto* source, find(op, name));
+  if (!source->buffer || source->buffer->tensor.numel() != 1)
+    return bad_input("line {}: `{}` is no tensor of one element", op.line, name);
+  const auto& tensor = source->buffer->tensor;
+  check_written(op, *source->buffer);
+  if (is_floating(tensor.dtype())) return Expr::real(to_vector<double>(tensor)[0]);
+  const Expr number = to_vector<std::int64_t>(tensor)[0];
+  return tensor.dtype() == DType::boolean ? Expr::boolean(!number.is_int(0)) : number;
+}
+
 auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue> {
   RunValue result;
   if (const auto* what = std::get_if<HostView>(&arg.value)) {
@@ -90,6 +102,8 @@ auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue
       ASSAY_TRY(const auto known, evaluate(*e, binding_));
       result.other.value = known;
     }
+  } else if (const auto* element = std::get_if<HostElementOf>(&arg.value)) {
+    ASSAY_TRY(result.other.value, element_of(op, element->buffer));
   } else if (const auto* items = std::get_if<HostArgs>(&arg.value)) {
     result.is_list = true;
     for (const auto& item : *items) {

@@ -22,6 +22,8 @@ auto TileCode::compile(const TileKernel& kernel) -> Result<TileCode> {
   if (!kernel.is_understood())
     return unsupported("kernel {}, line {}: `{}`: {}", kernel.name, kernel.not_understood[0].line,
                        kernel.not_understood[0].text, kernel.not_understood[0].reason);
+  if (const auto broken = verify(kernel); !broken.empty())
+    return bad_input("kernel {}: {}", kernel.name, broken[0]);
   TileCode code;
   code.kernel_ = &kernel;
   code.writes_.resize(kernel.params.size());

@@ -192,7 +192,8 @@ struct TileStatement {
   std::vector<TileId> operands;
   std::vector<TileId> results;
   std::vector<TileRegion> regions;
-  int line = 0;  ///< 1-based, in the kernel's text
+  int line = 0;      ///< 1-based, in the kernel's text
+  std::string text;  ///< of accesses, as written
 };
 struct TileRegion {
   std::vector<TileId> params;

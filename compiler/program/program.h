@@ -31,9 +31,13 @@ using HostArgs = std::vector<HostArg>;
 /// Not read further (method calls, names of the runtime); see HostArg::mentions.
 struct HostOpaque {};
 struct HostNone {};
+/// `buf11.item()` as an argument: the only element of a tensor.
+struct HostElementOf {
+  std::string buffer;
+};
 /// Numbers and truth values are Exprs; text is a string of the program.
-using HostValue =
-    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, DType, Device, std::string>;
+using HostValue = std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType,
+                               Device, std::string>;
 struct HostArg {
   HostValue value;
   std::string keyword;                ///< empty for positional arguments
@@ -172,7 +176,8 @@ struct HostProgram {
   std::map<std::string, KernelSource> kernels;
   std::vector<HostFunction> functions;  ///< partitions first, `call` last
   std::map<std::string, HostExample> examples;
-  int statements = 0;                    ///< logical lines outside of kernels
+  std::map<std::string, std::int64_t> example_numbers;  ///< `primals_1 = 16`
+  int statements = 0;                                   ///< logical lines outside of kernels
   std::vector<HostLine> not_understood;  ///< those of them that are kept, but not followed
 };
 

@@ -50,12 +50,19 @@ auto count_under(const Expr& condition, const Expr& axis) -> std::optional<Expr>
   return count;
 }
 
+/// As a signature has it: "i32".
+auto type_text(const TileParam& param) -> std::string {
+  return fmt::format("{}{}", info(param.dtype).kind == DTypeKind::unsigned_integer ? "u" : "i",
+                     8 * size_bytes(param.dtype));
+}
+
 }  // namespace
 
 struct WrapperWalk::Launch {
   const HostOp* op = nullptr;
   const KernelSource* source = nullptr;
-  const TritonKernel* kernel = nullptr;
+  const TileKernel* kernel = nullptr;
+  const KernelAccesses* accesses = nullptr;
   std::unordered_map<Expr, Expr> scalars;               ///< parameter -> what is passed
   std::vector<std::optional<HostBuffer>> buffers;       ///< per parameter
   std::vector<std::pair<std::size_t, Expr>> arguments;  ///< scalar parameters, passed values
@@ -64,7 +71,7 @@ struct WrapperWalk::Launch {
   [[nodiscard]] auto bound(const Expr& e) const -> Expr { return substitute(e, scalars); }
 };
 
-auto WrapperWalk::kernel_of(const std::string& name) -> const TritonKernel* {
+auto WrapperWalk::kernel_of(const std::string& name) -> const ProvedKernel* {
   if (const auto known = report_.kernels.find(name); known != report_.kernels.end())
     return &known->second;
   if (failed_kernels_.contains(name)) return nullptr;
@@ -75,17 +82,14 @@ auto WrapperWalk::kernel_of(const std::string& name) -> const TritonKernel* {
     return nullptr;
   }
   const auto& source = found->second;
-  std::string reason = fmt::format("kernels of kind `{}` are not read", source.language);
-  if (source.language == "triton") {
-    auto kernel = read_kernel(source.text, program_.env.pool());
-    if (kernel) {
-      for (const auto& line : kernel->not_understood)
-        report_.kernels_not_understood.push_back(
-            {source.line + line.line - 1, name, fmt::format("{}: {}", line.text, line.reason)});
-      return &(report_.kernels[name] = std::move(*kernel));
-    }
-    reason = kernel.error().message;
+  if (source.kernel) {
+    for (const auto& line : source.kernel->not_understood)
+      report_.kernels_not_understood.push_back(
+          {source.line + line.line - 1, name, fmt::format("{}: {}", line.text, line.reason)});
+    return &(report_.kernels[name] = {source.kernel,
+                                      derive_accesses(*source.kernel, program_.env.pool())});
   }
+  const auto& reason = source.not_read;
   failed_kernels_[name] = reason;
   report_.kernels_not_understood.push_back({source.line, name, reason});
   return nullptr;
@@ -96,7 +100,11 @@ void WrapperWalk::step(const HostOp& op, const HostLaunch& what) {
   use(op, what.args);
   Launch launch;
   launch.op = &op;
-  launch.kernel = kernel_of(what.kernel);
+  const auto* known_kernel = kernel_of(what.kernel);
+  if (known_kernel != nullptr) {
+    launch.kernel = known_kernel->kernel.get();
+    launch.accesses = &known_kernel->accesses;
+  }
   const Place place{&op, what.kernel, 0, {}};
   if (launch.kernel == nullptr)
     return add(WrapperClaim::access_in_bounds, place, "all accesses are in bounds",
@@ -150,7 +158,7 @@ auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std:
   const auto& params = launch.kernel->params;
   launch.buffers.resize(params.size());
   for (std::size_t i = 0; i < params.size(); ++i)
-    if (!params[i].is_block()) passed.push_back(i);
+    if (params[i].kind != TileParam::Kind::block) passed.push_back(i);
   const auto& extra = launch.kernel->launcher_args;
   auto given = what.args.size();
   const auto take_grid = [&] {
@@ -166,21 +174,18 @@ auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std:
   take_grid();
   if (passed.size() != given) {
     // Parameters fixed at compile time may be left out of the call.
-    std::erase_if(passed, [&](std::size_t i) {
-      return launch.kernel->constants.contains(params[i].name) || params[i].type == "constexpr";
-    });
+    std::erase_if(passed, [&](std::size_t i) { return !params[i].is_passed; });
     take_grid();
     if (passed.size() != given)
       return fmt::format("the launch passes {} arguments, the kernel takes {}", what.args.size(),
                          passed.size());
   }
-  for (const auto& [name, value] : launch.kernel->constants)
-    if (const auto* param = launch.kernel->param(name); param && param->symbol.pool() != nullptr)
-      launch.scalars[param->symbol] = value;
+  for (const auto& param : params)
+    if (param.fixed && param.symbol.pool() != nullptr) launch.scalars[param.symbol] = *param.fixed;
   for (std::size_t i = 0; i < passed.size(); ++i) {
     const auto& param = params[passed[i]];
     const auto& argument = what.args[i];
-    if (param.is_pointer()) {
+    if (param.kind == TileParam::Kind::buffer) {
       if (const auto* view = std::get_if<HostView>(&argument.value))
         launch.buffers[passed[i]] = view_of(*launch.op, *view);
     } else if (const auto* value = std::get_if<Expr>(&argument.value);
@@ -201,9 +206,9 @@ void WrapperWalk::check_launch(Launch& launch) {
   }
   check_arguments(launch);
   if (!options_.guards_are_known) assume_small_storages(launch);
-  for (const auto& division : launch.kernel->divisions) {
+  for (const auto& division : launch.accesses->divisions) {
     auto ranges = bound(0);
-    ranges.facts.ranges.insert(launch.kernel->ranges.begin(), launch.kernel->ranges.end());
+    ranges.facts.ranges.insert(launch.accesses->ranges.begin(), launch.accesses->ranges.end());
     bool good = true;
     for (const auto& side : {division.dividend, division.divisor}) {
       ranges.value = launch.bound(side);
@@ -215,7 +220,7 @@ void WrapperWalk::check_launch(Launch& launch) {
     launch.bad_divisions.push_back(floor_div(division.dividend, division.divisor));
     launch.bad_divisions.push_back(mod(division.dividend, division.divisor));
   }
-  for (const auto& access : launch.kernel->accesses) check_access(launch, access);
+  for (const auto& access : launch.accesses->accesses) check_access(launch, access);
 }
 
 void WrapperWalk::assume(const Expr& condition, std::string why) {
@@ -229,8 +234,8 @@ void WrapperWalk::assume(const Expr& condition, std::string why) {
 /// can_use_32bit_indexing); templates are chosen otherwise.
 void WrapperWalk::assume_small_storages(const Launch& launch) {
   const auto& params = launch.kernel->params;
-  const bool is_narrow = std::ranges::any_of(params, [](const KernelParam& param) {
-    return param.bits() == 32 && param.name.ends_with("numel");
+  const bool is_narrow = std::ranges::any_of(params, [](const TileParam& param) {
+    return bits_of(param) == 32 && param.name.ends_with("numel");
   });
   if (!is_narrow || launch.kernel->heuristic == "template") return;
   for (const auto& buffer : launch.buffers) {
@@ -246,11 +251,12 @@ void WrapperWalk::assume_small_storages(const Launch& launch) {
 void WrapperWalk::check_arguments(const Launch& launch) {
   for (const auto& [position, value] : launch.arguments) {
     const auto& param = launch.kernel->params[position];
-    if (param.bits() != 32 || value.is_const()) continue;
+    if (bits_of(param) != 32 || value.is_const()) continue;
     const Place place{launch.op, launch.source->name, 0, {}};
     if (!options_.guards_are_known) {
-      assume(le(value, kMax32), fmt::format("{} <= {}, since `{}` is passed as {}",
-                                            print_expr(value), kMax32, param.name, param.type));
+      assume(le(value, kMax32),
+             fmt::format("{} <= {}, since `{}` is passed as {}", print_expr(value), kMax32,
+                         param.name, type_text(param)));
       continue;
     }
     auto decision = decide(bound(kMax32 - value));
@@ -259,7 +265,7 @@ void WrapperWalk::check_arguments(const Launch& launch) {
       if (const auto now = evaluate_int(value, refuted->witness))
         message = fmt::format("{} is {}, more than {} bits hold", param.name, *now, 31);
     add(WrapperClaim::fits_32_bits, place,
-        fmt::format("{} = {} fits {}", param.name, print_expr(value), param.type),
+        fmt::format("{} = {} fits {}", param.name, print_expr(value), type_text(param)),
         std::move(decision), std::move(message));
   }
 }
@@ -272,16 +278,15 @@ auto WrapperWalk::limit_of(const Launch& launch, const KernelAccess& access) con
   const auto& storage = storages_[buffer->storage];
   if (!storage.elems) return std::nullopt;
   const auto elems = *storage.elems - buffer->offset;
-  const auto element = launch.kernel->params[access.param].element();
-  if (!element || !storage.dtype) return elems;
+  if (!storage.dtype) return elems;
   const auto have = size_bytes(*storage.dtype);
-  const auto want = size_bytes(*element);
+  const auto want = size_bytes(launch.kernel->params[access.param].dtype);
   return have == want ? elems : floor_div(elems * have, want);
 }
 
 void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bound& bound) const {
   const auto& conditions = bound.facts.conditions;
-  for (const auto& [dimension, id] : launch.kernel->programs) {
+  for (const auto& [dimension, id] : launch.accesses->programs) {
     const auto at = static_cast<std::size_t>(dimension);
     if (at >= launch.grid.size() || !launch.grid[at] ||
         (!contains(access.index, id) && !contains(access.mask, id)))
@@ -290,7 +295,7 @@ void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bou
     bound.facts.conditions.push_back(ge(*launch.grid[at], 1));
     bound.facts.axes.push_back({id, *launch.grid[at]});
   }
-  for (const auto& axis : launch.kernel->axes) {
+  for (const auto& axis : launch.accesses->axes) {
     const auto used = [&](const Expr& e) { return contains(e, axis.symbol); };
     const bool is_used =
         used(access.index) || used(access.mask) || std::ranges::any_of(access.narrow, used);
@@ -316,7 +321,7 @@ void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bou
 auto WrapperWalk::access_bound(const Launch& launch, const KernelAccess& access) const -> Bound {
   auto result = bound(0);
   auto& facts = result.facts;
-  facts.ranges.insert(launch.kernel->ranges.begin(), launch.kernel->ranges.end());
+  facts.ranges.insert(launch.accesses->ranges.begin(), launch.accesses->ranges.end());
   for (const auto& param : launch.kernel->params)  // sizes that are not passed as numbers
     if (param.symbol.pool() != nullptr && !facts.ranges.contains(param.symbol))
       facts.ranges[param.symbol] = {0, Expr::infinity()};
@@ -326,7 +331,8 @@ auto WrapperWalk::access_bound(const Launch& launch, const KernelAccess& access)
   add_axes(launch, access, result);
   if (launch.kernel->asserts_are_on)
     for (std::size_t i = 0; i < access.facts; ++i)
-      split_conjunction(under_mask(launch.bound(launch.kernel->facts[i]), mask), facts.conditions);
+      split_conjunction(under_mask(launch.bound(launch.accesses->facts[i]), mask),
+                        facts.conditions);
   return result;
 }
 
@@ -337,14 +343,14 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
     if (contains(access.index, quotient) || contains(access.mask, quotient))
       return fmt::format("`{}` may divide a negative number",
                          without_numbers(print_expr(quotient)));
-  for (const auto& [dimension, id] : launch.kernel->programs) {
+  for (const auto& [dimension, id] : launch.accesses->programs) {
     const auto at = static_cast<std::size_t>(dimension);
     if ((contains(access.index, id) || contains(access.mask, id)) &&
         (at >= launch.grid.size() || !launch.grid[at]))
       return fmt::format("the index depends on program id {}, whose number is not known",
                          dimension);
   }
-  for (const auto& data : launch.kernel->data) {
+  for (const auto& data : launch.accesses->data) {
     if (!contains(access.index, data.symbol)) continue;
     const bool is_bounded = std::ranges::any_of(bound.facts.conditions, [&](const Expr& condition) {
       return contains(condition, data.symbol);
@@ -363,7 +369,7 @@ auto WrapperWalk::describe(const Launch& launch, const KernelAccess& access, con
   const auto at = evaluate_int(index, witness);
   const auto have = evaluate_int(limit, witness);
   if (!buffer || !at || !have) return {};
-  const auto bytes = size_bytes(param.element().value_or(DType::uint8));
+  const auto bytes = size_bytes(param.dtype);
   const auto& storage = storages_[buffer->storage];
   if (*at < 0) return fmt::format("{} is indexed at {}, before its start", param.name, *at);
   return fmt::format("{} is indexed at {}: needs {} bytes, {} has {}", param.name, *at,

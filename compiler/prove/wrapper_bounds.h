@@ -6,13 +6,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "compiler/loop/kernel.h"
 #include "compiler/program/program.h"
+#include "compiler/prove/kernel_accesses.h"
 #include "compiler/prove/prover.h"
 
 namespace assay {
@@ -47,12 +48,18 @@ struct WrapperFact {
   std::string origin;                ///< of other facts: the statement, or why it is assumed
 };
 
+/// A kernel and what it does to memory.
+struct ProvedKernel {
+  std::shared_ptr<const TileKernel> kernel;
+  KernelAccesses accesses;
+};
+
 struct WrapperReport {
   ShapeEnv env;  ///< owns the symbols of witnesses and kernels
   std::vector<WrapperFact> facts;
   std::vector<WrapperObligation> obligations;
   /// Read once each; key is the kernel's name in the wrapper.
-  std::map<std::string, TritonKernel> kernels;
+  std::map<std::string, ProvedKernel> kernels;
   std::vector<KernelLine> kernels_not_understood;  ///< text is the kernel's name
   std::vector<HostLine> lines_not_understood;
   std::vector<std::string> assumptions;  ///< what is taken for granted, each once

@@ -114,7 +114,7 @@ class WrapperWalk {
   [[nodiscard]] auto equal(const Expr& a, const Expr& b) -> Decision;
 
   // launch_bounds.cpp
-  [[nodiscard]] auto kernel_of(const std::string& name) -> const TritonKernel*;
+  [[nodiscard]] auto kernel_of(const std::string& name) -> const ProvedKernel*;
   struct Launch;
   [[nodiscard]] auto key_of(const Launch& launch) const -> std::string;
   void check_launch(Launch& launch);

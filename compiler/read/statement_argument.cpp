@@ -124,6 +124,8 @@ auto StatementReader::argument(int node) -> HostArg {
     result.value = std::move(*buffer);
   } else if (kind == SyntaxKind::string) {
     if (auto text = decode_string(cursor_.syntax(node).text)) result.value = std::move(*text);
+  } else if (const auto read = number_source(node); read.source == HostScalar::Source::item) {
+    result.value = HostElementOf{read.buffer};
   } else if (auto constant = literal(node)) {
     result.value = std::move(*constant);
   } else if (auto scalar = expr(node)) {
@@ -183,6 +185,7 @@ auto StatementReader::number_source(int call) const -> NumberSource {
        {"storage_offset", offset},
        {"numel", numel}}};
   NumberSource result;
+  if (cursor_.syntax(call).kind != SyntaxKind::call) return result;
   const auto& function = cursor_.syntax(cursor_.syntax(call).first_child);
   if (function.kind != SyntaxKind::attribute) return result;
   for (const auto& [method, source] : kSources)

@@ -1,4 +1,6 @@
 // Layouts of a wrapper's inputs, from the example calls at its end.
+#include <charconv>
+
 #include "compiler/read/statement.h"
 
 namespace assay {
@@ -10,6 +12,13 @@ auto StatementReader::example() -> Result<void> {
   ASSAY_TRY(const int left, cursor_.expression_list());
   if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
   ASSAY_TRY(const int right, cursor_.expression_list());
+  if (cursor_.syntax(right).kind == SyntaxKind::integer) {
+    const auto text = cursor_.source_of(right);
+    std::int64_t number = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
+      program_.example_numbers[std::string(cursor_.source_of(left))] = number;
+    return {};
+  }
   if (!callee(right).ends_with("rand_strided")) return {};
   const auto args = cursor_.positional(right);
   if (args.size() < 2) return {};

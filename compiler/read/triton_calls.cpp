@@ -146,93 +146,120 @@ auto TritonReader::method(int node, TritonValue receiver, std::string_view name)
   return fail(node, fmt::format("the method `.{}`", name));
 }
 
-/// Functions that are no plain operation on values.
+/// Functions that are no plain operation on values, each read by a function of its own.
 auto TritonReader::special(int node, std::string_view name, bool& is_known) -> Result<TritonValue> {
+  struct Row {
+    std::string_view name;
+    Result<TritonValue> (*read)(TritonReader&, int);
+  };
+  using R = TritonReader;
+  // clang-format off
+  constexpr std::array kRows = {
+      Row{"load", [](R& r, int n) { return r.load(n); }},
+      Row{"store", [](R& r, int n) { return r.store(n); }},
+      Row{"arange", [](R& r, int n) { return r.arange(n); }},
+      Row{"full", [](R& r, int n) { return r.full(n, false); }},
+      Row{"zeros", [](R& r, int n) { return r.full(n, true); }},
+      Row{"zeros_like", [](R& r, int n) { return r.zeros_like(n); }},
+      Row{"where", [](R& r, int n) { return r.where(n); }},
+      Row{"program_id", [](R& r, int n) { return r.program(n, false); }},
+      Row{"num_programs", [](R& r, int n) { return r.program(n, true); }},
+      Row{"minimum", [](R& r, int n) { return r.extreme(n, TileOp::minimum_number, TileOp::minimum); }},
+      Row{"maximum", [](R& r, int n) { return r.extreme(n, TileOp::maximum_number, TileOp::maximum); }},
+      Row{"broadcast_to", [](R& r, int n) { return r.reshaped(n, true); }},
+      Row{"reshape", [](R& r, int n) { return r.reshaped(n, false); }},
+      Row{"view", [](R& r, int n) { return r.reshaped(n, false); }},
+      Row{"cdiv", [](R& r, int n) { return r.ceil_quotient(n); }},
+      Row{"fma", [](R& r, int n) { return r.fused(n); }},
+      Row{"llrint", [](R& r, int n) { return r.rounded(n); }},
+      Row{"device_assert", [](R& r, int n) { return r.device_assert(n); }},
+      Row{"debug_barrier", [](R& r, int) -> Result<TritonValue> { r.builder_.emit_effect(TileBarrier{}, {}); return TritonValue{}; }},
+      Row{"static_assert", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
+      Row{"static_print", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
+      Row{"device_print", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
+      Row{"rand", [](R& r, int n) { return r.random(n, TileRandomKind::uniform); }},
+      Row{"randn", [](R& r, int n) { return r.random(n, TileRandomKind::normal); }},
+      Row{"randint", [](R& r, int n) { return r.random(n, TileRandomKind::integer); }},
+      Row{"randint64", [](R& r, int n) { return r.random(n, TileRandomKind::integer64); }},
+      Row{"bucketize_binary_search", [](R& r, int n) { return r.search(n); }},
+      Row{"float", [](R& r, int n) { return r.infinity(n); }},
+  };
+  // clang-format on
   is_known = true;
-  const auto args = cursor_.positional(node);
-  if (name == "load") return load(node);
-  if (name == "store") return store(node);
+  for (const auto& row : kRows)
+    if (row.name == name) return row.read(*this, node);
   if (name.starts_with("atomic_")) return atomic(node, name.substr(7));
-  if (name == "arange") return arange(node);
-  if (name == "full") return full(node, false);
-  if (name == "zeros") return full(node, true);
-  if (name == "zeros_like") {
-    if (args.empty()) return bad_input("zeros like nothing");
-    ASSAY_TRY(const auto like, tile_of(args[0]));
-    ASSAY_TRY(auto result,
-              builder_.as(TritonValue::python(std::int64_t{0}), builder_.type(like).dtype));
-    result.shape = like.shape;
-    return result;
-  }
-  if (name == "where") return where(node);
-  if (name == "program_id") return program(node, false);
-  if (name == "num_programs") return program(node, true);
-  if (name == "minimum" || name == "min")
-    return extreme(node, TileOp::minimum_number, TileOp::minimum);
-  if (name == "maximum" || name == "max") {
-    if (args.size() == 2 && cursor_.source_of(cursor_.syntax(node).first_child) != "tl.max")
-      return extreme(node, TileOp::maximum_number, TileOp::maximum);
-  }
-  if (name == "broadcast_to" && args.size() >= 2) {
-    ASSAY_TRY(auto operand, tile_of(args[0]));
-    ASSAY_TRY(const auto shape, shape_of(args[1]));
-    return broadcast_to(std::move(operand), shape);
-  }
-  if ((name == "reshape" || name == "view") && args.size() >= 2) {
-    ASSAY_TRY(auto operand, tile_of(args[0]));
-    ASSAY_TRY(const auto shape, shape_of(args[1]));
-    const auto flat = [](const TritonShape& s) {
-      std::vector<std::size_t> axes;
-      for (const auto& position : s) axes.insert(axes.end(), position.begin(), position.end());
-      return axes;
-    };
-    if (flat(operand.shape) != flat(shape)) return bad_input("a reshape that mixes axes");
-    operand.shape = shape;
-    return operand;
-  }
-  if (name == "cdiv" && args.size() == 2) {
-    ASSAY_TRY(const auto a, value(args[0]));
-    ASSAY_TRY(const auto b, value(args[1]));
-    ASSAY_TRY(const auto sum, builder_.binary("+", a, b));
-    ASSAY_TRY(const auto top, builder_.binary("-", sum, TritonValue::python(std::int64_t{1})));
-    return builder_.binary("//", top, b);
-  }
-  if (name == "fma" && args.size() == 3) {
-    ASSAY_TRY(const auto v, arguments(node));
-    ASSAY_TRY(const auto product, builder_.common(v[0], v[1], false));
-    ASSAY_TRY(const auto a, builder_.as(v[0], product));
-    ASSAY_TRY(const auto b, builder_.as(v[1], product));
-    ASSAY_TRY(const auto c, builder_.as(v[2], product));
-    return builder_.compute(TileOp::fma, {a, b, c});
-  }
-  if (name == "llrint" && args.size() == 1) {
-    ASSAY_TRY(const auto operand, tile_of(args[0]));
-    ASSAY_TRY(const auto rounded, builder_.compute(TileOp::nearest_even, {operand}));
-    return builder_.cast(rounded, DType::int64);
-  }
-  if (name == "device_assert") return device_assert(node);
-  if (name == "debug_barrier") {
-    builder_.emit_effect(TileBarrier{}, {});
-    return TritonValue{};
-  }
-  if (name == "static_assert" || name == "static_print" || name == "device_print")
-    return TritonValue{};
-  if (name == "rand") return random(node, TileRandomKind::uniform);
-  if (name == "randn") return random(node, TileRandomKind::normal);
-  if (name == "randint") return random(node, TileRandomKind::integer);
-  if (name == "randint64") return random(node, TileRandomKind::integer64);
-  if (name == "bucketize_binary_search") return search(node);
-  if (name == "float" && args.size() == 1) {  // float("-inf")
-    const auto text = cursor_.source_of(args[0]);
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (text.contains("nan")) return TritonValue::python(std::numeric_limits<double>::quiet_NaN());
-    if (text.contains("inf"))
-      return TritonValue::python(text.contains('-') ? -kInfinity : kInfinity);
-  }
+  const auto args = cursor_.positional(node);
+  const bool is_builtin = cursor_.syntax(cursor_.syntax(node).first_child).kind == SyntaxKind::name;
+  if (is_builtin && name == "min") return extreme(node, TileOp::minimum_number, TileOp::minimum);
+  if (is_builtin && name == "max") return extreme(node, TileOp::maximum_number, TileOp::maximum);
   if (!args.empty() && std::ranges::find(kSameValue, name) != kSameValue.end())
     return value(args[0]);
   is_known = false;
   return TritonValue{};
+}
+
+auto TritonReader::zeros_like(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.empty()) return bad_input("zeros like nothing");
+  ASSAY_TRY(const auto like, tile_of(args[0]));
+  ASSAY_TRY(auto result,
+            builder_.as(TritonValue::python(std::int64_t{0}), builder_.type(like).dtype));
+  result.shape = like.shape;
+  return result;
+}
+
+auto TritonReader::reshaped(int node, bool broadcasts) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 2) return bad_input("a shape is missing");
+  ASSAY_TRY(auto operand, tile_of(args[0]));
+  ASSAY_TRY(const auto shape, shape_of(args[1]));
+  if (broadcasts) return broadcast_to(std::move(operand), shape);
+  const auto flat = [](const TritonShape& s) {
+    std::vector<std::size_t> axes;
+    for (const auto& position : s) axes.insert(axes.end(), position.begin(), position.end());
+    return axes;
+  };
+  if (flat(operand.shape) != flat(shape)) return bad_input("a reshape that mixes axes");
+  operand.shape = shape;
+  return operand;
+}
+
+auto TritonReader::ceil_quotient(int node) -> Result<TritonValue> {
+  ASSAY_TRY(const auto v, arguments(node));
+  if (v.size() != 2) return bad_input("operands that do not fit");
+  ASSAY_TRY(const auto sum, builder_.binary("+", v[0], v[1]));
+  ASSAY_TRY(const auto top, builder_.binary("-", sum, TritonValue::python(std::int64_t{1})));
+  return builder_.binary("//", top, v[1]);
+}
+
+auto TritonReader::fused(int node) -> Result<TritonValue> {
+  ASSAY_TRY(const auto v, arguments(node));
+  if (v.size() != 3) return bad_input("operands that do not fit");
+  ASSAY_TRY(const auto product, builder_.common(v[0], v[1], false));
+  Values operands;
+  for (const auto& one : v) {
+    ASSAY_TRY(operands.emplace_back(), builder_.as(one, product));
+  }
+  return builder_.compute(TileOp::fma, operands);
+}
+
+auto TritonReader::rounded(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() != 1) return bad_input("operands that do not fit");
+  ASSAY_TRY(const auto operand, tile_of(args[0]));
+  ASSAY_TRY(const auto rounded, builder_.compute(TileOp::nearest_even, {operand}));
+  return builder_.cast(rounded, DType::int64);
+}
+
+/// float("-inf")
+auto TritonReader::infinity(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  const auto text = args.size() == 1 ? cursor_.source_of(args[0]) : std::string_view();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (text.contains("nan")) return TritonValue::python(std::numeric_limits<double>::quiet_NaN());
+  if (!text.contains("inf")) return bad_input("a conversion of a number to float");
+  return TritonValue::python(text.contains('-') ? -kInfinity : kInfinity);
 }
 
 /// tl.minimum lets NaN lose unless told otherwise, the helper of the same name never does.

@@ -64,6 +64,7 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
   for (const auto id : {index, mask, other})
     if (id != kNoTile) axes |= kernel_.type(id).axes;
   result.id = builder_.emit(TileLoad{pointer.param}, {index, mask, other}, {dtype, axes});
+  builder_.annotate(cursor_.source_of(node));
   return result;
 }
 
@@ -76,6 +77,7 @@ auto TritonReader::store(int node) -> Result<TritonValue> {
   ASSAY_TRY(const auto mask, mask_of(node, args, 2));
   ASSAY_TRY(const auto stored, builder_.as(read, kernel_.params[pointer.param].dtype));
   builder_.emit_effect(TileStore{pointer.param}, {index_of(pointer), stored.id, mask});
+  builder_.annotate(cursor_.source_of(node));
   return TritonValue{};
 }
 
@@ -101,6 +103,7 @@ auto TritonReader::atomic(int node, std::string_view name) -> Result<TritonValue
   result.shape = pointer.shape;
   result.id = builder_.emit(TileAtomic{pointer.param, row->op, row->is_exchange},
                             {index, operand.id, mask}, {dtype, axes});
+  builder_.annotate(cursor_.source_of(node));
   return result;
 }
 
@@ -132,6 +135,7 @@ auto TritonReader::search(int node) -> Result<TritonValue> {
   for (const auto id : operands)
     if (id != kNoTile) axes |= kernel_.type(id).axes;
   wanted.id = builder_.emit(what, std::move(operands), {v[6].dtype, axes});
+  builder_.annotate(cursor_.source_of(node));
   wanted.is_weak = false;
   return wanted;
 }

@@ -101,6 +101,12 @@ class TritonReader {
       -> Result<TritonValue>;
   [[nodiscard]] auto arange(int node) -> Result<TritonValue>;
   [[nodiscard]] auto full(int node, bool zeros) -> Result<TritonValue>;
+  [[nodiscard]] auto zeros_like(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto reshaped(int node, bool broadcasts) -> Result<TritonValue>;
+  [[nodiscard]] auto ceil_quotient(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto fused(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto rounded(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto infinity(int node) -> Result<TritonValue>;
   [[nodiscard]] auto where(int node) -> Result<TritonValue>;
   [[nodiscard]] auto program(int node, bool is_count) -> Result<TritonValue>;
   [[nodiscard]] auto extreme(int node, TileOp quiet, TileOp loud) -> Result<TritonValue>;
@@ -120,6 +126,8 @@ class TritonReader {
       -> Result<TritonValue>;
   [[nodiscard]] auto sum(int node) -> Result<TritonValue>;
   [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;
+  [[nodiscard]] auto read_helper(const TritonHelper& helper, const Values& operands,
+                                 TileRegion& region) -> Result<void>;
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;

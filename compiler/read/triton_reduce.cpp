@@ -118,6 +118,44 @@ auto TritonReader::sum(int node) -> Result<TritonValue> {
   return operand;
 }
 
+/// The body of a helper as a region whose parameters are both sides.
+auto TritonReader::read_helper(const TritonHelper& helper, const Values& operands,
+                               TileRegion& region) -> Result<void> {
+  const auto saved_place = cursor_.token();
+  const auto saved_locals = locals_;
+  for (std::size_t i = 0; i < helper.params.size(); ++i) {
+    TritonValue param;
+    param.kind = Kind::tile;
+    // What a helper computes it computes lane by lane: axes do not matter.
+    param.id = builder_.add_value({builder_.type(operands[i % operands.size()]).dtype, 0});
+    region.params.push_back(param.id);
+    locals_[helper.params[i]] = param;
+  }
+  builder_.push(&region);
+  cursor_.seek(helper.offset, helper.line);
+  const auto lines = [&]() -> Result<void> {
+    while (cursor_.token().kind != TokenKind::end) {
+      if (cursor_.token().kind == TokenKind::newline) {
+        cursor_.advance();
+      } else if (!cursor_.accept("return")) {
+        ASSAY_TRY_VOID(body(1));
+      } else {
+        ASSAY_TRY(const int list, cursor_.expression_list());
+        ASSAY_TRY(const auto result, value(list));
+        for (const auto& one : result.kind == Kind::tuple ? result.items : Values{result})
+          region.yields.push_back(one.id);
+        return {};
+      }
+    }
+    return bad_input("a function that gives nothing");
+  };
+  auto done = lines();
+  builder_.pop();
+  cursor_.seek(saved_place.offset, saved_place.line);
+  locals_ = saved_locals;
+  return done;
+}
+
 /// tl.associative_scan(values, dimension, helper, reverse=), tl.reduce(values, dimension, helper)
 auto TritonReader::custom_reduce(int node, bool is_scan) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
@@ -146,49 +184,9 @@ auto TritonReader::custom_reduce(int node, bool is_scan) -> Result<TritonValue> 
   else
     statement.what = TileReduce{TileCombine::region, axes[0]};
   auto& region = statement.regions.emplace_back();
-  const auto saved_place = cursor_.token();
-  const auto saved_locals = locals_;
-  AxisSet all = 0;
+  AxisSet all = AxisSet{1} << axes[0];
   for (const auto& one : operands) all |= builder_.type(one).axes;
-  all |= AxisSet{1} << axes[0];
-  for (std::size_t i = 0; i < helper->second.params.size(); ++i) {
-    TritonValue param;
-    param.kind = Kind::tile;
-    // What a helper computes it computes lane by lane: axes do not matter.
-    param.id = builder_.add_value({builder_.type(operands[i % operands.size()]).dtype, 0});
-    region.params.push_back(param.id);
-    locals_[helper->second.params[i]] = param;
-  }
-  builder_.push(&region);
-  cursor_.seek(helper->second.offset, helper->second.line);
-  Result<void> done;
-  while (done && cursor_.token().kind != TokenKind::end) {
-    if (cursor_.token().kind == TokenKind::newline) {
-      cursor_.advance();
-      continue;
-    }
-    if (!cursor_.accept("return")) {
-      done = body(1);
-      continue;
-    }
-    const auto list = cursor_.expression_list();
-    if (!list) {
-      done = std::unexpected(list.error());
-      break;
-    }
-    auto result = value(*list);
-    if (!result) {
-      done = std::unexpected(result.error());
-      break;
-    }
-    for (const auto& one : result->kind == Kind::tuple ? result->items : Values{*result})
-      region.yields.push_back(one.id);
-    break;
-  }
-  builder_.pop();
-  cursor_.seek(saved_place.offset, saved_place.line);
-  locals_ = saved_locals;
-  if (!done) return std::unexpected(done.error());
+  ASSAY_TRY_VOID(read_helper(helper->second, operands, region));
   if (region.yields.size() != operands.size())
     return bad_input("a function that gives other values");
   Values results = operands;
@@ -249,7 +247,7 @@ auto TritonReader::sort(int node) -> Result<TritonValue> {
   const auto source = cursor_.source_of(node);
   what.is_descending = source.contains("descending=True");
   what.is_stable = source.contains("stable=True");
-  TileStatement statement{what, {}, {}, {}, 0};
+  TileStatement statement{what, {}, {}, {}, 0, {}};
   AxisSet axes = AxisSet{1} << what.axis;
   for (const auto& one : v) axes |= builder_.type(one).axes;
   for (auto& one : v) {

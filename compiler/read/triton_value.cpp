@@ -111,12 +111,12 @@ auto TileBuilder::emit(TileStatement statement) -> TileStatement& {
 auto TileBuilder::emit(decltype(TileStatement::what) what, std::vector<TileId> operands,
                        TileType type) -> TileId {
   const auto result = add_value(type);
-  emit({std::move(what), std::move(operands), {result}, {}, 0});
+  emit({std::move(what), std::move(operands), {result}, {}, 0, {}});
   return result;
 }
 
 void TileBuilder::emit_effect(decltype(TileStatement::what) what, std::vector<TileId> operands) {
-  emit({std::move(what), std::move(operands), {}, {}, 0});
+  emit({std::move(what), std::move(operands), {}, {}, 0, {}});
 }
 
 auto TileBuilder::dtype_of(const TritonValue& value) const -> DType {
@@ -199,6 +199,12 @@ auto TileBuilder::broadcast(const TritonShape& a, const TritonShape& b) const
     else if (!shorter[i].empty() && at != shorter[i])
       return bad_input("tensors over different axes meet in one position");
   }
+  AxisSet seen = 0;
+  for (const auto& position : result)
+    for (const auto axis : position) {
+      if ((seen >> axis & 1U) != 0) return bad_input("one axis in two positions");
+      seen |= AxisSet{1} << axis;
+    }
   return result;
 }
 
@@ -339,7 +345,7 @@ auto TileBuilder::reduce(TileCombine combine, std::vector<TritonValue> values, s
   auto rest = shape;
   rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(position));
   for (const auto axis : shape[position]) {
-    TileStatement statement{TileReduce{combine, axis}, {}, {}, {}, 0};
+    TileStatement statement{TileReduce{combine, axis}, {}, {}, {}, 0, {}};
     AxisSet axes = 0;
     for (const auto& value : values) axes |= type(value).axes;
     for (auto& value : values) {

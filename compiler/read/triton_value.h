@@ -69,6 +69,9 @@ class TileBuilder {
       -> TileId;
   auto emit_effect(decltype(TileStatement::what) what, std::vector<TileId> operands) -> void;
 
+  /// The text of the statement that was emitted last.
+  void annotate(std::string_view text) { regions_.back()->body.back().text = text; }
+
   /// A tile of this dtype: constants are written, tiles converted.
   [[nodiscard]] auto as(const TritonValue& value, DType dtype) -> Result<TritonValue>;
   /// A tile of whatever dtype Triton gives the value.

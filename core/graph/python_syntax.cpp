@@ -379,10 +379,14 @@ auto PythonCursor::dict() -> Result<int> {
   int last = -1;
   while (!accept("}")) {
     ASSAY_TRY(const int key, expression());
-    ASSAY_TRY_VOID(expect(":"));
-    ASSAY_TRY(const int value, expression());
     add_child(node, key, last);
-    add_child(node, value, last);
+    if (!at(":") && (syntax(node).kind == SyntaxKind::list || syntax(node).child_count == 1)) {
+      nodes_[static_cast<std::size_t>(node)].kind = SyntaxKind::list;  // a set: `{a, b}`
+    } else {
+      ASSAY_TRY_VOID(expect(":"));
+      ASSAY_TRY(const int value, expression());
+      add_child(node, value, last);
+    }
     if (!at("}") && !accept(",")) return unexpected("\",\" or \"}\"");
   }
   return close(node);

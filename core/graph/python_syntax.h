@@ -26,7 +26,7 @@ enum class SyntaxKind : std::uint8_t {
   conditional,  ///< three children: value, condition, other value
   unary,        ///< text child
   binary,       ///< child text child; comparisons too
-  list,
+  list,         ///< sets too
   tuple,
   dict,  ///< key, value, key, value, ...
   none,  ///< a part left out, in slices only

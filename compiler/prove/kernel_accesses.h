@@ -1,6 +1,5 @@
-// What a Triton kernel that Inductor wrote does to memory: its accesses as expressions over program
-// ids, lanes, loop variables and parameters. Whole in this header.
-// Source: torch/_inductor/codegen/triton.py, PyTorch 2.5 to 2.11.
+// What a kernel does to memory: its accesses as expressions over program ids, lanes, loop variables
+// and parameters, derived from its statements by symbolic execution.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,23 +9,9 @@
 #include <vector>
 
 #include "compiler/program/kernel.h"
-#include "core/base/result.h"
 #include "core/expr/eval.h"
-#include "core/tensor/dtype.h"
 
 namespace assay {
-
-struct KernelParam {
-  std::string name;
-  std::string type;  ///< as in the signature: "*fp32", "i64", "constexpr"; empty if not given
-  Expr symbol;       ///< scalars only
-  [[nodiscard]] auto is_pointer() const -> bool { return type.starts_with('*'); }
-  [[nodiscard]] auto is_block() const -> bool { return name.ends_with("BLOCK"); }
-  /// Element type of a pointer.
-  [[nodiscard]] auto element() const -> std::optional<DType>;
-  /// Bits of an integer scalar, 0 for anything else.
-  [[nodiscard]] auto bits() const -> int;
-};
 
 /// One dimension of the index space, e.g. `xindex = program_id(0)*XBLOCK + arange(0, XBLOCK)`.
 /// Over all programs, lanes and loop rounds it takes exactly the values 0 ..
@@ -55,7 +40,7 @@ struct KernelAccess {
   Expr mask;                 ///< boolean; lanes where it is false do not access
   int index_bits = 32;       ///< width Triton computes the index in
   std::vector<Expr> narrow;  ///< sub-results of the index that are computed in 32 bits
-  std::size_t facts = 0;     ///< that many of TritonKernel::facts hold when it happens
+  std::size_t facts = 0;     ///< that many of KernelAccesses::facts hold when it happens
   int line = 0;
   std::string text;
 };
@@ -65,14 +50,7 @@ struct KernelDivision {
   Expr dividend, divisor;
 };
 
-struct TritonKernel {
-  std::string name;
-  std::string heuristic;  ///< "pointwise", "reduction", "persistent_reduction", "template", ...
-  std::vector<KernelParam> params;                 ///< in order of the definition, blocks included
-  std::map<std::string, std::int64_t> constants;   ///< parameters fixed at compile time
-  std::map<std::string, std::int64_t> size_hints;  ///< by prefix: x, y, r0_
-  /// What a launch passes behind the parameters: `_grid_0` and so on, of templates.
-  std::vector<std::string> launcher_args;
+struct KernelAccesses {
   std::vector<KernelAxis> axes;
   std::vector<KernelData> data;
   std::vector<Expr> facts;  ///< device asserts: false stops the program
@@ -82,16 +60,13 @@ struct TritonKernel {
   /// Program ids that stand in the text as they are, by dimension of the grid: only the launch
   /// bounds them.
   std::map<int, Expr> programs;
-  bool asserts_are_on = true;  ///< assert_indirect_indexing: device asserts are compiled in
-  int lines = 0;
-  std::vector<KernelLine> not_understood;  ///< an access may hide in these
-
-  [[nodiscard]] auto param(std::string_view wanted) const -> const KernelParam*;
-  [[nodiscard]] auto is_understood() const -> bool { return not_understood.empty(); }
 };
 
-/// Reads one kernel's source. Symbols go into `pool`; parameters keep their names there.
-/// What is not understood is listed in the result. Errors: bad_input where there is no kernel.
-[[nodiscard]] auto read_kernel(std::string_view text, ExprPool& pool) -> Result<TritonKernel>;
+/// Symbols go into `pool`; parameters keep theirs. What a kernel's reader did not understand is not
+/// in it.
+[[nodiscard]] auto derive_accesses(const TileKernel& kernel, ExprPool& pool) -> KernelAccesses;
+
+/// Bits of an integer parameter as its arithmetic counts them, 0 for anything else.
+[[nodiscard]] auto bits_of(const TileParam& param) -> int;
 
 }  // namespace assay

@@ -1,7 +1,8 @@
-#include "compiler/loop/kernel.h"
+#include "compiler/prove/kernel_accesses.h"
 
 #include <gtest/gtest.h>
 
+#include "compiler/read/triton.h"
 #include "core/expr/text.h"
 
 namespace assay {
@@ -10,7 +11,10 @@ namespace {
 class KernelTest : public ::testing::Test {
  protected:
   /// A kernel with in_ptr0 (f32), in_ptr1 (i64), out_ptr0 (f32), ks0 (i64), xnumel (i32).
-  auto read(std::string_view body) -> TritonKernel {
+  struct Read : KernelAccesses {
+    TileKernel kernel;
+  };
+  auto read(std::string_view body) -> Read {
     std::string text =
         "@triton_heuristics.pointwise(\n    size_hints={'x': 512},\n    triton_meta={'signature': "
         "{'in_ptr0': '*fp32', 'in_ptr1': '*i64', 'out_ptr0': '*fp32', 'ks0': 'i64', 'xnumel': "
@@ -23,11 +27,13 @@ class KernelTest : public ::testing::Test {
       text += "    " + std::string(body.substr(at, end - at)) + "\n";
       at = end + 1;
     }
-    auto kernel = read_kernel(text, pool_);
+    auto kernel = read_triton(text, pool_);
     EXPECT_TRUE(kernel) << kernel.error().message;
-    return kernel ? std::move(*kernel) : TritonKernel{};
+    if (!kernel) return {};
+    EXPECT_EQ(verify(*kernel), std::vector<std::string>{});
+    return {derive_accesses(*kernel, pool_), std::move(*kernel)};
   }
-  static auto index(const TritonKernel& kernel, std::size_t i) -> std::string {
+  static auto index(const Read& kernel, std::size_t i) -> std::string {
     return print_expr(kernel.accesses.at(i).index);
   }
   ExprPool pool_;
@@ -38,7 +44,6 @@ TEST_F(KernelTest, TheIndexIsAnAxisOfItsOwn) {
   ASSERT_EQ(kernel.axes.size(), 1U);
   EXPECT_EQ(kernel.axes[0].name, "xindex");
   EXPECT_EQ(print_expr(*kernel.axes[0].numel), "xnumel");
-  EXPECT_EQ(kernel.size_hints.at("x"), 512);
   ASSERT_EQ(kernel.accesses.size(), 1U);
   EXPECT_EQ(kernel.accesses[0].kind, AccessKind::store);
   EXPECT_EQ(kernel.accesses[0].index, kernel.axes[0].symbol);
@@ -63,7 +68,7 @@ TEST_F(KernelTest, FloatsDoNotReachTheIndex) {
       "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
       "tmp1 = libdevice.exp(tmp0 * 2.0)\n"
       "tl.store(out_ptr0 + (xindex), tmp1, xmask)");
-  EXPECT_TRUE(kernel.is_understood());
+  EXPECT_TRUE(kernel.kernel.is_understood());
   EXPECT_EQ(kernel.accesses.size(), 2U);
   EXPECT_TRUE(kernel.data.empty());
 }
@@ -94,13 +99,14 @@ TEST_F(KernelTest, LoopsMakeAnAxisUpToTheirEnd) {
       "    tmp0 = tl.load(in_ptr0 + (r0_index), r0_mask & xmask)");
   ASSERT_EQ(kernel.axes.size(), 2U);
   EXPECT_EQ(print_expr(*kernel.axes[1].numel), "ks0");
-  EXPECT_TRUE(kernel.is_understood());
+  EXPECT_TRUE(kernel.kernel.is_understood());
 }
 
 TEST_F(KernelTest, ValuesCarriedThroughALoopAreNotTakenForTheirStart) {
   const auto kernel = read(
       "i = tl.full([1], 0, tl.int64)\nfor j in range(0, ks0, 1):\n"
       "    tmp0 = tl.load(in_ptr0 + (i), xmask)\n    i = i + 1");
+  ASSERT_EQ(kernel.accesses.size(), 1U);
   EXPECT_FALSE(kernel.accesses[0].index.is_const());
 }
 
@@ -125,8 +131,8 @@ TEST_F(KernelTest, APointerThatGoesElsewhereIsNotUnderstood) {
   const auto kernel = read(
       "tmp0 = triton_helpers.bucketize_binary_search(xindex, in_ptr0, 4)\n"
       "tl.store(out_ptr0 + (xindex), 1.0, xmask)");
-  ASSERT_EQ(kernel.not_understood.size(), 1U);
-  EXPECT_EQ(kernel.not_understood[0].line, 10);
+  ASSERT_EQ(kernel.kernel.not_understood.size(), 1U);
+  EXPECT_EQ(kernel.kernel.not_understood[0].line, 10);
   EXPECT_EQ(kernel.accesses.size(), 1U);
 }
 
@@ -137,11 +143,11 @@ TEST_F(KernelTest, BranchesOfCombinedKernelsAreConditions) {
       "    tl.store(out_ptr0 + (1 + xindex), 1.0, xmask)");
   ASSERT_EQ(kernel.accesses.size(), 2U);
   EXPECT_NE(kernel.accesses[0].mask, kernel.accesses[1].mask);
-  EXPECT_TRUE(kernel.is_understood());
+  EXPECT_TRUE(kernel.kernel.is_understood());
 }
 
 TEST_F(KernelTest, ASourceWithoutAKernelIsAnError) {
-  EXPECT_FALSE(read_kernel("import triton\n", pool_));
+  EXPECT_FALSE(read_triton("import triton\n", pool_));
 }
 
 }  // namespace

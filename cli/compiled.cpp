@@ -1,0 +1,54 @@
+#include "cli/compiled.h"
+
+#include "cli/command.h"
+#include "replay/formats/file.h"
+#include "replay/report/executions.h"
+
+namespace assay::cli {
+namespace {
+
+/// "64": that many lanes; "seed:7": powers of two by chance.
+auto parse_blocks(const std::string& text, ProgramRunOptions& options) -> Result<void> {
+  constexpr std::string_view kSeed = "seed:";
+  const bool is_seed = text.starts_with(kSeed);
+  const auto digits = std::string_view(text).substr(is_seed ? kSeed.size() : 0);
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || (!is_seed && number == 0))
+    return std::unexpected(
+        Error{ErrorCode::usage, fmt::format("--blocks {}: a number or seed:NUMBER", text)});
+  if (is_seed)
+    options.block_seed = number;
+  else
+    options.block = number;
+  return {};
+}
+
+}  // namespace
+
+void add_compiled(Arguments& arguments, CompiledOptions& options) {
+  arguments.option("--inputs", &options.inputs,
+                   "of a log: JSON with the function's inputs and recorded answers");
+  arguments.option("--blocks", &options.blocks,
+                   "of compiled programs: lanes per block, or seed:N for random ones");
+}
+
+auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool judges)
+    -> Result<int> {
+  ExecuteOptions asked;
+  if (!options.blocks.empty()) ASSAY_TRY_VOID(parse_blocks(options.blocks, asked.run));
+  std::optional<ProgramAnswers> answers;
+  if (!options.inputs.empty()) {
+    ASSAY_TRY(const auto text, read_file(options.inputs));
+    ASSAY_TRY(answers, read_program_answers(text, options.inputs));
+    asked.answers = &*answers;
+  }
+  const auto table = build_op_table();
+  ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));
+  fmt::print("{}", options.json ? executions_json(execution, options.file)
+                                : executions_text(execution, paint()));
+  if (judges && has_findings(execution)) return kFindings;
+  return is_incomplete(execution) ? kUndecided : kNothingFound;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,379 @@
+#include "replay/runner/execute.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "compiler/interpret/interpret.h"
+#include "compiler/read/wrapper.h"
+#include "replay/formats/detect.h"
+#include "replay/formats/torch_trace.h"
+
+namespace assay {
+namespace {
+
+/// A program of a compilation with what it was compiled from.
+struct Compiled {
+  std::string name, role;
+  int log_line = 0;
+  HostProgram program;
+};
+
+/// `# AOT ID: ['0_forward']`
+auto role_of(std::string_view wrapper) -> std::string {
+  const auto first = wrapper.substr(0, 400);
+  for (const std::string_view role : {"backward", "forward", "inference"})
+    if (first.contains(fmt::format("_{}']", role))) return std::string(role);
+  return "inference";
+}
+
+/// Parameters of the compiled function by the name Dynamo gives their placeholder, `L_x_`: guards
+/// say which local of the frame is which.
+auto frame_positions(const TraceLog& log, const TraceCompilation& compilation)
+    -> std::map<std::string, std::size_t> {
+  std::map<std::string, std::size_t> positions;
+  constexpr std::string_view kKey = "FrameLocalsGuardAccessor(key='";
+  constexpr std::string_view kIndex = "framelocals_idx=";
+  for (const auto& part : compilation.guard_trees) {
+    const std::string_view text = log.events[part.event].payload;
+    for (auto at = text.find(kKey); at != std::string_view::npos; at = text.find(kKey, at + 1)) {
+      const auto start = at + kKey.size();
+      const auto end = text.find('\'', start);
+      const auto index = text.find(kIndex, at);
+      if (end == std::string_view::npos || index == std::string_view::npos) break;
+      std::size_t position = 0;
+      const auto digits = text.substr(index + kIndex.size());
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), position).ec == std::errc())
+        positions[fmt::format("L_{}_", text.substr(start, end - start))] = position;
+    }
+  }
+  return positions;
+}
+
+/// How the inputs of the forward program follow from the function's.
+struct InputPlan {
+  std::vector<std::size_t> tensors;           ///< position of each tensor, in order
+  std::map<std::string, std::size_t> locals;  ///< "x" -> position
+};
+auto input_plan(const TraceLog& log, const TraceCompilation& compilation, std::size_t count)
+    -> InputPlan {
+  InputPlan plan;
+  auto positions = frame_positions(log, compilation);
+  std::vector<std::string> names;
+  for (const auto& part : compilation.graphs) {
+    if (!part.name.starts_with("dynamo_output_graph")) continue;
+    const std::string_view text = log.events[part.event].payload;
+    const auto begin = text.find("def forward(");
+    const auto end = text.find("):\n", begin);
+    if (begin == std::string_view::npos || end == std::string_view::npos) break;
+    const auto header = text.substr(begin, end - begin);
+    for (auto at = header.find(" L_"); at != std::string_view::npos;
+         at = header.find(" L_", at + 1))
+      names.emplace_back(header.substr(at + 1, header.find(':', at) - at - 1));
+    break;
+  }
+  // A frame that was resumed has other locals before its arguments: their order is what counts.
+  std::erase_if(positions, [&](const auto& known) {
+    return std::ranges::find(names, known.first) == names.end();
+  });
+  if (std::ranges::any_of(positions, [&](const auto& known) { return known.second >= count; })) {
+    std::vector<std::size_t> order;
+    for (const auto& [name, position] : positions) order.push_back(position);
+    std::ranges::sort(order);
+    for (auto& [name, position] : positions)
+      position = static_cast<std::size_t>(std::ranges::find(order, position) - order.begin());
+  }
+  for (const auto& [name, position] : positions)
+    plan.locals[name.substr(2, name.size() - 3)] = position;
+  for (const auto& name : names) {
+    const auto known = positions.find(name);
+    if (known == positions.end()) return {};
+    plan.tensors.push_back(known->second);
+  }
+  return plan;
+}
+
+/// What `L['x'].size()[1]` is.
+auto sourced_number(std::string_view source, const std::map<std::string, std::size_t>& locals,
+                    const std::vector<Tensor>& given) -> std::optional<std::int64_t> {
+  const auto open = source.find("L['");
+  const auto close = source.find("']", open);
+  if (open != 0 || close == std::string_view::npos) return std::nullopt;
+  const auto known = locals.find(std::string(source.substr(3, close - 3)));
+  if (known == locals.end() || known->second >= given.size()) return std::nullopt;
+  const auto& tensor = given[known->second];
+  auto rest = source.substr(close + 2);
+  const auto* values = rest.starts_with(".size()[")     ? &tensor.sizes()
+                       : rest.starts_with(".stride()[") ? &tensor.strides()
+                                                        : nullptr;
+  if (values == nullptr) return std::nullopt;
+  rest.remove_prefix(rest.find('[') + 1);
+  std::size_t dimension = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), dimension);
+  if (dimension >= values->size()) return std::nullopt;
+  return (*values)[dimension];
+}
+
+/// Numbers among the inputs: `s77 = primals_1`.
+auto number_input(const HostFunction& function, const std::string& input) -> const HostScalar* {
+  for (const auto& op : function.ops)
+    if (const auto* scalar = std::get_if<HostScalar>(&op.what);
+        scalar != nullptr && scalar->is_input && scalar->name == input)
+      return scalar;
+  return nullptr;
+}
+
+/// Inputs at the recorded sizes, from what `get_args` says.
+auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
+  DatumList inputs;
+  std::uint32_t seed = 1;
+  for (const auto& input : program.functions.back().inputs) {
+    const auto known = program.examples.find(input);
+    if (known == program.examples.end()) {
+      Datum number;
+      if (const auto hint = program.example_numbers.find(input);
+          hint != program.example_numbers.end())
+        number.value = Expr(hint->second);
+      inputs.push_back(number);
+      continue;
+    }
+    const auto& example = known->second;
+    ASSAY_TRY(auto tensor, Tensor::allocate(example.dtype, example.sizes, example.strides));
+    if (is_floating(example.dtype))
+      fill_storage(*tensor.storage, example.dtype, {seed++, -0.25, 0.25});
+    inputs.push_back({std::move(tensor)});
+  }
+  return inputs;
+}
+
+class LogExecutor {
+ public:
+  LogExecutor(const OpTable& table, const ExecuteOptions& options)
+      : executor_(table), options_(options) {}
+
+  auto take() -> LogExecution { return std::move(result_); }
+
+  void run_all(std::vector<Compiled>& programs, const InputPlan& plan) {
+    result_.has_inputs = options_.answers != nullptr;
+    for (auto& compiled : programs) {
+      if (compiled.role == "backward")
+        backward(compiled);
+      else
+        forward(compiled, plan);
+    }
+  }
+
+ private:
+  auto execute(Compiled& compiled, Result<DatumList> inputs) -> const ProgramRun* {
+    ProgramExecution execution{.name = compiled.name,
+                               .role = compiled.role,
+                               .log_line = compiled.log_line,
+                               .error = {},
+                               .run = {},
+                               .seconds = 0};
+    const auto start = std::chrono::steady_clock::now();
+    auto ready = executor_.compile(compiled.program);
+    auto run = !inputs  ? Result<ProgramRun>(std::unexpected(inputs.error()))
+               : !ready ? Result<ProgramRun>(std::unexpected(ready.error()))
+                        : (*ready)->run(*inputs, options_.run);
+    if (run)
+      execution.run = *std::move(run);
+    else
+      execution.error = run.error();
+    execution.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const bool is_done = !execution.error;
+    result_.programs.push_back(std::move(execution));
+    return is_done ? &result_.programs.back().run : nullptr;
+  }
+
+  /// Tensors of the function's parameters in the order of the program's inputs; numbers follow from
+  /// their sizes.
+  auto answered_inputs(const HostProgram& program, const InputPlan& plan) -> Result<DatumList> {
+    const auto& function = program.functions.back();
+    DatumList inputs;
+    std::size_t next = 0;
+    primals_.clear();
+    for (const auto& input : function.inputs) {
+      Datum given;
+      primals_.push_back(std::nullopt);
+      if (const auto* number = number_input(function, input)) {
+        if (const auto* symbol = program.env.find(number->symbol))
+          for (const auto& source : symbol->sources)
+            if (const auto known = sourced_number(source, plan.locals, given_))
+              given.value = Expr(*known);
+      } else {
+        const auto position = next < plan.tensors.size() ? plan.tensors[next] : next;
+        ++next;
+        if (position >= given_.size())
+          return bad_input("the program takes more tensors than there are inputs");
+        given.value = given_[position];
+        primals_.back() = position;
+      }
+      inputs.push_back(std::move(given));
+    }
+    return inputs;
+  }
+
+  void forward(Compiled& compiled, const InputPlan& plan) {
+    Result<DatumList> inputs = DatumList();
+    given_.clear();
+    if (options_.answers != nullptr) {
+      for (const auto& input : options_.answers->inputs) {
+        // A program may write its inputs.
+        Tensor copy = input.tensor;
+        copy.storage = std::make_shared<Storage>(input.tensor.storage->size_bytes());
+        std::ranges::copy(input.tensor.storage->bytes(), copy.storage->bytes().begin());
+        given_.push_back(std::move(copy));
+      }
+      inputs = answered_inputs(compiled.program, plan);
+    } else {
+      inputs = made_up_inputs(compiled.program);
+    }
+    forward_outputs_.reset();
+    const auto* run = execute(compiled, std::move(inputs));
+    if (run == nullptr) return;
+    forward_outputs_ = run->outputs;
+    if (run->is_random)
+      result_.notes.push_back(fmt::format(
+          "{}: random numbers are Assay's own, values are not compared", compiled.name));
+    is_random_ = run->is_random;
+    if (compiled.role == "inference") compare_forward(forward_outputs_->size());
+  }
+
+  void backward(Compiled& compiled) {
+    const auto& inputs = compiled.program.functions.back().inputs;
+    const auto tangents = static_cast<std::size_t>(std::ranges::count_if(
+        inputs, [](const std::string& name) { return name.starts_with("tangents_"); }));
+    if (options_.answers == nullptr || !forward_outputs_) {
+      if (options_.answers != nullptr)
+        return skip(compiled, "the forward program gave nothing to go back from");
+      (void)execute(compiled, made_up_inputs(compiled.program));
+      return;
+    }
+    const auto saved = inputs.size() - tangents;
+    if (saved > forward_outputs_->size())
+      return skip(compiled, "the forward program saved fewer values than this one takes");
+    const auto outputs = forward_outputs_->size() - saved;
+    compare_forward(outputs);
+    // Saved: tensors, then sizes. Taken: sizes, then tensors, then tangents.
+    DatumList given, tensors;
+    for (std::size_t i = outputs; i < forward_outputs_->size(); ++i)
+      ((*forward_outputs_)[i].is_tensor() ? tensors : given).push_back((*forward_outputs_)[i]);
+    given.insert(given.end(), tensors.begin(), tensors.end());
+    for (std::size_t k = 0; k < outputs && given.size() < inputs.size(); ++k) {
+      const auto* output = (*forward_outputs_)[k].real();
+      if (output == nullptr || !is_floating(output->dtype())) continue;
+      auto tangent = answered_tangent(output->meta, k);
+      if (!tangent) return skip(compiled, tangent.error().message);
+      given.push_back({*std::move(tangent)});
+    }
+    if (given.size() != inputs.size()) return skip(compiled, "a tangent has no output");
+    if (const auto* run = execute(compiled, std::move(given))) compare_backward(*run);
+  }
+
+  void skip(const Compiled& compiled, const std::string& reason) {
+    ProgramExecution execution{.name = compiled.name,
+                               .role = compiled.role,
+                               .log_line = compiled.log_line,
+                               .error = Error{ErrorCode::unsupported, reason},
+                               .run = {},
+                               .seconds = 0};
+    result_.programs.push_back(std::move(execution));
+  }
+
+  void compare(std::string what, const Datum* actual, const AnsweredTensor& expected) {
+    const auto* tensor = actual == nullptr ? nullptr : actual->real();
+    TensorDifference difference;
+    if (tensor == nullptr)
+      difference.message = "there is no such tensor";
+    else if (!is_random_)
+      difference = compare_tensors(*tensor, expected);
+    difference.what = std::move(what);
+    result_.compared.push_back(std::move(difference));
+  }
+
+  void compare_forward(std::size_t count) {
+    if (options_.answers == nullptr || !options_.answers->compiled) return;
+    const auto& answers = *options_.answers->compiled;
+    for (std::size_t i = 0; i < answers.outputs.size(); ++i)
+      compare(fmt::format("output {}", i), i < count ? &(*forward_outputs_)[i] : nullptr,
+              answers.outputs[i]);
+    if (count > answers.outputs.size())
+      result_.notes.push_back(
+          fmt::format("{} outputs, {} recorded", count, answers.outputs.size()));
+    for (std::size_t i = 0; i < answers.inputs_after.size() && i < given_.size(); ++i) {
+      const Datum now{given_[i]};
+      compare(fmt::format("input {} after", i), &now, answers.inputs_after[i]);
+    }
+  }
+
+  /// One gradient per input of the forward program, None for those that need none.
+  void compare_backward(const ProgramRun& run) {
+    const auto& answers = *options_.answers;
+    if (!answers.compiled) return;
+    std::vector<const Datum*> gradients(answers.inputs.size(), nullptr);
+    for (std::size_t i = 0; i < primals_.size() && i < run.outputs.size(); ++i)
+      if (primals_[i]) gradients[*primals_[i]] = &run.outputs[i];
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
+      if (!answers.inputs[i].requires_grad) continue;
+      if (next == answers.compiled->gradients.size()) break;
+      compare(fmt::format("gradient of input {}", i), gradients[i],
+              answers.compiled->gradients[next++]);
+    }
+  }
+
+  Interpreter executor_;
+  const ExecuteOptions& options_;
+  LogExecution result_;
+  std::vector<Tensor> given_;                        ///< as the function got them
+  std::vector<std::optional<std::size_t>> primals_;  ///< by input of the forward program
+  std::optional<DatumList> forward_outputs_;
+  bool is_random_ = false;
+};
+
+auto execute_log(std::string_view bytes, const std::string& name, const OpTable& table,
+                 const ExecuteOptions& options) -> Result<LogExecution> {
+  auto log = read_torch_trace(bytes);
+  if (!log) return with_context(std::move(log).error(), name);
+  const auto all = compilations(*log);
+  LogExecutor executor(table, options);
+  bool any = false;
+  for (const auto& compilation : all) {
+    if (compilation.output_codes.empty()) continue;
+    const auto shapes = trace_shapes(*log, compilation);
+    std::vector<Compiled> programs;
+    for (const auto& part : compilation.output_codes) {
+      const auto& event = log->events[part.event];
+      auto program = read_wrapper(event.payload, shapes.env);
+      if (!program)
+        return with_context(program.error(),
+                            fmt::format("{}: {} {}", name, compilation.compile_id, part.name));
+      programs.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
+                          role_of(event.payload), event.line, *std::move(program)});
+    }
+    executor.run_all(programs, input_plan(*log, compilation,
+                                          options.answers ? options.answers->inputs.size() : 0));
+    any = true;
+  }
+  if (!any) return unsupported("{}: the log has no inductor_output_code", name);
+  return executor.take();
+}
+
+}  // namespace
+
+auto execute_programs(std::string_view bytes, const std::string& name, const OpTable& table,
+                      const ExecuteOptions& options) -> Result<LogExecution> {
+  if (detect_format(bytes) == InputFormat::torch_trace)
+    return execute_log(bytes, name, table, options);
+  auto program = read_wrapper(bytes);
+  if (!program) return with_context(std::move(program).error(), name);
+  std::vector<Compiled> programs;
+  programs.push_back({name, role_of(bytes), 0, *std::move(program)});
+  LogExecutor executor(table, options);
+  executor.run_all(programs, {});
+  return executor.take();
+}
+
+}  // namespace assay

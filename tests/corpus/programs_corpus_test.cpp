@@ -1,0 +1,63 @@
+// Compiled functions beside their recorded answers: run in the interpreter they give the same.
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "replay/runner/execute.h"
+#include "tests/support/corpus.h"
+
+namespace assay {
+namespace {
+
+class ProgramsCorpus : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto folder = testing::unpacked_corpus("programs");
+    if (!folder) GTEST_SKIP() << testing::corpus_missing();
+    files_ = testing::files_ending(*folder, ".cuda.log");
+    ASSERT_FALSE(files_.empty());
+  }
+  /// What is wrong about a log, in one line; empty if it gives the recorded answers.
+  auto problem(const std::filesystem::path& path, const ProgramRunOptions& options) -> std::string {
+    auto beside = path;
+    beside.replace_extension(".json");
+    const auto answers = read_program_answers(testing::read_text(beside), beside.string());
+    if (!answers) return answers.error().message;
+    const auto run = execute_programs(testing::read_text(path), path.string(), table_,
+                                      {.run = options, .answers = &*answers});
+    if (!run) return run.error().message;
+    for (const auto& program : run->programs) {
+      if (program.error) return program.error->message;
+      if (!program.run.findings.empty()) return program.run.findings[0].message;
+    }
+    for (const auto& one : run->compared)
+      if (!one.message.empty()) return one.what + ": " + one.message;
+    return run->compared.empty() ? "nothing was compared" : "";
+  }
+  void all_agree(const ProgramRunOptions& options) {
+    std::size_t wrong = 0;
+    for (const auto& path : files_)
+      if (const auto text = problem(path, options); !text.empty()) {
+        ++wrong;
+        std::cout << path.filename().string() << ": " << text << "\n";
+      }
+    EXPECT_EQ(wrong, 0U) << "of " << files_.size();
+  }
+  std::vector<std::filesystem::path> files_;
+  const OpTable table_ = build_op_table();
+};
+
+TEST_F(ProgramsCorpus, CudaProgramsGiveTheRecordedAnswers) {
+  all_agree({});
+}
+
+TEST_F(ProgramsCorpus, TheAnswersDoNotDependOnBlocks) {
+  for (const std::uint32_t seed : {1U, 2U}) {
+    ProgramRunOptions options;
+    options.block_seed = seed;
+    all_agree(options);
+  }
+}
+
+}  // namespace
+}  // namespace assay

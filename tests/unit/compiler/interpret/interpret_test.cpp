@@ -1,0 +1,231 @@
+// Each fault that the interpreter finds, planted into a small program, beside its twin without it.
+#include "compiler/interpret/interpret.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/read/wrapper.h"
+
+namespace assay {
+namespace {
+
+class InterpretTest : public ::testing::Test {
+ protected:
+  static auto kernel(std::string_view signature, std::string_view params, std::string_view body)
+      -> std::string {
+    std::string text = fmt::format(
+        "k = async_compile.triton('k', '''\nimport triton\n"
+        "@triton_heuristics.pointwise(\n    size_hints={{'x': 64}},\n    "
+        "triton_meta={{'signature': "
+        "{{{}, 'xnumel': 'i32', 'XBLOCK': 'constexpr'}}, 'constants': {{}}}},\n"
+        "    inductor_meta={{'grid_type': 'Grid1D'}})\n@triton.jit\n"
+        "def k({}, xnumel, XBLOCK : tl.constexpr):\n"
+        "    xoffset = tl.program_id(0) * XBLOCK\n"
+        "    xindex = xoffset + tl.arange(0, XBLOCK)[:]\n    xmask = xindex < xnumel\n",
+        signature, params);
+    for (std::size_t at = 0; at < body.size();) {
+      const auto end = std::min(body.find('\n', at), body.size());
+      text += "    " + std::string(body.substr(at, end - at)) + "\n";
+      at = end + 1;
+    }
+    return text + "''', device_str='cuda')\n";
+  }
+  /// arg0 is f32[n] with the values 0 .. n-1; buf0 is f32[n]; the result is buf0.
+  auto run(std::string_view body, std::int64_t n = 40, std::string_view call = {},
+           std::optional<std::int64_t> block = {}) -> ProgramRun {
+    const std::string launch =
+        call.empty() ? fmt::format(
+                           "    buf0 = empty_strided_cuda(({0}, ), (1, ), torch.float32)\n"
+                           "    k.run(arg0_1, buf0, {0}, stream=stream0)\n"
+                           "    return (buf0, )\n",
+                           n)
+                     : std::string(call);
+    const auto text = kernel("'in_ptr0': '*fp32', 'out_ptr0': '*fp32'", "in_ptr0, out_ptr0", body) +
+                      fmt::format(
+                          "def call(args):\n    arg0_1, = args\n"
+                          "    assert_size_stride(arg0_1, ({}, ), (1, ))\n",
+                          n) +
+                      launch;
+    auto program = read_wrapper(text);
+    EXPECT_TRUE(program) << program.error().message;
+    if (!program) return {};
+    auto input = Tensor::contiguous(DType::float32, {n});
+    std::vector<double> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    from_vector(*input, std::span<const double>(values));
+    const auto ready = Interpreter(table()).compile(*program);
+    EXPECT_TRUE(ready) << ready.error().message;
+    if (!ready) return {};
+    ProgramRunOptions options;
+    options.block = block;
+    auto result = (*ready)->run({Datum{*input}}, options);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *std::move(result) : ProgramRun{};
+  }
+  static auto table() -> const OpTable& {
+    static const auto rows = build_op_table();
+    return rows;
+  }
+  static auto faults(const ProgramRun& run) -> std::vector<RunFault> {
+    std::vector<RunFault> kinds;
+    for (const auto& finding : run.findings) kinds.push_back(finding.fault);
+    return kinds;
+  }
+  static auto output(const ProgramRun& run) -> std::vector<double> {
+    return to_vector<double>(*run.outputs.at(0).real());
+  }
+  using Faults = std::vector<RunFault>;
+};
+
+constexpr std::string_view kDouble =
+    "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntmp1 = tmp0 * 2\n"
+    "tl.store(out_ptr0 + (xindex), tmp1, xmask)";
+
+TEST_F(InterpretTest, ARightKernelGivesTheSameForAnyBlock) {
+  for (const std::int64_t block : {1, 2, 16, 64, 1024}) {
+    const auto result = run(kDouble, 40, {}, block);
+    EXPECT_EQ(faults(result), Faults{}) << block;
+    EXPECT_EQ(output(result)[39], 78) << block;
+  }
+}
+
+TEST_F(InterpretTest, AForgottenMaskReadsPastTheEnd) {
+  const auto result = run(
+      "tmp0 = tl.load(in_ptr0 + (xindex))\ntl.store(out_ptr0 + (xindex), tmp0, xmask)", 40, {}, 16);
+  ASSERT_EQ(faults(result), Faults{RunFault::out_of_bounds});
+  EXPECT_EQ(result.findings[0].element, 40);
+  EXPECT_EQ(result.findings[0].program, 2);
+  EXPECT_EQ(result.findings[0].lane, 8);
+  EXPECT_EQ(result.findings[0].times, 8);
+  EXPECT_EQ(result.findings[0].buffer, "arg0_1");
+  EXPECT_EQ(result.findings[0].param, "in_ptr0");
+}
+
+TEST_F(InterpretTest, AnIndexBeforeTheStartIsOutOfBounds) {
+  const auto result = run(
+      "tmp0 = tl.load(in_ptr0 + (xindex - 1), xmask)\ntl.store(out_ptr0 + (xindex), tmp0, xmask)");
+  ASSERT_EQ(faults(result), Faults{RunFault::out_of_bounds});
+  EXPECT_EQ(result.findings[0].element, -1);
+}
+
+TEST_F(InterpretTest, AnElementThatNobodyWroteIsRead) {
+  const auto result =
+      run("tmp0 = tl.load(out_ptr0 + (xindex), xmask)\n"
+          "tl.store(out_ptr0 + (xindex), tmp0, xmask)");
+  EXPECT_EQ(faults(result), Faults{RunFault::uninitialised});
+}
+
+TEST_F(InterpretTest, TwoProgramsThatWriteOneElementConflict) {
+  constexpr std::string_view kBody =
+      "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
+      "tl.store(out_ptr0 + (xindex // 2), tmp0, xmask)";
+  EXPECT_EQ(faults(run(kBody, 40, {}, 1)), Faults{RunFault::write_conflict});
+  EXPECT_EQ(faults(run(kBody, 40, {}, 64)), Faults{RunFault::write_conflict});
+}
+
+TEST_F(InterpretTest, AtomicAdditionsDoNotConflict) {
+  const auto result = run(
+      "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntl.atomic_add(in_ptr0 + (xindex * 0), tmp0 * 0, "
+      "xmask, sem='relaxed')\ntl.store(out_ptr0 + (xindex), tmp0, xmask)",
+      1);
+  EXPECT_EQ(faults(result), Faults{});
+}
+
+TEST_F(InterpretTest, LanesThatStoreOneValueAreNoConflict) {
+  const auto result = run("tl.store(out_ptr0 + (xindex * 0), 3.0, xmask)", 40, {}, 64);
+  EXPECT_EQ(faults(result), Faults{});
+  EXPECT_EQ(output(result)[0], 3);
+}
+
+constexpr std::string_view kRotate =
+    "tmp0 = tl.load(in_ptr0 + ((xindex + 1) % 40), xmask)\n{}"
+    "tl.store(in_ptr0 + (xindex), tmp0, xmask)\ntl.store(out_ptr0 + (xindex), tmp0, xmask)";
+
+TEST_F(InterpretTest, ALaneThatOverwritesWhatAnotherReadsNeedsABarrier) {
+  EXPECT_EQ(faults(run(fmt::format(kRotate, ""), 40, {}, 64)), Faults{RunFault::read_conflict});
+  EXPECT_EQ(faults(run(fmt::format(kRotate, "tl.debug_barrier()\n"), 40, {}, 64)), Faults{});
+}
+
+TEST_F(InterpretTest, ABarrierDoesNotHoldBetweenPrograms) {
+  const auto result = run(fmt::format(kRotate, "tl.debug_barrier()\n"), 40, {}, 8);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings[0].fault, RunFault::read_conflict);
+}
+
+TEST_F(InterpretTest, AnIndexThatWrapsIsReported) {
+  const auto result =
+      run("tmp9 = (xindex + 2147483647) - 2147483647\n"
+          "tmp0 = tl.load(in_ptr0 + (tmp9), xmask)\ntl.store(out_ptr0 + (xindex), tmp0, xmask)");
+  EXPECT_EQ(faults(result), Faults{RunFault::index_overflow});
+  const auto twin =
+      run("tmp9 = (xindex + 2147483) - 2147483\n"
+          "tmp0 = tl.load(in_ptr0 + (tmp9), xmask)\ntl.store(out_ptr0 + (xindex), tmp0, xmask)");
+  EXPECT_EQ(faults(twin), Faults{});
+}
+
+TEST_F(InterpretTest, ADeviceAssertThatIsFalseStopsTheProgram) {
+  constexpr std::string_view kBody =
+      "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntmp1 = tmp0.to(tl.int64)\n"
+      "tl.device_assert((tmp1 < {}) | ~(xmask), \"index out of bounds\")\n"
+      "tl.store(out_ptr0 + (xindex), tmp0, xmask)";
+  EXPECT_EQ(faults(run(fmt::format(kBody, 39))), Faults{RunFault::device_assert});
+  EXPECT_EQ(faults(run(fmt::format(kBody, 40))), Faults{});
+}
+
+TEST_F(InterpretTest, ABufferThatWasDeletedOrReusedIsDead) {
+  constexpr std::string_view kCall =
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(arg0_1, buf0, 40, stream=stream0)\n{}"
+      "    buf2 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(buf0, buf2, 40, stream=stream0)\n    return (buf2, )\n";
+  EXPECT_EQ(faults(run(kDouble, 40, fmt::format(kCall, ""))), Faults{});
+  EXPECT_EQ(faults(run(kDouble, 40, fmt::format(kCall, "    del buf0\n"))),
+            Faults{RunFault::use_after_free});
+  EXPECT_EQ(faults(run(kDouble, 40, fmt::format(kCall, "    buf1 = buf0; del buf0  # reuse\n")))[0],
+            RunFault::use_after_free);
+}
+
+TEST_F(InterpretTest, AViewBeyondItsStorageIsOutOfBounds) {
+  const auto text = std::string(
+      "def call(args):\n    arg0_1, = args\n    buf0 = "
+      "empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    return (reinterpret_tensor(buf0, (40, ), (1, ), 8), )\n");
+  const auto program = read_wrapper(text);
+  ASSERT_TRUE(program);
+  const auto ready = Interpreter(table()).compile(*program);
+  ASSERT_TRUE(ready);
+  EXPECT_FALSE((*ready)->run({Datum{}}, {}));
+}
+
+TEST_F(InterpretTest, ALibraryCallThatReadsUnwrittenElementsIsReported) {
+  constexpr std::string_view kCall =
+      "    buf0 = empty_strided_cuda((8, 8), (8, 1), torch.float32)\n"
+      "    buf1 = empty_strided_cuda((8, 8), (8, 1), torch.float32)\n"
+      "    extern_kernels.mm(buf0, buf0, out=buf1)\n    return (buf1, )\n";
+  const auto result = run(kDouble, 40, kCall);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings[0].fault, RunFault::uninitialised);
+  EXPECT_EQ(result.findings[0].times, 64);
+}
+
+TEST_F(InterpretTest, TheTapSeesWhatEachStatementWrote) {
+  const auto text =
+      kernel("'in_ptr0': '*fp32', 'out_ptr0': '*fp32'", "in_ptr0, out_ptr0", kDouble) +
+      "def call(args):\n    arg0_1, = args\n    buf0 = empty_strided_cuda((40, ), (1, "
+      "), torch.float32)\n    k.run(arg0_1, buf0, 40, stream=stream0)\n"
+      "    buf1 = torch.ops.aten.neg.default(buf0)\n    return (buf1, )\n";
+  const auto program = read_wrapper(text);
+  ASSERT_TRUE(program);
+  const auto ready = Interpreter(table()).compile(*program);
+  ASSERT_TRUE(ready) << ready.error().message;
+  std::vector<std::string> seen;
+  ProgramRunOptions options;
+  options.tap = [&](const RunWritten& written) {
+    for (const auto& [name, tensor] : written.buffers) seen.push_back(name);
+  };
+  const auto input = Tensor::contiguous(DType::float32, {40});
+  ASSERT_TRUE((*ready)->run({Datum{*input}}, options));
+  EXPECT_EQ(seen, (std::vector<std::string>{"buf0", "buf1"}));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,82 @@
+// The text form of kernels: what is printed is read back, and broken texts are errors with a line.
+#include "compiler/program/text.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/read/triton.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kSource = R"(
+@triton_heuristics.reduction(
+    size_hints={'x': 8, 'r0_': 64},
+    triton_meta={'signature': {'in_ptr0': '*bf16', 'out_ptr0': '*fp32', 'xnumel': 'i32', 'r0_numel': 'i32', 'XBLOCK': 'constexpr', 'R0_BLOCK': 'constexpr'}, 'constants': {}},
+    inductor_meta={'grid_type': 'Grid1D'})
+@triton.jit
+def k(in_ptr0, out_ptr0, xnumel, r0_numel, XBLOCK : tl.constexpr, R0_BLOCK : tl.constexpr):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]
+    xmask = xindex < xnumel
+    r0_base = tl.arange(0, R0_BLOCK)[None, :]
+    _tmp2 = tl.full([XBLOCK, R0_BLOCK], float("-inf"), tl.float32)
+    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):
+        r0_index = r0_offset + r0_base
+        r0_mask = r0_index < r0_numel
+        tmp0 = tl.load(in_ptr0 + (r0_index + r0_numel*xindex), r0_mask & xmask, other=0.0).to(tl.float32)
+        tmp1 = triton_helpers.maximum(_tmp2, tmp0)
+        _tmp2 = tl.where(r0_mask & xmask, tmp1, _tmp2)
+    tmp2 = triton_helpers.max2(_tmp2, 1)[:, None]
+    tl.store(out_ptr0 + (xindex), tmp2, xmask)
+)";
+
+class KernelTextTest : public ::testing::Test {
+ protected:
+  auto kernel() -> TileKernel {
+    auto read = read_triton(kSource, pool_);
+    EXPECT_TRUE(read) << read.error().message;
+    if (!read) return {};
+    EXPECT_TRUE(read->is_understood());
+    return *std::move(read);
+  }
+  ExprPool pool_;
+};
+
+TEST_F(KernelTextTest, WhatIsPrintedIsReadBack) {
+  const auto text = print_kernel(kernel());
+  const auto again = parse_kernel(text, pool_);
+  ASSERT_TRUE(again) << again.error().message << "\n" << text;
+  EXPECT_EQ(print_kernel(*again), text);
+  EXPECT_EQ(structural_hash(*again), structural_hash(kernel()));
+}
+
+TEST_F(KernelTextTest, NamesAndLinesDoNotCountForTheStructure) {
+  auto renamed = kernel();
+  renamed.name = "other";
+  for (auto& value : renamed.values) value.name += "_";
+  EXPECT_EQ(structural_hash(renamed), structural_hash(kernel()));
+  auto changed = kernel();
+  std::get<TileReduce>(changed.body.body.at(changed.body.body.size() - 2).what).combine =
+      TileCombine::min;
+  EXPECT_NE(structural_hash(changed), structural_hash(kernel()));
+}
+
+TEST_F(KernelTextTest, ABrokenTextIsAnErrorWithItsLine) {
+  auto text = print_kernel(kernel());
+  const auto at = text.find("reduce(max");
+  text.replace(at, 10, "reduce(mux");
+  const auto parsed = parse_kernel(text, pool_);
+  ASSERT_FALSE(parsed);
+  EXPECT_TRUE(parsed.error().message.starts_with("line ")) << parsed.error().message;
+}
+
+TEST_F(KernelTextTest, ATextThatBreaksARuleIsRefused) {
+  auto text = print_kernel(kernel());
+  const auto at = text.find(":float32[x r0_]");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 15, ":float64[x r0_]");
+  EXPECT_FALSE(parse_kernel(text, pool_));
+}
+
+}  // namespace
+}  // namespace assay
