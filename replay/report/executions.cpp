@@ -95,7 +95,7 @@ auto executions_text(const LogExecution& execution, const Paint& paint) -> std::
   auto text = headline(execution, paint);
   for (const auto& program : execution.programs) {
     text += fmt::format("{} ({}): {}, {}\n", program.name, program.role,
-                        counted(program.run.launches, "launch"),
+                        counted(program.run.launches, "launch", "launches"),
                         counted(program.run.calls, "library call"));
     if (program.error)
       text +=
