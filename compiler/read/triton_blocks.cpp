@@ -196,6 +196,8 @@ auto TritonReader::close_branch(bool goes_on) -> Result<void> {
   const bool is_elif = block.is_elif;
   blocks_.pop_back();
   if (!done) return done;
+  for (const auto& region : statement.regions)  // one whose names had no value was complained about
+    if (region.yields.size() != names.size()) return bad_input("a branch is not understood");
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto a = kernel_.type(statement.regions[0].yields[i]);
     const auto b = kernel_.type(statement.regions[1].yields[i]);

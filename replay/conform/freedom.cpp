@@ -445,7 +445,6 @@ constexpr Freedom kFreedoms[] = {
     {"aten._embedding_bag.default", kBag, judge_bag_sizes},
     {"aten._embedding_bag_forward_only.default", kBag, judge_bag_sizes},
     {"aten.convolution.default", kTF32, judge_tf32},
-    {"aten._convolution.default", kTF32, judge_tf32},
     {"aten.convolution_backward.default", kTF32, judge_tf32},
     {"aten.conv1d.default", kTF32, judge_tf32},
     {"aten.conv2d.default", kTF32, judge_tf32},
