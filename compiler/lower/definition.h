@@ -64,6 +64,7 @@ struct LibraryCall {
   std::string origin;
   std::vector<CallArg> args;
   std::vector<DefId> results;
+  std::vector<std::size_t> positions;  ///< of the results in the tuple that is returned
   bool is_tuple = false;
   std::vector<DefId> written;   ///< arguments that it changes
   std::size_t defs_before = 0;  ///< definitions that stood before it in the graph

@@ -100,15 +100,23 @@ auto LoweringDomain::library(const OpRow& row, const DatumList& args, const Datu
     if (row.schema.params[i].written && arg.tensor) call.written.push_back(*arg.tensor);
     call.args.push_back(std::move(arg));
   }
-  std::vector<const FakeTensor*> fresh;
-  visit_fakes(result, [&](const FakeTensor& fake) { fresh.push_back(&fake); });
-  for (const auto* fake : fresh) {
-    const auto known = find(*fake);
-    if (known && !call.written.empty()) continue;  // what was written is returned
+  const auto add = [&](const Datum& one, std::size_t position) -> Result<void> {
+    if (one.list() != nullptr)
+      return unsupported("{}: a list among its results", row.schema.overload);
+    const auto* fake = one.fake();
+    if (fake == nullptr) return {};
+    if (find(*fake) && !call.written.empty()) return {};  // what was written is returned
     const auto id = define(*fake, row);
     graph_.defs[id].call = graph_.calls.size();
     graph_.defs[id].owner = id;
     call.results.push_back(id);
+    call.positions.push_back(position);
+    return {};
+  };
+  if (const auto* list = result.list()) {
+    for (std::size_t i = 0; i < list->size(); ++i) ASSAY_TRY_VOID(add((*list)[i], i));
+  } else {
+    ASSAY_TRY_VOID(add(result, 0));
   }
   graph_.calls.push_back(std::move(call));
   return {};

@@ -123,6 +123,9 @@ class Writer {
   static auto plain(const DType& dtype) -> HostValue { return dtype; }
   static auto plain(const Device& device) -> HostValue { return device; }
   static auto plain(const std::string& text) -> HostValue { return text; }
+  static auto plain(const Layout& layout) -> HostValue { return layout; }
+  static auto plain(const MemoryFormat& format) -> HostValue { return format; }
+  static auto plain(const Complex& number) -> HostValue { return number; }
   static auto plain(const std::monostate&) -> HostValue { return HostNone{}; }
   template <class T>
   static auto plain(const T&) -> HostValue {
@@ -154,7 +157,8 @@ class Writer {
     if (call.is_tuple)
       for (std::size_t k = 0; k < call.results.size(); ++k) {
         const auto& buffer = graph_.defs[call.results[k]].buffer;
-        add(HostItem{buffer, target, k}, fmt::format("{} = {}[{}]", buffer, target, k));
+        const auto at = call.positions[k];
+        add(HostItem{buffer, target, at}, fmt::format("{} = {}[{}]", buffer, target, at));
       }
     measure(call);
     return {};
