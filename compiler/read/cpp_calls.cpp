@@ -43,8 +43,9 @@ constexpr std::array kBinary = {
 };
 // clang-format on
 
-/// Methods of masks that give the lane's truth value.
-constexpr std::array<std::string_view, 3> kSame = {"cast", "is_masked", "all_masked"};
+/// Methods of masks only.
+constexpr std::array<std::string_view, 4> kOfMasks = {"cast", "is_masked", "all_masked",
+                                                       "all_zero"};
 /// Functions that make a mask of a number.
 constexpr std::array<std::string_view, 5> kMasks = {"to_float_mask", "vec_convert_to_mask",
                                                     "flag_to_float_vec", "flag_to_float_scalar",
@@ -165,23 +166,35 @@ auto CppReader::method(int node) -> R {
     object.expr = 0;
     return object;
   }
-  if (std::ranges::find(kSame, callee.text) != kSame.end()) {
-    if (object.dtype != DType::boolean || !object.is_vector)
-      return bad_input("`.{}` of no mask", callee.text);
-    if (callee.text == "is_masked") {
-      ASSAY_TRY(const auto lane, integer(syntax_.node(node).children.back()));
-      const bool is_lane = std::ranges::any_of(
-          loops_, [&](const CppLoop& loop) { return loop.is_inside && loop.lane == lane; });
-      if (!is_lane) return bad_input("a mask at no lane");
-    }
-    return object;
-  }
+  if (std::ranges::find(kOfMasks, callee.text) != kOfMasks.end()) return mask_method(node, object);
   ASSAY_TRY(auto values, arguments(node));
   values.insert(values.begin(), object);
   bool is_known = false;
   auto result = apply(callee.text, values, is_known);
   if (!is_known) return bad_input("the method `.{}`", callee.text);
   return result;
+}
+
+/// A lane's truth value, or that of all lanes once a loop has combined them.
+auto CppReader::mask_method(int node, CppValue object) -> R {
+  const auto& name = syntax_.node(syntax_.node(node).children[0]).text;
+  if (object.dtype != DType::boolean || !object.is_vector)
+    return bad_input("`.{}` of no mask", name);
+  if (name == "cast") return object;
+  if (name == "is_masked") {
+    ASSAY_TRY(const auto lane, integer(syntax_.node(node).children.back()));
+    const bool is_lane = std::ranges::any_of(
+        loops_, [&](const CppLoop& loop) { return loop.is_inside && loop.lane == lane; });
+    return is_lane ? R(object) : bad_input("a mask at no lane");
+  }
+  const bool is_all = name == "all_masked";
+  if (object.parts == (is_all ? TileCombine::all : TileCombine::any)) {
+    object.parts.reset();
+    object.is_vector = false;
+    return is_all ? R(object) : builder_.unary("!", object);
+  }
+  if (is_all && is_checked_) return object;
+  return bad_input("a question about all lanes of a vector");
 }
 
 /// Plain functions of numbers.
@@ -315,8 +328,9 @@ auto CppReader::mask_from(int node) -> R {
   if (!first.is_number()) {
     ASSAY_TRY(result, vector_load(node));
   }
-  ASSAY_TRY(result.id, builder_.as(result, DType::boolean));
-  return CppValue::of_tile(result.id, DType::boolean, true);
+  ASSAY_TRY(result, builder_.converted(result, DType::boolean));
+  result.is_vector = true;
+  return result;
 }
 
 /// `set(a, b, count)`: b in the first lanes, which are all that are left.
@@ -330,7 +344,11 @@ auto CppReader::first_lanes(int node) -> R {
 auto CppReader::check(int node) -> R {
   const auto& one = syntax_.node(node);
   if (one.children.size() < 2) return bad_input("an assert of nothing");
-  ASSAY_TRY(const auto condition, truth(one.children[1]));
+  // What must hold for all lanes must hold for each.
+  const bool outer = std::exchange(is_checked_, true);
+  const auto holds = truth(one.children[1]);
+  is_checked_ = outer;
+  ASSAY_TRY(const auto condition, holds);
   auto message = one.children.size() > 2 ? syntax_.node(one.children[2]).text : std::string();
   if (message.size() >= 2 && message.front() == '"') message = message.substr(1, message.size() - 2);
   builder_.emit_effect(TileAssert{std::move(message)}, {condition, mask_});

@@ -18,6 +18,8 @@ constexpr std::array kLevels = {Level{"||"},        Level{"&&"},     Level{"|"},
                                 Level{"^"},         Level{"&"},      Level{"==", "!="},
                                 Level{"<", "<=", ">", ">="},          Level{"<<", ">>"},
                                 Level{"+", "-"},    Level{"*", "/", "%"}};
+/// Nothing looser stands in a list of types.
+constexpr int kSums = 8;
 constexpr std::array<std::string_view, 9> kAssigns = {"=",  "+=", "-=", "*=", "/=",
                                                       "|=", "&=", "^=", "%="};
 constexpr std::array<std::string_view, 6> kUnary = {"-", "!", "~", "+", "*", "&"};
@@ -252,9 +254,14 @@ auto CppParser::template_arguments(CppNode& node) -> Result<void> {
   while (!at(">")) {
     while (accept("const")) {
     }
-    auto one = token().kind == CppToken::Kind::name && !at("(", 1) ? type() : binary(7);
+    const auto from = at_;
+    auto one = type();
+    if (one && accept("[") && !accept("]")) return unexpected("`]`");
+    if (!one || (!at(",") && !at(">"))) {  // a number
+      at_ = from;
+      one = binary(kSums);
+    }
     if (!one) return std::unexpected(std::move(one).error());
-    if (accept("[") && !accept("]")) return unexpected("`]`");
     node.types.push_back(*one);
     if (!accept(",") && !at(">")) return unexpected("`,` or `>`");
   }

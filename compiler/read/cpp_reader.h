@@ -158,6 +158,7 @@ class CppReader {
   // cpp_calls.cpp
   [[nodiscard]] auto call(int node) -> R;
   [[nodiscard]] auto method(int node) -> R;
+  [[nodiscard]] auto mask_method(int node, CppValue object) -> R;
   [[nodiscard]] auto function(int node, std::string_view name) -> R;
   [[nodiscard]] auto arguments(int node, std::size_t first = 1) -> Result<Values>;
   [[nodiscard]] auto apply(std::string_view name, const Values& values, bool& is_known) -> R;
@@ -231,6 +232,7 @@ class CppReader {
   TileId mask_ = kNoTile;
   int serial_ = 0;
   bool is_threaded_ = false;  ///< an OpenMP loop: its rounds run in any order
+  bool is_checked_ = false;   ///< an assert is being read
   bool needs_mask_ = false;   ///< vectors are loaded under a mask of their own only
 };
 

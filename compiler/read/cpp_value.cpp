@@ -299,7 +299,7 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
   result.kind = CppValue::Kind::tile;
   if (const auto known = value.is_index() ? value.expr.as_int() : std::nullopt)
     result.known = static_cast<double>(*known);
-  else if (!is_floating(dtype))
+  else if (!is_floating(dtype) && dtype != value.dtype)
     result.known.reset();
   return result;
 }
