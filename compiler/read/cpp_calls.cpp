@@ -39,7 +39,7 @@ constexpr std::array kBinary = {
     FunctionRow{"clamp_min", TileOp::maximum}, FunctionRow{"clamp_max", TileOp::minimum},
     FunctionRow{"fmax", TileOp::maximum_number}, FunctionRow{"fmin", TileOp::minimum_number},
     FunctionRow{"div_floor_floating_vec", TileOp::floor_quotient}, FunctionRow{"div_floor_floating", TileOp::floor_quotient},
-    FunctionRow{"remainder", TileOp::remainder},
+    FunctionRow{"remainder", TileOp::remainder}, FunctionRow{"mod", TileOp::remainder},
 };
 // clang-format on
 
@@ -124,6 +124,9 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"omp_get_thread_num", [](C& c, int) -> R { return CppValue::of_index(c.builder_.pool().symbol("cpp.thread")); }},
       Row{"Welford", [](C& c, int n) { return c.record(c.syntax_.node(n).children[0]); }},
       Row{"IndexValueVec", [](C& c, int n) { return c.record(c.syntax_.node(n).children[0]); }},
+      Row{"inductor_vec_mask_cast", [](C& c, int n) { return c.same_mask(n); }},
+      Row{"decltype::blend", [](C& c, int n) { return c.all_blended(n); }},
+      Row{"sizeof", [](C& c, int n) { return c.size(n); }},
       Row{"make_unique", [](C&, int) -> R { return CppValue(); }},
   };
   // clang-format on
@@ -272,6 +275,9 @@ auto CppReader::constructed(int node) -> R {
   if (!operand.is_number()) return bad_input("a conversion of what is no number");
   ASSAY_TRY(auto result, builder_.converted(operand, type.dtype));
   result.is_vector = type.is_vector || operand.is_vector;
+  if (type.is_modular && (is_floating(operand.dtype) || operand.dtype != type.dtype))
+    return bad_input("an unsigned number made of another");
+  result.is_modular = type.is_modular;
   return result;
 }
 
@@ -339,6 +345,28 @@ auto CppReader::first_lanes(int node) -> R {
   if (values.size() != 3) return bad_input("operands that do not fit");
   ASSAY_TRY_VOID(lane_of(node, 3, false));
   return values[1];
+}
+
+auto CppReader::same_mask(int node) -> R {
+  ASSAY_TRY(const auto values, arguments(node));
+  if (values.size() != 1 || values[0].dtype != DType::boolean) return bad_input("a cast of no mask");
+  return values[0];
+}
+
+/// `blend<255>(a, b)`: b in all lanes that hold elements.
+auto CppReader::all_blended(int node) -> R {
+  ASSAY_TRY(const auto values, arguments(node));
+  if (values.size() != 2) return bad_input("operands that do not fit");
+  return values[1];
+}
+
+auto CppReader::size(int node) -> R {
+  const auto& one = syntax_.node(node);
+  if (one.children.size() != 2) return bad_input("a size of nothing");
+  const auto type = cpp_dtype(syntax_.node(one.children[1]).text);
+  if (type) return CppValue::of_index(size_bytes(*type));
+  ASSAY_TRY(const auto of, value(one.children[1]));
+  return CppValue::of_index(size_bytes(of.dtype));
 }
 
 auto CppReader::check(int node) -> R {

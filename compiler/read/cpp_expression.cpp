@@ -75,6 +75,7 @@ auto CppReader::named(int node) -> R {
       return CppValue::of_tile(builder_.constant(std::int64_t{is_true ? 1 : 0}, DType::boolean),
                                DType::boolean, false);
     }
+    if (one.text == "CHAR_BIT") return CppValue::of_index(8, DType::int32);
     if (one.text == "INFINITY" || one.text == "NAN") return limit(node, one.text);
     if (failed_.contains(one.text)) return bad_input("");
     return bad_input("the name `{}`", one.text);
@@ -156,11 +157,18 @@ auto CppReader::conditional(int node) -> R {
 auto CppReader::lambda_call(int node) -> R {
   const auto body = syntax_.node(node).children[0];
   const auto outer = std::exchange(returned_, std::nullopt);
+  const auto outer_early = std::exchange(early_, {});
+  const auto outer_mask = mask_;
   const auto problems = kernel_.not_understood.size();
   statement(body);
   auto result = std::exchange(returned_, outer);
+  const auto early = std::exchange(early_, outer_early);
+  mask_ = outer_mask;
   if (kernel_.not_understood.size() != problems) return bad_input("");
   if (!result) return bad_input("a lambda without a value");
+  for (auto one = early.rbegin(); one != early.rend(); ++one) {
+    ASSAY_TRY(result, builder_.select(one->first, one->second, *result));
+  }
   return *std::move(result);
 }
 
@@ -197,6 +205,14 @@ auto CppReader::braces(int node) -> R {
   const auto& one = syntax_.node(node);
   const auto& type = syntax_.node(one.children[0]);
   if (type.text == "IndexValue") return record(one.children[0]);
+  if (type.text.empty() && one.children.size() == 4) {  // `{mean, m2, weight}`
+    ASSAY_TRY(const auto values, arguments(node));
+    CppValue result;
+    result.kind = CppValue::Kind::record;
+    result.dtype = values[0].dtype;
+    result.fields = values;
+    return result;
+  }
   if (one.children.size() == 2) return constructed(node);
   return bad_input("a value of `{}`", type.text);
 }
@@ -220,6 +236,12 @@ auto CppReader::type_of(int node) -> Result<Type> {
     ASSAY_TRY(auto of, type_argument(one));
     of.is_vector = true;
     if (name == "VecMask") of.dtype = DType::boolean;
+    return of;
+  }
+  if (one.text == "make_signed_t") return type_argument(one);
+  if (one.text == "make_unsigned_t") {
+    ASSAY_TRY(auto of, type_argument(one));
+    of.is_modular = true;
     return of;
   }
   if (one.text.starts_with("decltype") && one.children.size() == 1) {

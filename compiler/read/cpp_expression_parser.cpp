@@ -159,6 +159,21 @@ auto CppParser::primary() -> Result<int> {
     return add(std::move(node));
   }
   if (at("[")) return lambda();
+  if (at("{")) {  // a value whose type stands elsewhere
+    auto type = start(CppKind::name);
+    auto node = wrap(CppKind::braces, add(std::move(type)));
+    advance();
+    ASSAY_TRY_VOID(arguments("}", node));
+    return add(std::move(node));
+  }
+  if (is_cast()) {
+    advance();
+    ASSAY_TRY(const int to, type());
+    ASSAY_TRY_VOID(expect(")"));
+    auto node = wrap(CppKind::call, to);
+    ASSAY_TRY(node.children.emplace_back(), unary());
+    return add(std::move(node));
+  }
   if (accept("(")) {
     const bool before = in_template_;
     in_template_ = false;
@@ -169,6 +184,17 @@ auto CppParser::primary() -> Result<int> {
   }
   if (token().kind == Kind::name) return name();
   return unexpected("an expression");
+}
+
+/// `(int64_t)x`
+auto CppParser::is_cast() const -> bool {
+  constexpr std::array<std::string_view, 8> kTypes = {"int64_t", "int32_t", "int",  "long",
+                                                      "float",   "double",  "bool", "uint8_t"};
+  const auto& next = token(3);
+  const bool is_operand = next.is("(") || next.kind == CppToken::Kind::name ||
+                          next.kind == CppToken::Kind::number;
+  return at("(") && at(")", 2) && is_operand &&
+         std::ranges::any_of(kTypes, [&](std::string_view type) { return at(type, 1); });
 }
 
 /// `[&] {...}`, `[&]() {...}`, `[](T& x, T& y) {...}`

@@ -55,11 +55,12 @@ auto CppReader::params(const CppFunction& function) -> Result<void> {
 
 /// Blocks that only hold loops, and names for what is there already, are several nests.
 auto CppReader::is_container(int node) const -> bool {
-  constexpr std::array<std::string_view, 3> kBuffers = {"unique_ptr", "array", "int"};
+  constexpr std::array<std::string_view, 4> kBuffers = {"unique_ptr", "array", "int", "atomic"};
   const auto is_plain = [&](int child) {
     const auto& one = syntax_.node(child);
     if (one.kind == CppKind::block) return true;
     if (one.kind == CppKind::loop || one.kind == CppKind::pragma) return true;
+    if (one.kind == CppKind::evaluate) return is_about_division(child);
     if (one.kind != CppKind::declare) return false;
     if (one.is_pointer || one.form == '[') return true;
     const auto& type = syntax_.node(one.types[0]).text;
@@ -72,6 +73,13 @@ auto CppReader::is_container(int node) const -> bool {
   };
   return syntax_.node(node).kind == CppKind::block &&
          std::ranges::all_of(syntax_.node(node).children, is_plain);
+}
+
+/// Where integer divisions by zero are noted and told of at the end: they are no values here.
+auto CppReader::is_about_division(int node) const -> bool {
+  const auto& inner = syntax_.node(syntax_.node(node).children[0]);
+  const bool is_known = inner.kind == CppKind::assign || inner.kind == CppKind::call;
+  return is_known && syntax_.node(inner.children[0]).text.starts_with("inductor_cpu_");
 }
 
 /// The one loop that a loop's body consists of, -1 if it holds anything else.
@@ -91,8 +99,9 @@ auto CppReader::only_loop(int node) const -> int {
 void CppReader::top(int node) {
   const auto& one = syntax_.node(node);
   if (!is_container(node)) {
-    const bool is_thread = one.kind == CppKind::pragma || one.kind == CppKind::declare;
-    return is_thread ? statement(node) : nest(node);
+    const bool is_plain = one.kind == CppKind::pragma || one.kind == CppKind::declare ||
+                          (one.kind == CppKind::evaluate && is_about_division(node));
+    return is_plain ? statement(node) : nest(node);
   }
   const bool was_threaded = is_threaded_;
   for (const int child : one.children) {
@@ -106,6 +115,7 @@ void CppReader::top(int node) {
 /// axes.
 void CppReader::nest(int node) {
   const auto before = kernel_.not_understood.size();
+  const bool was_threaded = is_threaded_;
   std::vector<std::size_t> axes;
   int body = only_loop(node);
   int inside = node;
@@ -128,6 +138,7 @@ void CppReader::nest(int node) {
   nest.line = syntax_.node(node).line;
   nest.regions.emplace_back().body = builder_.take_body();
   if (!nest.regions[0].body.empty()) kernel_.body.body.push_back(std::move(nest));
+  is_threaded_ = was_threaded;
   for (auto& array : arrays_) array.stored.clear();
   accesses_.clear();
   loaded_.clear();
@@ -189,6 +200,8 @@ auto CppReader::open_loop(int node, TileAxis::Kind kind) -> Result<void> {
   open.serial = ++serial_;
   ASSAY_TRY(open.begin, integer(start.children[0]));
   ASSAY_TRY(open.end, integer(condition.children[1]));
+  open.low = open.begin;
+  open.high = open.end;
   const auto extent = open.end - open.begin;
   for (const auto& symbol : extent.symbols())
     if (builder_.is_value_symbol(symbol) || builder_.axis_of(symbol))

@@ -102,6 +102,8 @@ auto CppReader::enter(const Branch& branch) -> Result<void> {
     const auto low = range.low - loop.begin;
     const auto high = range.high - loop.begin;
     loop.is_whole = true;
+    loop.low = range.low;
+    loop.high = range.high;
     if (loop.width == 0) continue;
     if (!is_multiple(low, loop.width)) return bad_input("a range that starts within a vector");
     if (is_multiple(high, loop.width)) {

@@ -20,7 +20,8 @@ struct CppLoop {
   int serial = 0;  ///< of this execution
   Expr begin, end, value, index, lane;
   std::int64_t width = 1;
-  Expr count;                   ///< elements per round where we are
+  Expr low, high;             ///< rounds where we are, from their first element to their last
+  Expr count;                 ///< elements per round there
   bool is_whole = false;      ///< rounds are known to have `count` elements
   bool is_inside = false;     ///< a loop over the elements of one round is open
   bool goes_beyond = false;   ///< that loop goes to `width`, which is more than `count`
@@ -96,8 +97,8 @@ class CppReader {
   void top(int node);
   [[nodiscard]] auto is_container(int node) const -> bool;
   [[nodiscard]] auto only_loop(int node) const -> int;
+  [[nodiscard]] auto is_about_division(int node) const -> bool;
   void nest(int node);
-  void close_nest(std::size_t before);
   [[nodiscard]] auto is_independent(AxisSet axes) -> bool;
   [[nodiscard]] auto open_loop(int node, TileAxis::Kind kind) -> Result<void>;
   [[nodiscard]] auto step_of(int node, const Expr& extent) -> Result<std::int64_t>;
@@ -111,6 +112,8 @@ class CppReader {
   [[nodiscard]] auto evaluate(int node) -> Result<void>;
   void block(int node);
   [[nodiscard]] auto loop(int node) -> Result<void>;
+  [[nodiscard]] auto lanes_of(std::string_view name, const Expr& begin, const Expr& end)
+      -> std::optional<std::pair<std::size_t, Expr>>;
   [[nodiscard]] auto lane_loop(int node, std::string_view name) -> Result<bool>;
   void thread_loop(int node, const std::string& name);
   [[nodiscard]] auto branch(int node) -> Result<void>;
@@ -146,6 +149,7 @@ class CppReader {
   struct Type {
     DType dtype = DType::float32;
     bool is_vector = false;
+    bool is_modular = false;  ///< the unsigned type of that size
   };
   [[nodiscard]] auto type_of(int node) -> Result<Type>;
   [[nodiscard]] auto type_argument(const CppNode& node, std::size_t i = 0) -> Result<Type>;
@@ -173,6 +177,9 @@ class CppReader {
   [[nodiscard]] auto smaller(int node, bool is_min) -> R;
   [[nodiscard]] auto blend(int node) -> R;
   [[nodiscard]] auto arange(int node) -> R;
+  [[nodiscard]] auto same_mask(int node) -> R;
+  [[nodiscard]] auto all_blended(int node) -> R;
+  [[nodiscard]] auto size(int node) -> R;
   [[nodiscard]] auto check(int node) -> R;
   [[nodiscard]] auto limit(int node, std::string_view name) -> R;
   [[nodiscard]] auto random(int node, TileRandomKind kind) -> R;
@@ -229,6 +236,7 @@ class CppReader {
   std::set<std::size_t> loaded_, stored_;  ///< since the last barrier
   std::set<std::string, std::less<>> failed_;
   std::optional<CppValue> returned_;
+  std::vector<std::pair<TileId, CppValue>> early_;  ///< returns that lanes decide on, in order
   TileId mask_ = kNoTile;
   int serial_ = 0;
   bool is_threaded_ = false;  ///< an OpenMP loop: its rounds run in any order

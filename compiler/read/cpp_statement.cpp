@@ -58,6 +58,7 @@ auto CppReader::give(int node) -> Result<void> {
   return {};
 }
 auto CppReader::evaluate(int node) -> Result<void> {
+  if (is_about_division(node)) return {};
   const int inner = syntax_.node(node).children[0];
   if (syntax_.node(inner).kind == CppKind::assign) return assign(inner);
   ASSAY_TRY_VOID(value(inner));
@@ -95,7 +96,31 @@ void CppReader::block(int node) {
   declared_.resize(outer);
 }
 
-/// `for (long x0_inner = 0; x0_inner < 16; x0_inner++)` enumerates the elements of a round.
+/// What a loop that goes up by one enumerates: `x0_inner` in 0 .. 16 the elements of a round,
+/// `x0_tail` in 16*(n/16) .. n the elements of the only round. Nothing for loops of their own.
+auto CppReader::lanes_of(std::string_view name, const Expr& begin, const Expr& end)
+    -> std::optional<std::pair<std::size_t, Expr>> {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    const auto& loop = loops_[i];
+    if (loop.width == 1 || loop.is_inside) continue;
+    const bool is_named = name.starts_with(loop.name + "_");
+    if (is_named || !name.contains('_')) found = i;
+    if (is_named) break;
+  }
+  if (!found) return std::nullopt;
+  auto& loop = loops_[*found];
+  const bool is_only = loop.is_whole && loop.count == loop.high - loop.low;
+  // Of a round that starts at 0 either is right, but local arrays are indexed by lanes.
+  const bool is_element = name.starts_with(loop.name + "_") && !name.ends_with("_inner");
+  if (is_only && is_element && begin == loop.low && end == loop.high)
+    return std::pair(*found, loop.begin + loop.index);
+  const bool is_count = loop.is_whole && end == loop.count;
+  if (!begin.is_int(0) || (!is_count && end != Expr(loop.width))) return std::nullopt;
+  loop.goes_beyond = !is_count;
+  return std::pair(*found, loop.lane);
+}
+
 auto CppReader::lane_loop(int node, std::string_view name) -> Result<bool> {
   const auto& one = syntax_.node(node);
   const auto& start = syntax_.node(one.children[0]);
@@ -105,30 +130,18 @@ auto CppReader::lane_loop(int node, std::string_view name) -> Result<bool> {
     return false;
   const auto begin = integer(start.children[0]);
   const auto end = integer(condition.children[1]);
-  if (!begin || !end || !begin->is_int(0)) return false;
-  CppLoop* found = nullptr;
-  for (auto& loop : loops_) {
-    if (loop.width == 1 || loop.is_inside) continue;
-    const bool is_named = name == loop.name + "_inner";
-    if (is_named) found = &loop;
-    if (is_named) break;
-    if (!name.ends_with("_inner")) found = &loop;
-  }
-  if (found == nullptr) return false;
-  const bool is_count = *end == found->count;
-  if (!found->is_whole || (!is_count && *end != Expr(found->width))) return false;
-  const auto at = static_cast<std::size_t>(found - loops_.data());
-  found->is_inside = true;
-  const bool before = found->goes_beyond;
-  found->goes_beyond = !is_count;
+  if (!begin || !end) return false;
+  const auto before = loops_;
+  const auto found = lanes_of(name, *begin, *end);
+  if (!found) return false;
+  loops_[found->first].is_inside = true;
   const auto declared = declared_.size();
   declared_.emplace_back(name);
-  locals_[std::string(name)] = {CppValue::of_index(found->lane), loops_.size(), 0};
+  locals_[std::string(name)] = {CppValue::of_index(found->second), loops_.size(), 0};
   statement(one.children[3]);
   locals_.erase(std::string(name));
   declared_.resize(declared);
-  loops_[at].is_inside = false;
-  loops_[at].goes_beyond = before;
+  loops_ = before;
   return true;
 }
 
@@ -169,7 +182,11 @@ auto CppReader::branch(int node) -> Result<void> {
   ASSAY_TRY(mask_, both(mask_, truth_value));
   statement(one.children[1]);
   mask_ = outer;
-  if (returned_) return bad_input("a `return` that lanes decide on");
+  if (!returned_) return {};
+  // The rest is for the lanes that go on.
+  early_.emplace_back(truth_value, *std::exchange(returned_, std::nullopt));
+  ASSAY_TRY(const auto goes_on, builder_.compute(TileOp::bit_not, {truth_value}));
+  ASSAY_TRY(mask_, both(mask_, goes_on));
   return {};
 }
 
@@ -227,6 +244,7 @@ auto CppReader::initial(int node) -> Result<CppValue> {
     if (one.form != '=') return bad_input("a variable without a value");
     return value(one.children[0]);
   }
+  if (type.text == "atomic") return CppValue();
   if (type.text == "CascadeSumHelper" || type.text == "WelfordHelper" ||
       type.text == "WeightRecp") {
     ASSAY_TRY(const auto of, type_argument(type));

@@ -286,6 +286,9 @@ auto CppBuilder::as(const CppValue& value, DType dtype) -> Result<TileId> {
 auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValue> {
   auto result = value;
   result.dtype = dtype;
+  result.is_modular = false;
+  if (value.is_modular && value.dtype != dtype && (is_floating(dtype) || size_bytes(dtype) > size_bytes(value.dtype)))
+    return bad_input("an unsigned number that is widened");
   const bool is_wide = !is_floating(dtype) && dtype != DType::boolean && size_bytes(dtype) >= 4;
   if (value.is_index() && (value.dtype == dtype || is_wide || is_floating(dtype))) {
     if (!is_floating(value.dtype) || value.dtype == dtype) {
@@ -376,9 +379,21 @@ auto CppBuilder::index_binary(std::string_view op, const CppValue& a, const CppV
   return std::optional(CppValue::of_index(op == "+" ? x + y : op == "-" ? x - y : x * y, dtype));
 }
 
+/// Sums, products and bits are the same signed and unsigned, as values here wrap.
+auto CppBuilder::modular(std::string_view op, CppValue a, CppValue b) -> Result<CppValue> {
+  constexpr std::array<std::string_view, 7> kSame = {"+", "-", "*", "&", "|", "^", "<<"};
+  if (std::ranges::find(kSame, op) == kSame.end()) return bad_input("`{}` of unsigned numbers", op);
+  if (a.dtype != b.dtype && op != "<<") return bad_input("unsigned numbers of two sizes");
+  a.is_modular = b.is_modular = false;
+  ASSAY_TRY(auto result, binary(op, a, b));
+  result.is_modular = true;
+  return result;
+}
+
 auto CppBuilder::binary(std::string_view op, const CppValue& a, const CppValue& b)
     -> Result<CppValue> {
   if (!a.is_number() || !b.is_number()) return bad_input("`{}` of what is no number", op);
+  if (a.is_modular || b.is_modular) return modular(op, a, b);
   ASSAY_TRY(auto index, index_binary(op, a, b));
   if (index) return *std::move(index);
   if (op == "&&" || op == "||") {

@@ -28,6 +28,7 @@ struct CppValue {
   DType dtype = DType::float32;
   bool is_vector = false;  ///< all lanes of a vector; a lane of the tile is one of them
   bool is_local = false;   ///< of pointers
+  bool is_modular = false;  ///< a signed integer that is taken as unsigned, to wrap
   TileId id = kNoTile;
   Expr expr;
   std::size_t where = 0;  ///< parameter, local array or node
@@ -112,6 +113,7 @@ class CppBuilder {
  private:
   [[nodiscard]] auto symbol(const Expr& e) -> Result<TileId>;
   [[nodiscard]] auto fold(TileOp op, const Expr& e) -> Result<TileId>;
+  [[nodiscard]] auto modular(std::string_view op, CppValue a, CppValue b) -> Result<CppValue>;
   [[nodiscard]] auto index_binary(std::string_view op, const CppValue& a, const CppValue& b)
       -> Result<std::optional<CppValue>>;
   struct Lane {
