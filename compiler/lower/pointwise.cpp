@@ -135,6 +135,9 @@ auto sign(const Formula& f) -> Element {
   const auto result = select(f[0] > 0, f[0].like(1), below);
   return f.floats() ? select(f[0].apply(TileOp::is_nan), f[0], result) : result;
 }
+auto truncating_quotient(const Formula& f) -> Element {
+  return apply(f.floats() ? TileOp::divide : TileOp::quotient, f[0], f[1]);
+}
 auto tanh_backward(const Formula& f) -> Element {
   return f[0] * (1.0 - square(f[1]));
 }
@@ -251,7 +254,7 @@ constexpr std::array kFormulas = {
     FormulaRow{"aten._to_copy.default", copy},
     FormulaRow{"prims.convert_element_type.default", copy},
     FormulaRow{"prims.fma.default", fused_multiply_add},
-    FormulaRow{"prims.div.default", two<divide>},
+    FormulaRow{"prims.div.default", truncating_quotient},
 };
 // clang-format on
 
