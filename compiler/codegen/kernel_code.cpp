@@ -93,8 +93,7 @@ class KernelEmitter {
     for (std::size_t i = 0; i < kernel_.axes.size(); ++i) {
       extents_.push_back(element(function_->getArg(3), b_.getInt64Ty(), i));
       const bool is_reduced = std::ranges::count(plan_.reduced, i) > 0;
-      if (!is_reduced)
-        runs = b_.CreateAnd(runs, b_.CreateICmpSGT(extents_.back(), b_.getInt64(0)));
+      if (!is_reduced) runs = b_.CreateAnd(runs, b_.CreateICmpSGT(extents_.back(), b_.getInt64(0)));
     }
     auto* start = BasicBlock::Create(module_.getContext(), "start", function_);
     b_.CreateCondBr(runs, start, exit_);
@@ -126,8 +125,8 @@ class KernelEmitter {
   void vector_loop(Value* begin, Value* end, const Body& body) {
     const auto width = static_cast<std::int64_t>(lanes_);
     auto* count = b_.CreateSub(end, begin);
-    auto* whole = b_.CreateAdd(
-        begin, b_.CreateAnd(count, b_.getInt64(static_cast<std::uint64_t>(-width))));
+    auto* whole =
+        b_.CreateAdd(begin, b_.CreateAnd(count, b_.getInt64(static_cast<std::uint64_t>(-width))));
     const auto saved = values_;
     mask_ = nullptr;
     loop(begin, whole, width, [&](Value* i) {
@@ -189,7 +188,8 @@ class KernelEmitter {
 
   void hoisted(std::size_t depth) {
     for (const auto& planned : plan_.statements) {
-      if (is_target(planned) || planned.level != 0 || (planned.axes & reduced_axes()) != 0) continue;
+      if (is_target(planned) || planned.level != 0 || (planned.axes & reduced_axes()) != 0)
+        continue;
       if (depth_of(planned.axes, plan_.parallel) == depth) emit(*planned.statement);
     }
   }
@@ -277,8 +277,8 @@ class KernelEmitter {
     if (value.vector != nullptr) return value.vector;
     auto* all = code_.splat(value.scalar);
     if (value.step != 0) {
-      auto* steps = b_.CreateMul(iota(), code_.splat(b_.getInt64(static_cast<std::uint64_t>(
-                                             value.step))));
+      auto* steps =
+          b_.CreateMul(iota(), code_.splat(b_.getInt64(static_cast<std::uint64_t>(value.step))));
       all = b_.CreateAdd(all, steps);
     }
     return all;
@@ -299,16 +299,15 @@ class KernelEmitter {
 
   void statement(const TileStatement& one, const TileConstant& what) {
     const auto id = one.results[0];
-    auto* value = std::visit([&](auto number) { return code_.constant(dtype(id), number); },
-                             what.value);
+    auto* value =
+        std::visit([&](auto number) { return code_.constant(dtype(id), number); }, what.value);
     set(id, code_.rounded(value, dtype(id)));
   }
   void statement(const TileStatement& one, const TileParamValue& what) {
     set(one.results[0], scalars_[what.param]);
   }
   void statement(const TileStatement& one, const TileIndex& what) {
-    set(one.results[0],
-        LaneValue{nullptr, indices_[what.axis], is_vector_axis(what.axis) ? 1 : 0});
+    set(one.results[0], LaneValue{nullptr, indices_[what.axis], is_vector_axis(what.axis) ? 1 : 0});
   }
 
   /// Sums and differences of indices stay first lane and step.
@@ -318,15 +317,17 @@ class KernelEmitter {
     const auto& b = values_.at(one.operands[1]);
     if (a.scalar == nullptr || b.scalar == nullptr) return false;
     if (op == TileOp::add)
-      return set(one.results[0], {nullptr, b_.CreateAdd(a.scalar, b.scalar), a.step + b.step}), true;
+      return set(one.results[0], {nullptr, b_.CreateAdd(a.scalar, b.scalar), a.step + b.step}),
+             true;
     if (op == TileOp::sub)
-      return set(one.results[0], {nullptr, b_.CreateSub(a.scalar, b.scalar), a.step - b.step}), true;
+      return set(one.results[0], {nullptr, b_.CreateSub(a.scalar, b.scalar), a.step - b.step}),
+             true;
     if (op != TileOp::mul || (a.step != 0 && b.step != 0)) return false;
     auto* by = llvm::dyn_cast<llvm::ConstantInt>(a.step != 0 ? b.scalar : a.scalar);
     const auto step = a.step + b.step;
     if (step != 0 && by == nullptr) return false;
-    set(one.results[0], {nullptr, b_.CreateMul(a.scalar, b.scalar),
-                         step == 0 ? 0 : step * by->getSExtValue()});
+    set(one.results[0],
+        {nullptr, b_.CreateMul(a.scalar, b.scalar), step == 0 ? 0 : step * by->getSExtValue()});
     return true;
   }
 
@@ -445,10 +446,10 @@ class KernelEmitter {
       const auto bits = static_cast<unsigned>(8 * size_bytes(of));
       const bool is_signed = info(of).kind == DTypeKind::signed_integer;
       if (of == DType::boolean) return b_.getInt1(!is_low);
-      const auto value = is_signed ? (is_low ? llvm::APInt::getSignedMinValue(bits)
-                                             : llvm::APInt::getSignedMaxValue(bits))
-                                   : (is_low ? llvm::APInt::getMinValue(bits)
-                                             : llvm::APInt::getMaxValue(bits));
+      const auto value =
+          is_signed ? (is_low ? llvm::APInt::getSignedMinValue(bits)
+                              : llvm::APInt::getSignedMaxValue(bits))
+                    : (is_low ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
       return llvm::ConstantInt::get(code_.lane_type(of), value);
     };
     if (part == 1) return code_.constant(of, INT64_MAX);
@@ -469,7 +470,8 @@ class KernelEmitter {
       auto* made = at.CreateAlloca(llvm::ArrayType::get(held_type(of), slots()));
       made->setAlignment(llvm::Align(64));
       partials_[{i, part}] = made;
-      auto* first = code_.to_memory_if_truth(code_.splat(identity(reduction.combine, part, of)), of);
+      auto* first =
+          code_.to_memory_if_truth(code_.splat(identity(reduction.combine, part, of)), of);
       for (unsigned slot = 0; slot < slots(); ++slot)
         b_.CreateStore(first, place(i, part, b_.getInt64(slot)));
     }
@@ -548,7 +550,8 @@ class KernelEmitter {
     if (plan_.vector_is_reduced) {
       for (auto half = lanes_ / 2; half > 0; half /= 2) {
         std::vector<int> upper;
-        for (unsigned k = 0; k < lanes_; ++k) upper.push_back(static_cast<int>((k + half) % lanes_));
+        for (unsigned k = 0; k < lanes_; ++k)
+          upper.push_back(static_cast<int>((k + half) % lanes_));
         std::vector<Value*> moved;
         for (auto* value : result) moved.push_back(b_.CreateShuffleVector(value, upper));
         result = combined(reduction.combine, result, moved, of);

@@ -40,9 +40,10 @@ class Planner {
       axes_of_[&one] = AxisSet{1} << reduce->axis;
       if (before == made_by.end()) continue;
       const auto* inner = before->second;
-      const bool is_same = std::get<TileReduce>(inner->what).combine == reduce->combine &&
-                           inner->results == one.operands &&
-                           std::ranges::all_of(one.operands, [&](TileId id) { return uses[id] == 1; });
+      const bool is_same =
+          std::get<TileReduce>(inner->what).combine == reduce->combine &&
+          inner->results == one.operands &&
+          std::ranges::all_of(one.operands, [&](TileId id) { return uses[id] == 1; });
       if (!is_same) continue;
       absorbed_[inner] = true;
       operands = operands_of_[inner];
@@ -59,8 +60,7 @@ class Planner {
     PlannedStatement planned;
     planned.statement = &one;
     int level = 0;
-    const auto& operands =
-        operands_of_.contains(&one) ? operands_of_.at(&one) : one.operands;
+    const auto& operands = operands_of_.contains(&one) ? operands_of_.at(&one) : one.operands;
     for (const auto id : operands) {
       if (id == kNoTile) continue;
       level = std::max(level, levels_[static_cast<std::size_t>(id)]);

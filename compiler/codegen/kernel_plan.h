@@ -21,7 +21,7 @@ struct PlannedStatement {
   const TileStatement* statement = nullptr;
   std::optional<std::size_t> reduction;  ///< index; the statement is its last
   AxisSet axes = 0;                      ///< that it runs over
-  int level = 0;  ///< how many passes have to be over before it has a value
+  int level = 0;                         ///< how many passes have to be over before it has a value
 };
 
 struct KernelPlan {

@@ -88,8 +88,8 @@ extern "C" void assay_lanes(int op, int from, int to, const void* const* operand
   std::array<TileLanes, 3> lanes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(operand_count); ++i)
     lanes[i] = {operands[i], 1};
-  const auto evaluate = tile_evaluate(static_cast<TileOp>(op), static_cast<DType>(from),
-                                      static_cast<DType>(to));
+  const auto evaluate =
+      tile_evaluate(static_cast<TileOp>(op), static_cast<DType>(from), static_cast<DType>(to));
   evaluate(std::span(lanes).first(static_cast<std::size_t>(operand_count)), result,
            static_cast<std::size_t>(count));
 }
@@ -132,11 +132,9 @@ auto LaneCode::quotient(TileOp op, Value* a, Value* b, bool is_signed) -> Value*
     return op == TileOp::floor_quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   }
   const auto rest = b_.CreateSRem(a, b);
-  const auto wrong = b_.CreateAnd(
-      b_.CreateICmpNE(rest, zero),
-      b_.CreateICmpSLT(b_.CreateXor(rest, b), zero));
-  if (op == TileOp::floor_remainder)
-    return b_.CreateSelect(wrong, b_.CreateAdd(rest, b), rest);
+  const auto wrong =
+      b_.CreateAnd(b_.CreateICmpNE(rest, zero), b_.CreateICmpSLT(b_.CreateXor(rest, b), zero));
+  if (op == TileOp::floor_remainder) return b_.CreateSelect(wrong, b_.CreateAdd(rest, b), rest);
   const auto whole = b_.CreateSDiv(a, b);
   return b_.CreateSelect(wrong, b_.CreateSub(whole, one), whole);
 }
@@ -204,8 +202,8 @@ auto LaneCode::exp(Value* x) -> Value* {
   y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, y, like(wide, -200));
   y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, y, like(wide, 200));
   constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
-  const auto k = b_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint,
-                                         b_.CreateFMul(y, like(wide, kLog2e)));
+  const auto k =
+      b_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, b_.CreateFMul(y, like(wide, kLog2e)));
   const auto fma = [&](Value* a, Value* b, Value* c) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {wide}, {a, b, c});
   };
@@ -220,7 +218,8 @@ auto LaneCode::exp(Value* x) -> Value* {
   const auto whole = b_.CreateFPToSI(k, bits);
   const auto exponent = b_.CreateShl(b_.CreateAdd(whole, llvm::ConstantInt::get(bits, 1023)),
                                      llvm::ConstantInt::get(bits, 52));
-  const auto result = b_.CreateFPTrunc(b_.CreateFMul(sum, b_.CreateBitCast(exponent, wide)), narrow);
+  const auto result =
+      b_.CreateFPTrunc(b_.CreateFMul(sum, b_.CreateBitCast(exponent, wide)), narrow);
   return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
 }
 
@@ -250,9 +249,9 @@ auto LaneCode::called(TileOp op, const Values& operands, DType from, DType to) -
   const auto function = module_.getOrInsertFunction("assay_lanes", b_.getVoidTy(), i32, i32, i32,
                                                     b_.getPtrTy(), i64, b_.getPtrTy(), i64);
   const auto number = [&](auto value) { return b_.getInt32(static_cast<std::uint32_t>(value)); };
-  b_.CreateCall(function, {number(op), number(lane_dtype(from)), number(lane_dtype(to)), pointers,
-                           b_.getInt64(operands.size()), result,
-                           b_.getInt64(is_vector ? lanes_ : 1)});
+  b_.CreateCall(function,
+                {number(op), number(lane_dtype(from)), number(lane_dtype(to)), pointers,
+                 b_.getInt64(operands.size()), result, b_.getInt64(is_vector ? lanes_ : 1)});
   auto* value = static_cast<Value*>(b_.CreateLoad(type, result));
   return to == DType::boolean ? from_memory(value, DType::boolean) : value;
 }
@@ -266,7 +265,8 @@ auto LaneCode::direct(TileOp op, const Values& v, DType from, DType to) -> Value
   }
   if (op == TileOp::cast) return cast(v[0], from, to);
   const bool divides = op == TileOp::floor_quotient || op == TileOp::floor_remainder;
-  if (divides && !floats && from != DType::boolean) return quotient(op, v[0], v[1], is_signed(from));
+  if (divides && !floats && from != DType::boolean)
+    return quotient(op, v[0], v[1], is_signed(from));
   auto* type = v[0]->getType();
   if (op == TileOp::rsqrt)
     return b_.CreateFDiv(like(type, 1), b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]));

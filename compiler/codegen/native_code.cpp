@@ -59,7 +59,8 @@ class Jitted final : public NativeCode {
     const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(machine);
     functions_.resize(kernels.size());
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const auto added = add(*module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
+      const auto added =
+          add(*module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
       if (!added) functions_[i].not_compiled = added.error().message;
     }
     optimise(*module, machine);
@@ -73,8 +74,8 @@ class Jitted final : public NativeCode {
     if (auto error = library.define(llvm::orc::absoluteSymbols(
             {{name, {symbol, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable}}})))
       return unsupported("symbols: {}", llvm::toString(std::move(error)));
-    if (auto error = jit_->addIRModule(
-            llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+    if (auto error =
+            jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
       return unsupported("code: {}", llvm::toString(std::move(error)));
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (!functions_[i].not_compiled.empty()) continue;

@@ -19,7 +19,7 @@ using NativeKernel = void (*)(const void* const* pointers, const std::int64_t* i
 
 struct NativeFunction {
   NativeKernel run = nullptr;
-  int split_axis = -1;  ///< whose iterations may be divided among threads; -1: none
+  int split_axis = -1;       ///< whose iterations may be divided among threads; -1: none
   std::string not_compiled;  ///< why `run` is null
 };
 
@@ -34,7 +34,7 @@ class NativeCode {
 };
 
 struct NativeOptions {
-  int lanes = 0;      ///< of float32 vectors: a power of two up to 64; 0: as the machine has them
+  int lanes = 0;  ///< of float32 vectors: a power of two up to 64; 0: as the machine has them
   bool keep_text = false;
 };
 

@@ -137,6 +137,11 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   auto chosen = choose_blocks(kernel, launch, scalars);
   if (!chosen)
     return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
+  if (launcher_ != nullptr)
+    if (auto done = launcher_->launch(what.kernel, launch)) {
+      ++result_.launches;
+      return *std::move(done);
+    }
   std::set<RunStorage*> written;
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     if (auto* storage = launch.arguments[i].storage; storage != nullptr && code.writes(i))

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/interpret/launcher.h"
 #include "compiler/interpret/memory.h"
 #include "compiler/interpret/tile_machine.h"
 #include "compiler/program/executor.h"
@@ -30,9 +31,14 @@ using CompiledKernels = std::map<std::string, TileCode>;
 
 class HostMachine {
  public:
+  /// With a launcher nothing is checked: code that it runs leaves no marks.
   HostMachine(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-              const ProgramRunOptions& options)
-      : program_(program), kernels_(kernels), domain_(table), options_(options) {}
+              const ProgramRunOptions& options, const KernelLauncher* launcher = nullptr)
+      : program_(program),
+        kernels_(kernels),
+        domain_(table),
+        options_(options),
+        launcher_(launcher) {}
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
 
  private:
@@ -90,6 +96,7 @@ class HostMachine {
   const CompiledKernels& kernels_;
   RealDomain domain_;
   const ProgramRunOptions& options_;
+  const KernelLauncher* launcher_;
   ProgramRun result_;
   Binding binding_;
   Names names_;

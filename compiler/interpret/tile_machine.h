@@ -151,7 +151,7 @@ class TileMachine {
   std::array<std::int64_t, 3> ids_ = {};
   std::uint32_t program_ = 0, phase_ = 0;
   std::uint32_t first_ = 0;  ///< program of the launch, or of the nest that is running
-  bool stopped_ = false;  ///< an assert is false
+  bool stopped_ = false;     ///< an assert is false
   std::map<std::tuple<const TileStatement*, RunFault>, RunFinding> faults_;
 };
 
