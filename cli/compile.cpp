@@ -1,9 +1,8 @@
 // assay compile: a capture's graph as a program, with every decision and its reason.
 #include "replay/runner/compile.h"
 #include "cli/command.h"
+#include "cli/executors.h"
 #include "cli/operators.h"
-#include "compiler/cpu/cpu.h"
-#include "compiler/interpret/interpret.h"
 #include "replay/bundle/open.h"
 #include "replay/report/compile_report.h"
 
@@ -11,8 +10,8 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, at, graph, executor = "interpret";
-  int threads = 0;
+  std::string file, at, graph;
+  ExecutorOptions executor;
   std::vector<std::string> ban;
   bool check = false, kernels = false, decisions = false, no_fusion = false, json = false;
 };
@@ -25,20 +24,8 @@ auto check(const Options& options, const Capture& capture, const CompiledGraph& 
     ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
   }
   ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
-  if (options.executor == "cpu") {
-    const CpuExecutor executor(table, {.threads = options.threads, .native = {}});
-    ASSAY_TRY(auto result,
-              compare_with_reference(capture.graph, compiled, executor, inputs, table));
-    for (const auto& kernel : executor.kernels())
-      if (!kernel.not_compiled.empty())
-        result.notes.push_back(
-            fmt::format("{} is interpreted: {}", kernel.name, kernel.not_compiled));
-    return result;
-  }
-  if (options.executor != "interpret")
-    return std::unexpected(
-        Error{ErrorCode::usage, fmt::format("--executor {}: interpret or cpu", options.executor)});
-  return compare_with_reference(capture.graph, compiled, Interpreter(table), inputs, table);
+  ASSAY_TRY(const auto executor, make_executor(options.executor, table));
+  return compare_with_reference(capture.graph, compiled, *executor, inputs, table);
 }
 
 auto run_compile(const Options& options) -> Result<int> {
@@ -71,9 +58,7 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--decisions", options->decisions, "print every decision with its reason");
   arguments.flag("--check", options->check,
                  "run the program, every access checked, and compare it with the graph");
-  arguments.option("--executor", &options->executor,
-                   "with --check: interpret, which checks every access, or cpu, machine code");
-  arguments.option("--threads", &options->threads, "of --executor cpu; 0: one per processor");
+  add_executor(arguments, options->executor);
   arguments.option("--at", &options->at, "with --check: at these sizes, e.g. s77=5");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.option("--library", &options->ban,

@@ -196,6 +196,15 @@ auto attribute_inputs(const Graph& graph) -> std::vector<std::string> {
   return names;
 }
 
+auto program_inputs(const Graph& graph, const RunInputs& inputs) -> DatumList {
+  DatumList given = inputs.values;
+  for (const auto& name : attribute_inputs(graph)) {
+    const auto known = inputs.attributes.find(name);
+    given.push_back(known == inputs.attributes.end() ? Datum{} : known->second);
+  }
+  return given;
+}
+
 auto compile_graph(const Capture& capture, const OpTable& table, const CompileOptions& options)
     -> Result<CompiledGraph> {
   ASSAY_TRY(auto input, GraphCompiler(capture, table, options).run());
@@ -206,11 +215,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                             const Executor& executor, const RunInputs& inputs, const OpTable& table)
     -> Result<CompiledComparison> {
   ASSAY_TRY(const auto program, executor.compile(compiled.program));
-  DatumList given = inputs.values;
-  for (const auto& name : attribute_inputs(graph)) {
-    const auto known = inputs.attributes.find(name);
-    given.push_back(known == inputs.attributes.end() ? Datum{} : known->second);
-  }
+  const auto given = program_inputs(graph, inputs);
   Copier copier;
   DatumList mine;
   for (const auto& datum : given) mine.push_back(copier.copy(datum));

@@ -26,6 +26,9 @@ struct CompileOptions {
 /// Names of the attributes that compile_graph makes inputs of, in order.
 [[nodiscard]] auto attribute_inputs(const Graph& graph) -> std::vector<std::string>;
 
+/// What the program takes: the inputs, then the attributes.
+[[nodiscard]] auto program_inputs(const Graph& graph, const RunInputs& inputs) -> DatumList;
+
 /// One output (or changed input) of program and graph.
 struct CompiledComparison {
   std::vector<TensorDifference> compared;

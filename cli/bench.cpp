@@ -1,0 +1,117 @@
+// assay bench: how long a compiled graph takes, and how close to the machine's memory it comes.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "cli/command.h"
+#include "cli/executors.h"
+#include "cli/operators.h"
+#include "replay/bundle/open.h"
+#include "replay/runner/compile.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::string file, at, graph;
+  ExecutorOptions executor{.executor = "cpu"};
+  int runs = 20;
+  bool no_fusion = false, json = false;
+};
+
+auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Median of `runs` calls after one that is not counted.
+auto median(int runs, const std::function<Result<void>()>& call) -> Result<double> {
+  std::vector<double> seconds;
+  for (int i = 0; i <= runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSAY_TRY_VOID(call());
+    if (i > 0) seconds.push_back(seconds_since(start));
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + runs / 2);
+  return seconds[static_cast<std::size_t>(runs / 2)];
+}
+
+/// Bytes per second of a copy by one thread, read and written counted, of memory beyond the caches.
+auto copy_bandwidth() -> double {
+  constexpr std::size_t kBytes = 256 << 20;
+  std::vector<std::byte> from(kBytes, std::byte{1}), to(kBytes);
+  const auto once = [&]() -> Result<void> {
+    std::memcpy(to.data(), from.data(), kBytes);
+    return {};
+  };
+  return 2.0 * kBytes / median(5, once).value_or(1);
+}
+
+auto bytes_of(const DatumList& data) -> double {
+  double bytes = 0;
+  for (const auto& datum : data)
+    if (const auto* tensor = datum.real())
+      bytes += static_cast<double>(tensor->numel() * size_bytes(tensor->dtype()));
+  return bytes;
+}
+
+auto run_bench(const Options& options) -> Result<int> {
+  if (options.runs < 1) return std::unexpected(Error{ErrorCode::usage, "--runs: at least 1"});
+  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
+  ASSAY_TRY(const auto known, table_for(capture));
+  Binding at;
+  if (!options.at.empty()) {
+    ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
+  }
+  ASSAY_TRY(const auto given, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
+  const auto start = std::chrono::steady_clock::now();
+  CompileOptions asked;
+  asked.schedule.fuse = !options.no_fusion;
+  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
+  const double lowering = seconds_since(start);
+  ASSAY_TRY(const auto executor, make_executor(options.executor, known.table));
+  const auto middle = std::chrono::steady_clock::now();
+  ASSAY_TRY(const auto program, executor->compile(compiled.program));
+  const double code = seconds_since(middle);
+  const auto inputs = program_inputs(capture.graph, given);
+  double bytes = bytes_of(inputs);
+  bool is_first = true;
+  ASSAY_TRY(const double seconds, median(options.runs, [&]() -> Result<void> {
+              ASSAY_TRY(const auto run, program->run(inputs, {}));
+              if (std::exchange(is_first, false)) bytes += bytes_of(run.outputs);
+              return {};
+            }));
+  const double rate = bytes / seconds, copy = copy_bandwidth();
+  if (options.json)
+    fmt::print(
+        "{{\"executor\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, \"bytes_per_s\": {:.0f}, "
+        "\"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, \"code_s\": {:.6f}}}\n",
+        executor->name(), seconds, bytes, rate, copy, lowering, code);
+  else
+    fmt::print(
+        "{}: {:.3f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy by "
+        "one "
+        "thread\ncompiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
+        executor->name(), seconds * 1e3, options.runs, rate / 1e9, 100 * rate / copy,
+        (lowering + code) * 1e3, lowering * 1e3, code * 1e3);
+  return kNothingFound;
+}
+
+}  // namespace
+
+auto add_bench(Arguments& arguments) -> Action {
+  const auto options = std::make_shared<Options>();
+  arguments.option("FILE", &options->file, "graph text, repro script, capture JSON, .pt2 or bundle",
+                   kRequired);
+  arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.option("--at", &options->at, "at these sizes, e.g. s77=68,s53=7");
+  add_executor(arguments, options->executor);
+  arguments.option("--runs", &options->runs, "how often it is run");
+  arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
+  arguments.flag("--json", options->json, "print JSON");
+  return [options] {
+    const auto result = run_bench(*options);
+    return result ? *result : report_error(result.error());
+  };
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,23 @@
+// Executors by name, for subcommands that run compiled graphs.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cli/arguments.h"
+#include "compiler/program/executor.h"
+#include "core/base/result.h"
+#include "core/ops/op_table.h"
+
+namespace assay::cli {
+
+struct ExecutorOptions {
+  std::string executor = "interpret";
+  int threads = 0;
+};
+
+void add_executor(Arguments& arguments, ExecutorOptions& options);
+/// Errors: usage (an unknown name), missing_tool later, when a program is compiled.
+[[nodiscard]] auto make_executor(const ExecutorOptions& options, const OpTable& table)
+    -> Result<std::unique_ptr<Executor>>;
+
+}  // namespace assay::cli
