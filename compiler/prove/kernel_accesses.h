@@ -29,6 +29,7 @@ struct KernelAxis {
 struct KernelData {
   Expr symbol;
   std::string text;  ///< what it is: "tl.load(in_ptr0 + (x1), xmask)"
+  bool is_computed = false;  ///< follows from other values, so it is not any number
 };
 
 enum class AccessKind : std::uint8_t { load, store, atomic };

@@ -127,7 +127,8 @@ auto CppParser::statement() -> int {
     auto read = known_statement();
     --depth_;
     if (read) return *read;
-    node.text = std::move(read).error().message;
+    const auto& message = read.error().message;
+    node.text = message.substr(message.find(": ") + 2);
   } else {
     --depth_;
     node.text = "deeper than is read";

@@ -105,7 +105,7 @@ auto CppReader::lanes_of(std::string_view name, const Expr& begin, const Expr& e
     const auto& loop = loops_[i];
     if (loop.width == 1 || loop.is_inside) continue;
     const bool is_named = name.starts_with(loop.name + "_");
-    if (is_named || !name.contains('_')) found = i;
+    if (is_named || (!name.ends_with("_inner") && !name.ends_with("_tail"))) found = i;
     if (is_named) break;
   }
   if (!found) return std::nullopt;

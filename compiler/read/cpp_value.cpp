@@ -276,9 +276,9 @@ auto CppBuilder::tile(const CppValue& value) -> Result<TileId> {
 auto CppBuilder::as(const CppValue& value, DType dtype) -> Result<TileId> {
   if (value.is_index() && value.expr.as_int() && dtype != DType::boolean)
     return constant(*value.expr.as_int(), dtype);
-  if (value.known && value.kind == CppValue::Kind::tile && is_floating(dtype) &&
-      is_floating(value.dtype) && size_bytes(dtype) >= size_bytes(value.dtype))
-    return constant(*value.known, dtype);
+  if (value.known && value.kind == CppValue::Kind::tile && is_floating(value.dtype) &&
+      (dtype == DType::float32 || dtype == DType::float64))
+    return real(*value.known, dtype, false).id;
   ASSAY_TRY(const auto id, tile(value));
   return cast(id, dtype);
 }
@@ -298,18 +298,22 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
     }
   }
   if (value.parts && value.dtype == dtype) return value;
+  const bool is_real = dtype == DType::float32 || dtype == DType::float64;
+  if (value.known && is_real && is_floating(value.dtype))
+    return real(*value.known, dtype, value.is_vector);
   ASSAY_TRY(result.id, as(value, dtype));
   result.kind = CppValue::Kind::tile;
   if (const auto known = value.is_index() ? value.expr.as_int() : std::nullopt)
     result.known = static_cast<double>(*known);
-  else if (!is_floating(dtype) && dtype != value.dtype)
+  else if (dtype != value.dtype)
     result.known.reset();
   return result;
 }
 
 auto CppBuilder::real(double value, DType dtype, bool is_vector) -> CppValue {
+  if (dtype == DType::float32) value = static_cast<double>(static_cast<float>(value));
   auto result = CppValue::of_tile(constant(value, dtype), dtype, is_vector);
-  result.known = value;
+  if (size_bytes(dtype) >= 4) result.known = value;
   return result;
 }
 
