@@ -84,7 +84,8 @@ auto CppParser::unary() -> Result<int> {
     auto node = start(CppKind::unary);
     node.text = text;
     advance();
-    if (++depth_ > kMaxDepth) return unexpected("an expression less deep");
+    if (depth_ > kMaxDepth) return unexpected("an expression less deep");
+    ++depth_;
     auto operand = unary();
     --depth_;
     if (!operand) return operand;

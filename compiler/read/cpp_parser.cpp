@@ -134,7 +134,9 @@ auto CppParser::statement() -> int {
     node.text = "deeper than is read";
   }
   in_template_ = false;
+  const auto reached = at_;
   skip_statement(from);
+  at_ = std::max(at_, reached);  // nothing is read twice
   return add(std::move(node));
 }
 
