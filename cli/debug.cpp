@@ -4,8 +4,12 @@
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "replay/bundle/open.h"
+#include "core/graph/annotation.h"
+#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
+#include "replay/formats/torch_trace.h"
 #include "replay/report/link.h"
+#include "replay/report/stages_report.h"
 #include "replay/report/trace_rows.h"
 #include "replay/report/verdict.h"
 #include "replay/runner/programs.h"
@@ -16,16 +20,61 @@ namespace {
 struct Options {
   std::string file, at, graph, trace, bundle;
   bool sweep = false, json = false, nan = false, all = false, notes = false;
-  bool allow_unchecked = false, links = false;
+  bool allow_unchecked = false, links = false, stages = false;
   ReportFiles files;
   CompiledOptions compiled;
 };
 
-auto run_debug(const Options& options) -> Result<int> {
+/// `s77=6,s27=8`: values by name, in the pool of `env`.
+auto sizes_of_log(const std::string& bytes, const std::string& text, ShapeEnv& env)
+    -> Result<std::map<std::string, Expr>> {
+  ASSAY_TRY(const auto log, read_torch_trace(bytes));
+  ClaimReader reader(env);
+  for (const auto& compilation : compilations(log))
+    for (const auto& symbol : compilation.symbols) (void)reader.symbol(symbol.name);
+  ASSAY_TRY(const auto binding, parse_binding(env, text));
+  std::map<std::string, Expr> sizes;
+  for (const auto& [symbol, value] : binding) sizes[std::string(symbol.name())] = value;
+  return sizes;
+}
+
+/// Every stage of a log's compilations.
+auto run_stages(const Options& options, const std::string& bytes) -> Result<int> {
+  StageOptions asked;
+  std::optional<ProgramAnswers> answers;
   if (!options.compiled.inputs.empty()) {
+    ASSAY_TRY(const auto text, read_file(options.compiled.inputs));
+    ASSAY_TRY(answers, read_program_answers(text, options.compiled.inputs));
+    asked.answers = &*answers;
+  }
+  asked.sweep = options.sweep;
+  ShapeEnv env;  // keeps what --at names
+  if (!options.at.empty()) {
+    ASSAY_TRY(asked.at, sizes_of_log(bytes, options.at, env));
+  }
+  const auto table = build_op_table();
+  Progress progress("running");
+  ASSAY_TRY(const auto report, debug_stages(bytes, options.file, table, asked));
+  const int exit = exit_code(state_of(report), options.allow_unchecked);
+  if (!options.trace.empty())
+    ASSAY_TRY_VOID(record_stages(options.trace, options.file, bytes, report, exit));
+  const auto findings = findings_of(report);
+  ASSAY_TRY_VOID(write_report_files(options.files, "assay debug", test_cases(report),
+                                    sarif_results(findings, options.file), progress.seconds()));
+  fmt::print("{}", options.json ? stages_json(report, options.file) : stages_text(report, paint()));
+  if (options.links && !options.json) fmt::print("{}", links_text(findings, options.file));
+  return exit;
+}
+
+auto run_debug(const Options& options) -> Result<int> {
+  if (!options.compiled.inputs.empty() || options.stages) {
     ASSAY_TRY(const auto bytes, read_file(options.file));
-    if (!holds_programs(bytes))
-      return std::unexpected(Error{ErrorCode::usage, "--inputs is of TORCH_TRACE logs"});
+    if (detect_format(bytes) == InputFormat::torch_trace && options.compiled.blocks.empty())
+      return run_stages(options, bytes);
+    if (options.stages || !holds_programs(bytes))
+      return std::unexpected(Error{
+          ErrorCode::usage,
+          fmt::format("{} is of TORCH_TRACE logs", options.stages ? "--stages" : "--inputs")});
     auto asked = options.compiled;
     asked.file = options.file;
     asked.json = options.json;
@@ -72,6 +121,9 @@ auto add_debug(Arguments& arguments) -> Action {
   arguments.option("--at", &options->at, "run at these sizes instead, e.g. s77=68,s53=7");
   arguments.option("--graph", &options->graph, kGraphHelp);
   arguments.flag("--sweep", options->sweep, "also run at boundary sizes that the guards admit");
+  arguments.flag("--stages", options->stages,
+                 "of a log: run every stage of each compilation on the same inputs, also with "
+                 "--inputs");
   arguments.flag("--nan", options->nan, "report the first NaN or infinity");
   arguments.flag("--notes", options->notes, "list notes too (insignificant strides and the like)");
   arguments.flag("--all", options->all, "show every finding, not only the first ten");

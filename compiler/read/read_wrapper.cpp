@@ -19,7 +19,9 @@ constexpr std::array<std::string_view, 6> kHarness = {"__init__",      "recursiv
 
 class WrapperReader {
  public:
-  WrapperReader(std::string_view text, const ShapeEnv& env) : cursor_(text) { program_.env = env; }
+  WrapperReader(std::string_view text, const ShapeEnv& env) : text_(text), cursor_(text) {
+    program_.env = env;
+  }
 
   auto read() -> Result<HostProgram> {
     while (cursor_.token().kind != TokenKind::end) {
@@ -198,9 +200,30 @@ class WrapperReader {
         kernel.line = argument.place.line;
       }
     }
+    kernel.nodes = nodes_above(cursor_.syntax(left).place);
     read_source(kernel);
     program_.kernels[kernel.name] = std::move(kernel);
     return {};
+  }
+
+  /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor = call_function[...]`
+  /// below `# Graph fragment:`; last what it gives, `#   return %add_3`.
+  [[nodiscard]] auto nodes_above(const Token& place) const -> std::vector<std::string> {
+    auto text = text_.substr(0, place.offset);
+    text = text.substr(std::min(text.rfind("# Graph fragment:"), text.size()));
+    std::vector<std::string> nodes;
+    constexpr std::string_view kNode = "#   %", kReturn = "#   return ";
+    while (!text.empty()) {
+      const auto line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      if (!line.starts_with('#')) break;
+      if (line.starts_with(kNode) && !line.contains("= PlaceHolder["))
+        nodes.emplace_back(line.substr(kNode.size(), line.find(' ', kNode.size()) - kNode.size()));
+      if (!line.starts_with(kReturn)) continue;
+      for (auto at = line.find('%'); at != std::string_view::npos; at = line.find('%', at + 1))
+        nodes.emplace_back(line.substr(at + 1, line.find(',', at) - at - 1));
+    }
+    return nodes;
   }
 
   void read_source(KernelSource& source) {
@@ -217,6 +240,7 @@ class WrapperReader {
       source.not_read = kernel.error().message;
   }
 
+  std::string_view text_;
   PythonCursor cursor_;
   HostProgram program_;
   HostFunction harness_;

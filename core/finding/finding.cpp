@@ -41,6 +41,7 @@ constexpr std::array kKinds = {
     FindingKindInfo{integer_overflow, "integer-overflow", "an integer does not fit the 32 bits it is computed or passed in", Severity::finding},
     FindingKindInfo{assert_fails, "assert-fails", "an assert of the compiled program can fail", Severity::finding},
     FindingKindInfo{dead_storage_used, "dead-storage-used", "a buffer is used after it was deleted or its storage was reused", Severity::finding},
+    FindingKindInfo{stage_differs, "stage-differs", "a stage of the compilation gives something else than the stage before it", Severity::finding},
 };
 // clang-format on
 

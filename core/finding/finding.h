@@ -42,6 +42,7 @@ enum class FindingKind : std::uint8_t {
   integer_overflow,
   assert_fails,
   dead_storage_used,
+  stage_differs,
 };
 
 /// A finding fails the check and sets exit code 1; a note is worth knowing and does not.

@@ -103,6 +103,11 @@ struct TraceShapes {
 [[nodiscard]] auto trace_shapes(const TraceLog& log, const TraceCompilation& compilation)
     -> TraceShapes;
 
+/// The graph of a part with what the log knows of its symbols; no input has a value. Errors:
+/// bad_input, unsupported.
+[[nodiscard]] auto trace_graph_capture(const TraceLog& log, const TraceCompilation& compilation,
+                                       const TracePart& part) -> Result<Capture>;
+
 /// Members of a metrics body as texts, null members left out.
 [[nodiscard]] auto trace_metrics(const TraceEvent& event)
     -> std::vector<std::pair<std::string, std::string>>;

@@ -327,10 +327,7 @@ void know_symbols(ShapeEnv& env, const ShapeEnv& known) {
       env.add_guard({*condition, guard.text, guard.where});
 }
 
-namespace {
-
-/// The graph of a part with what the log knows of its symbols.
-auto graph_capture(const TraceLog& log, const TraceCompilation& compilation, const TracePart& part)
+auto trace_graph_capture(const TraceLog& log, const TraceCompilation& compilation, const TracePart& part)
     -> Result<Capture> {
   auto capture = read_graph_text(log.events[part.event].payload);
   if (!capture) return capture;
@@ -339,6 +336,8 @@ auto graph_capture(const TraceLog& log, const TraceCompilation& compilation, con
   set_environment(capture->graph, env);
   return capture;
 }
+
+namespace {
 
 /// What `debug` and `run` can take out of a log.
 struct LogCapture {
@@ -369,8 +368,8 @@ constexpr std::array kLogCaptures = {
                [](const TraceLog& log, const TraceCompilation&, const TracePart& part) {
                  return read_repro_script(log.events[part.event].payload);
                }},
-    LogCapture{"graph", graphs_named<is_aot_graph>, graph_capture},
-    LogCapture{"graph", graphs_named<is_dynamo_graph>, graph_capture},
+    LogCapture{"graph", graphs_named<is_aot_graph>, trace_graph_capture},
+    LogCapture{"graph", graphs_named<is_dynamo_graph>, trace_graph_capture},
 };
 
 }  // namespace

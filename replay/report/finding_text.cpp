@@ -22,6 +22,7 @@ constexpr std::array kOfProofs{
     RowNames{FindingKind::out_of_bounds, "claimed", "then", "rule"},
     RowNames{FindingKind::internal_overlap, "claimed", "then", "rule"},
     RowNames{FindingKind::claim_refuted, "claimed", "then", "rule"},
+    RowNames{FindingKind::stage_differs, "before", "here", "rule"},
 };
 
 constexpr std::array kAboutGuards{FindingKind::contradicting_guards, FindingKind::over_specialised,

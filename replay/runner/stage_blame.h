@@ -1,0 +1,41 @@
+// Where inside a stage that gives something else the difference begins.
+#pragma once
+#include "replay/runner/stage_rounding.h"
+
+namespace assay {
+
+struct StageBlame {
+  std::string name;    ///< node, or the buffer that a launch wrote
+  std::string target;  ///< operator, kernel or library call
+  std::string call;    ///< the statement
+  std::string before;  ///< the same node's call in the stage it is compared with
+  /// Where the difference shows for certain, if what lies between has no counterpart: the node or
+  /// launch is the first of several that may be it.
+  std::string through;
+  std::vector<std::string> nodes;  ///< of the graph that the kernel computes
+  std::optional<Origin> origin;
+  int line = 0;  ///< in the payload
+  StageDistance distance;
+  [[nodiscard]] auto found() const -> bool { return !name.empty(); }
+};
+
+/// What a stage is run on.
+struct StageContext {
+  const StageValues& inputs;
+  const std::map<std::string, Datum>& attributes;
+  const OpTable& table;
+};
+
+/// `wrong` is the name of a value in which the stages differ, as returned by `producer`. Nodes of
+/// stages with the same names are compared by name; else a node counts as right if its value
+/// comes up anywhere in `right`.
+[[nodiscard]] auto blame_node(const Stage& stage, const Stage& right, const StageContext& context,
+                              const StageContext& right_context, const std::string& producer)
+    -> StageBlame;
+/// The launch or library call whose buffer is the first on the way to `producer` that no node of
+/// `right` has as its value.
+[[nodiscard]] auto blame_launch(const Stage& program, const Stage& right,
+                                const StageContext& context, const StageContext& right_context,
+                                const std::string& producer) -> StageBlame;
+
+}  // namespace assay

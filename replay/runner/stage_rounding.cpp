@@ -1,0 +1,290 @@
+#include "replay/runner/stage_rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+/// A difference this many times the measured noise is none that rounding makes: a float32 sum of n
+/// terms may be n roundings off, the measured ones add up like sqrt(n).
+constexpr double kFactor = 32;
+
+auto is_inexact(DType dtype) -> bool {
+  return is_floating(dtype) || is_complex(dtype);
+}
+
+auto wide(DType dtype) -> DType {
+  return is_complex(dtype) ? DType::complex128 : is_floating(dtype) ? DType::float64 : dtype;
+}
+
+/// Half a unit in the last place, relative.
+auto unit_of(DType dtype) -> double {
+  if (!is_inexact(dtype)) return 0;
+  const auto real = real_of(dtype);
+  const int mantissa = real == DType::float64        ? 52
+                       : real == DType::float32      ? 23
+                       : real == DType::float16      ? 10
+                       : real == DType::bfloat16     ? 7
+                       : real == DType::float8_e4m3fn ? 3
+                                                      : 2;
+  return std::ldexp(1.0, -mantissa - 1);
+}
+
+void widen(Arg& arg) {
+  if (auto* dtype = std::get_if<DType>(&arg.value)) *dtype = wide(*dtype);
+  if (auto* list = std::get_if<SequenceArg>(&arg.value))
+    for (auto& item : list->items) widen(item);
+}
+
+auto widened(const Stage& stage) -> Stage {
+  Stage copy = stage;
+  for (auto& node : copy.graph->graph.nodes) {
+    for (auto& arg : node.args) widen(arg);
+    for (auto& [key, arg] : node.kwargs) widen(arg);
+    constexpr std::array<std::string_view, 3> kCasts = {"float", "half", "bfloat16"};
+    if (node.kind == NodeKind::call_method && std::ranges::find(kCasts, node.target) != kCasts.end())
+      node.target = "double";
+  }
+  return copy;
+}
+
+auto widened(const Datum& datum) -> Datum {
+  const auto* tensor = datum.real();
+  if (tensor == nullptr || !is_inexact(tensor->dtype()) || tensor->dtype() == wide(tensor->dtype()))
+    return datum;
+  auto copy = Tensor::allocate(wide(tensor->dtype()), tensor->sizes(), tensor->strides(),
+                               tensor->meta.device);
+  if (!copy) return datum;
+  copy_elems(*tensor, *copy);
+  return {*std::move(copy)};
+}
+
+/// Every element moves by one rounding, up or down by chance.
+void perturb(const Tensor& tensor, double unit, std::uint32_t seed) {
+  Tensor target = tensor;
+  auto values = to_vector<Complex>(target);
+  auto state = std::uint64_t{seed} * 0x9E3779B97F4A7C15U + 1;
+  for (auto& value : values) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    value *= 1 + ((state >> 40U) % 2 == 0 ? unit : -unit);
+  }
+  if (is_complex(tensor.dtype())) {
+    from_vector<Complex>(target, values);
+  } else {
+    std::vector<double> reals(values.size());
+    std::ranges::transform(values, reals.begin(), [](const Complex& z) { return z.real(); });
+    from_vector<double>(target, reals);
+  }
+}
+
+/// dtypes of the results in the run as it was captured.
+auto units_of(const GraphRun& run) -> std::vector<double> {
+  std::vector<double> units;
+  for (const auto& node : run.nodes)
+    units.push_back(node.value.tensor ? unit_of(node.value.tensor->meta.dtype) : 0);
+  return units;
+}
+
+class Measurement {
+ public:
+  Measurement(const Stage& stage, const StageValues& inputs,
+              const std::map<std::string, Datum>& attributes, const OpTable& table)
+      : stage_(stage), inputs_(inputs), attributes_(attributes), table_(table) {}
+
+  auto run() -> Roundings {
+    const auto native = run_stage(stage_, inputs_, attributes_, table_);
+    if (!native.not_run.empty()) return {};
+    units_ = units_of(native.graph);
+    const auto& nodes = stage_.graph->graph.nodes;
+    for (const auto& node : nodes) {
+      // What no inexact operand goes into is as exact as its dtype.
+      bool reads = false;
+      for (const auto id : operands(node))
+        for (std::size_t k = 0; k < nodes.size(); ++k) reads = reads || (nodes[k].id == id && units_[k] > 0);
+      reads_inexact_.push_back(reads);
+    }
+    auto measured = in(widened(stage_), true);
+    return measured.empty() ? in(stage_, false) : measured;
+  }
+
+ private:
+  auto in(const Stage& stage, bool is_wide) -> Roundings {
+    StageValues exact;
+    for (const auto& [name, value] : inputs_)
+      exact[name] = {is_wide ? widened(value.value) : value.value, value.is_random, {}};
+    const auto reference = run_stage(stage, exact, attributes_, table_);
+    if (!reference.not_run.empty()) return {};
+    Roundings result;
+    for (const auto& [name, value] : reference.values)
+      if (const auto* tensor = value.value.real()) {
+        auto& rounding = result[name];
+        rounding.reference = to_vector<Complex>(*tensor);
+        rounding.noise.assign(rounding.reference.size(), 0);
+      }
+    for (std::uint32_t seed = 1; seed <= 4; ++seed) add_run(stage, exact, seed, result);
+    return result;
+  }
+
+  /// Runs with even seeds start from inputs that are off too.
+  void add_run(const Stage& stage, const StageValues& exact, std::uint32_t seed,
+               Roundings& result) {
+    StageValues given = exact;
+    if (seed % 2 == 0)
+      for (auto& [name, value] : given) {
+        const auto* tensor = value.value.real();
+        const auto known = inputs_.find(name);
+        const auto* narrow = known == inputs_.end() ? nullptr : known->second.value.real();
+        if (tensor == nullptr || narrow == nullptr || !is_inexact(tensor->dtype())) continue;
+        value.value = DatumCopier()(value.value);
+        perturb(*value.value.real(), unit_of(narrow->dtype()), seed);
+      }
+    std::set<const Storage*> seen;
+    StageTaps taps;
+    taps.node = [&](std::size_t i, const Datum& value) {
+      const auto* tensor = value.real();
+      if (tensor == nullptr || !seen.insert(tensor->storage.get()).second) return;
+      if (reads_inexact_[i] && units_[i] > 0 && is_inexact(tensor->dtype()))
+        perturb(*tensor, units_[i], seed + static_cast<std::uint32_t>(i) * 8);
+    };
+    const auto run = run_stage(stage, given, attributes_, table_, taps);
+    for (const auto& [name, value] : run.values) {
+      const auto* tensor = value.value.real();
+      const auto found = result.find(name);
+      if (tensor == nullptr || found == result.end()) continue;
+      auto& [reference, noise] = found->second;
+      // Exact results of exact inputs do not move.
+      if (seed % 2 == 0 && !is_inexact(tensor->dtype())) continue;
+      const auto values = to_vector<Complex>(*tensor);
+      if (values.size() != reference.size()) continue;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (const auto distance = std::abs(values[i] - reference[i]); !(distance <= noise[i]))
+          noise[i] = std::isfinite(distance) || std::isfinite(std::abs(reference[i])) ? distance
+                                                                                      : noise[i];
+    }
+  }
+
+  const Stage& stage_;
+  const StageValues& inputs_;
+  const std::map<std::string, Datum>& attributes_;
+  const OpTable& table_;
+  std::vector<double> units_;
+  std::vector<bool> reads_inexact_;
+};
+
+auto index_text(const Ints& sizes, std::size_t at) -> std::string {
+  Ints index(sizes.size());
+  auto rest = static_cast<std::int64_t>(at);
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    index[d] = rest % sizes[d];
+    rest /= sizes[d];
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+auto number_text(DType dtype, Complex value) -> std::string {
+  if (!is_complex(dtype)) return fmt::format("{:.9g}", value.real());
+  return fmt::format("{:.9g}{:+.9g}j", value.real(), value.imag());
+}
+
+/// Noise of a usual element: some may be where a function jumps.
+auto usual(std::vector<double> noise) -> double {
+  if (noise.empty()) return 0;
+  const auto at = noise.begin() + static_cast<std::ptrdiff_t>(noise.size() * 9 / 10);
+  std::nth_element(noise.begin(), at, noise.end());
+  return std::isfinite(*at) ? *at : 0;
+}
+
+auto layout_message(const RealMeta& expected, const RealMeta& actual, bool with_strides)
+    -> std::string {
+  if (expected.dtype != actual.dtype)
+    return fmt::format("dtype is {}, not {}", name(actual.dtype), name(expected.dtype));
+  if (expected.sizes != actual.sizes)
+    return fmt::format("sizes are ({}), not ({})", fmt::join(actual.sizes, ", "),
+                       fmt::join(expected.sizes, ", "));
+  if (!with_strides || numel(expected) == 0) return {};
+  for (std::size_t i = 0; i < expected.sizes.size(); ++i)
+    if (expected.sizes[i] > 1 && expected.strides[i] != actual.strides[i])
+      return fmt::format("strides are ({}), not ({})", fmt::join(actual.strides, ", "),
+                         fmt::join(expected.strides, ", "));
+  return {};
+}
+
+auto is_same(Complex a, Complex b) -> bool {
+  return a == b || (std::isnan(std::abs(a)) && std::isnan(std::abs(b)));
+}
+
+auto compare_tensors(const Tensor& expected, const Tensor& actual,
+                     const std::function<const Rounding*()>& rounding) -> StageDistance {
+  StageDistance worst;
+  const auto dtype = actual.dtype();
+  const auto a = to_vector<Complex>(expected), b = to_vector<Complex>(actual);
+  if (std::ranges::equal(a, b, is_same)) return worst;
+  const auto* measured = rounding ? rounding() : nullptr;
+  if (measured != nullptr && measured->noise.size() != a.size()) measured = nullptr;
+  const auto unit = unit_of(dtype);
+  double largest = 0;
+  for (const auto& value : a)
+    if (std::isfinite(std::abs(value))) largest = std::max(largest, std::abs(value));
+  const auto floor = measured != nullptr ? kFactor * usual(measured->noise) : 256 * unit * largest;
+  double ratio = 1;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (is_same(a[i], b[i])) continue;
+    const auto distance = std::abs(a[i] - b[i]);
+    const auto noise = measured != nullptr ? measured->noise[i] : 0;
+    if (!std::isfinite(noise) || (unit == 0 && noise != 0)) continue;
+    const auto allowed = unit == 0 ? 0 : kFactor * noise + floor + 8 * unit * std::abs(a[i]);
+    const auto times = std::isfinite(distance) && allowed > 0 ? distance / allowed : INFINITY;
+    if (times <= ratio) continue;
+    ratio = times;
+    worst.element = index_text(actual.sizes(), i);
+    worst.expected = number_text(dtype, a[i]);
+    worst.actual = number_text(dtype, b[i]);
+    worst.distance = distance;
+    worst.allowed = allowed;
+    worst.expected_error = measured ? std::abs(a[i] - measured->reference[i]) : NAN;
+    worst.actual_error = measured ? std::abs(b[i] - measured->reference[i]) : NAN;
+  }
+  if (!worst.element.empty())
+    worst.message =
+        fmt::format("element {} is {}, not {}", worst.element, worst.actual, worst.expected);
+  return worst;
+}
+
+}  // namespace
+
+auto measure_rounding(const Stage& stage, const StageValues& inputs,
+                      const std::map<std::string, Datum>& attributes, const OpTable& table)
+    -> Roundings {
+  return Measurement(stage, inputs, attributes, table).run();
+}
+
+auto compare_values(const Datum& expected, const Datum& actual, bool with_strides,
+                    const std::function<const Rounding*()>& rounding) -> StageDistance {
+  StageDistance result;
+  const auto *a = expected.real(), *b = actual.real();
+  if (a != nullptr && b != nullptr) {
+    result.message = layout_message(a->meta, b->meta, with_strides);
+    if (!result.message.empty()) {
+      result.expected = to_string(a->meta);
+      result.actual = to_string(b->meta);
+      result.distance = INFINITY;
+      return result;
+    }
+    return compare_tensors(*a, *b, rounding);
+  }
+  const auto *x = expected.scalar(), *y = actual.scalar();
+  if ((a == nullptr) == (b == nullptr) && (x == nullptr || y == nullptr || *x == *y ||
+                                           print_expr(*x) == print_expr(*y)))
+    return result;
+  result.expected = x != nullptr ? print_expr(*x) : to_string(expected);
+  result.actual = y != nullptr ? print_expr(*y) : to_string(actual);
+  result.distance = INFINITY;
+  result.message = fmt::format("it is {}, not {}", result.actual, result.expected);
+  return result;
+}
+
+}  // namespace assay

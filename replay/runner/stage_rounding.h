@@ -1,0 +1,37 @@
+// How far rounding alone can move what a stage gives, measured.
+#pragma once
+#include <vector>
+
+#include "replay/runner/execute.h"
+#include "replay/runner/stage_run.h"
+
+namespace assay {
+
+/// One value of a stage, run in float64, and how it moves where every intermediate result (and, in
+/// some of the runs, every input) is off by one rounding of its own dtype.
+struct Rounding {
+  std::vector<Complex> reference;  ///< row-major
+  std::vector<double> noise;       ///< largest of the runs
+};
+using Roundings = std::map<std::string, Rounding>;
+
+/// Runs a graph stage in float64, else, where an operator does not take that, in its own dtypes.
+/// Empty where it does not run.
+[[nodiscard]] auto measure_rounding(const Stage& stage, const StageValues& inputs,
+                                    const std::map<std::string, Datum>& attributes,
+                                    const OpTable& table) -> Roundings;
+
+/// Distances of two values to the float64 run.
+struct StageDistance {
+  std::string message;  ///< empty: equal, or as far apart as rounding explains
+  std::string element, expected, actual;
+  double distance = 0, allowed = 0;            ///< at that element
+  double expected_error = 0, actual_error = 0;  ///< to float64; NaN where there was no such run
+};
+/// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are
+/// not equal; null: no such run, a tolerance in units of the dtype takes its place.
+[[nodiscard]] auto compare_values(const Datum& expected, const Datum& actual, bool with_strides,
+                                  const std::function<const Rounding*()>& rounding)
+    -> StageDistance;
+
+}  // namespace assay

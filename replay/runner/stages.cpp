@@ -1,0 +1,428 @@
+#include "replay/runner/stages.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/expr/text.h"
+#include "replay/interp/debug.h"
+#include "replay/runner/stage_inputs.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kRecorded = static_cast<std::size_t>(-1);
+constexpr std::string_view kEager = "eager";
+constexpr std::string_view kCompiled = "compiled";
+
+/// A value that counts as right, and the stage that gave it.
+struct Agreed {
+  StageValue value;
+  std::size_t stage = kRecorded;
+};
+struct Difference {
+  std::size_t stage = 0;
+  std::string value;
+  std::size_t before = kRecorded;
+  std::string_view recorded;  ///< kEager or kCompiled
+  StageDistance distance;
+};
+
+class StageDebugger {
+ public:
+  StageDebugger(const std::vector<Stage>& stages, StageInputs inputs, const ProgramAnswers* answers,
+                const OpTable& table)
+      : stages_(stages),
+        inputs_(std::move(inputs)),
+        answers_(answers),
+        table_(table),
+        runs_(stages.size()),
+        given_(stages.size()) {}
+
+  auto run() -> CompilationStages {
+    result_.made_up = inputs_.made_up;
+    std::vector<std::string> sizes;
+    for (const auto& [symbol, value] : inputs_.sizes)
+      sizes.push_back(fmt::format("{} = {}", symbol, print_expr(value)));
+    result_.witness = fmt::format("{}", fmt::join(sizes, ", "));
+    for (std::size_t i = 0; i < stages_.size(); ++i) step(i);
+    compare_answers();
+    for (const auto& difference : differences_) explain(difference);
+    return std::move(result_);
+  }
+
+ private:
+  /// Values for the stage: what the function got, and what the forward stages saved.
+  void prepare(std::size_t i) {
+    given_[i] = inputs_.values;
+    if (stages_[i].role != StageRole::backward) return;
+    for (const auto& [name, agreed] : agreed_)
+      if (name.starts_with("saved ") || name.starts_with("output ") || name.starts_with("base "))
+        given_[i][name] = agreed.value;
+    if (!stages_[i].program) return;
+    // The strides of what is saved are the programs' own business.
+    for (std::size_t k = 0; k < i; ++k)
+      if (stages_[k].program && stages_[k].role == StageRole::forward &&
+          result_.rows[k].state == StageState::agrees)
+        for (const auto& [name, value] : runs_[k].values)
+          if (name.starts_with("saved ")) given_[i][name] = value;
+  }
+
+  void step(std::size_t i) {
+    const auto& stage = stages_[i];
+    auto& row = result_.rows.emplace_back();
+    row.name = stage.name;
+    row.role = stage.role;
+    row.log_line = stage.log_line;
+    row.is_program = stage.program.has_value() || stage.name.starts_with("inductor_output_code");
+    if (stage.graph) row.size = stage.graph->graph.call_count();
+    prepare(i);
+    runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_);
+    auto& run = runs_[i];
+    if (stage.program) row.size = run.launches;
+    if (stage.role != StageRole::backward && run.not_run.empty() && !has_tangents_) {
+      add_tangents(stages_, run.values, answers_, inputs_);
+      has_tangents_ = true;
+    }
+    if (!run.not_run.empty() || !run.findings.empty()) {
+      row.state = StageState::not_run;
+      row.reason = run.not_run;
+      if (!run.refused_at.empty() && i > 0) refused(i);
+      if (!run.findings.empty()) found(i);
+      if (!run.not_run.empty()) return;
+    }
+    compare(i);
+  }
+
+  /// Other stages run on these inputs, this one refuses them.
+  void refused(std::size_t i) {
+    const auto& run = runs_[i];
+    if (std::ranges::none_of(result_.rows, [](const StageRow& row) { return row.compared > 0; }))
+      return;
+    result_.rows[i].state = StageState::differs;
+    auto problem = problem_of(i, {});
+    const auto& graph = stages_[i].graph->graph;
+    if (const auto* node = graph.find(run.refused_at)) {
+      problem.blame.name = node->name;
+      problem.blame.target = node->target;
+      problem.blame.origin = node->origin;
+      problem.blame.line = node->line;
+    }
+    problem.distance.message = run.refusal;
+    finish(std::move(problem));
+  }
+
+  /// What the program's own checks found.
+  void found(std::size_t i) {
+    result_.rows[i].state = StageState::differs;
+    result_.rows[i].reason.clear();
+    const auto& first = runs_[i].findings.front();
+    auto problem = problem_of(i, {});
+    problem.blame.name = first.buffer;
+    problem.blame.target = first.kernel;
+    problem.blame.call = first.statement;
+    problem.blame.line = first.line;
+    problem.distance.message =
+        fmt::format("{}: {} (element {})", assay::name(first.fault), first.message, first.element);
+    if (!first.kernel.empty())
+      problem.distance.message += fmt::format(", line {} of the kernel", first.kernel_line);
+    finish(std::move(problem));
+  }
+
+  auto rounding_of(std::size_t i, const std::string& value) -> const Rounding* {
+    if (i == kRecorded || !stages_[i].graph) return nullptr;
+    if (!roundings_.contains(i))
+      roundings_[i] = measure_rounding(stages_[i], given_[i], inputs_.attributes, table_);
+    const auto found = roundings_[i].find(value);
+    return found == roundings_[i].end() ? nullptr : &found->second;
+  }
+
+  void compare(std::size_t i) {
+    auto& row = result_.rows[i];
+    const bool is_first = agreed_.empty();
+    std::vector<Difference> here;
+    if (is_first && answers_ != nullptr && answers_->eager) here = against(i, *answers_->eager, kEager);
+    for (const auto& [name, value] : runs_[i].values) {
+      const auto known = agreed_.find(name);
+      if (known == agreed_.end()) continue;
+      auto difference = compare_one(i, name, value, known->second);
+      if (difference.message.empty()) continue;
+      here.push_back({i, name, known->second.stage, kEager, std::move(difference)});
+    }
+    if (here.empty()) {
+      if (row.state != StageState::differs) accept(i);
+      return;
+    }
+    if (row.state == StageState::differs) return;
+    row.state = StageState::differs;
+    for (const auto& earlier : differences_)
+      if (is_first_difference_of(here.front(), earlier)) {
+        row.state = StageState::follows;
+        row.reason = stages_[earlier.stage].name;
+        return;
+      }
+    differences_.push_back(worst_of(here));
+  }
+
+  auto compare_one(std::size_t i, const std::string& name, const StageValue& value,
+                   const Agreed& expected) -> StageDistance {
+    auto& row = result_.rows[i];
+    ++row.compared;
+    const bool is_random = value.is_random || expected.value.is_random;
+    if (is_random) {
+      ++row.layouts_only;
+      const auto *a = expected.value.value.real(), *b = value.value.real();
+      if (a == nullptr || b == nullptr || (a->dtype() == b->dtype() && a->sizes() == b->sizes()))
+        return {};
+    }
+    return compare_values(expected.value.value, value.value, name.starts_with("output "), [&] {
+      const auto by = expected.stage == kRecorded ? i : expected.stage;
+      return rounding_of(by, name);
+    });
+  }
+
+  auto is_first_difference_of(const Difference& now, const Difference& earlier) -> bool {
+    const auto& values = runs_[earlier.stage].values;
+    const auto known = values.find(now.value);
+    if (known == values.end()) return false;
+    const auto mine = runs_[now.stage].values.at(now.value);
+    return compare_values(known->second.value, mine.value, false,
+                          [&] { return rounding_of(earlier.stage, now.value); })
+        .message.empty();
+  }
+
+  /// Outputs before what is saved or left in an input.
+  static auto worst_of(const std::vector<Difference>& here) -> Difference {
+    const auto rank = [](const Difference& d) {
+      return d.value.starts_with("output ") ? 0 : d.value.starts_with("gradient ") ? 1 : 2;
+    };
+    return *std::ranges::min_element(here, {}, rank);
+  }
+
+  void accept(std::size_t i) {
+    for (const auto& [name, value] : runs_[i].values) {
+      auto& agreed = agreed_[name];
+      if (agreed.stage != kRecorded && !stages_[i].graph) continue;  // graphs can be measured
+      agreed = {value, i};
+    }
+    last_ = i;
+  }
+
+  /// Recorded answers by the names of stages.
+  [[nodiscard]] auto named(const Answers& answers) const
+      -> std::map<std::string, const AnsweredTensor*> {
+    std::map<std::string, const AnsweredTensor*> all;
+    for (std::size_t k = 0; k < answers.outputs.size(); ++k)
+      all[fmt::format("output {}", k)] = &answers.outputs[k];
+    std::map<std::size_t, std::size_t> inputs;  // by position among the recorded ones
+    for (std::size_t k = 0; k < inputs_.recorded.size(); ++k)
+      if (inputs_.recorded[k]) inputs[*inputs_.recorded[k]] = k;
+    for (std::size_t p = 0; p < answers.inputs_after.size(); ++p)
+      if (const auto k = inputs.find(p); k != inputs.end())
+        all[fmt::format("input {} after", k->second)] = &answers.inputs_after[p];
+    std::size_t next = 0;
+    for (std::size_t p = 0; p < answers_->inputs.size(); ++p) {
+      if (!answers_->inputs[p].requires_grad || next >= answers.gradients.size()) continue;
+      if (const auto k = inputs.find(p); k != inputs.end())
+        all[fmt::format("gradient of input {}", k->second)] = &answers.gradients[next];
+      ++next;
+    }
+    return all;
+  }
+
+  /// Differences of a stage from recorded answers; what is right then counts as recorded.
+  auto against(std::size_t i, const Answers& answers, std::string_view which)
+      -> std::vector<Difference> {
+    std::vector<Difference> here;
+    for (const auto& [name, answer] : named(answers)) {
+      const auto mine = runs_[i].values.find(name);
+      if (mine == runs_[i].values.end() || mine->second.is_random || !inputs_.made_up.empty())
+        continue;
+      const auto* tensor = mine->second.value.real();
+      if (tensor == nullptr) continue;
+      ++result_.answers;
+      const auto roughly = compare_tensors(*tensor, *answer);
+      if (roughly.message.empty()) continue;
+      StageDistance distance;
+      if (answer->has_data)
+        distance = compare_values(Datum{answer->tensor}, mine->second.value, false,
+                                  [&] { return rounding_of(last_graph(i), name); });
+      else
+        distance.message = roughly.message;
+      if (distance.message.empty()) continue;
+      if (answer->has_data && which == kEager) agreed_[name] = {{Datum{answer->tensor}, false, {}}, kRecorded};
+      here.push_back({i, name, kRecorded, which, std::move(distance)});
+    }
+    return here;
+  }
+
+  /// The stage itself if it is a graph, else the last graph of its role.
+  [[nodiscard]] auto last_graph(std::size_t i) const -> std::size_t {
+    for (auto k = i + 1; k-- > 0;)
+      if (stages_[k].graph && stages_[k].role == stages_[i].role && runs_[k].not_run.empty())
+        return k;
+    return kRecorded;
+  }
+
+  /// The last stage of each role against what the compiled function really gave.
+  void compare_answers() {
+    if (answers_ == nullptr || !answers_->compiled) return;
+    std::map<StageRole, std::size_t> last;
+    for (std::size_t i = 0; i < stages_.size(); ++i)
+      if (runs_[i].not_run.empty() && stages_[i].role != StageRole::joint &&
+          stages_[i].role != StageRole::function)
+        last[stages_[i].role] = i;
+    for (const auto& [role, i] : last) {
+      if (result_.rows[i].state != StageState::agrees) continue;
+      auto here = against(i, *answers_->compiled, kCompiled);
+      if (here.empty()) continue;
+      result_.rows[i].state = StageState::differs;
+      differences_.push_back(worst_of(here));
+    }
+  }
+
+  auto problem_of(std::size_t i, const std::string& value) -> StageProblem {
+    StageProblem problem;
+    problem.stage = stages_[i].name;
+    problem.value = value;
+    problem.is_decided = inputs_.made_up.empty();
+    if (last_) problem.before = stages_[*last_].name;
+    return problem;
+  }
+
+  /// The stage that is right and closest: with the same names before others, earlier before later.
+  [[nodiscard]] auto partner_of(const Difference& difference) const -> std::optional<std::size_t> {
+    std::optional<std::size_t> best;
+    int best_rank = 0;
+    for (std::size_t k = 0; k < stages_.size(); ++k) {
+      const auto i = difference.stage;
+      if (k == i || !stages_[k].graph || result_.rows[k].state != StageState::agrees ||
+          !runs_[k].values.contains(difference.value))
+        continue;
+      const int rank = (stages_[k].has_same_names(stages_[i]) ? 8 : 0) +
+                       (stages_[k].role == stages_[i].role ? 4 : 0) + (k < i ? 2 : 1);
+      // Of equal ones the nearest: the last before it, the first behind it.
+      if (rank > best_rank || (rank == best_rank && k < i)) {
+        best = k;
+        best_rank = rank;
+      }
+    }
+    return best;
+  }
+
+  void explain(const Difference& difference) {
+    const auto i = difference.stage;
+    auto problem = problem_of(i, difference.value);
+    problem.before = difference.before == kRecorded ? std::string(difference.recorded)
+                                                    : stages_[difference.before].name;
+    problem.distance = difference.distance;
+    const auto& producer = runs_[i].values.at(difference.value).producer;
+    if (const auto partner = partner_of(difference)) {
+      const StageContext mine{given_[i], inputs_.attributes, table_};
+      const StageContext theirs{given_[*partner], inputs_.attributes, table_};
+      problem.blame = stages_[i].graph
+                          ? blame_node(stages_[i], stages_[*partner], mine, theirs, producer)
+                          : blame_launch(stages_[i], stages_[*partner], mine, theirs, producer);
+    }
+    if (!problem.blame.found()) problem.blame.name = producer;
+    finish(std::move(problem));
+  }
+
+  void finish(StageProblem problem) {
+    auto& finding = problem.finding;
+    const auto& blame = problem.blame;
+    const auto& at = blame.distance.message.empty() ? problem.distance : blame.distance;
+    finding.kind = FindingKind::stage_differs;
+    finding.node_name = blame.name;
+    finding.target = blame.target;
+    finding.leaf = at.element;
+    finding.claimed = at.expected;
+    finding.observed = at.actual;
+    finding.witness = result_.witness;
+    finding.origin = blame.origin;
+    finding.message = problem.value.empty()
+                          ? fmt::format("{}: {}", problem.stage, problem.distance.message)
+                          : fmt::format("{} differs from {} in {}: {}", problem.stage,
+                                        problem.before, problem.value, problem.distance.message);
+    if (blame.line > 0)
+      for (const auto& row : result_.rows)
+        if (row.name == problem.stage) problem.log_line = row.log_line + blame.line;
+    result_.problems.push_back(std::move(problem));
+  }
+
+  const std::vector<Stage>& stages_;
+  StageInputs inputs_;
+  const ProgramAnswers* answers_;
+  const OpTable& table_;
+  std::vector<StageRun> runs_;
+  std::vector<StageValues> given_;
+  std::map<std::string, Agreed> agreed_;
+  std::map<std::size_t, Roundings> roundings_;
+  std::vector<Difference> differences_;
+  std::optional<std::size_t> last_;
+  bool has_tangents_ = false;
+  CompilationStages result_;
+};
+
+/// The bindings to run at: as asked, and for a sweep those around it.
+auto bindings_of(const StageInputs& base, const Stage& first, const StageOptions& options)
+    -> std::vector<std::map<std::string, Expr>> {
+  std::vector<std::map<std::string, Expr>> all{options.at};
+  if (!options.sweep) return all;
+  Binding binding;
+  for (const auto& symbol : first.graph->graph.env.symbols())
+    if (const auto known = base.sizes.find(symbol.name); known != base.sizes.end())
+      binding[symbol.expr] = known->second;
+  for (const auto& point : sweep_bindings(first.graph->graph, binding)) {
+    auto& sizes = all.emplace_back();
+    for (const auto& [symbol, value] : point) sizes[std::string(symbol.name())] = value;
+  }
+  return all;
+}
+
+}  // namespace
+
+auto name(StageState state) -> std::string_view {
+  constexpr std::array<std::string_view, 4> kStates = {"agrees", "differs", "follows", "not run"};
+  return kStates.at(static_cast<std::size_t>(state));
+}
+
+auto debug_stages(std::string_view bytes, const std::string& name, const OpTable& table,
+                  const StageOptions& options) -> Result<StageReport> {
+  auto log = read_torch_trace(bytes);
+  if (!log) return with_context(std::move(log).error(), name);
+  StageReport report;
+  report.warnings = log->warnings;
+  const auto all = compilations(*log);
+  std::optional<std::size_t> answered;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!all[i].output_codes.empty()) answered = i;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
+    const auto stages = read_stages(*log, all[i]);
+    const auto* answers = answered == i ? options.answers : nullptr;
+    CompilationStages failed;
+    failed.name = all[i].compile_id;
+    auto base = stage_inputs(*log, all[i], stages, answers, options.at, table);
+    if (!base) {
+      failed.error = base.error().message;
+      report.compilations.push_back(std::move(failed));
+      continue;
+    }
+    const auto points = bindings_of(*base, *first_stage(stages), options);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      auto inputs = k == 0 ? std::move(base)
+                           : stage_inputs(*log, all[i], stages, answers, points[k], table);
+      if (!inputs) continue;
+      const auto* recorded = points[k].empty() ? answers : nullptr;
+      auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
+      done.name = all[i].compile_id;
+      report.compilations.push_back(std::move(done));
+    }
+  }
+  if (report.compilations.empty())
+    return unsupported("{}: the log has no compilation with a graph", name);
+  return report;
+}
+
+}  // namespace assay
