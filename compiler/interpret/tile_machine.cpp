@@ -416,8 +416,8 @@ auto TileMachine::nest_blocks(const TileStep& step, const TileNest& what) const
   auto room = std::max<std::int64_t>(kTileLanes / static_cast<std::int64_t>(widest), 1);
   for (std::size_t i = what.axes.size(); i-- > 0;) {
     const auto axis = what.axes[i];
-    blocks[i] = std::max<std::int64_t>(
-        std::min({launch_.blocks[axis], launch_.extents[axis], room}), 1);
+    blocks[i] =
+        std::max<std::int64_t>(std::min({launch_.blocks[axis], launch_.extents[axis], room}), 1);
     room = std::max<std::int64_t>(room / blocks[i], 1);
   }
   return blocks;
@@ -484,25 +484,19 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
     const auto offset = static_cast<std::uint64_t>(in[1][i]);
     switch (what.kind) {
       case TileRandomKind::uniform:
-        store_as(out + 4 * i, philox_uniform(seed, offset));
+        store_as(out + 4 * i,
+                 what.is_cpu ? philox_cpu_uniform(seed, offset) : philox_uniform(seed, offset));
         break;
       case TileRandomKind::normal:
-        store_as(out + 4 * i, philox_normal(seed, offset));
+        store_as(out + 4 * i,
+                 what.is_cpu ? philox_cpu_normal(seed, offset) : philox_normal(seed, offset));
         break;
       case TileRandomKind::integer:
         store_as(out + 4 * i, philox_integer(seed, offset));
         break;
       case TileRandomKind::integer64:
-        store_as(out + 8 * i, philox_integer64(seed, offset, in[2][i], in[3][i]));
-        break;
-      case TileRandomKind::cpu_uniform:
-        store_as(out + 4 * i, philox_cpu_uniform(seed, offset));
-        break;
-      case TileRandomKind::cpu_normal:
-        store_as(out + 4 * i, philox_cpu_normal(seed, offset));
-        break;
-      case TileRandomKind::cpu_integer64:
-        store_as(out + 8 * i, philox_cpu_integer64(seed, offset, in[2][i], in[3][i]));
+        store_as(out + 8 * i, what.is_cpu ? philox_cpu_integer64(seed, offset, in[2][i], in[3][i])
+                                          : philox_integer64(seed, offset, in[2][i], in[3][i]));
         break;
     }
   }

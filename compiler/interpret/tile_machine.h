@@ -117,6 +117,7 @@ class TileMachine {
   // tile_reduce.cpp
   [[nodiscard]] auto reduce(const TileStep& step, TileCombine combine, std::size_t axis,
                             bool is_scan, bool is_reverse) -> Result<void>;
+  static void round_lanes(DType dtype, std::byte* lanes, Lanes count);
   void of_nothing(const TileStep& step, TileCombine combine, Lanes results);
   [[nodiscard]] auto combine_regions(const TileStep& step, std::size_t axis, bool is_scan,
                                      bool is_reverse) -> Result<void>;
@@ -151,7 +152,7 @@ class TileMachine {
   std::array<std::int64_t, 3> ids_ = {};
   std::uint32_t program_ = 0, phase_ = 0;
   std::uint32_t first_ = 0;  ///< program of the launch, or of the nest that is running
-  bool stopped_ = false;  ///< an assert is false
+  bool stopped_ = false;     ///< an assert is false
   std::map<std::tuple<const TileStatement*, RunFault>, RunFinding> faults_;
 };
 

@@ -55,8 +55,7 @@ auto CppReader::load(const CppValue& pointer, const Expr& index, bool is_vector,
   ASSAY_TRY(const auto id, builder_.number(at));
   order(pointer.where, false);
   const auto dtype = kernel_.params[pointer.where].dtype;
-  const auto result =
-      builder_.emit(TileLoad{pointer.where}, {id, mask_, kNoTile}, dtype);
+  const auto result = builder_.emit(TileLoad{pointer.where}, {id, mask_, kNoTile}, dtype);
   builder_.annotate(syntax_.source_of(node));
   accesses_.push_back({pointer.where, at, true, false});
   return CppValue::of_tile(result, dtype, is_vector);

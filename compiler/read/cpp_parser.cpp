@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 constexpr int kMaxDepth = 200;
-constexpr std::array<std::string_view, 6> kQualifiers = {"static",   "const",         "constexpr",
+constexpr std::array<std::string_view, 6> kQualifiers = {"static",   "const",        "constexpr",
                                                          "volatile", "__at_align__", "inline"};
 constexpr std::array<std::string_view, 5> kWords = {"unsigned", "signed", "long", "short", "int"};
 

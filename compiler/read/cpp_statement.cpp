@@ -33,9 +33,9 @@ auto CppReader::simple(int node) -> Result<void> {
     Result<void> (CppReader::*read)(int);
   };
   constexpr std::array kRows = {
-      Row{CppKind::loop, &CppReader::loop},         Row{CppKind::branch, &CppReader::branch},
-      Row{CppKind::declare, &CppReader::declare},   Row{CppKind::pragma, &CppReader::pragma},
-      Row{CppKind::give, &CppReader::give},         Row{CppKind::evaluate, &CppReader::evaluate},
+      Row{CppKind::loop, &CppReader::loop},       Row{CppKind::branch, &CppReader::branch},
+      Row{CppKind::declare, &CppReader::declare}, Row{CppKind::pragma, &CppReader::pragma},
+      Row{CppKind::give, &CppReader::give},       Row{CppKind::evaluate, &CppReader::evaluate},
   };
   const auto& one = syntax_.node(node);
   for (const auto& row : kRows)
@@ -310,15 +310,15 @@ auto CppReader::assign_element(int node, std::string_view op) -> Result<void> {
     return bad_input("an assignment to no variable");
   ASSAY_TRY(const auto base, value(left.children[0]));
   ASSAY_TRY(const auto offset, integer(left.children[1]));
-  const bool is_local = base.kind == CppValue::Kind::array ||
-                        (base.kind == CppValue::Kind::pointer && base.is_local);
+  const bool is_local =
+      base.kind == CppValue::Kind::array || (base.kind == CppValue::Kind::pointer && base.is_local);
   const auto index = base.kind == CppValue::Kind::pointer ? base.expr + offset : offset;
   if (is_local) {
     auto& stored = arrays_[base.where].stored;
     const auto known = std::ranges::find(stored, index, &CppStored::index);
     if (known != stored.end() && op == "=") {
-      ASSAY_TRY(const auto update, update_of(one.children[1], syntax_.source_of(one.children[0]),
-                                             known->value.dtype));
+      ASSAY_TRY(const auto update,
+                update_of(one.children[1], syntax_.source_of(one.children[0]), known->value.dtype));
       if (update) {
         const auto at = static_cast<std::size_t>(known - stored.begin());
         ASSAY_TRY(auto result, combined(known->value, known->depth, *update));

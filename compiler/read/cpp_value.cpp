@@ -213,8 +213,7 @@ auto CppBuilder::symbol(const Expr& e) -> Result<TileId> {
   if (const auto lane = lanes_.find(e); lane != lanes_.end()) {
     if (lane->second.width == 0) return emit(TileIndex{lane->second.axis}, {}, DType::int64);
     ASSAY_TRY(const auto index, number(axis_symbol(lane->second.axis)));
-    return compute(TileOp::floor_remainder,
-                   {index, constant(lane->second.width, DType::int64)});
+    return compute(TileOp::floor_remainder, {index, constant(lane->second.width, DType::int64)});
   }
   for (std::size_t i = 0; i < kernel_.params.size(); ++i)
     if (kernel_.params[i].kind == TileParam::Kind::scalar && kernel_.params[i].symbol == e)
@@ -251,7 +250,8 @@ auto CppBuilder::number(const Expr& e) -> Result<TileId> {
     return keep(number(mod(floor_div(e.args()[0], e.args()[1]), e.args()[2])));
   const bool is_power = e.op() == ExprOp::pow || e.op() == ExprOp::pow_by_natural;
   const auto exponent = is_power ? e.args()[1].as_int() : std::nullopt;
-  if (!exponent || *exponent < 1 || *exponent > 8) return bad_input("an index that is no polynomial");
+  if (!exponent || *exponent < 1 || *exponent > 8)
+    return bad_input("an index that is no polynomial");
   ASSAY_TRY(const auto base, number(e.args()[0]));
   auto result = base;
   for (std::int64_t i = 1; i < *exponent; ++i) {
@@ -287,7 +287,8 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
   auto result = value;
   result.dtype = dtype;
   result.is_modular = false;
-  if (value.is_modular && value.dtype != dtype && (is_floating(dtype) || size_bytes(dtype) > size_bytes(value.dtype)))
+  if (value.is_modular && value.dtype != dtype &&
+      (is_floating(dtype) || size_bytes(dtype) > size_bytes(value.dtype)))
     return bad_input("an unsigned number that is widened");
   const bool is_wide = !is_floating(dtype) && dtype != DType::boolean && size_bytes(dtype) >= 4;
   if (value.is_index() && (value.dtype == dtype || is_wide || is_floating(dtype))) {

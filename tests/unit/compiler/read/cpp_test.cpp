@@ -28,18 +28,20 @@ class CppKernel : public ::testing::Test {
       DType dtype;
       std::string_view name;
     };
-    constexpr std::array kRows = {Row{DType::float32, "float"},   Row{DType::float64, "double"},
-                                  Row{DType::int64, "int64_t"},   Row{DType::int32, "int32_t"},
-                                  Row{DType::boolean, "bool"},    Row{DType::uint8, "uint8_t"},
-                                  Row{DType::bfloat16, "at::BFloat16"}};
+    constexpr std::array kRows = {
+        Row{DType::float32, "float"},        Row{DType::float64, "double"},
+        Row{DType::int64, "int64_t"},        Row{DType::int32, "int32_t"},
+        Row{DType::boolean, "bool"},         Row{DType::uint8, "uint8_t"},
+        Row{DType::bfloat16, "at::BFloat16"}};
     for (const auto& row : kRows)
       if (row.dtype == dtype) return std::string(row.name);
     return "?";
   }
   static auto source(std::string_view params, std::string_view body) -> std::string {
-    return fmt::format("#include <torch/csrc/inductor/cpp_prefix.h>\nextern \"C\"  void  "
-                       "kernel({})\n{{\n{}\n}}\n",
-                       params, body);
+    return fmt::format(
+        "#include <torch/csrc/inductor/cpp_prefix.h>\nextern \"C\"  void  "
+        "kernel({})\n{{\n{}\n}}\n",
+        params, body);
   }
   /// p0, p1 and so on are the buffers, n is a size.
   auto run(std::string_view body, const std::vector<Buffer>& buffers, std::int64_t n,
@@ -71,8 +73,7 @@ class CppKernel : public ::testing::Test {
     if (!result) return {};
     faults_ = result->findings;
     std::vector<Numbers> outputs;
-    for (const auto& output : result->outputs)
-      outputs.push_back(to_vector<double>(*output.real()));
+    for (const auto& output : result->outputs) outputs.push_back(to_vector<double>(*output.real()));
     return outputs;
   }
   /// The same for tiles of any size.
@@ -135,12 +136,15 @@ auto vectors(std::string_view main, std::string_view tail, std::string_view name
 }
 
 TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
-  const auto body = "{\n" + vectors(
-      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
-      "static_cast<int64_t>(16));\nauto tmp1 = tmp0 * tmp0;\n"
-      "tmp1.store(p1 + static_cast<int64_t>(x0));",
-      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
-      "auto tmp1 = tmp0 * tmp0;\ntmp1.store(p1 + static_cast<int64_t>(x0), REST);") + "}";
+  const auto body =
+      "{\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nauto tmp1 = tmp0 * tmp0;\n"
+          "tmp1.store(p1 + static_cast<int64_t>(x0));",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "auto tmp1 = tmp0 * tmp0;\ntmp1.store(p1 + static_cast<int64_t>(x0), REST);") +
+      "}";
   for (const std::int64_t n : {1, 15, 16, 17, 40}) {
     auto wanted = count(n);
     for (auto& one : wanted) one *= one;
@@ -155,34 +159,44 @@ TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
 }
 
 TEST_F(CppKernel, ATailThatDoesSomethingElseIsMasked) {
-  const auto body = "{\n" + vectors(
-      "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + static_cast<int64_t>(x0));",
-      "auto tmp0 = at::vec::Vectorized<float>(2.0f);\n"
-      "tmp0.store(p0 + static_cast<int64_t>(x0), REST);") + "}";
+  const auto body = "{\n" +
+                    vectors(
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
+                        "static_cast<int64_t>(x0));",
+                        "auto tmp0 = at::vec::Vectorized<float>(2.0f);\n"
+                        "tmp0.store(p0 + static_cast<int64_t>(x0), REST);") +
+                    "}";
   auto wanted = Numbers(16, 1);
   wanted.insert(wanted.end(), {2, 2, 2});
   gives(body, {{zeros(19)}}, 19, 0, wanted);
 }
 
 TEST_F(CppKernel, AVectorOfMoreThanIsLeftIsNotUnderstood) {
-  const auto body = "{\n" + vectors(
-      "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + static_cast<int64_t>(x0));",
-      "auto tmp0 = at::vec::Vectorized<float>(1.0f);\n"
-      "tmp0.store(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));") + "}";
+  const auto body = "{\n" +
+                    vectors(
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
+                        "static_cast<int64_t>(x0));",
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\n"
+                        "tmp0.store(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));") +
+                    "}";
   EXPECT_EQ(reason("float* p0, const int64_t n", body),
             "a vector of other lanes than the elements that are left");
 }
 
 TEST_F(CppKernel, ATailOfSingleElements) {
-  const auto body = "{\n" + vectors(
-      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
-      "static_cast<int64_t>(16));\nauto tmp1 = tmp0 + tmp0;\n"
-      "tmp1.store(p1 + static_cast<int64_t>(x0));",
-      fmt::format("for (int64_t x0_tail = {};x0_tail < static_cast<int64_t>(n); x0_tail++)\n{{\n"
-                  "auto tmp0 = p0[static_cast<int64_t>(x0_tail)];\n"
-                  "auto tmp1 = float(tmp0 + tmp0);\n"
-                  "p1[static_cast<int64_t>(x0_tail)] = tmp1;\n}}",
-                  kWhole)) + "}";
+  const auto body =
+      "{\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nauto tmp1 = tmp0 + tmp0;\n"
+          "tmp1.store(p1 + static_cast<int64_t>(x0));",
+          fmt::format(
+              "for (int64_t x0_tail = {};x0_tail < static_cast<int64_t>(n); x0_tail++)\n{{\n"
+              "auto tmp0 = p0[static_cast<int64_t>(x0_tail)];\n"
+              "auto tmp1 = float(tmp0 + tmp0);\n"
+              "p1[static_cast<int64_t>(x0_tail)] = tmp1;\n}}",
+              kWhole)) +
+      "}";
   gives(body, {{count(21)}, {zeros(21)}}, 21, 1, count(21, 0, 2));
 }
 
@@ -227,14 +241,16 @@ TEST_F(CppKernel, RoundsThatReadWhatOthersWroteKeepTheirOrder) {
 }
 
 TEST_F(CppKernel, SumsOverRowsOfVectors) {
-  const auto body = "{\nfor(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
-                    "x1+=static_cast<int64_t>(1L))\n{\n{\nfloat tmp_acc0 = 0;\n"
-                    "at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n" +
-                    vectors(
-      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
-      "static_cast<int64_t>(16));\ntmp_acc0_vec = tmp_acc0_vec + tmp0;",
-      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), REST);\n"
-      "tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, REST);") +
+  const auto body =
+      "{\nfor(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+      "x1+=static_cast<int64_t>(1L))\n{\n{\nfloat tmp_acc0 = 0;\n"
+      "at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
+          "static_cast<int64_t>(16));\ntmp_acc0_vec = tmp_acc0_vec + tmp0;",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
+          "REST);\n"
+          "tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, REST);") +
       "tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, "
       "at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);\n"
       "p1[static_cast<int64_t>(x1)] = static_cast<float>(tmp_acc0);\n}\n}\n}";
@@ -246,12 +262,15 @@ TEST_F(CppKernel, SumsOverColumnsOfVectors) {
   auto text = body;
   const auto put = [&](std::string_view count, std::string_view store) {
     const auto at = text.find("ROW");
-    text.replace(at, 3, fmt::format(
-        "at::vec::Vectorized<float> acc = at::vec::Vectorized<float>(0);\n"
-        "for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
-        "x1+=static_cast<int64_t>(1L))\n{{\nauto tmp0 = at::vec::Vectorized<float>::loadu(p0 + "
-        "static_cast<int64_t>(x0 + n*x1), {0});\nacc = acc + tmp0;\n}}\n"
-        "acc.store(p1 + static_cast<int64_t>(x0){1});", count, store));
+    text.replace(
+        at, 3,
+        fmt::format(
+            "at::vec::Vectorized<float> acc = at::vec::Vectorized<float>(0);\n"
+            "for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+            "x1+=static_cast<int64_t>(1L))\n{{\nauto tmp0 = at::vec::Vectorized<float>::loadu(p0 + "
+            "static_cast<int64_t>(x0 + n*x1), {0});\nacc = acc + tmp0;\n}}\n"
+            "acc.store(p1 + static_cast<int64_t>(x0){1});",
+            count, store));
   };
   put("static_cast<int64_t>(16)", "");
   put(kRest, fmt::format(", {}", kRest));
@@ -263,10 +282,11 @@ TEST_F(CppKernel, OfEqualValuesTheFirstIsTheLargest) {
       "{\n{\nIndexValue<float> a = IndexValue<float>{0, -std::numeric_limits<float>::infinity()};\n"
       "IndexValueVec<float, 1, 2> b = IndexValueVec<float, 1, 2>(-std::numeric_limits<float>::"
       "infinity());\n" +
-      vectors("auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
-              "static_cast<int64_t>(16));\nb = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0);",
-              "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
-              "b = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0, REST);") +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nb = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0);",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "b = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0, REST);") +
       "a = argmax_combine(a, argmax_vec_reduce_all(b));\n"
       "p1[static_cast<int64_t>(0L)] = static_cast<int64_t>(a.index);\n}\n}";
   auto values = count(20, 0, -1);
@@ -282,10 +302,11 @@ TEST_F(CppKernel, MeansOfVectorsWithTheirTails) {
       "Welford<at::vec::Vectorized<float>> b = Welford<at::vec::Vectorized<float>>();\n"
       "Welford<at::vec::Vectorized<float>> m = Welford<at::vec::Vectorized<float>>();\n"
       "WelfordHelper<at::vec::Vectorized<float>, 4096> h(static_cast<int64_t>(1L));\n" +
-      vectors("auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
-              "static_cast<int64_t>(16));\nb = welford_combine(b, tmp0, &h);",
-              "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
-              "m = welford_combine(m, tmp0, REST, &h);") +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nb = welford_combine(b, tmp0, &h);",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "m = welford_combine(m, tmp0, REST, &h);") +
       "b = welford_combine(b, &h);\na = welford_combine(a, welford_vec_reduce_all(m));\n"
       "a = welford_combine(a, welford_vec_reduce_all(b));\n"
       "p1[static_cast<int64_t>(0L)] = static_cast<float>(a.mean);\n"
@@ -502,8 +523,8 @@ TEST_F(CppKernel, ArithmeticHasTheDtypesOfCpp) {
     inductor_cpu_integer_div_error_flag = nullptr;)";
   gives(kBody, {{{-7, 2}, DType::int64}, {zeros(4), DType::int64}, {zeros(3), DType::float64}}, 3,
         1, {-3, -1, -4, 251});
-  const auto outputs =
-      run(kBody, {{{-7, 2}, DType::int64}, {zeros(4), DType::int64}, {zeros(3), DType::float64}}, 3);
+  const auto outputs = run(
+      kBody, {{{-7, 2}, DType::int64}, {zeros(4), DType::int64}, {zeros(3), DType::float64}}, 3);
   ASSERT_EQ(outputs.size(), 3U);
   EXPECT_EQ(outputs[2], (Numbers{-3.5, 0.10000000000000001 / 3, static_cast<double>(0.1F)}));
 }
@@ -546,8 +567,9 @@ TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
             "a loop whose step is not known");
   EXPECT_EQ(reason(kParams, "float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a - p0[x0]; }"),
             "a variable that a loop carries along");
-  EXPECT_EQ(reason(kParams, "{ float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a + p0[x0]; "
-                            "p0[x0] = a; } }"),
+  EXPECT_EQ(reason(kParams,
+                   "{ float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a + p0[x0]; "
+                   "p0[x0] = a; } }"),
             "what a loop has added up so far");
   EXPECT_FALSE(read_cpp("int x = 3;", pool_));
   EXPECT_FALSE(read_cpp("void kernel(Tensor a) {}", pool_));
