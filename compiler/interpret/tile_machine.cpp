@@ -434,7 +434,7 @@ auto TileMachine::nest(const TileStep& step, const TileNest& what) -> Result<voi
     if (__builtin_mul_overflow(tiles, counts.back(), &tiles) || tiles >= 1 << 30)
       return unsupported("line {}: more rounds than can be run", step.statement->line);
   }
-  first_ = ++program_;
+  forget_touches();
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     auto rest = tile;
     for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -450,8 +450,15 @@ auto TileMachine::nest(const TileStep& step, const TileNest& what) -> Result<voi
     else
       ++program_;
   }
-  first_ = ++program_;
+  forget_touches();
   return {};
+}
+
+/// What was touched so far is before everything that follows.
+void TileMachine::forget_touches() {
+  first_ = ++program_;
+  for (const auto& argument : launch_.arguments)
+    if (argument.tracks) std::ranges::fill(argument.storage->touches(), Touch{});
 }
 
 void TileMachine::check(const TileStep& step, const TileAssert& what) {

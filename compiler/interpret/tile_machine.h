@@ -97,6 +97,7 @@ class TileMachine {
   [[nodiscard]] auto nest(const TileStep& step, const TileNest& what) -> Result<void>;
   [[nodiscard]] auto nest_blocks(const TileStep& step, const TileNest& what) const
       -> std::vector<std::int64_t>;
+  void forget_touches();
   void check(const TileStep& step, const TileAssert& what);
   void random(const TileStep& step, const TileRandom& what);
 

@@ -227,6 +227,23 @@ TEST_F(CppKernel, NestsRunOneAfterTheOther) {
   gives(kBody, {{count(50)}, {zeros(50)}, {zeros(50)}}, 50, 2, count(50, 49, -1));
 }
 
+TEST_F(CppKernel, ANestWritesWhatManyRoundsBeforeItRead) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            p1[static_cast<int64_t>(x0)] = p0[static_cast<int64_t>(0L)];
+        }
+    }
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            p0[static_cast<int64_t>(x0)] = static_cast<float>(3.0);
+        }
+    })";
+  gives(kBody, {{count(5000, 1)}, {zeros(5000)}}, 5000, 0, Numbers(5000, 3));
+}
+
 TEST_F(CppKernel, RoundsThatReadWhatOthersWroteKeepTheirOrder) {
   constexpr std::string_view kBody = R"(
     {
