@@ -1,0 +1,175 @@
+#include "compiler/codegen/kernel_plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace assay {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const TileKernel& kernel) : kernel_(kernel) {}
+
+  auto run() -> Result<KernelPlan> {
+    for (const auto& axis : kernel_.axes)
+      if (!axis.exact) return unsupported("the axis {} is not exact", axis.name);
+    ASSAY_TRY_VOID(merge_reductions());
+    levels_.assign(kernel_.values.size(), 0);
+    for (const auto& statement : kernel_.body.body) ASSAY_TRY_VOID(add(statement));
+    order_axes();
+    return std::move(plan_);
+  }
+
+ private:
+  /// A reduction whose results only the next one of the same kind reads is absorbed by it.
+  auto merge_reductions() -> Result<void> {
+    std::map<TileId, int> uses;
+    std::map<TileId, const TileStatement*> made_by;
+    for (const auto& one : kernel_.body.body) {
+      for (const auto id : one.operands) ++uses[id];
+      if (std::holds_alternative<TileReduce>(one.what))
+        for (const auto id : one.results) made_by[id] = &one;
+    }
+    for (const auto& one : kernel_.body.body) {
+      const auto* reduce = std::get_if<TileReduce>(&one.what);
+      if (reduce == nullptr) continue;
+      reduced_ |= AxisSet{1} << reduce->axis;
+      const auto before = made_by.find(one.operands[0]);
+      auto& operands = operands_of_[&one];
+      operands = one.operands;
+      axes_of_[&one] = AxisSet{1} << reduce->axis;
+      if (before == made_by.end()) continue;
+      const auto* inner = before->second;
+      const bool is_same = std::get<TileReduce>(inner->what).combine == reduce->combine &&
+                           inner->results == one.operands &&
+                           std::ranges::all_of(one.operands, [&](TileId id) { return uses[id] == 1; });
+      if (!is_same) continue;
+      absorbed_[inner] = true;
+      operands = operands_of_[inner];
+      axes_of_[&one] |= axes_of_[inner];
+    }
+    for (const auto& [statement, axes] : axes_of_)
+      if (!absorbed_.contains(statement) && axes != reduced_)
+        return unsupported("reductions over different axes");
+    return {};
+  }
+
+  auto add(const TileStatement& one) -> Result<void> {
+    if (absorbed_.contains(&one)) return {};
+    PlannedStatement planned;
+    planned.statement = &one;
+    int level = 0;
+    const auto& operands =
+        operands_of_.contains(&one) ? operands_of_.at(&one) : one.operands;
+    for (const auto id : operands) {
+      if (id == kNoTile) continue;
+      level = std::max(level, levels_[static_cast<std::size_t>(id)]);
+      planned.axes |= kernel_.type(id).axes;
+    }
+    planned.level = level;
+    if (const auto* reduce = std::get_if<TileReduce>(&one.what)) {
+      const bool is_known = reduce->combine != TileCombine::welford &&
+                            reduce->combine != TileCombine::online_softmax &&
+                            reduce->combine != TileCombine::region;
+      if (!is_known) return unsupported("a reduction of this kind");
+      planned.reduction = plan_.reductions.size();
+      planned.axes |= reduced_;
+      plan_.reductions.push_back({reduce->combine, operands, one.results, level});
+      for (const auto id : one.results) levels_[static_cast<std::size_t>(id)] = level + 1;
+      plan_.levels = std::max(plan_.levels, level + 2);
+    } else if (std::holds_alternative<TileStore>(one.what)) {
+      plan_.levels = std::max(plan_.levels, level + 1);
+    } else if (std::holds_alternative<TileConstant>(one.what) ||
+               std::holds_alternative<TileParamValue>(one.what) ||
+               std::holds_alternative<TileIndex>(one.what) ||
+               std::holds_alternative<TileCompute>(one.what) ||
+               std::holds_alternative<TileLoad>(one.what)) {
+      const auto id = one.results[0];
+      planned.axes = kernel_.type(id).axes;
+      levels_[static_cast<std::size_t>(id)] = level;
+      plan_.levels = std::max(plan_.levels, level + 1);
+    } else {
+      return unsupported("a statement that has no code yet");
+    }
+    plan_.statements.push_back(planned);
+    return {};
+  }
+
+  /// How an index moves with an axis: by a constant, by something else, or not at all.
+  auto coefficient(TileId id, std::size_t axis) -> std::optional<std::int64_t> {
+    if ((kernel_.type(id).axes >> axis & 1U) == 0) return 0;
+    const auto* made = maker(id);
+    if (made == nullptr) return std::nullopt;
+    if (std::holds_alternative<TileIndex>(made->what)) return 1;
+    const auto* compute = std::get_if<TileCompute>(&made->what);
+    if (compute == nullptr || made->operands.size() != 2) return std::nullopt;
+    const auto a = coefficient(made->operands[0], axis);
+    const auto b = coefficient(made->operands[1], axis);
+    if (!a || !b) return std::nullopt;
+    if (compute->op == TileOp::add) return *a + *b;
+    if (compute->op == TileOp::sub) return *a - *b;
+    const auto times = [&](TileId constant, std::int64_t c) -> std::optional<std::int64_t> {
+      const auto* by = maker(constant);
+      const auto* value = by != nullptr ? std::get_if<TileConstant>(&by->what) : nullptr;
+      const auto* number = value != nullptr ? std::get_if<std::int64_t>(&value->value) : nullptr;
+      return number != nullptr ? std::optional(c * *number) : std::nullopt;
+    };
+    if (compute->op == TileOp::mul && *a == 0) return times(made->operands[0], *b);
+    if (compute->op == TileOp::mul && *b == 0) return times(made->operands[1], *a);
+    return std::nullopt;
+  }
+  auto maker(TileId id) -> const TileStatement* {
+    if (makers_.empty())
+      for (const auto& one : kernel_.body.body)
+        for (const auto result : one.results) makers_[result] = &one;
+    const auto known = makers_.find(id);
+    return known == makers_.end() ? nullptr : known->second;
+  }
+
+  /// The axis along which most accesses are contiguous is vectorised, and stands innermost.
+  void order_axes() {
+    std::vector<int> score(kernel_.axes.size(), 0);
+    for (const auto& one : plan_.statements) {
+      const bool is_access = std::holds_alternative<TileLoad>(one.statement->what) ||
+                             std::holds_alternative<TileStore>(one.statement->what);
+      if (!is_access) continue;
+      for (std::size_t axis = 0; axis < score.size(); ++axis) {
+        if ((kernel_.type(one.statement->operands[0]).axes >> axis & 1U) == 0) continue;
+        const auto by = coefficient(one.statement->operands[0], axis);
+        score[axis] += by == 1 ? 4 : by == 0 ? 0 : -1;
+      }
+    }
+    for (std::size_t axis = 0; axis < score.size(); ++axis) {
+      if (kernel_.axes[axis].extent->is_int(1)) score[axis] = -1000;
+      if (plan_.vector_axis < 0 ||
+          score[axis] >= score[static_cast<std::size_t>(plan_.vector_axis)])
+        plan_.vector_axis = static_cast<int>(axis);
+    }
+    for (std::size_t axis = 0; axis < score.size(); ++axis)
+      if (static_cast<int>(axis) != plan_.vector_axis) list_of(axis).push_back(axis);
+    if (plan_.vector_axis < 0) return;
+    const auto axis = static_cast<std::size_t>(plan_.vector_axis);
+    plan_.vector_is_reduced = (reduced_ >> axis & 1U) != 0;
+    list_of(axis).push_back(axis);
+  }
+  auto list_of(std::size_t axis) -> std::vector<std::size_t>& {
+    return (reduced_ >> axis & 1U) != 0 ? plan_.reduced : plan_.parallel;
+  }
+
+  const TileKernel& kernel_;
+  KernelPlan plan_;
+  AxisSet reduced_ = 0;
+  std::vector<int> levels_;
+  std::map<const TileStatement*, std::vector<TileId>> operands_of_;
+  std::map<const TileStatement*, AxisSet> axes_of_;
+  std::map<const TileStatement*, bool> absorbed_;
+  std::map<TileId, const TileStatement*> makers_;
+};
+
+}  // namespace
+
+auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan> {
+  return Planner(kernel).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// How a kernel of exact axes becomes nested loops: which axis is vectorised, which statements stand
+// where, and how many passes its reductions need. Knows no LLVM.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/program/kernel.h"
+#include "core/base/result.h"
+
+namespace assay {
+
+/// Reductions over several axes, one after the other, are one.
+struct PlannedReduction {
+  TileCombine combine = TileCombine::sum;
+  std::vector<TileId> operands, results;
+  int level = 0;  ///< of the pass that it is computed in
+};
+
+struct PlannedStatement {
+  const TileStatement* statement = nullptr;
+  std::optional<std::size_t> reduction;  ///< index; the statement is its last
+  AxisSet axes = 0;                      ///< that it runs over
+  int level = 0;  ///< how many passes have to be over before it has a value
+};
+
+struct KernelPlan {
+  std::vector<std::size_t> parallel;  ///< axes in the order of their loops, outermost first
+  std::vector<std::size_t> reduced;   ///< likewise, inside
+  int vector_axis = -1;               ///< the last of one of the lists; -1: nothing varies
+  bool vector_is_reduced = false;
+  std::vector<PlannedStatement> statements;  ///< in order, without those that reductions absorbed
+  std::vector<PlannedReduction> reductions;
+  int levels = 1;  ///< passes over the reduced axes, at most
+};
+
+/// Errors: unsupported (regions, scans, axes that are not exact).
+[[nodiscard]] auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan>;
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+// Operations on vectors of lanes as LLVM IR. Internal to compiler/codegen.
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+
+#include "compiler/program/op_table.h"
+
+namespace assay {
+
+/// Emits operations of the table for values of `lanes` lanes, or of one.
+class LaneCode {
+ public:
+  LaneCode(llvm::IRBuilder<>& builder, llvm::Module& module, unsigned lanes)
+      : b_(builder), module_(module), lanes_(lanes) {}
+
+  /// Type that a lane is computed in: i1 for truth values, float for narrower floats.
+  [[nodiscard]] auto lane_type(DType dtype) -> llvm::Type*;
+  /// Type in memory.
+  [[nodiscard]] auto memory_type(DType dtype) -> llvm::Type*;
+  [[nodiscard]] auto vector_of(llvm::Type* lane) -> llvm::Type*;
+  [[nodiscard]] auto splat(llvm::Value* scalar) -> llvm::Value*;
+  [[nodiscard]] auto constant(DType dtype, double value) -> llvm::Value*;
+  [[nodiscard]] auto constant(DType dtype, std::int64_t value) -> llvm::Value*;
+
+  /// Operands are all vectors or all scalars. `from` is the operands' dtype (of select that of its
+  /// branches), `to` the result's.
+  [[nodiscard]] auto compute(TileOp op, std::vector<llvm::Value*> operands, DType from, DType to)
+      -> llvm::Value*;
+  /// The value as it is kept in memory, and back.
+  [[nodiscard]] auto to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
+  [[nodiscard]] auto from_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
+  /// Truth values as bytes; all else as it is.
+  [[nodiscard]] auto to_memory_if_truth(llvm::Value* value, DType dtype) -> llvm::Value* {
+    return dtype == DType::boolean ? to_memory(value, dtype) : value;
+  }
+  /// Rounds float lanes to a narrower float.
+  [[nodiscard]] auto rounded(llvm::Value* value, DType dtype) -> llvm::Value*;
+
+ private:
+  [[nodiscard]] auto direct(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
+                            DType to) -> llvm::Value*;
+  [[nodiscard]] auto cast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
+  [[nodiscard]] auto quotient(TileOp op, llvm::Value* a, llvm::Value* b, bool is_signed)
+      -> llvm::Value*;
+  /// Through the loop over lanes that the interpreter uses.
+  [[nodiscard]] auto called(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
+                            DType to) -> llvm::Value*;
+  [[nodiscard]] auto slot(llvm::Type* type) -> llvm::Value*;
+  [[nodiscard]] auto exp(llvm::Value* x) -> llvm::Value*;
+  [[nodiscard]] auto like(llvm::Type* type, double value) -> llvm::Value*;
+
+  llvm::IRBuilder<>& b_;
+  llvm::Module& module_;
+  unsigned lanes_;
+};
+
+/// Called by generated code: one operation over `count` lanes, as the table defines it.
+extern "C" void assay_lanes(int op, int from, int to, const void* const* operands,
+                            std::int64_t operand_count, void* result, std::int64_t count);
+
+}  // namespace assay

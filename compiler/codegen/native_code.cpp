@@ -1,0 +1,127 @@
+// The code generator's entry: kernels through LLVM's ORC into memory.
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <bit>
+#include <mutex>
+
+#include "compiler/codegen/kernel_code.h"
+#include "compiler/cpu/native.h"
+
+namespace assay {
+namespace {
+
+template <class T>
+auto taken(llvm::Expected<T> value, std::string_view doing) -> Result<T> {
+  if (value) return std::move(*value);
+  return unsupported("{}: {}", doing, llvm::toString(value.takeError()));
+}
+
+/// Explicit vectors need cleaning up, not vectorising.
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::ModulePassManager passes;
+  const char* pipeline =
+      "function(early-cse,instcombine<no-verify-fixpoint>,loop-simplify,loop-mssa(licm),"
+      "early-cse,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+  if (auto error = builder.parsePassPipeline(passes, pipeline)) {
+    llvm::consumeError(std::move(error));
+    return;
+  }
+  passes.run(module, modules);
+}
+
+class Jitted final : public NativeCode {
+ public:
+  explicit Jitted(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
+  [[nodiscard]] auto functions() const -> const std::vector<NativeFunction>& override {
+    return functions_;
+  }
+  [[nodiscard]] auto text() const -> std::string override { return text_; }
+
+  auto compile(const std::vector<const TileKernel*>& kernels, llvm::TargetMachine& machine,
+               const NativeOptions& options) -> Result<void> {
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("assay", *context);
+    module->setDataLayout(machine.createDataLayout());
+    module->setTargetTriple(machine.getTargetTriple().str());
+    const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(machine);
+    functions_.resize(kernels.size());
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const auto added = add(*module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
+      if (!added) functions_[i].not_compiled = added.error().message;
+    }
+    optimise(*module, machine);
+    if (options.keep_text) {
+      llvm::raw_string_ostream stream(text_);
+      module->print(stream, nullptr);
+    }
+    auto symbol = llvm::orc::ExecutorAddr::fromPtr(&assay_lanes);
+    auto& library = jit_->getMainJITDylib();
+    const auto name = jit_->mangleAndIntern("assay_lanes");
+    if (auto error = library.define(llvm::orc::absoluteSymbols(
+            {{name, {symbol, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable}}})))
+      return unsupported("symbols: {}", llvm::toString(std::move(error)));
+    if (auto error = jit_->addIRModule(
+            llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+      return unsupported("code: {}", llvm::toString(std::move(error)));
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!functions_[i].not_compiled.empty()) continue;
+      ASSAY_TRY(const auto address, taken(jit_->lookup(fmt::format("kernel{}", i)), "code"));
+      functions_[i].run = address.toPtr<NativeKernel>();
+    }
+    return {};
+  }
+
+ private:
+  static auto widest(const llvm::TargetMachine& machine) -> unsigned {
+    return machine.getTargetFeatureString().contains("+avx512f") ? 16 : 8;
+  }
+
+  static auto add(llvm::Module& module, const TileKernel& kernel, unsigned lanes,
+                  const std::string& name, NativeFunction& function) -> Result<void> {
+    ASSAY_TRY(const auto plan, plan_kernel(kernel));
+    if (!plan.parallel.empty()) function.split_axis = static_cast<int>(plan.parallel[0]);
+    const auto emitted = emit_kernel(module, kernel, plan, lanes, name);
+    if (!emitted)
+      if (auto* half = module.getFunction(name)) half->eraseFromParent();
+    return emitted;
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  std::vector<NativeFunction> functions_;
+  std::string text_;
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) auto assay_compile_native(
+    const std::vector<const TileKernel*>& kernels, const NativeOptions& options)
+    -> Result<std::unique_ptr<NativeCode>> {
+  static std::once_flag started;
+  std::call_once(started, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  ASSAY_TRY(auto host, taken(llvm::orc::JITTargetMachineBuilder::detectHost(), "this machine"));
+  host.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  ASSAY_TRY(const auto machine, taken(host.createTargetMachine(), "this machine"));
+  ASSAY_TRY(auto jit, taken(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host).create(),
+                            "just-in-time compilation"));
+  auto code = std::make_unique<Jitted>(std::move(jit));
+  ASSAY_TRY_VOID(code->compile(kernels, *machine, options));
+  return std::unique_ptr<NativeCode>(std::move(code));
+}
+
+}  // namespace assay
