@@ -190,6 +190,7 @@ class CppReader {
   [[nodiscard]] auto masked_load(int node) -> R;
   [[nodiscard]] auto load(const CppValue& pointer, const Expr& index, bool is_vector, int node)
       -> R;
+  [[nodiscard]] auto is_same_element(const Expr& a, const Expr& b) const -> bool;
   [[nodiscard]] auto load_local(const CppArray& array, const Expr& index, bool is_vector) -> R;
   [[nodiscard]] auto store(const CppValue& pointer, const Expr& index, const CppValue& value,
                            int node) -> Result<void>;

@@ -315,7 +315,9 @@ auto CppReader::assign_element(int node, std::string_view op) -> Result<void> {
   const auto index = base.kind == CppValue::Kind::pointer ? base.expr + offset : offset;
   if (is_local) {
     auto& stored = arrays_[base.where].stored;
-    const auto known = std::ranges::find(stored, index, &CppStored::index);
+    const auto known = std::ranges::find_if(stored, [&](const CppStored& entry) {
+      return !entry.rows && is_same_element(entry.index, index);
+    });
     if (known != stored.end() && op == "=") {
       ASSAY_TRY(const auto update,
                 update_of(one.children[1], syntax_.source_of(one.children[0]), known->value.dtype));

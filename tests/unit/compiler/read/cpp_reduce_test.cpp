@@ -46,6 +46,38 @@ TEST_F(CppKernel, SumsOverColumnsOfVectors) {
   gives(text, {{count(60)}, {zeros(20)}}, 20, 1, count(20, 60, 3));
 }
 
+TEST_F(CppKernel, TailsAddUpInArrays) {
+  const auto rows = [](std::string_view inner) {
+    return fmt::format(
+        "for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+        "x1+=static_cast<int64_t>(1L))\n{{\n{{\n{}\n}}\n}}\n",
+        inner);
+  };
+  const auto branches = [](std::string_view main, std::string_view tail) {
+    return fmt::format(
+        "if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < {0}))\n{{\n{1}\n}}\n"
+        "if(C10_UNLIKELY(x0 >= {0} && x0 < static_cast<int64_t>(n)))\n{{\nfor (int64_t x0_tail = "
+        "{0};x0_tail < static_cast<int64_t>(n); x0_tail++)\n{{\n{2}\n}}\n}}\n",
+        kWhole, main, tail);
+  };
+  const auto element = fmt::format("arr[x0_tail - {}]", kWhole);
+  const auto body =
+      "{\nfor(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); "
+      "x0+=static_cast<int64_t>(16L))\n{\n{\nfloat arr[16];\n"
+      "for (int i = 0; i < 16; i++)\n{\narr[i] = 0;\n}\n"
+      "at::vec::Vectorized<float> acc = at::vec::Vectorized<float>(0);\n" +
+      rows(branches("auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + "
+                    "n*x1), static_cast<int64_t>(16));\nacc = acc + tmp0;",
+                    fmt::format("auto tmp0 = p0[static_cast<int64_t>(x0_tail + n*x1)];\n"
+                                "{0} = {0} + tmp0;",
+                                element))) +
+      branches(
+          "acc.store(p1 + static_cast<int64_t>(x0));",
+          fmt::format("p1[static_cast<int64_t>(x0_tail)] = static_cast<float>({});", element)) +
+      "}\n}\n}";
+  gives(body, {{count(60)}, {zeros(20)}}, 20, 1, count(20, 60, 3));
+}
+
 TEST_F(CppKernel, OfEqualValuesTheFirstIsTheLargest) {
   const auto body =
       "{\n{\nIndexValue<float> a = IndexValue<float>{0, -std::numeric_limits<float>::infinity()};\n"
