@@ -100,7 +100,8 @@ auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Bi
   for (const auto i : open) {
     if (const auto kind = kernel.axes[i].kind; kernel.axes[i].exact) {
       // The machine makes tiles of nests; a reduction stands whole in one.
-      const bool is_chosen = kind == TileAxis::Kind::nested && (options_.block || options_.block_seed);
+      const bool is_chosen =
+          kind == TileAxis::Kind::nested && (options_.block || options_.block_seed);
       if (!is_chosen && kind != TileAxis::Kind::parallel) {
         launch.blocks[i] = std::max<std::int64_t>(launch.extents[i], 0);
         continue;

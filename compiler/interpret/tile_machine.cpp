@@ -416,8 +416,8 @@ auto TileMachine::nest_blocks(const TileStep& step, const TileNest& what) const
   auto room = std::max<std::int64_t>(kTileLanes / static_cast<std::int64_t>(widest), 1);
   for (std::size_t i = what.axes.size(); i-- > 0;) {
     const auto axis = what.axes[i];
-    blocks[i] = std::max<std::int64_t>(
-        std::min({launch_.blocks[axis], launch_.extents[axis], room}), 1);
+    blocks[i] =
+        std::max<std::int64_t>(std::min({launch_.blocks[axis], launch_.extents[axis], room}), 1);
     room = std::max<std::int64_t>(room / blocks[i], 1);
   }
   return blocks;
@@ -434,7 +434,7 @@ auto TileMachine::nest(const TileStep& step, const TileNest& what) -> Result<voi
     if (__builtin_mul_overflow(tiles, counts.back(), &tiles) || tiles >= 1 << 30)
       return unsupported("line {}: more rounds than can be run", step.statement->line);
   }
-  first_ = ++program_;
+  forget_touches();
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     auto rest = tile;
     for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -450,8 +450,15 @@ auto TileMachine::nest(const TileStep& step, const TileNest& what) -> Result<voi
     else
       ++program_;
   }
-  first_ = ++program_;
+  forget_touches();
   return {};
+}
+
+/// What was touched so far is before everything that follows.
+void TileMachine::forget_touches() {
+  first_ = ++program_;
+  for (const auto& argument : launch_.arguments)
+    if (argument.tracks) std::ranges::fill(argument.storage->touches(), Touch{});
 }
 
 void TileMachine::check(const TileStep& step, const TileAssert& what) {
@@ -484,25 +491,19 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
     const auto offset = static_cast<std::uint64_t>(in[1][i]);
     switch (what.kind) {
       case TileRandomKind::uniform:
-        store_as(out + 4 * i, philox_uniform(seed, offset));
+        store_as(out + 4 * i,
+                 what.is_cpu ? philox_cpu_uniform(seed, offset) : philox_uniform(seed, offset));
         break;
       case TileRandomKind::normal:
-        store_as(out + 4 * i, philox_normal(seed, offset));
+        store_as(out + 4 * i,
+                 what.is_cpu ? philox_cpu_normal(seed, offset) : philox_normal(seed, offset));
         break;
       case TileRandomKind::integer:
         store_as(out + 4 * i, philox_integer(seed, offset));
         break;
       case TileRandomKind::integer64:
-        store_as(out + 8 * i, philox_integer64(seed, offset, in[2][i], in[3][i]));
-        break;
-      case TileRandomKind::cpu_uniform:
-        store_as(out + 4 * i, philox_cpu_uniform(seed, offset));
-        break;
-      case TileRandomKind::cpu_normal:
-        store_as(out + 4 * i, philox_cpu_normal(seed, offset));
-        break;
-      case TileRandomKind::cpu_integer64:
-        store_as(out + 8 * i, philox_cpu_integer64(seed, offset, in[2][i], in[3][i]));
+        store_as(out + 8 * i, what.is_cpu ? philox_cpu_integer64(seed, offset, in[2][i], in[3][i])
+                                          : philox_integer64(seed, offset, in[2][i], in[3][i]));
         break;
     }
   }

@@ -97,6 +97,7 @@ class TileMachine {
   [[nodiscard]] auto nest(const TileStep& step, const TileNest& what) -> Result<void>;
   [[nodiscard]] auto nest_blocks(const TileStep& step, const TileNest& what) const
       -> std::vector<std::int64_t>;
+  void forget_touches();
   void check(const TileStep& step, const TileAssert& what);
   void random(const TileStep& step, const TileRandom& what);
 
@@ -117,6 +118,7 @@ class TileMachine {
   // tile_reduce.cpp
   [[nodiscard]] auto reduce(const TileStep& step, TileCombine combine, std::size_t axis,
                             bool is_scan, bool is_reverse) -> Result<void>;
+  static void round_lanes(DType dtype, std::byte* lanes, Lanes count);
   void of_nothing(const TileStep& step, TileCombine combine, Lanes results);
   [[nodiscard]] auto combine_regions(const TileStep& step, std::size_t axis, bool is_scan,
                                      bool is_reverse) -> Result<void>;

@@ -186,8 +186,8 @@ void TileMachine::reads(Access& access, bool atomic) {
       fault(*access.step, RunFault::read_conflict, &access, access.at[i], i, 1,
             before.writer == program_
                 ? fmt::format("another lane wrote element {} without a barrier", access.at[i])
-                : fmt::format("program {} of this launch wrote element {}",
-                              before.writer - first_, access.at[i]));
+                : fmt::format("program {} of this launch wrote element {}", before.writer - first_,
+                              access.at[i]));
     }
   }
 }

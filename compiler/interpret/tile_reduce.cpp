@@ -155,10 +155,7 @@ auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t 
       return unsupported("line {}: a reduction of {}", statement.line, name(dtype));
     auto* out = fresh(statement.results[0]);
     loop(in[0], out, rows, is_scan, is_reverse);
-    if (const auto round = tile_round(dtype)) {
-      const TileLanes again{out, 1};
-      round(std::span(&again, 1), out, is_scan ? count : count / rows.length);
-    }
+    round_lanes(dtype, out, is_scan ? count : count / rows.length);
     return {};
   }
   if (statement.operands.size() > 3)
@@ -202,6 +199,13 @@ auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t 
                                                                             results);
   }
   return {};
+}
+
+void TileMachine::round_lanes(DType dtype, std::byte* lanes, Lanes count) {
+  const auto round = tile_round(dtype);
+  if (round == nullptr) return;
+  const TileLanes again{lanes, 1};
+  round(std::span(&again, 1), lanes, count);
 }
 
 /// Reductions of no lanes: what changes nothing when it is combined.

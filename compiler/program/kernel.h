@@ -152,19 +152,11 @@ struct TileSearch {
   std::optional<std::size_t> sorter;
   friend auto operator==(const TileSearch&, const TileSearch&) -> bool = default;
 };
-enum class TileRandomKind : std::uint8_t {
-  uniform,
-  normal,
-  integer,
-  integer64,
-  cpu_uniform,
-  cpu_normal,
-  cpu_integer64,
-};
-/// Philox, bit by bit, as Triton or Inductor's C++ makes numbers of it. Operands: seed, offset; of
-/// 64-bit integers low and high end too.
+enum class TileRandomKind : std::uint8_t { uniform, normal, integer, integer64 };
+/// Philox, bit by bit. Operands: seed, offset; integer64: low and high end too.
 struct TileRandom {
   TileRandomKind kind = TileRandomKind::uniform;
+  bool is_cpu = false;  ///< numbers as Inductor's C++ makes them, else Triton's
   friend auto operator==(const TileRandom&, const TileRandom&) -> bool = default;
 };
 /// Block product: operands a over (m, k), b over (k, n), and what is added or kNoTile.

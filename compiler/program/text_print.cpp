@@ -121,7 +121,7 @@ class Printer {
                        what.sorter ? " " + param_name(*what.sorter) : "");
   }
   [[nodiscard]] auto head(const TileRandom& what) const -> std::string {
-    return fmt::format("random({})", word_of(kRandomWords, what.kind));
+    return fmt::format("random({}{})", word_of(kRandomWords, what.kind), what.is_cpu ? " cpu" : "");
   }
   [[nodiscard]] auto head(const TileDot& what) const -> std::string {
     return fmt::format("dot({})", axis_name(what.axis));

@@ -232,9 +232,7 @@ class Verifier {
     if (what.sorter) param(*what.sorter, TileParam::Kind::buffer);
   }
   void check(const TileStatement& one, const TileRandom& what) {
-    const bool has_ends = what.kind == TileRandomKind::integer64 ||
-                          what.kind == TileRandomKind::cpu_integer64;
-    counts(one, has_ends ? 4 : 2, 1, "a random number");
+    counts(one, what.kind == TileRandomKind::integer64 ? 4 : 2, 1, "a random number");
     covers(one);
   }
   void check(const TileStatement& one, const TileDot& what) {

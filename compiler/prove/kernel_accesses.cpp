@@ -242,7 +242,11 @@ class AccessReader {
     if (source == DType::boolean)  // a truth value counts as 0 or 1
       return {Symbolic::Kind::integer, where(truth(from).expr, 1, 0), 0, {}};
     const int bits = width_of(target);
-    if (is_floating(source)) return fresh("data", "a number converted to integer", {}, bits);
+    if (is_floating(source)) {
+      auto result = fresh("data", "a number converted to integer", {}, bits);
+      result_.data.back().is_computed = true;
+      return result;
+    }
     auto result = number(from);
     if (bits == 32 && result.bits == 64) add_narrow(result, result.expr);
     if (result.bits != 0) result.bits = bits;

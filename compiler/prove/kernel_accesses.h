@@ -28,7 +28,8 @@ struct KernelAxis {
 /// An integer read from memory, or one this reader knows nothing about.
 struct KernelData {
   Expr symbol;
-  std::string text;  ///< what it is: "tl.load(in_ptr0 + (x1), xmask)"
+  std::string text;          ///< what it is: "tl.load(in_ptr0 + (x1), xmask)"
+  bool is_computed = false;  ///< follows from other values, so it is not any number
 };
 
 enum class AccessKind : std::uint8_t { load, store, atomic };

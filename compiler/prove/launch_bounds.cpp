@@ -352,6 +352,7 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
   }
   for (const auto& data : launch.accesses->data) {
     if (!contains(access.index, data.symbol)) continue;
+    if (data.is_computed) return fmt::format("the index depends on {}", data.text);
     const bool is_bounded = std::ranges::any_of(bound.facts.conditions, [&](const Expr& condition) {
       return contains(condition, data.symbol);
     });

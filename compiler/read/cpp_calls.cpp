@@ -45,7 +45,7 @@ constexpr std::array kBinary = {
 
 /// Methods of masks only.
 constexpr std::array<std::string_view, 4> kOfMasks = {"cast", "is_masked", "all_masked",
-                                                       "all_zero"};
+                                                      "all_zero"};
 /// Functions that make a mask of a number.
 constexpr std::array<std::string_view, 5> kMasks = {"to_float_mask", "vec_convert_to_mask",
                                                     "flag_to_float_vec", "flag_to_float_scalar",
@@ -118,9 +118,9 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"transpose_mxn", [](C& c, int n) { return c.transpose(n); }},
       Row{"atomic_add", [](C& c, int n) { return c.atomic_add(n, false); }},
       Row{"atomic_add_vec", [](C& c, int n) { return c.atomic_add(n, true); }},
-      Row{"normalized_rand_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::cpu_uniform); }},
-      Row{"randn_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::cpu_normal); }},
-      Row{"randint64_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::cpu_integer64); }},
+      Row{"normalized_rand_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::uniform); }},
+      Row{"randn_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::normal); }},
+      Row{"randint64_cpu", [](C& c, int n) { return c.random(n, TileRandomKind::integer64); }},
       Row{"omp_get_thread_num", [](C& c, int) -> R { return CppValue::of_index(c.builder_.pool().symbol("cpp.thread")); }},
       Row{"Welford", [](C& c, int n) { return c.record(c.syntax_.node(n).children[0]); }},
       Row{"IndexValueVec", [](C& c, int n) { return c.record(c.syntax_.node(n).children[0]); }},
@@ -210,8 +210,7 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
   if (const auto* one = find(kUnary, name); one != nullptr && values.size() == 1) {
     const bool is_real = is_floating(values[0].dtype);
     const bool takes = is_real || tile_op_row(one->op).kinds.integer;
-    ASSAY_TRY(const auto operand,
-              builder_.as(values[0], takes ? values[0].dtype : DType::float64));
+    ASSAY_TRY(const auto operand, builder_.as(values[0], takes ? values[0].dtype : DType::float64));
     ASSAY_TRY(const auto id, builder_.compute(one->op, {operand}));
     return CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
   }
@@ -222,7 +221,9 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
 
 /// Functions that are several operations.
 auto CppReader::composed(std::string_view name, const Values& v, bool& is_known) -> R {
-  const auto like = [&](double number) { return builder_.real(number, v[0].dtype, v[0].is_vector); };
+  const auto like = [&](double number) {
+    return builder_.real(number, v[0].dtype, v[0].is_vector);
+  };
   is_known = !v.empty() && is_floating(v[0].dtype);
   if (!is_known) return bad_input("`{}` of such operands", name);
   if (v.size() == 1 && name == "round")
@@ -349,7 +350,8 @@ auto CppReader::first_lanes(int node) -> R {
 
 auto CppReader::same_mask(int node) -> R {
   ASSAY_TRY(const auto values, arguments(node));
-  if (values.size() != 1 || values[0].dtype != DType::boolean) return bad_input("a cast of no mask");
+  if (values.size() != 1 || values[0].dtype != DType::boolean)
+    return bad_input("a cast of no mask");
   return values[0];
 }
 
@@ -378,7 +380,8 @@ auto CppReader::check(int node) -> R {
   is_checked_ = outer;
   ASSAY_TRY(const auto condition, holds);
   auto message = one.children.size() > 2 ? syntax_.node(one.children[2]).text : std::string();
-  if (message.size() >= 2 && message.front() == '"') message = message.substr(1, message.size() - 2);
+  if (message.size() >= 2 && message.front() == '"')
+    message = message.substr(1, message.size() - 2);
   builder_.emit_effect(TileAssert{std::move(message)}, {condition, mask_});
   return CppValue();
 }
@@ -437,14 +440,14 @@ auto CppReader::limit(int node, std::string_view name) -> R {
 /// `randn_cpu(seed, offset)`, `randint64_cpu(seed, offset, low, high)`
 auto CppReader::random(int node, TileRandomKind kind) -> R {
   ASSAY_TRY(const auto values, arguments(node));
-  const bool is_integer = kind == TileRandomKind::cpu_integer64;
+  const bool is_integer = kind == TileRandomKind::integer64;
   if (values.size() != (is_integer ? 4U : 2U)) return bad_input("operands that do not fit");
   std::vector<TileId> operands;
   for (const auto& one : values) {
     ASSAY_TRY(operands.emplace_back(), builder_.as(one, DType::int64));
   }
   const auto dtype = is_integer ? DType::int64 : DType::float32;
-  return CppValue::of_tile(builder_.emit(TileRandom{kind}, operands, dtype), dtype, false);
+  return CppValue::of_tile(builder_.emit(TileRandom{kind, true}, operands, dtype), dtype, false);
 }
 
 }  // namespace assay

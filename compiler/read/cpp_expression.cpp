@@ -24,7 +24,8 @@ auto CppReader::value(int node) -> R {
       Row{CppKind::unary, [](C& c, int n) { return c.unary(n); }},
       Row{CppKind::binary, [](C& c, int n) { return c.binary(n); }},
       Row{CppKind::conditional, [](C& c, int n) { return c.conditional(n); }},
-      Row{CppKind::lambda, [](C&, int n) -> R {
+      Row{CppKind::lambda,
+          [](C&, int n) -> R {
             CppValue result;
             result.kind = CppValue::Kind::lambda;
             result.where = static_cast<std::size_t>(n);
@@ -81,10 +82,10 @@ auto CppReader::named(int node) -> R {
     return bad_input("the name `{}`", one.text);
   }
   const auto& local = found->second;
-  const bool is_running = local.updated_in != 0 &&
-                          std::ranges::any_of(loops_, [&](const CppLoop& loop) {
-                            return loop.serial == local.updated_in;
-                          });
+  const bool is_running =
+      local.updated_in != 0 && std::ranges::any_of(loops_, [&](const CppLoop& loop) {
+        return loop.serial == local.updated_in;
+      });
   if (is_running) return bad_input("what a loop has added up so far");
   return local.value;
 }

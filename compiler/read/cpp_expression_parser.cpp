@@ -14,14 +14,20 @@ constexpr std::array<std::string_view, 8> kSpaces = {"at",    "vec",    "c10",  
 
 using Level = std::array<std::string_view, 4>;
 /// From loosest to tightest.
-constexpr std::array kLevels = {Level{"||"},        Level{"&&"},     Level{"|"},
-                                Level{"^"},         Level{"&"},      Level{"==", "!="},
-                                Level{"<", "<=", ">", ">="},          Level{"<<", ">>"},
-                                Level{"+", "-"},    Level{"*", "/", "%"}};
+constexpr std::array kLevels = {Level{"||"},
+                                Level{"&&"},
+                                Level{"|"},
+                                Level{"^"},
+                                Level{"&"},
+                                Level{"==", "!="},
+                                Level{"<", "<=", ">", ">="},
+                                Level{"<<", ">>"},
+                                Level{"+", "-"},
+                                Level{"*", "/", "%"}};
 /// Nothing looser stands in a list of types.
 constexpr int kSums = 8;
-constexpr std::array<std::string_view, 9> kAssigns = {"=",  "+=", "-=", "*=", "/=",
-                                                      "|=", "&=", "^=", "%="};
+constexpr std::array<std::string_view, 9> kAssigns = {
+    "=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="};
 constexpr std::array<std::string_view, 6> kUnary = {"-", "!", "~", "+", "*", "&"};
 
 }  // namespace
@@ -84,7 +90,8 @@ auto CppParser::unary() -> Result<int> {
     auto node = start(CppKind::unary);
     node.text = text;
     advance();
-    if (++depth_ > kMaxDepth) return unexpected("an expression less deep");
+    if (depth_ > kMaxDepth) return unexpected("an expression less deep");
+    ++depth_;
     auto operand = unary();
     --depth_;
     if (!operand) return operand;
@@ -191,8 +198,8 @@ auto CppParser::is_cast() const -> bool {
   constexpr std::array<std::string_view, 8> kTypes = {"int64_t", "int32_t", "int",  "long",
                                                       "float",   "double",  "bool", "uint8_t"};
   const auto& next = token(3);
-  const bool is_operand = next.is("(") || next.kind == CppToken::Kind::name ||
-                          next.kind == CppToken::Kind::number;
+  const bool is_operand =
+      next.is("(") || next.kind == CppToken::Kind::name || next.kind == CppToken::Kind::number;
   return at("(") && at(")", 2) && is_operand &&
          std::ranges::any_of(kTypes, [&](std::string_view type) { return at(type, 1); });
 }
@@ -231,8 +238,8 @@ auto CppParser::name() -> Result<int> {
   while (true) {
     if (token().kind != CppToken::Kind::name) return unexpected("a name");
     const auto word = token().text;
-    const bool is_space = node.text.empty() && at("::", 1) &&
-                          std::ranges::find(kSpaces, word) != kSpaces.end();
+    const bool is_space =
+        node.text.empty() && at("::", 1) && std::ranges::find(kSpaces, word) != kSpaces.end();
     advance();
     if (!is_space) node.text += word;
     if (word == "decltype" && at("(")) {

@@ -174,7 +174,8 @@ auto CppReader::axis_for(const Expr& extent, TileAxis::Kind kind) -> Result<std:
     const bool is_open = std::ranges::any_of(loops_, [&](const CppLoop& l) { return l.axis == i; });
     if (axis.kind == kind && axis.extent == extent && !is_open) return i;
   }
-  if (kernel_.axes.size() == kMaxAxes) return bad_input("more loops of other extents than are read");
+  if (kernel_.axes.size() == kMaxAxes)
+    return bad_input("more loops of other extents than are read");
   TileAxis axis;
   axis.name = fmt::format("{}{}", kind == TileAxis::Kind::nested ? "x" : "r", kernel_.axes.size());
   axis.kind = kind;

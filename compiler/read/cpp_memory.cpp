@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compiler/read/cpp_reader.h"
+#include "core/expr/eval.h"
 
 namespace assay {
 
@@ -55,8 +56,7 @@ auto CppReader::load(const CppValue& pointer, const Expr& index, bool is_vector,
   ASSAY_TRY(const auto id, builder_.number(at));
   order(pointer.where, false);
   const auto dtype = kernel_.params[pointer.where].dtype;
-  const auto result =
-      builder_.emit(TileLoad{pointer.where}, {id, mask_, kNoTile}, dtype);
+  const auto result = builder_.emit(TileLoad{pointer.where}, {id, mask_, kNoTile}, dtype);
   builder_.annotate(syntax_.source_of(node));
   accesses_.push_back({pointer.where, at, true, false});
   return CppValue::of_tile(result, dtype, is_vector);
@@ -73,6 +73,16 @@ auto CppReader::lanes_for(const Expr& rows, const Expr& columns) const
   return result;
 }
 
+/// In the only round of a loop an element is its first one plus the lane.
+auto CppReader::is_same_element(const Expr& a, const Expr& b) const -> bool {
+  if (a == b) return true;
+  std::unordered_map<Expr, Expr> lanes;
+  for (const auto& loop : loops_)
+    if (loop.width > 1 && loop.is_whole && loop.count == loop.high - loop.low)
+      lanes[loop.index] = loop.low - loop.begin + loop.lane;
+  return !lanes.empty() && substitute(a, lanes) == substitute(b, lanes);
+}
+
 auto CppReader::load_local(const CppArray& array, const Expr& index, bool is_vector) -> R {
   std::optional<CppValue> result;
   const auto stored = array.stored;
@@ -86,7 +96,7 @@ auto CppReader::load_local(const CppArray& array, const Expr& index, bool is_vec
       }
       continue;
     }
-    if (one.index != index) continue;
+    if (!is_same_element(one.index, index)) continue;
     const bool is_running =
         one.updated_in != 0 && std::ranges::any_of(loops_, [&](const CppLoop& loop) {
           return loop.serial == one.updated_in;
@@ -112,7 +122,7 @@ void CppReader::store_local(CppArray& array, const Expr& index, CppValue value) 
   entry.mask = mask_;
   entry.depth = loops_.size();
   for (auto& one : array.stored)
-    if (!one.rows && one.index == index && (mask_ == kNoTile || mask_ == one.mask)) {
+    if (!one.rows && is_same_element(one.index, index) && (mask_ == kNoTile || mask_ == one.mask)) {
       one = std::move(entry);
       return;
     }

@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 constexpr int kMaxDepth = 200;
-constexpr std::array<std::string_view, 6> kQualifiers = {"static",   "const",         "constexpr",
+constexpr std::array<std::string_view, 6> kQualifiers = {"static",   "const",        "constexpr",
                                                          "volatile", "__at_align__", "inline"};
 constexpr std::array<std::string_view, 5> kWords = {"unsigned", "signed", "long", "short", "int"};
 
@@ -127,13 +127,16 @@ auto CppParser::statement() -> int {
     auto read = known_statement();
     --depth_;
     if (read) return *read;
-    node.text = std::move(read).error().message;
+    const auto& message = read.error().message;
+    node.text = message.substr(message.find(": ") + 2);
   } else {
     --depth_;
     node.text = "deeper than is read";
   }
   in_template_ = false;
+  const auto reached = at_;
   skip_statement(from);
+  at_ = std::max(at_, reached);  // nothing is read twice
   return add(std::move(node));
 }
 

@@ -41,8 +41,8 @@ class SameValues {
 }  // namespace
 
 auto CppReader::save() const -> State {
-  return {builder_.save(),  locals_, arrays_, accesses_.size(), kernel_.not_understood.size(),
-          loaded_, stored_};
+  return {builder_.save(), locals_, arrays_, accesses_.size(), kernel_.not_understood.size(),
+          loaded_,         stored_};
 }
 void CppReader::restore(const State& state) {
   builder_.restore(state.builder);
@@ -112,8 +112,8 @@ auto CppReader::enter(const Branch& branch) -> Result<void> {
     }
     loop.count = high - low;
     const auto rest = loop.count.as_int();
-    const bool is_one = rest ? *rest <= loop.width
-                             : low == floor_div(high, loop.width) * Expr(loop.width);
+    const bool is_one =
+        rest ? *rest <= loop.width : low == floor_div(high, loop.width) * Expr(loop.width);
     if (!is_one) return bad_input("a range of more than one vector that is no multiple of it");
   }
   return {};
@@ -127,9 +127,8 @@ auto CppReader::covers(const std::vector<Branch>& branches) const -> bool {
     for (const auto& branch : branches) {
       const auto same = std::ranges::find(branch.ranges, first.loop, &CppRange::loop);
       if (same == branch.ranges.end()) return false;
-      const bool is_known = std::ranges::any_of(parts, [&](const auto& part) {
-        return part.second == std::pair(same->low, same->high);
-      });
+      const bool is_known = std::ranges::any_of(
+          parts, [&](const auto& part) { return part.second == std::pair(same->low, same->high); });
       if (!is_known) parts[std::to_string(parts.size())] = {same->low, same->high};
     }
     auto at = loops_[first.loop].begin;
@@ -142,8 +141,7 @@ auto CppReader::covers(const std::vector<Branch>& branches) const -> bool {
     if (at != loops_[first.loop].end) return false;
     wanted *= parts.size();
   }
-  return branches.size() == wanted &&
-         std::ranges::all_of(branches, [&](const Branch& branch) {
+  return branches.size() == wanted && std::ranges::all_of(branches, [&](const Branch& branch) {
            return branch.ranges.size() == branches[0].ranges.size();
          });
 }

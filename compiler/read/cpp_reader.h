@@ -20,11 +20,11 @@ struct CppLoop {
   int serial = 0;  ///< of this execution
   Expr begin, end, value, index, lane;
   std::int64_t width = 1;
-  Expr low, high;             ///< rounds where we are, from their first element to their last
-  Expr count;                 ///< elements per round there
-  bool is_whole = false;      ///< rounds are known to have `count` elements
-  bool is_inside = false;     ///< a loop over the elements of one round is open
-  bool goes_beyond = false;   ///< that loop goes to `width`, which is more than `count`
+  Expr low, high;            ///< rounds where we are, from their first element to their last
+  Expr count;                ///< elements per round there
+  bool is_whole = false;     ///< rounds are known to have `count` elements
+  bool is_inside = false;    ///< a loop over the elements of one round is open
+  bool goes_beyond = false;  ///< that loop goes to `width`, which is more than `count`
 };
 
 /// A variable: its value, and how many loops are open where it was declared.
@@ -188,7 +188,9 @@ class CppReader {
   [[nodiscard]] auto vector_load(int node) -> R;
   [[nodiscard]] auto vector_store(int node) -> R;
   [[nodiscard]] auto masked_load(int node) -> R;
-  [[nodiscard]] auto load(const CppValue& pointer, const Expr& index, bool is_vector, int node) -> R;
+  [[nodiscard]] auto load(const CppValue& pointer, const Expr& index, bool is_vector, int node)
+      -> R;
+  [[nodiscard]] auto is_same_element(const Expr& a, const Expr& b) const -> bool;
   [[nodiscard]] auto load_local(const CppArray& array, const Expr& index, bool is_vector) -> R;
   [[nodiscard]] auto store(const CppValue& pointer, const Expr& index, const CppValue& value,
                            int node) -> Result<void>;
@@ -231,8 +233,8 @@ class CppReader {
   std::map<std::string, CppLocal, std::less<>> locals_;
   std::vector<CppArray> arrays_;
   std::vector<CppLoop> loops_;
-  std::vector<std::string> declared_;  ///< in the open blocks
-  std::vector<Access> accesses_;       ///< of the open nest
+  std::vector<std::string> declared_;      ///< in the open blocks
+  std::vector<Access> accesses_;           ///< of the open nest
   std::set<std::size_t> loaded_, stored_;  ///< since the last barrier
   std::set<std::string, std::less<>> failed_;
   std::optional<CppValue> returned_;

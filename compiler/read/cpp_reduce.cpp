@@ -13,9 +13,9 @@ struct CombineRow {
   TileCombine combine;
 };
 constexpr std::array kOperators = {
-    CombineRow{"+", TileCombine::sum},  CombineRow{"*", TileCombine::product},
+    CombineRow{"+", TileCombine::sum},     CombineRow{"*", TileCombine::product},
     CombineRow{"^", TileCombine::bit_xor}, CombineRow{"|", TileCombine::any},
-    CombineRow{"||", TileCombine::any}, CombineRow{"&", TileCombine::all},
+    CombineRow{"||", TileCombine::any},    CombineRow{"&", TileCombine::all},
     CombineRow{"&&", TileCombine::all},
 };
 /// `f(variable, value)`, some with how many lanes count.
@@ -56,9 +56,9 @@ struct JoinRow {
   TileOp op;
 };
 constexpr std::array kJoins = {
-    JoinRow{TileCombine::sum, TileOp::add},     JoinRow{TileCombine::product, TileOp::mul},
-    JoinRow{TileCombine::min, TileOp::minimum}, JoinRow{TileCombine::max, TileOp::maximum},
-    JoinRow{TileCombine::any, TileOp::bit_or},  JoinRow{TileCombine::all, TileOp::bit_and},
+    JoinRow{TileCombine::sum, TileOp::add},         JoinRow{TileCombine::product, TileOp::mul},
+    JoinRow{TileCombine::min, TileOp::minimum},     JoinRow{TileCombine::max, TileOp::maximum},
+    JoinRow{TileCombine::any, TileOp::bit_or},      JoinRow{TileCombine::all, TileOp::bit_and},
     JoinRow{TileCombine::bit_xor, TileOp::bit_xor},
 };
 
@@ -114,8 +114,8 @@ auto CppReader::update_call(int right, const std::string& target, DType)
     Update update{TileCombine::welford, {}};
     const auto& second = syntax_.node(one.children[2]);
     if (second.kind == CppKind::unary && second.text == "&") return std::optional(update);
-    const bool has_count = one.children.size() > 3 &&
-                           syntax_.node(one.children[3]).kind != CppKind::unary;
+    const bool has_count =
+        one.children.size() > 3 && syntax_.node(one.children[3]).kind != CppKind::unary;
     if (has_count) ASSAY_TRY_VOID(lane_of(right, 3, false));
     ASSAY_TRY(const auto added, value(one.children[2]));
     if (added.kind == CppValue::Kind::record) {
@@ -167,7 +167,8 @@ auto CppReader::helper_update(const std::string& target, int right) -> Result<bo
     return bad_input("a sum without a helper");
   if (one.children.size() == 4) ASSAY_TRY_VOID(lane_of(right, 2, false));
   const auto& name = syntax_.node(last.children[0]).text;
-  if (!locals_.contains(name) || !locals_.contains(target)) return bad_input("a helper that is not known");
+  if (!locals_.contains(name) || !locals_.contains(target))
+    return bad_input("a helper that is not known");
   ASSAY_TRY(auto operand, value(one.children[1]));
   auto& helper = locals_.find(name)->second;
   ASSAY_TRY(auto result, combined(helper.value, helper.depth, {TileCombine::sum, {operand}}));
@@ -285,7 +286,8 @@ auto CppReader::join_records(TileCombine combine, const Values& a, const Values&
     return result;
   }
   // The second where it is better, or as good with a smaller index; NaN is best.
-  ASSAY_TRY(const auto better, builder_.binary(combine == TileCombine::argmax ? ">" : "<", b[0], a[0]));
+  ASSAY_TRY(const auto better,
+            builder_.binary(combine == TileCombine::argmax ? ">" : "<", b[0], a[0]));
   ASSAY_TRY(const auto equal, builder_.binary("==", b[0], a[0]));
   ASSAY_TRY(const auto before, builder_.binary("<", b[1], a[1]));
   ASSAY_TRY(const auto nan_a, builder_.binary("!=", a[0], a[0]));
@@ -327,8 +329,8 @@ auto CppReader::reduction(int node, std::string_view name, bool& is_known) -> R 
   is_known = combine.has_value();
   if (!is_known) return bad_input("the function `{}`", name);
   ASSAY_TRY(auto result, value(one.children.back()));
-  const bool is_start = result.kind == CppValue::Kind::record ? result.is_neutral
-                                                             : is_neutral(*combine, result);
+  const bool is_start =
+      result.kind == CppValue::Kind::record ? result.is_neutral : is_neutral(*combine, result);
   if (result.parts != combine && !is_start) return bad_input("lanes that hold no parts of this");
   result.parts.reset();
   result.is_vector = false;
@@ -347,8 +349,7 @@ auto CppReader::record(int node) -> R {
   result.is_vector = is_vector;
   result.is_neutral = true;
   if (type.text == "Welford") {
-    for (int i = 0; i < 3; ++i)
-      result.fields.push_back(builder_.number_of(0, of.dtype, is_vector));
+    for (int i = 0; i < 3; ++i) result.fields.push_back(builder_.number_of(0, of.dtype, is_vector));
     return result;
   }
   // The first value is the extreme that everything beats; which one, the loop's function says.

@@ -33,9 +33,9 @@ auto CppReader::simple(int node) -> Result<void> {
     Result<void> (CppReader::*read)(int);
   };
   constexpr std::array kRows = {
-      Row{CppKind::loop, &CppReader::loop},         Row{CppKind::branch, &CppReader::branch},
-      Row{CppKind::declare, &CppReader::declare},   Row{CppKind::pragma, &CppReader::pragma},
-      Row{CppKind::give, &CppReader::give},         Row{CppKind::evaluate, &CppReader::evaluate},
+      Row{CppKind::loop, &CppReader::loop},       Row{CppKind::branch, &CppReader::branch},
+      Row{CppKind::declare, &CppReader::declare}, Row{CppKind::pragma, &CppReader::pragma},
+      Row{CppKind::give, &CppReader::give},       Row{CppKind::evaluate, &CppReader::evaluate},
   };
   const auto& one = syntax_.node(node);
   for (const auto& row : kRows)
@@ -105,7 +105,7 @@ auto CppReader::lanes_of(std::string_view name, const Expr& begin, const Expr& e
     const auto& loop = loops_[i];
     if (loop.width == 1 || loop.is_inside) continue;
     const bool is_named = name.starts_with(loop.name + "_");
-    if (is_named || !name.contains('_')) found = i;
+    if (is_named || (!name.ends_with("_inner") && !name.ends_with("_tail"))) found = i;
     if (is_named) break;
   }
   if (!found) return std::nullopt;
@@ -310,15 +310,17 @@ auto CppReader::assign_element(int node, std::string_view op) -> Result<void> {
     return bad_input("an assignment to no variable");
   ASSAY_TRY(const auto base, value(left.children[0]));
   ASSAY_TRY(const auto offset, integer(left.children[1]));
-  const bool is_local = base.kind == CppValue::Kind::array ||
-                        (base.kind == CppValue::Kind::pointer && base.is_local);
+  const bool is_local =
+      base.kind == CppValue::Kind::array || (base.kind == CppValue::Kind::pointer && base.is_local);
   const auto index = base.kind == CppValue::Kind::pointer ? base.expr + offset : offset;
   if (is_local) {
     auto& stored = arrays_[base.where].stored;
-    const auto known = std::ranges::find(stored, index, &CppStored::index);
+    const auto known = std::ranges::find_if(stored, [&](const CppStored& entry) {
+      return !entry.rows && is_same_element(entry.index, index);
+    });
     if (known != stored.end() && op == "=") {
-      ASSAY_TRY(const auto update, update_of(one.children[1], syntax_.source_of(one.children[0]),
-                                             known->value.dtype));
+      ASSAY_TRY(const auto update,
+                update_of(one.children[1], syntax_.source_of(one.children[0]), known->value.dtype));
       if (update) {
         const auto at = static_cast<std::size_t>(known - stored.begin());
         ASSAY_TRY(auto result, combined(known->value, known->depth, *update));

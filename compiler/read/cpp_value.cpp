@@ -213,8 +213,7 @@ auto CppBuilder::symbol(const Expr& e) -> Result<TileId> {
   if (const auto lane = lanes_.find(e); lane != lanes_.end()) {
     if (lane->second.width == 0) return emit(TileIndex{lane->second.axis}, {}, DType::int64);
     ASSAY_TRY(const auto index, number(axis_symbol(lane->second.axis)));
-    return compute(TileOp::floor_remainder,
-                   {index, constant(lane->second.width, DType::int64)});
+    return compute(TileOp::floor_remainder, {index, constant(lane->second.width, DType::int64)});
   }
   for (std::size_t i = 0; i < kernel_.params.size(); ++i)
     if (kernel_.params[i].kind == TileParam::Kind::scalar && kernel_.params[i].symbol == e)
@@ -251,7 +250,8 @@ auto CppBuilder::number(const Expr& e) -> Result<TileId> {
     return keep(number(mod(floor_div(e.args()[0], e.args()[1]), e.args()[2])));
   const bool is_power = e.op() == ExprOp::pow || e.op() == ExprOp::pow_by_natural;
   const auto exponent = is_power ? e.args()[1].as_int() : std::nullopt;
-  if (!exponent || *exponent < 1 || *exponent > 8) return bad_input("an index that is no polynomial");
+  if (!exponent || *exponent < 1 || *exponent > 8)
+    return bad_input("an index that is no polynomial");
   ASSAY_TRY(const auto base, number(e.args()[0]));
   auto result = base;
   for (std::int64_t i = 1; i < *exponent; ++i) {
@@ -276,9 +276,9 @@ auto CppBuilder::tile(const CppValue& value) -> Result<TileId> {
 auto CppBuilder::as(const CppValue& value, DType dtype) -> Result<TileId> {
   if (value.is_index() && value.expr.as_int() && dtype != DType::boolean)
     return constant(*value.expr.as_int(), dtype);
-  if (value.known && value.kind == CppValue::Kind::tile && is_floating(dtype) &&
-      is_floating(value.dtype) && size_bytes(dtype) >= size_bytes(value.dtype))
-    return constant(*value.known, dtype);
+  if (value.known && value.kind == CppValue::Kind::tile && is_floating(value.dtype) &&
+      (dtype == DType::float32 || dtype == DType::float64))
+    return real(*value.known, dtype, false).id;
   ASSAY_TRY(const auto id, tile(value));
   return cast(id, dtype);
 }
@@ -287,7 +287,8 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
   auto result = value;
   result.dtype = dtype;
   result.is_modular = false;
-  if (value.is_modular && value.dtype != dtype && (is_floating(dtype) || size_bytes(dtype) > size_bytes(value.dtype)))
+  if (value.is_modular && value.dtype != dtype &&
+      (is_floating(dtype) || size_bytes(dtype) > size_bytes(value.dtype)))
     return bad_input("an unsigned number that is widened");
   const bool is_wide = !is_floating(dtype) && dtype != DType::boolean && size_bytes(dtype) >= 4;
   if (value.is_index() && (value.dtype == dtype || is_wide || is_floating(dtype))) {
@@ -298,18 +299,22 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
     }
   }
   if (value.parts && value.dtype == dtype) return value;
+  const bool is_real = dtype == DType::float32 || dtype == DType::float64;
+  if (value.known && is_real && is_floating(value.dtype))
+    return real(*value.known, dtype, value.is_vector);
   ASSAY_TRY(result.id, as(value, dtype));
   result.kind = CppValue::Kind::tile;
   if (const auto known = value.is_index() ? value.expr.as_int() : std::nullopt)
     result.known = static_cast<double>(*known);
-  else if (!is_floating(dtype) && dtype != value.dtype)
+  else if (dtype != value.dtype)
     result.known.reset();
   return result;
 }
 
 auto CppBuilder::real(double value, DType dtype, bool is_vector) -> CppValue {
+  if (dtype == DType::float32) value = static_cast<double>(static_cast<float>(value));
   auto result = CppValue::of_tile(constant(value, dtype), dtype, is_vector);
-  result.known = value;
+  if (size_bytes(dtype) >= 4) result.known = value;
   return result;
 }
 

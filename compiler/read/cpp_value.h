@@ -26,16 +26,16 @@ struct CppValue {
   };
   Kind kind = Kind::nothing;
   DType dtype = DType::float32;
-  bool is_vector = false;  ///< all lanes of a vector; a lane of the tile is one of them
-  bool is_local = false;   ///< of pointers
+  bool is_vector = false;   ///< all lanes of a vector; a lane of the tile is one of them
+  bool is_local = false;    ///< of pointers
   bool is_modular = false;  ///< a signed integer that is taken as unsigned, to wrap
   TileId id = kNoTile;
   Expr expr;
   std::size_t where = 0;  ///< parameter, local array or node
   std::vector<CppValue> fields;
-  std::optional<double> known;         ///< of constants
-  std::optional<TileCombine> parts;    ///< lanes of the vector hold parts that this combines
-  bool is_neutral = false;             ///< of records: nothing was combined yet
+  std::optional<double> known;       ///< of constants
+  std::optional<TileCombine> parts;  ///< lanes of the vector hold parts that this combines
+  bool is_neutral = false;           ///< of records: nothing was combined yet
 
   [[nodiscard]] auto is_number() const -> bool { return kind == Kind::tile || kind == Kind::index; }
   [[nodiscard]] auto is_index() const -> bool { return kind == Kind::index; }

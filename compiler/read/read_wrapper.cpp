@@ -206,8 +206,8 @@ class WrapperReader {
     return {};
   }
 
-  /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor = call_function[...]`
-  /// below `# Graph fragment:`; last what it gives, `#   return %add_3`.
+  /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor =
+  /// call_function[...]` below `# Graph fragment:`; last what it gives, `#   return %add_3`.
   [[nodiscard]] auto nodes_above(const Token& place) const -> std::vector<std::string> {
     auto text = text_.substr(0, place.offset);
     text = text.substr(std::min(text.rfind("# Graph fragment:"), text.size()));

@@ -14,8 +14,7 @@ class ProgramsCorpus : public ::testing::Test {
   void SetUp() override {
     const auto folder = testing::unpacked_corpus("programs");
     if (!folder) GTEST_SKIP() << testing::corpus_missing();
-    files_ = testing::files_ending(*folder, ".cuda.log");
-    ASSERT_FALSE(files_.empty());
+    folder_ = *folder;
   }
   /// What is wrong about a log, in one line; empty if it gives the recorded answers.
   auto problem(const std::filesystem::path& path, const ProgramRunOptions& options) -> std::string {
@@ -34,28 +33,35 @@ class ProgramsCorpus : public ::testing::Test {
       if (!one.message.empty()) return one.what + ": " + one.message;
     return run->compared.empty() ? "nothing was compared" : "";
   }
-  void all_agree(const ProgramRunOptions& options) {
+  void all_agree(std::string_view ending, const ProgramRunOptions& options) {
+    const auto files = testing::files_ending(folder_, ending);
+    ASSERT_FALSE(files.empty());
     std::size_t wrong = 0;
-    for (const auto& path : files_)
+    for (const auto& path : files)
       if (const auto text = problem(path, options); !text.empty()) {
         ++wrong;
         std::cout << path.filename().string() << ": " << text << "\n";
       }
-    EXPECT_EQ(wrong, 0U) << "of " << files_.size();
+    EXPECT_EQ(wrong, 0U) << "of " << files.size();
   }
-  std::vector<std::filesystem::path> files_;
+  std::filesystem::path folder_;
   const OpTable table_ = build_op_table();
 };
 
 TEST_F(ProgramsCorpus, CudaProgramsGiveTheRecordedAnswers) {
-  all_agree({});
+  all_agree(".cuda.log", {});
+}
+
+TEST_F(ProgramsCorpus, CpuProgramsGiveTheRecordedAnswers) {
+  all_agree(".cpu.log", {});
 }
 
 TEST_F(ProgramsCorpus, TheAnswersDoNotDependOnBlocks) {
   for (const std::uint32_t seed : {1U, 2U}) {
     ProgramRunOptions options;
     options.block_seed = seed;
-    all_agree(options);
+    all_agree(".cuda.log", options);
+    all_agree(".cpu.log", options);
   }
 }
 

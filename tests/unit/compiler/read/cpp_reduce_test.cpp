@@ -1,0 +1,151 @@
+// Reductions of small C++ kernels compared with what they compute: a wrong lowering gives other
+// numbers.
+#include <cmath>
+
+#include "tests/unit/compiler/read/cpp_kernels.h"
+
+namespace assay {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+TEST_F(CppKernel, SumsOverRowsOfVectors) {
+  const auto body =
+      "{\nfor(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+      "x1+=static_cast<int64_t>(1L))\n{\n{\nfloat tmp_acc0 = 0;\n"
+      "at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
+          "static_cast<int64_t>(16));\ntmp_acc0_vec = tmp_acc0_vec + tmp0;",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
+          "REST);\n"
+          "tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, REST);") +
+      "tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, "
+      "at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);\n"
+      "p1[static_cast<int64_t>(x1)] = static_cast<float>(tmp_acc0);\n}\n}\n}";
+  gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {190, 590, 990});
+}
+
+TEST_F(CppKernel, SumsOverColumnsOfVectors) {
+  const auto body = "{\n" + vectors("ROW", "ROW") + "}";
+  auto text = body;
+  const auto put = [&](std::string_view count, std::string_view store) {
+    const auto at = text.find("ROW");
+    text.replace(
+        at, 3,
+        fmt::format(
+            "at::vec::Vectorized<float> acc = at::vec::Vectorized<float>(0);\n"
+            "for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+            "x1+=static_cast<int64_t>(1L))\n{{\nauto tmp0 = at::vec::Vectorized<float>::loadu(p0 + "
+            "static_cast<int64_t>(x0 + n*x1), {0});\nacc = acc + tmp0;\n}}\n"
+            "acc.store(p1 + static_cast<int64_t>(x0){1});",
+            count, store));
+  };
+  put("static_cast<int64_t>(16)", "");
+  put(kRest, fmt::format(", {}", kRest));
+  gives(text, {{count(60)}, {zeros(20)}}, 20, 1, count(20, 60, 3));
+}
+
+TEST_F(CppKernel, TailsAddUpInArrays) {
+  const auto rows = [](std::string_view inner) {
+    return fmt::format(
+        "for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+        "x1+=static_cast<int64_t>(1L))\n{{\n{{\n{}\n}}\n}}\n",
+        inner);
+  };
+  const auto branches = [](std::string_view main, std::string_view tail) {
+    return fmt::format(
+        "if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < {0}))\n{{\n{1}\n}}\n"
+        "if(C10_UNLIKELY(x0 >= {0} && x0 < static_cast<int64_t>(n)))\n{{\nfor (int64_t x0_tail = "
+        "{0};x0_tail < static_cast<int64_t>(n); x0_tail++)\n{{\n{2}\n}}\n}}\n",
+        kWhole, main, tail);
+  };
+  const auto element = fmt::format("arr[x0_tail - {}]", kWhole);
+  const auto body =
+      "{\nfor(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); "
+      "x0+=static_cast<int64_t>(16L))\n{\n{\nfloat arr[16];\n"
+      "for (int i = 0; i < 16; i++)\n{\narr[i] = 0;\n}\n"
+      "at::vec::Vectorized<float> acc = at::vec::Vectorized<float>(0);\n" +
+      rows(branches("auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + "
+                    "n*x1), static_cast<int64_t>(16));\nacc = acc + tmp0;",
+                    fmt::format("auto tmp0 = p0[static_cast<int64_t>(x0_tail + n*x1)];\n"
+                                "{0} = {0} + tmp0;",
+                                element))) +
+      branches(
+          "acc.store(p1 + static_cast<int64_t>(x0));",
+          fmt::format("p1[static_cast<int64_t>(x0_tail)] = static_cast<float>({});", element)) +
+      "}\n}\n}";
+  gives(body, {{count(60)}, {zeros(20)}}, 20, 1, count(20, 60, 3));
+}
+
+TEST_F(CppKernel, OfEqualValuesTheFirstIsTheLargest) {
+  const auto body =
+      "{\n{\nIndexValue<float> a = IndexValue<float>{0, -std::numeric_limits<float>::infinity()};\n"
+      "IndexValueVec<float, 1, 2> b = IndexValueVec<float, 1, 2>(-std::numeric_limits<float>::"
+      "infinity());\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nb = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0);",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "b = argmax_combine_vec<float, 1, 2, true>(b, tmp0, x0, REST);") +
+      "a = argmax_combine(a, argmax_vec_reduce_all(b));\n"
+      "p1[static_cast<int64_t>(0L)] = static_cast<int64_t>(a.index);\n}\n}";
+  auto values = count(20, 0, -1);
+  values[7] = values[18] = 5;
+  gives(body, {{values}, {zeros(1), DType::int64}}, 20, 1, {7});
+  values[19] = std::nan("");
+  gives(body, {{values}, {zeros(1), DType::int64}}, 20, 1, {19});
+}
+
+TEST_F(CppKernel, MeansOfVectorsWithTheirTails) {
+  const auto body =
+      "{\n{\nWelford<float> a = Welford<float>();\n"
+      "Welford<at::vec::Vectorized<float>> b = Welford<at::vec::Vectorized<float>>();\n"
+      "Welford<at::vec::Vectorized<float>> m = Welford<at::vec::Vectorized<float>>();\n"
+      "WelfordHelper<at::vec::Vectorized<float>, 4096> h(static_cast<int64_t>(1L));\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nb = welford_combine(b, tmp0, &h);",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "m = welford_combine(m, tmp0, REST, &h);") +
+      "b = welford_combine(b, &h);\na = welford_combine(a, welford_vec_reduce_all(m));\n"
+      "a = welford_combine(a, welford_vec_reduce_all(b));\n"
+      "p1[static_cast<int64_t>(0L)] = static_cast<float>(a.mean);\n"
+      "p1[static_cast<int64_t>(1L)] = static_cast<float>(a.m2);\n}\n}";
+  gives(body, {{count(21)}, {zeros(2)}}, 21, 1, {10, 770});
+}
+
+TEST_F(CppKernel, ThreadsAddUpParts) {
+  constexpr std::string_view kBody = R"(
+    {
+        {
+            float tmp_acc0 = 0;
+            float tmp_acc0_arr[4];
+            for (int i = 0; i < 4; i++)
+            {
+                tmp_acc0_arr[i] = 0;
+            }
+            #pragma omp parallel num_threads(4)
+            {
+                int tid = omp_get_thread_num();
+                float tmp_acc0_local = 0;
+                #pragma omp for
+                for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+                {
+                    auto tmp0 = p0[static_cast<int64_t>(x0)];
+                    tmp_acc0_local = tmp_acc0_local + tmp0;
+                }
+                tmp_acc0_arr[tid] = tmp_acc0_local;
+            }
+            for (int tid = 0; tid < 4; tid++)
+            {
+                tmp_acc0 = tmp_acc0 + tmp_acc0_arr[tid];
+            }
+            p1[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
+        }
+    })";
+  gives(kBody, {{count(30)}, {zeros(1)}}, 30, 1, {435});
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,378 @@
+// Small C++ kernels, one construct each, compared with what they compute: a wrong lowering gives
+// other numbers.
+#include <cmath>
+
+#include "compiler/program/text.h"
+#include "tests/unit/compiler/read/cpp_kernels.h"
+namespace assay {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
+  const auto body =
+      "{\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nauto tmp1 = tmp0 * tmp0;\n"
+          "tmp1.store(p1 + static_cast<int64_t>(x0));",
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), REST);\n"
+          "auto tmp1 = tmp0 * tmp0;\ntmp1.store(p1 + static_cast<int64_t>(x0), REST);") +
+      "}";
+  for (const std::int64_t n : {1, 15, 16, 17, 40}) {
+    auto wanted = count(n);
+    for (auto& one : wanted) one *= one;
+    gives(body, {{count(n)}, {zeros(n)}}, n, 1, wanted);
+  }
+  const auto kernel = read("float* p0, float* p1, const int64_t n", body);
+  ASSERT_EQ(kernel.body.body.size(), 1U);
+  std::size_t stores = 0;
+  for (const auto& one : kernel.body.body[0].regions[0].body)
+    if (std::holds_alternative<TileStore>(one.what)) ++stores;
+  EXPECT_EQ(stores, 1U);
+}
+
+TEST_F(CppKernel, ATailThatDoesSomethingElseIsMasked) {
+  const auto body = "{\n" +
+                    vectors(
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
+                        "static_cast<int64_t>(x0));",
+                        "auto tmp0 = at::vec::Vectorized<float>(2.0f);\n"
+                        "tmp0.store(p0 + static_cast<int64_t>(x0), REST);") +
+                    "}";
+  auto wanted = Numbers(16, 1);
+  wanted.insert(wanted.end(), {2, 2, 2});
+  gives(body, {{zeros(19)}}, 19, 0, wanted);
+}
+
+TEST_F(CppKernel, AVectorOfMoreThanIsLeftIsNotUnderstood) {
+  const auto body = "{\n" +
+                    vectors(
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
+                        "static_cast<int64_t>(x0));",
+                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\n"
+                        "tmp0.store(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));") +
+                    "}";
+  EXPECT_EQ(reason("float* p0, const int64_t n", body),
+            "a vector of other lanes than the elements that are left");
+}
+
+TEST_F(CppKernel, ATailOfSingleElements) {
+  const auto body =
+      "{\n" +
+      vectors(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));\nauto tmp1 = tmp0 + tmp0;\n"
+          "tmp1.store(p1 + static_cast<int64_t>(x0));",
+          fmt::format(
+              "for (int64_t x0_tail = {};x0_tail < static_cast<int64_t>(n); x0_tail++)\n{{\n"
+              "auto tmp0 = p0[static_cast<int64_t>(x0_tail)];\n"
+              "auto tmp1 = float(tmp0 + tmp0);\n"
+              "p1[static_cast<int64_t>(x0_tail)] = tmp1;\n}}",
+              kWhole)) +
+      "}";
+  gives(body, {{count(21)}, {zeros(21)}}, 21, 1, count(21, 0, 2));
+}
+
+TEST_F(CppKernel, NestsRunOneAfterTheOther) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            {
+                {
+                    auto tmp0 = p0[static_cast<int64_t>(x0)];
+                    p1[static_cast<int64_t>(x0)] = tmp0;
+                }
+            }
+        }
+    }
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            {
+                {
+                    auto tmp0 = p1[static_cast<int64_t>((-1L) + n + ((-1L)*x0))];
+                    p2[static_cast<int64_t>(x0)] = tmp0;
+                }
+            }
+        }
+    })";
+  gives(kBody, {{count(50)}, {zeros(50)}, {zeros(50)}}, 50, 2, count(50, 49, -1));
+}
+
+TEST_F(CppKernel, ANestWritesWhatManyRoundsBeforeItRead) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            p1[static_cast<int64_t>(x0)] = p0[static_cast<int64_t>(0L)];
+        }
+    }
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            p0[static_cast<int64_t>(x0)] = static_cast<float>(3.0);
+        }
+    })";
+  gives(kBody, {{count(5000, 1)}, {zeros(5000)}}, 5000, 0, Numbers(5000, 3));
+}
+
+TEST_F(CppKernel, RoundsThatReadWhatOthersWroteKeepTheirOrder) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = p0[static_cast<int64_t>(x0)];
+            auto tmp1 = float(tmp0 + tmp0);
+            p0[static_cast<int64_t>(1L + x0)] = tmp1;
+        }
+    })";
+  gives(kBody, {{{1, 0, 0, 0, 0, 0}}}, 5, 0, {1, 2, 4, 8, 16, 32});
+}
+
+TEST_F(CppKernel, ParallelLoopsOfOneRegion) {
+  constexpr std::string_view kBody = R"(
+    #pragma omp parallel num_threads(4)
+    {
+        int tid = omp_get_thread_num();
+        {
+            #pragma omp for collapse(2)
+            for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+            {
+                for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(2L); x1+=static_cast<int64_t>(1L))
+                {
+                    p1[static_cast<int64_t>(x1 + 2L*x0)] = p0[static_cast<int64_t>(x0 + n*x1)];
+                }
+            }
+        }
+        #pragma omp single
+        {
+            {
+                p2[static_cast<int64_t>(0L)] = p1[static_cast<int64_t>(3L)];
+            }
+        }
+    })";
+  gives(kBody, {{count(8)}, {zeros(8)}, {zeros(1)}}, 4, 2, {5});
+  const auto kernel = read("float* p0, float* p1, float* p2, const int64_t n", kBody);
+  ASSERT_EQ(kernel.body.body.size(), 2U);
+  EXPECT_FALSE(std::get<TileNest>(kernel.body.body[0].what).is_ordered);
+}
+
+TEST_F(CppKernel, ParallelRoundsThatWriteOneElementConflict) {
+  constexpr std::string_view kBody = R"(
+    {
+        #pragma omp for
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            p1[static_cast<int64_t>(c10::div_floor_integer(x0, 2L))] = p0[static_cast<int64_t>(x0)];
+        }
+    })";
+  static_cast<void>(run(kBody, {{count(8)}, {zeros(4)}}, 8));
+  ASSERT_EQ(faults_.size(), 1U);
+  EXPECT_EQ(faults_[0].fault, RunFault::write_conflict);
+}
+
+TEST_F(CppKernel, SumsAtIndicesThatAreRead) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = p1[static_cast<int64_t>(x0)];
+            TORCH_CHECK((0 <= tmp0) & (tmp0 < 3L), "index out of bounds: 0 <= tmp0 < 3L");
+            atomic_add(&p2[static_cast<int64_t>(tmp0)], static_cast<float>(p0[static_cast<int64_t>(x0)]));
+        }
+    })";
+  const Numbers at = {0, 2, 2, 1, 2, 0};
+  gives(kBody, {{count(6)}, {at, DType::int64}, {zeros(3)}}, 6, 2, {5, 3, 7});
+  static_cast<void>(run(kBody, {{count(6)}, {{0, 1, 3, 0, 0, 0}, DType::int64}, {zeros(3)}}, 6));
+  ASSERT_FALSE(faults_.empty());
+  EXPECT_EQ(faults_[0].fault, RunFault::device_assert);
+}
+
+TEST_F(CppKernel, MaskedBodiesLoadWhereTheyMay) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = (-2L) + x0;
+            auto tmp1 = c10::convert<int64_t>(tmp0);
+            auto tmp2 = static_cast<int64_t>(0);
+            auto tmp3 = tmp1 >= tmp2;
+            auto tmp4 = [&]
+            {
+                auto tmp5 = p0[static_cast<int64_t>((-2L) + x0)];
+                return tmp5;
+            }
+            ;
+            auto tmp6 = tmp3 ? tmp4() : static_cast<decltype(tmp4())>(0.5);
+            p1[static_cast<int64_t>(x0)] = tmp6;
+        }
+    })";
+  gives(kBody, {{count(3)}, {zeros(5)}}, 5, 1, {0.5, 0.5, 0, 1, 2});
+}
+
+TEST_F(CppKernel, LambdasReturnEarlyLaneByLane) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = p0[static_cast<int64_t>(x0)];
+            auto tmp1 =
+            [&]()
+            {
+                constexpr decltype(tmp0) max_shift = sizeof(tmp0) * CHAR_BIT;
+                if ((static_cast<std::make_signed_t<decltype(tmp0)>>(tmp0) < 0) || (tmp0 >= max_shift))
+                {
+                    return decltype(tmp0)(0);
+                }
+                return decltype(tmp0)(static_cast<std::make_unsigned_t<decltype(tmp0)>>(1L) << tmp0);
+            }
+            ()
+            ;
+            p1[static_cast<int64_t>(x0)] = tmp1;
+        }
+    })";
+  gives(kBody, {{{0, 3, -1, 70}, DType::int64}, {zeros(4), DType::int64}}, 4, 1, {1, 8, 0, 0});
+}
+
+TEST_F(CppKernel, TilesAreTransposed) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(16L))
+        {
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); x1+=static_cast<int64_t>(16L))
+            {
+                {
+                    if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(0L) && x1 < static_cast<int64_t>(3L)))
+                    {
+                        alignas(std::max(std::size_t(16), alignof(float))) float tmp0[16*16];
+                        transpose_mxn<float,static_cast<int64_t>(3L),static_cast<int64_t>(16),false>(p0 + static_cast<int64_t>(x0 + 16L*x1), static_cast<int64_t>(16L), tmp0, static_cast<int64_t>(3L));
+                        for (long x0_inner = 0; x0_inner < static_cast<int64_t>(16); x0_inner++)
+                        {
+                            auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(3L*x0_inner), static_cast<int64_t>(3L));
+                            tmp1.store(p1 + static_cast<int64_t>(x1 + 3L*x0 + 3L*x0_inner), static_cast<int64_t>(3L));
+                        }
+                    }
+                }
+            }
+        }
+    })";
+  Numbers wanted;
+  for (int i = 0; i < 16; ++i)
+    for (int k = 0; k < 3; ++k) wanted.push_back(16 * k + i);
+  gives(kBody, {{count(48)}, {zeros(48)}}, 0, 1, wanted);
+}
+
+TEST_F(CppKernel, LocalBuffersHoldARow) {
+  constexpr std::string_view kBody = R"(
+    {
+        std::unique_ptr<float []> buf_local = std::make_unique<float []>(n);
+        float* local = buf_local.get();
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(2L); x0+=static_cast<int64_t>(1L))
+        {
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(n); x1+=static_cast<int64_t>(1L))
+            {
+                auto tmp0 = p0[static_cast<int64_t>(x1 + n*x0)];
+                local[static_cast<int64_t>(x1)] = std::exp(tmp0);
+            }
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(n); x1+=static_cast<int64_t>(1L))
+            {
+                auto tmp0 = local[static_cast<int64_t>(x1)];
+                p1[static_cast<int64_t>(x1 + n*x0)] = tmp0;
+            }
+        }
+    })";
+  auto wanted = count(10);
+  for (auto& one : wanted) one = std::exp(one);
+  gives(kBody, {{count(10)}, {zeros(10)}}, 5, 1, wanted);
+}
+
+TEST_F(CppKernel, ArithmeticHasTheDtypesOfCpp) {
+  constexpr std::string_view kBody = R"(
+    {
+        {
+            {
+                auto tmp0 = p0[static_cast<int64_t>(0L)];
+                auto tmp1 = p0[static_cast<int64_t>(1L)];
+                p1[static_cast<int64_t>(0L)] = tmp0 / tmp1;
+                p1[static_cast<int64_t>(1L)] = tmp0 % tmp1;
+                p1[static_cast<int64_t>(2L)] = c10::div_floor_integer(tmp0, tmp1);
+                p1[static_cast<int64_t>(3L)] = static_cast<int64_t>(uint8_t(tmp0 + tmp1));
+                p2[static_cast<int64_t>(0L)] = static_cast<double>(tmp0) / 2;
+                p2[static_cast<int64_t>(1L)] = 0.10000000000000001 / (static_cast<double>(n));
+                p2[static_cast<int64_t>(2L)] = static_cast<double>(static_cast<float>(0.1));
+            }
+        }
+    }
+    inductor_cpu_integer_div_error_flag = nullptr;)";
+  gives(kBody, {{{-7, 2}, DType::int64}, {zeros(4), DType::int64}, {zeros(3), DType::float64}}, 3,
+        1, {-3, -1, -4, 251});
+  const auto outputs = run(
+      kBody, {{{-7, 2}, DType::int64}, {zeros(4), DType::int64}, {zeros(3), DType::float64}}, 3);
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(outputs[2], (Numbers{-3.5, 0.10000000000000001 / 3, static_cast<double>(0.1F)}));
+}
+
+TEST_F(CppKernel, BrainFloatsRoundWhereTheyAreStored) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); x0+=static_cast<int64_t>(1L))
+        {
+            auto tmp0 = p0[static_cast<int64_t>(x0)];
+            auto tmp1 = c10::convert<float>(tmp0);
+            auto tmp2 = static_cast<float>(1.0);
+            auto tmp3 = float(tmp1 + tmp2);
+            p1[static_cast<int64_t>(x0)] = tmp3;
+            p2[static_cast<int64_t>(x0)] = c10::convert<at::BFloat16>(tmp3);
+        }
+    })";
+  const Numbers values = {0.00390625};
+  const std::vector<Buffer> buffers = {
+      {values, DType::bfloat16}, {zeros(1)}, {zeros(1), DType::bfloat16}};
+  gives(kBody, buffers, 1, 1, {1.00390625});
+  gives(kBody, buffers, 1, 2, {1});
+}
+
+TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
+  constexpr std::string_view kParams = "float* p0, const int64_t n";
+  const auto kernel = read(kParams, R"({
+    {
+        {
+            auto tmp0 = std::cyl_bessel_j(1.0f, 2.0f);
+            p0[static_cast<int64_t>(0L)] = tmp0;
+        }
+    }
+})");
+  ASSERT_EQ(kernel.not_understood.size(), 1U);
+  EXPECT_EQ(kernel.not_understood[0].line, 7);
+  EXPECT_EQ(kernel.not_understood[0].reason, "the function `cyl_bessel_j`");
+  EXPECT_EQ(reason(kParams, "while (n) { p0[0] = 1; }"), "expected `;`, found `{`");
+  EXPECT_EQ(reason(kParams, "for(int64_t x0=0; x0<n; x0+=n*2) { p0[x0] = 1; }"),
+            "a loop whose step is not known");
+  EXPECT_EQ(reason(kParams, "float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a - p0[x0]; }"),
+            "a variable that a loop carries along");
+  EXPECT_EQ(reason(kParams,
+                   "{ float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a + p0[x0]; "
+                   "p0[x0] = a; } }"),
+            "what a loop has added up so far");
+  EXPECT_FALSE(read_cpp("int x = 3;", pool_));
+  EXPECT_FALSE(read_cpp("void kernel(Tensor a) {}", pool_));
+}
+
+TEST_F(CppKernel, NestsSurviveTheTextForm) {
+  const auto kernel = read("float* p0, float* p1, const int64_t n", R"(
+    for(int64_t x0=0; x0<n; x0+=1) { for(int64_t x1=0; x1<4L; x1+=1) { p1[x1 + 4L*x0] = p0[x0]; } }
+    for(int64_t x0=0; x0<n; x0+=1) { p0[x0 + 1L] = p0[x0]; })");
+  EXPECT_TRUE(verify(kernel).empty());
+  const auto text = print_kernel(kernel);
+  const auto again = parse_kernel(text, pool_);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(print_kernel(*again), text);
+  ASSERT_EQ(kernel.body.body.size(), 2U);
+  EXPECT_EQ(std::get<TileNest>(kernel.body.body[0].what).axes.size(), 2U);
+  EXPECT_TRUE(std::get<TileNest>(kernel.body.body[1].what).is_ordered);
+}
+
+}  // namespace
+}  // namespace assay
