@@ -10,6 +10,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kWarnings = 3;  ///< that the text shows
+
 struct StageCounts {
   int stages = 0, not_run = 0, decided = 0, open = 0, answers = 0, compared = 0, points = 0;
   std::size_t layouts_only = 0;
@@ -181,7 +183,10 @@ auto stages_text(const StageReport& report, const Paint& paint) -> std::string {
   }
   if (const auto points = count(report).points; points > 1)
     text += fmt::format("{} were run\n", counted(points, "binding"));
-  for (const auto& warning : report.warnings) text += fmt::format("warning: {}\n", warning);
+  for (std::size_t i = 0; i < std::min(report.warnings.size(), kWarnings); ++i)
+    text += fmt::format("warning: {}\n", report.warnings[i]);
+  if (report.warnings.size() > kWarnings)
+    text += fmt::format("warning: {} more of the kind\n", report.warnings.size() - kWarnings);
   return text;
 }
 

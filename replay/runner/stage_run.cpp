@@ -54,16 +54,16 @@ void run_graph_stage(const Stage& stage, const Given& given,
     if (taps.node) taps.node(i, value);
   };
   run.graph = run_graph(graph, inputs, table, options);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& record = run.graph.nodes[i];
+    if (record.status == NodeStatus::ran || record.status == NodeStatus::skipped) continue;
+    run.not_run = fmt::format("{}: {}", graph.nodes[i].name, record.message);
+    if (record.status != NodeStatus::failed) return;
+    run.refused_at = graph.nodes[i].name;
+    run.refusal = record.message;
+    return;
+  }
   if (!output) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const auto& record = run.graph.nodes[i];
-      if (record.status == NodeStatus::ran || record.status == NodeStatus::skipped) continue;
-      run.not_run = fmt::format("{}: {}", graph.nodes[i].name, record.message);
-      if (record.status != NodeStatus::failed) return;
-      run.refused_at = graph.nodes[i].name;
-      run.refusal = record.message;
-      return;
-    }
     run.not_run = "it returns nothing";
     return;
   }

@@ -41,6 +41,7 @@ class StageDebugger {
 
   auto run() -> CompilationStages {
     result_.made_up = inputs_.made_up;
+    add_tangents(stages_, answers_, inputs_);
     std::vector<std::string> sizes;
     for (const auto& [symbol, value] : inputs_.sizes)
       sizes.push_back(fmt::format("{} = {}", symbol, print_expr(value)));
@@ -80,10 +81,6 @@ class StageDebugger {
     runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_);
     auto& run = runs_[i];
     if (stage.program) row.size = run.launches;
-    if (stage.role != StageRole::backward && run.not_run.empty() && !has_tangents_) {
-      add_tangents(stages_, run.values, answers_, inputs_);
-      has_tangents_ = true;
-    }
     if (!run.not_run.empty() || !run.findings.empty()) {
       row.state = StageState::not_run;
       row.reason = run.not_run;
@@ -360,7 +357,6 @@ class StageDebugger {
   std::map<std::size_t, Roundings> roundings_;
   std::vector<Difference> differences_;
   std::optional<std::size_t> last_;
-  bool has_tangents_ = false;
   CompilationStages result_;
 };
 

@@ -249,10 +249,9 @@ auto values_of(const std::string& text, const LogFile& file, const OpTable& tabl
   const auto stages = read_stages(*log, all.back());
   auto inputs = stage_inputs(*log, all.back(), stages, &file.answers, {}, table);
   if (!inputs) return runs;
+  add_tangents(stages, &file.answers, *inputs);
   for (const auto& stage : stages) {
     runs[stage.name] = run_stage(stage, inputs->values, inputs->attributes, table);
-    if (stage.role != StageRole::backward)
-      add_tangents(stages, runs[stage.name].values, &file.answers, *inputs);
     for (const auto& [name, value] : runs[stage.name].values)
       if (!name.ends_with("after")) inputs->values.try_emplace(name, value);
   }
