@@ -205,8 +205,8 @@ class WrapperReader {
     return {};
   }
 
-  /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor = call_function[...]`
-  /// below `# Graph fragment:`; last what it gives, `#   return %add_3`.
+  /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor =
+  /// call_function[...]` below `# Graph fragment:`; last what it gives, `#   return %add_3`.
   [[nodiscard]] auto nodes_above(const Token& place) const -> std::vector<std::string> {
     auto text = text_.substr(0, place.offset);
     text = text.substr(std::min(text.rfind("# Graph fragment:"), text.size()));
@@ -219,8 +219,11 @@ class WrapperReader {
       if (line.starts_with(kNode) && !line.contains("= PlaceHolder["))
         nodes.emplace_back(line.substr(kNode.size(), line.find(' ', kNode.size()) - kNode.size()));
       if (!line.starts_with(kReturn)) continue;
-      for (auto at = line.find('%'); at != std::string_view::npos; at = line.find('%', at + 1))
-        nodes.emplace_back(line.substr(at + 1, line.find(',', at) - at - 1));
+      for (auto at = line.find('%'); at != std::string_view::npos; at = line.find('%', at + 1)) {
+        const auto given = line.substr(at + 1, line.find(',', at) - at - 1);
+        std::erase(nodes, given);
+        nodes.emplace_back(given);
+      }
     }
     return nodes;
   }

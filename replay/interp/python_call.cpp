@@ -55,7 +55,8 @@ constexpr std::array kOperators = {
 };
 
 /// Names of Python that are other names in ATen.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed = {{
+    {"tensor", "scalar_tensor"},
     {"concat", "cat"},
     {"concatenate", "cat"},
     {"size", "sym_size"},
@@ -214,9 +215,9 @@ auto run_function(const FunctionRow& row, Domain& domain, const DatumList& args,
     const auto python = param.substr(0, param.find('='));
     const auto aten = param.substr(param.find('=') + 1);  // all of it without one
     const auto given = std::ranges::find(keywords, python, &Keywords::value_type::first);
-    const auto value = position < args.size()     ? args[position]
+    const auto value = position < args.size()    ? args[position]
                        : given != keywords.end() ? given->second
-                                                  : Datum{};
+                                                 : Datum{};
     ++position;
     if (param.starts_with('-') || value.is_none()) continue;
     bound.emplace_back(aten, reduction_number(value));
@@ -257,9 +258,9 @@ class Subscript {
   auto assign(const Datum& tensor, const Arg& index, const Datum& value) -> Result<Datum> {
     ASSAY_TRY_VOID(apply_all(tensor, index));
     if (has_indices()) {
-      ASSAY_TRY(const auto source,
-                value.is_tensor() ? Result<Datum>(value)
-                                  : call("aten.full_like", {call_scalar(), value}));
+      ASSAY_TRY(const auto source, value.is_tensor()
+                                       ? Result<Datum>(value)
+                                       : call("aten.full_like", {call_scalar(), value}));
       ASSAY_TRY_VOID(call("aten.index_put_", {value_, Datum{indices_}, source}));
     } else {
       ASSAY_TRY_VOID(call(value.is_tensor() ? "aten.copy_" : "aten.fill_", {value_, value}));
@@ -374,7 +375,8 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
   if (node.kind == NodeKind::call_method && args.size() == 1 && args[0].is_tensor()) {
     const auto* cast =
         std::ranges::find(kCasts, target, &std::pair<std::string_view, DType>::first);
-    if (cast != kCasts.end()) return run_named("aten.to", domain, {args[0], Datum{cast->second}}, {});
+    if (cast != kCasts.end())
+      return run_named("aten.to", domain, {args[0], Datum{cast->second}}, {});
     if ((target == "size" || target == "stride") && keywords.empty())
       return run_sizes(name, domain, args[0]);
   }

@@ -29,7 +29,8 @@ auto count(const StageReport& report) -> StageCounts {
       counts.layouts_only += static_cast<std::size_t>(row.layouts_only);
       if (row.state == StageState::not_run) ++counts.not_run;
     }
-    for (const auto& problem : compilation.problems) ++(problem.is_decided ? counts.decided : counts.open);
+    for (const auto& problem : compilation.problems)
+      ++(problem.is_decided ? counts.decided : counts.open);
   }
   return counts;
 }
@@ -38,9 +39,9 @@ auto headline(const StageReport& report, const Paint& paint) -> std::string {
   const auto counts = count(report);
   const auto stages = counted(counts.stages, "stage");
   if (counts.decided != 0)
-    return fmt::format("{}: {} of {} from the stage before\n", paint("wrong", Style::red),
-                       counts.decided == 1 ? "one differs" : fmt::format("{} differ", counts.decided),
-                       stages);
+    return fmt::format(
+        "{}: {} of {} from the stage before\n", paint("wrong", Style::red),
+        counts.decided == 1 ? "one differs" : fmt::format("{} differ", counts.decided), stages);
   if (counts.open != 0)
     return fmt::format("{}: {} of {} differ from the stage before, on inputs that were made up\n",
                        paint("undecided", Style::yellow), counts.open, stages);
@@ -49,9 +50,9 @@ auto headline(const StageReport& report, const Paint& paint) -> std::string {
                        paint("undecided", Style::yellow), counts.not_run, stages);
   return fmt::format("{}: {} agree in {}{}\n", paint("nothing found", Style::green), stages,
                      counted(counts.compared, "comparison"),
-                     counts.answers == 0
-                         ? std::string()
-                         : fmt::format(", {} equal the recorded ones", counted(counts.answers, "value")));
+                     counts.answers == 0 ? std::string()
+                                         : fmt::format(", {} equal the recorded ones",
+                                                       counted(counts.answers, "value")));
 }
 
 auto state_text(const StageRow& row, const Paint& paint) -> std::string {
@@ -112,8 +113,9 @@ auto problem_text(const StageProblem& problem, const Paint& paint) -> std::strin
     row("distance", fmt::format("{}, rounding allows {}", error_text(problem.distance.distance),
                                 error_text(problem.distance.allowed)));
   if (std::isfinite(problem.distance.expected_error) && problem.distance.distance > 0)
-    row("float64", fmt::format("{} away before, {} here", error_text(problem.distance.expected_error),
-                               error_text(problem.distance.actual_error)));
+    row("float64",
+        fmt::format("{} away before, {} here", error_text(problem.distance.expected_error),
+                    error_text(problem.distance.actual_error)));
   if (!problem.is_decided) row("note", "inputs were made up, so this accuses nobody");
   return text;
 }

@@ -49,6 +49,7 @@ class StageDebugger {
     for (std::size_t i = 0; i < stages_.size(); ++i) step(i);
     compare_answers();
     for (const auto& difference : differences_) explain(difference);
+    for (std::size_t i = 0; i < stages_.size(); ++i) explain_refusal(i);
     return std::move(result_);
   }
 
@@ -84,28 +85,32 @@ class StageDebugger {
     if (!run.not_run.empty() || !run.findings.empty()) {
       row.state = StageState::not_run;
       row.reason = run.not_run;
-      if (!run.refused_at.empty() && i > 0) refused(i);
       if (!run.findings.empty()) found(i);
       if (!run.not_run.empty()) return;
     }
     compare(i);
   }
 
-  /// Other stages run on these inputs, this one refuses them.
-  void refused(std::size_t i) {
+  /// A stage with the same names runs on these inputs, this one refuses them.
+  void explain_refusal(std::size_t i) {
     const auto& run = runs_[i];
-    if (std::ranges::none_of(result_.rows, [](const StageRow& row) { return row.compared > 0; }))
-      return;
+    if (run.refused_at.empty()) return;
+    const auto partner = partner_of(i, {});
+    if (!partner || !stages_[*partner].has_same_names(stages_[i])) return;
     result_.rows[i].state = StageState::differs;
+    result_.rows[i].reason.clear();
     auto problem = problem_of(i, {});
-    const auto& graph = stages_[i].graph->graph;
-    if (const auto* node = graph.find(run.refused_at)) {
+    problem.before = stages_[*partner].name;
+    problem.blame =
+        blame_node(stages_[i], stages_[*partner], context_of(i), context_of(*partner), {}, {});
+    if (const auto* node = stages_[i].graph->graph.find(std::string_view(run.refused_at));
+        node != nullptr && !problem.blame.found()) {
       problem.blame.name = node->name;
       problem.blame.target = node->target;
       problem.blame.origin = node->origin;
       problem.blame.line = node->line;
     }
-    problem.distance.message = run.refusal;
+    problem.distance.message = fmt::format("{}: {}", run.refused_at, run.refusal);
     finish(std::move(problem));
   }
 
@@ -138,7 +143,8 @@ class StageDebugger {
     auto& row = result_.rows[i];
     const bool is_first = agreed_.empty();
     std::vector<Difference> here;
-    if (is_first && answers_ != nullptr && answers_->eager) here = against(i, *answers_->eager, kEager);
+    if (is_first && answers_ != nullptr && answers_->eager)
+      here = against(i, *answers_->eager, kEager);
     for (const auto& [name, value] : runs_[i].values) {
       const auto known = agreed_.find(name);
       if (known == agreed_.end()) continue;
@@ -247,7 +253,8 @@ class StageDebugger {
       else
         distance.message = roughly.message;
       if (distance.message.empty()) continue;
-      if (answer->has_data && which == kEager) agreed_[name] = {{Datum{answer->tensor}, false, {}}, kRecorded};
+      if (answer->has_data && which == kEager)
+        agreed_[name] = {{Datum{answer->tensor}, false, {}}, kRecorded};
       here.push_back({i, name, kRecorded, which, std::move(distance)});
     }
     return here;
@@ -288,13 +295,13 @@ class StageDebugger {
   }
 
   /// The stage that is right and closest: with the same names before others, earlier before later.
-  [[nodiscard]] auto partner_of(const Difference& difference) const -> std::optional<std::size_t> {
+  [[nodiscard]] auto partner_of(std::size_t i, const std::string& value) const
+      -> std::optional<std::size_t> {
     std::optional<std::size_t> best;
     int best_rank = 0;
     for (std::size_t k = 0; k < stages_.size(); ++k) {
-      const auto i = difference.stage;
       if (k == i || !stages_[k].graph || result_.rows[k].state != StageState::agrees ||
-          !runs_[k].values.contains(difference.value))
+          (!value.empty() && !runs_[k].values.contains(value)))
         continue;
       const int rank = (stages_[k].has_same_names(stages_[i]) ? 8 : 0) +
                        (stages_[k].role == stages_[i].role ? 4 : 0) + (k < i ? 2 : 1);
@@ -307,6 +314,10 @@ class StageDebugger {
     return best;
   }
 
+  [[nodiscard]] auto context_of(std::size_t i) const -> StageContext {
+    return {given_[i], inputs_.attributes, table_};
+  }
+
   void explain(const Difference& difference) {
     const auto i = difference.stage;
     auto problem = problem_of(i, difference.value);
@@ -314,12 +325,12 @@ class StageDebugger {
                                                     : stages_[difference.before].name;
     problem.distance = difference.distance;
     const auto& producer = runs_[i].values.at(difference.value).producer;
-    if (const auto partner = partner_of(difference)) {
-      const StageContext mine{given_[i], inputs_.attributes, table_};
-      const StageContext theirs{given_[*partner], inputs_.attributes, table_};
-      problem.blame = stages_[i].graph
-                          ? blame_node(stages_[i], stages_[*partner], mine, theirs, producer)
-                          : blame_launch(stages_[i], stages_[*partner], mine, theirs, producer);
+    if (const auto partner = partner_of(i, difference.value)) {
+      const auto &stage = stages_[i], &right = stages_[*partner];
+      const auto mine = context_of(i), theirs = context_of(*partner);
+      problem.blame = stage.graph ? blame_node(stage, right, mine, theirs, producer,
+                                               runs_[*partner].values.at(difference.value).producer)
+                                  : blame_launch(stage, right, mine, theirs, producer);
     }
     if (!problem.blame.found()) problem.blame.name = producer;
     finish(std::move(problem));
@@ -407,8 +418,8 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
     }
     const auto points = bindings_of(*base, *first_stage(stages), options);
     for (std::size_t k = 0; k < points.size(); ++k) {
-      auto inputs = k == 0 ? std::move(base)
-                           : stage_inputs(*log, all[i], stages, answers, points[k], table);
+      auto inputs =
+          k == 0 ? std::move(base) : stage_inputs(*log, all[i], stages, answers, points[k], table);
       if (!inputs) continue;
       const auto* recorded = points[k].empty() ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();

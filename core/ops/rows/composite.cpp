@@ -42,8 +42,8 @@ auto prepare_softmax_online(Composer& c) -> Datum {
   const Datum dim{DatumList{c.arg(1)}}, keep{Expr(true)};
   const auto largest = c.call("aten.amax.default", {c.arg(0), dim, keep});
   const auto below = c.call("aten.sub.Tensor", {c.arg(0), largest});
-  return {DatumList{largest, c.call("aten.sum.dim_IntList",
-                                    {c.call("aten.exp.default", {below}), dim, keep})}};
+  return {DatumList{
+      largest, c.call("aten.sum.dim_IntList", {c.call("aten.exp.default", {below}), dim, keep})}};
 }
 
 // ---- conversions --------------------------------------------------------------------------------

@@ -476,6 +476,7 @@ void add_comparison_rows(OpTable& t) {
   t.add(pointwise<BitOr, 2>("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<BitOr, 2>("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor"));
 }
 // clang-format on
 

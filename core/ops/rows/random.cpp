@@ -263,9 +263,9 @@ auto dropout(Composer& c) -> Datum {
 // Inductor's seeds: one 64-bit number for each random operator of a graph, drawn together.
 auto inductor_seeds(Composer& c) -> Datum {
   const auto least = std::numeric_limits<std::int64_t>::min();
-  return c.call("aten.randint.low", {Datum{Expr(least)}, Datum{Expr(std::numeric_limits<std::int64_t>::max())},
-                                     Datum{DatumList{c.arg(0)}}, Datum{DType::int64}, Datum{},
-                                     c.arg(1)});
+  return c.call("aten.randint.low",
+                {Datum{Expr(least)}, Datum{Expr(std::numeric_limits<std::int64_t>::max())},
+                 Datum{DatumList{c.arg(0)}}, Datum{DType::int64}, Datum{}, c.arg(1)});
 }
 auto inductor_lookup_seed(Composer& c) -> Datum {
   return c.call("aten.select.int", {c.arg(0), Datum{Expr(0)}, c.arg(1)});
