@@ -86,7 +86,7 @@ class StageDebugger {
       row.state = StageState::not_run;
       row.reason = run.not_run;
       if (!run.findings.empty()) found(i);
-      if (!run.not_run.empty()) return;
+      if (row.state == StageState::not_run) return;
     }
     compare(i);
   }
@@ -116,6 +116,10 @@ class StageDebugger {
 
   /// What the program's own checks found.
   void found(std::size_t i) {
+    if (last_graph(i) == kRecorded) {
+      result_.rows[i].reason = "no graph of its role runs on these inputs";
+      return;
+    }
     result_.rows[i].state = StageState::differs;
     result_.rows[i].reason.clear();
     const auto& first = runs_[i].findings.front();
@@ -141,13 +145,12 @@ class StageDebugger {
 
   void compare(std::size_t i) {
     auto& row = result_.rows[i];
-    const bool is_first = agreed_.empty();
     std::vector<Difference> here;
-    if (is_first && answers_ != nullptr && answers_->eager)
-      here = against(i, *answers_->eager, kEager);
+    if (answers_ != nullptr && answers_->eager) here = against(i, *answers_->eager, kEager);
     for (const auto& [name, value] : runs_[i].values) {
       const auto known = agreed_.find(name);
-      if (known == agreed_.end()) continue;
+      if (known == agreed_.end() || std::ranges::find(here, name, &Difference::value) != here.end())
+        continue;
       auto difference = compare_one(i, name, value, known->second);
       if (difference.message.empty()) continue;
       here.push_back({i, name, known->second.stage, kEager, std::move(difference)});
@@ -233,13 +236,15 @@ class StageDebugger {
     return all;
   }
 
-  /// Differences of a stage from recorded answers; what is right then counts as recorded.
+  /// Differences of a stage from recorded answers. With those of eager execution only what no stage
+  /// gave yet is compared; where it differs, what was recorded counts as right from then on.
   auto against(std::size_t i, const Answers& answers, std::string_view which)
       -> std::vector<Difference> {
     std::vector<Difference> here;
     for (const auto& [name, answer] : named(answers)) {
       const auto mine = runs_[i].values.find(name);
-      if (mine == runs_[i].values.end() || mine->second.is_random || !inputs_.made_up.empty())
+      if ((which == kEager && agreed_.contains(name)) || mine == runs_[i].values.end() ||
+          mine->second.is_random || !inputs_.made_up.empty())
         continue;
       const auto* tensor = mine->second.value.real();
       if (tensor == nullptr) continue;
@@ -423,6 +428,9 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
       if (!inputs) continue;
       const auto* recorded = points[k].empty() ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
+      // Sizes that nothing takes are none that the guards of the program admit.
+      const auto ran = [](const StageRow& row) { return row.state != StageState::not_run; };
+      if (k > 0 && std::ranges::none_of(done.rows, ran)) continue;
       done.name = all[i].compile_id;
       report.compilations.push_back(std::move(done));
     }
