@@ -58,6 +58,8 @@ auto commands() -> std::vector<Command> {
        add_show},
       {"run", "execute a capture without PyTorch and print its outputs",
        "  assay run model.pt2\n  assay run graph.json --at s77=5 --stats\n", add_run},
+      {"compile", "compile a capture's graph: kernels, library calls, every decision",
+       "  assay compile graph.json\n  assay compile graph.json --check --at s77=5\n", add_compile},
       {"import", "pack any input into one self-contained bundle",
        "  assay import repro.py -o failure.assay.zip\n", add_import},
       {"compare", "find the first call at which two recorded runs part",

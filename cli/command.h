@@ -34,6 +34,7 @@ enum ExitCode : int {
 auto add_show(Arguments& arguments) -> Action;
 auto add_import(Arguments& arguments) -> Action;
 auto add_run(Arguments& arguments) -> Action;
+auto add_compile(Arguments& arguments) -> Action;
 auto add_debug(Arguments& arguments) -> Action;
 auto add_prove(Arguments& arguments) -> Action;
 auto add_replay(Arguments& arguments) -> Action;

@@ -49,6 +49,11 @@ void print_text(const ConformReport& report, const Options& options) {
   fmt::print("{} of {} overloads have a row; rows without any difference are {}\n",
              report.overloads.size() - static_cast<std::size_t>(missing), report.overloads.size(),
              options.all ? "shown" : "not shown (--all)");
+  if (const int calls = report.total.agree_as_conjugated)
+    fmt::print(
+        "{} agree where a complex operand is read as lazily conjugated, which recordings do "
+        "not say\n",
+        counted(calls, "call"));
   if (!options.failures && options.only == 0) return;
   for (const auto& failure : report.failures)
     fmt::print("case {} {} {}: {}\n", failure.case_id, failure.overload, to_string(failure.aspect),

@@ -7,10 +7,6 @@
 namespace assay {
 namespace {
 
-/// Lanes of a tile where blocks are free: registers of all statements stay in the cache, and a
-/// statement's dispatch costs nothing beside its lanes.
-constexpr std::int64_t kTileLanes = 2048;
-
 auto power_of_two(std::int64_t at_least) -> std::int64_t {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(at_least, 1, 1 << 30))));
@@ -102,6 +98,14 @@ auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Bi
     return rank(a) < rank(b);
   });
   for (const auto i : open) {
+    if (const auto kind = kernel.axes[i].kind; kernel.axes[i].exact) {
+      // The machine makes tiles of nests; a reduction stands whole in one.
+      const bool is_chosen = kind == TileAxis::Kind::nested && (options_.block || options_.block_seed);
+      if (!is_chosen && kind != TileAxis::Kind::parallel) {
+        launch.blocks[i] = std::max<std::int64_t>(launch.extents[i], 0);
+        continue;
+      }
+    }
     launch.blocks[i] = choose_block(kernel.axes[i], launch.extents[i], room);
     room = std::max<std::int64_t>(room / launch.blocks[i], 1);
     if (!kernel.axes[i].exact) scalars[kernel.axes[i].block] = launch.blocks[i];
@@ -155,14 +159,15 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
     for (auto* storage : written) storage->track(storage->granule());
   }
   launch.first_program = next_program_;
-  next_program_ += static_cast<std::uint32_t>(programs) + 1;
   launch.report = [&](RunFinding finding) {
     finding.line = op.line;
     finding.statement = op.text;
     result_.findings.push_back(std::move(finding));
   };
   ++result_.launches;
-  ASSAY_TRY_VOID(TileMachine(code, launch).run());
+  TileMachine machine(code, launch);
+  ASSAY_TRY_VOID(machine.run());
+  next_program_ = machine.next_program();
   if (options_.tap) {
     std::vector<std::pair<std::string, Tensor>> buffers;
     for (const auto& arg : what.args)

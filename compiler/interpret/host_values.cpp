@@ -115,6 +115,12 @@ auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue
     result.other.value = *device;
   } else if (const auto* text = std::get_if<std::string>(&arg.value)) {
     result.other.value = *text;
+  } else if (const auto* layout = std::get_if<Layout>(&arg.value)) {
+    result.other.value = *layout;
+  } else if (const auto* format = std::get_if<MemoryFormat>(&arg.value)) {
+    result.other.value = *format;
+  } else if (const auto* number = std::get_if<std::complex<double>>(&arg.value)) {
+    result.other.value = *number;
   } else if (std::holds_alternative<HostOpaque>(arg.value)) {
     return unsupported("line {}: the argument `{}`", op.line, arg.text);
   }

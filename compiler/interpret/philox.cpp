@@ -69,4 +69,34 @@ auto philox_integer64(std::uint64_t seed, std::uint64_t offset, std::int64_t low
   return static_cast<std::int64_t>(result + static_cast<std::uint64_t>(low));
 }
 
+/// The words of one call; nothing above 32 bits counts.
+static auto cpu_words(std::uint64_t seed, std::uint64_t offset) -> std::array<std::uint32_t, 4> {
+  return philox(static_cast<std::uint32_t>(seed), {static_cast<std::uint32_t>(offset), 0, 0, 0});
+}
+/// The lower 31 bits as a part of one.
+static auto cpu_fraction(std::uint32_t word) -> float {
+  return static_cast<float>(word & 0x7FFFFFFFU) * 4.6566127342e-10F;
+}
+
+auto philox_cpu_uniform(std::uint64_t seed, std::uint64_t offset) -> float {
+  return cpu_fraction(cpu_words(seed, offset)[0]);
+}
+
+auto philox_cpu_normal(std::uint64_t seed, std::uint64_t offset) -> float {
+  const auto word = cpu_words(seed, offset);
+  const float radius = 1 - cpu_fraction(word[0]);
+  const float angle = 1 - cpu_fraction(word[1]);
+  return static_cast<float>(std::sqrt(-2.0 * std::log(radius)) *
+                            std::cos(2.0 * std::numbers::pi * angle));
+}
+
+auto philox_cpu_integer64(std::uint64_t seed, std::uint64_t offset, std::int64_t low,
+                          std::int64_t high) -> std::int64_t {
+  const auto word = cpu_words(seed, offset);
+  const auto size = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  auto result = (std::uint64_t{word[1]} << 32) | word[0];
+  if (size != 0) result %= size;
+  return static_cast<std::int64_t>(result + static_cast<std::uint64_t>(low));
+}
+
 }  // namespace assay

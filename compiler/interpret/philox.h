@@ -1,4 +1,5 @@
-// Triton's random numbers (triton/language/random.py), bit by bit.
+// Random numbers bit by bit: Triton's (triton/language/random.py) and those of Inductor's C++
+// (torch/csrc/inductor/cpp_prefix.h), which takes 32 bits of seed and offset.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,5 +18,12 @@ namespace assay {
 /// triton_helpers.randint64: in [low, high).
 [[nodiscard]] auto philox_integer64(std::uint64_t seed, std::uint64_t offset, std::int64_t low,
                                     std::int64_t high) -> std::int64_t;
+/// normalized_rand_cpu, in [0, 1)
+[[nodiscard]] auto philox_cpu_uniform(std::uint64_t seed, std::uint64_t offset) -> float;
+/// randn_cpu
+[[nodiscard]] auto philox_cpu_normal(std::uint64_t seed, std::uint64_t offset) -> float;
+/// randint64_cpu: in [low, high)
+[[nodiscard]] auto philox_cpu_integer64(std::uint64_t seed, std::uint64_t offset, std::int64_t low,
+                                        std::int64_t high) -> std::int64_t;
 
 }  // namespace assay

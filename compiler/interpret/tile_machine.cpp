@@ -151,7 +151,7 @@ void TileMachine::copy(TileId to, TileId from) {
 }
 
 auto TileMachine::run() -> Result<void> {
-  program_ = launch_.first_program;
+  program_ = first_ = launch_.first_program;
   std::vector<std::size_t> exact;
   std::int64_t tiles = 1;
   for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
@@ -261,6 +261,7 @@ auto TileMachine::step(const TileStep& step) -> Result<void> {
       return simple([&] { m.check(step, w); });
     }
     auto operator()(const TileLoop&) -> R { return m.loop(step); }
+    auto operator()(const TileNest& w) -> R { return m.nest(step, w); }
     auto operator()(const TileIf&) -> R { return m.branch(step); }
   };
   return std::visit(Visitor{*this, step, plain}, statement.what);
@@ -400,6 +401,59 @@ auto TileMachine::branch(const TileStep& step) -> Result<void> {
   return {};
 }
 
+/// A tile has about as many lanes as fit, those of axes that stand whole in it included.
+auto TileMachine::nest_blocks(const TileStep& step, const TileNest& what) const
+    -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> blocks(what.axes.size(), 1);
+  if (what.is_ordered) return blocks;
+  Lanes widest = 1;
+  for (const auto& one : step.statement->regions[0].body)
+    for (const auto id : one.results) {
+      auto axes = type(id).axes;
+      for (const auto axis : what.axes) axes &= ~(AxisSet{1} << axis);
+      widest = std::max(widest, lanes(axes));
+    }
+  auto room = std::max<std::int64_t>(kTileLanes / static_cast<std::int64_t>(widest), 1);
+  for (std::size_t i = what.axes.size(); i-- > 0;) {
+    const auto axis = what.axes[i];
+    blocks[i] = std::max<std::int64_t>(
+        std::min({launch_.blocks[axis], launch_.extents[axis], room}), 1);
+    room = std::max<std::int64_t>(room / blocks[i], 1);
+  }
+  return blocks;
+}
+
+/// Its tiles are programs of their own, unless they are ordered: then phases of one.
+auto TileMachine::nest(const TileStep& step, const TileNest& what) -> Result<void> {
+  const auto blocks = nest_blocks(step, what);
+  std::vector<std::int64_t> counts;
+  std::int64_t tiles = 1;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto extent = std::max<std::int64_t>(launch_.extents[what.axes[i]], 0);
+    counts.push_back((extent + blocks[i] - 1) / blocks[i]);
+    if (__builtin_mul_overflow(tiles, counts.back(), &tiles) || tiles >= 1 << 30)
+      return unsupported("line {}: more rounds than can be run", step.statement->line);
+  }
+  first_ = ++program_;
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    auto rest = tile;
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+      const auto axis = what.axes[i];
+      origins_[axis] = rest % counts[i] * blocks[i];
+      dims_[axis] = std::min(blocks[i], launch_.extents[axis] - origins_[axis]);
+      rest /= counts[i];
+    }
+    ASSAY_TRY_VOID(run(step.regions[0]));
+    if (stopped_) break;
+    if (what.is_ordered)
+      ++phase_;
+    else
+      ++program_;
+  }
+  first_ = ++program_;
+  return {};
+}
+
 void TileMachine::check(const TileStep& step, const TileAssert& what) {
   if (!kernel_.asserts_are_on) return;
   const auto& operands = step.statement->operands;
@@ -440,6 +494,15 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
         break;
       case TileRandomKind::integer64:
         store_as(out + 8 * i, philox_integer64(seed, offset, in[2][i], in[3][i]));
+        break;
+      case TileRandomKind::cpu_uniform:
+        store_as(out + 4 * i, philox_cpu_uniform(seed, offset));
+        break;
+      case TileRandomKind::cpu_normal:
+        store_as(out + 4 * i, philox_cpu_normal(seed, offset));
+        break;
+      case TileRandomKind::cpu_integer64:
+        store_as(out + 8 * i, philox_cpu_integer64(seed, offset, in[2][i], in[3][i]));
         break;
     }
   }

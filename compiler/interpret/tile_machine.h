@@ -15,6 +15,10 @@
 
 namespace assay {
 
+/// Lanes of a tile where blocks are free: registers of all statements stay in the cache, and a
+/// statement's dispatch costs nothing beside its lanes.
+inline constexpr std::int64_t kTileLanes = 2048;
+
 /// A statement with what does not depend on a launch.
 struct TileStep {
   const TileStatement* statement = nullptr;
@@ -56,7 +60,7 @@ struct TileArgument {
 
 struct TileLaunch {
   std::vector<TileArgument> arguments;  ///< by parameter
-  std::vector<std::int64_t> blocks;     ///< by axis
+  std::vector<std::int64_t> blocks;     ///< by axis; of nested ones the largest
   std::vector<std::int64_t> extents;    ///< by axis, of exact ones
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   std::uint32_t first_program = 1;
@@ -69,6 +73,8 @@ class TileMachine {
   TileMachine(const TileCode& code, const TileLaunch& launch);
   /// All programs of the grid in order. Errors: unsupported.
   [[nodiscard]] auto run() -> Result<void>;
+  /// Number that nobody had.
+  [[nodiscard]] auto next_program() const -> std::uint32_t { return program_ + 1; }
 
  private:
   struct Register {
@@ -88,6 +94,9 @@ class TileMachine {
   void poison(const TileStep& step, std::span<const TileLanes> operands, Lanes count);
   [[nodiscard]] auto loop(const TileStep& step) -> Result<void>;
   [[nodiscard]] auto branch(const TileStep& step) -> Result<void>;
+  [[nodiscard]] auto nest(const TileStep& step, const TileNest& what) -> Result<void>;
+  [[nodiscard]] auto nest_blocks(const TileStep& step, const TileNest& what) const
+      -> std::vector<std::int64_t>;
   void check(const TileStep& step, const TileAssert& what);
   void random(const TileStep& step, const TileRandom& what);
 
@@ -108,6 +117,7 @@ class TileMachine {
   // tile_reduce.cpp
   [[nodiscard]] auto reduce(const TileStep& step, TileCombine combine, std::size_t axis,
                             bool is_scan, bool is_reverse) -> Result<void>;
+  void of_nothing(const TileStep& step, TileCombine combine, Lanes results);
   [[nodiscard]] auto combine_regions(const TileStep& step, std::size_t axis, bool is_scan,
                                      bool is_reverse) -> Result<void>;
   void sort(const TileStep& step, const TileSort& what);
@@ -140,6 +150,7 @@ class TileMachine {
   std::vector<std::int64_t> origins_;  ///< of exact axes
   std::array<std::int64_t, 3> ids_ = {};
   std::uint32_t program_ = 0, phase_ = 0;
+  std::uint32_t first_ = 0;  ///< program of the launch, or of the nest that is running
   bool stopped_ = false;  ///< an assert is false
   std::map<std::tuple<const TileStatement*, RunFault>, RunFinding> faults_;
 };

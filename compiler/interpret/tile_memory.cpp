@@ -103,7 +103,7 @@ void TileMachine::fault(const TileStep& step, RunFault fault, const Access* acce
     finding.param = kernel_.params[access->param].name;
   }
   finding.element = element;
-  finding.program = program_ - launch_.first_program;
+  finding.program = program_ - first_;
   finding.lane = static_cast<std::int64_t>(lane);
   finding.times = static_cast<std::int64_t>(times);
   finding.message = std::move(message);
@@ -182,12 +182,12 @@ void TileMachine::reads(Access& access, bool atomic) {
     for (std::int64_t g = 0; g < granules; ++g) {
       auto& touch = touches[static_cast<std::size_t>(access.at[i] * granules + g)];
       const auto before = touch;
-      if (note_read(touch, who, launch_.first_program, atomic) == Collision::none) continue;
+      if (note_read(touch, who, first_, atomic) == Collision::none) continue;
       fault(*access.step, RunFault::read_conflict, &access, access.at[i], i, 1,
             before.writer == program_
                 ? fmt::format("another lane wrote element {} without a barrier", access.at[i])
                 : fmt::format("program {} of this launch wrote element {}",
-                              before.writer - launch_.first_program, access.at[i]));
+                              before.writer - first_, access.at[i]));
     }
   }
 }
@@ -249,7 +249,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
       for (std::int64_t g = 0; g < granules; ++g) {
         auto& touch = storage.touches()[static_cast<std::size_t>(access.at[i] * granules + g)];
         const auto before = touch;
-        const auto collision = note_write(touch, who, launch_.first_program, false);
+        const auto collision = note_write(touch, who, first_, false);
         if (collision == Collision::none) continue;
         // Lanes of one program that hold the same value are the compiler's way to store a scalar.
         const bool is_same =
@@ -260,7 +260,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
                 before.writer == program_
                     ? fmt::format("two lanes write element {}", access.at[i])
                     : fmt::format("program {} of this launch wrote element {} too",
-                                  before.writer - launch_.first_program, access.at[i]));
+                                  before.writer - first_, access.at[i]));
         } else {
           fault(step, RunFault::read_conflict, &access, access.at[i], i, 1,
                 before.reader == program_
@@ -305,7 +305,7 @@ void TileMachine::atomic(const TileStep& step, const TileAtomic& what) {
       who.lane = axes << 27U | static_cast<std::uint32_t>(i);
       for (std::int64_t g = 0; g < granules; ++g)
         if (note_write(storage.touches()[static_cast<std::size_t>(access.at[i] * granules + g)],
-                       who, launch_.first_program, true) != Collision::none)
+                       who, first_, true) != Collision::none)
           fault(step, RunFault::write_conflict, &access, access.at[i], i, 1,
                 fmt::format("element {} is touched without an atomic operation too", access.at[i]));
     }

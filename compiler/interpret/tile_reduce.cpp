@@ -130,7 +130,11 @@ auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t 
   Rows rows;
   rows.length = static_cast<std::size_t>(dims_[axis]);
   rows.outer = lanes(axes & (bit - 1));
-  rows.inner = lanes(axes) / rows.outer / rows.length;
+  rows.inner = lanes(axes & ~(bit - 1) & ~bit);
+  if (rows.length == 0 && !is_scan) {
+    of_nothing(step, combine, rows.outer * rows.inner);
+    return {};
+  }
   const auto count = lanes(axes);
   std::vector<const std::byte*> in;
   for (const auto id : statement.operands) {
@@ -198,6 +202,25 @@ auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t 
                                                                             results);
   }
   return {};
+}
+
+/// Reductions of no lanes: what changes nothing when it is combined.
+void TileMachine::of_nothing(const TileStep& step, TileCombine combine, Lanes results) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_least = combine == TileCombine::max || combine == TileCombine::argmax ||
+                        combine == TileCombine::online_softmax;
+  const bool is_most = combine == TileCombine::min || combine == TileCombine::argmin;
+  const bool is_one = combine == TileCombine::product || combine == TileCombine::all;
+  for (std::size_t v = 0; v < step.statement->results.size(); ++v) {
+    const auto id = step.statement->results[v];
+    const auto held = lane_dtype(type(id).dtype);
+    double value = is_one ? 1 : 0;
+    if (v == 0 && (is_least || is_most)) value = is_least ? -kInfinity : kInfinity;
+    if (!is_floating(held) && std::isinf(value))
+      value = is_least ? static_cast<double>(INT64_MIN) : 9.2e18;
+    const TileLanes lane{&value, 0};
+    tile_evaluate(TileOp::cast, DType::float64, held)(std::span(&lane, 1), fresh(id), results);
+  }
 }
 
 /// Combines by running the region, one row of lanes with the next.

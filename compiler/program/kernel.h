@@ -47,8 +47,9 @@ struct TileParam {
 struct TileAxis {
   enum class Kind : std::uint8_t {
     parallel,   ///< tiles of it are programs of the grid
-    reduction,  ///< a loop, or the whole of it in one tile
+    reduction,  ///< a loop, or the whole of it in one tile; where exact always the whole
     lanes,      ///< a tile of fixed size that stands for nothing larger
+    nested,     ///< tiles of it are rounds of a TileNest
   };
   std::string name;  ///< "x", "r0_"
   Kind kind = Kind::parallel;
@@ -151,8 +152,17 @@ struct TileSearch {
   std::optional<std::size_t> sorter;
   friend auto operator==(const TileSearch&, const TileSearch&) -> bool = default;
 };
-enum class TileRandomKind : std::uint8_t { uniform, normal, integer, integer64 };
-/// Triton's Philox, bit by bit. Operands: seed, offset; integer64: low and high end too.
+enum class TileRandomKind : std::uint8_t {
+  uniform,
+  normal,
+  integer,
+  integer64,
+  cpu_uniform,
+  cpu_normal,
+  cpu_integer64,
+};
+/// Philox, bit by bit, as Triton or Inductor's C++ makes numbers of it. Operands: seed, offset; of
+/// 64-bit integers low and high end too.
 struct TileRandom {
   TileRandomKind kind = TileRandomKind::uniform;
   friend auto operator==(const TileRandom&, const TileRandom&) -> bool = default;
@@ -177,6 +187,14 @@ struct TileLoop {
   std::optional<std::size_t> axis;  ///< whose tiles the rounds are
   friend auto operator==(const TileLoop&, const TileLoop&) -> bool = default;
 };
+/// Its region for every tile of exact axes, first axis outermost; without axes once. What a nest
+/// wrote is seen by what follows it. Rounds are independent of each other, in any order, unless
+/// they are ordered: then each is one lane of every axis. No nest stands in another.
+struct TileNest {
+  std::vector<std::size_t> axes;
+  bool is_ordered = false;
+  friend auto operator==(const TileNest&, const TileNest&) -> bool = default;
+};
 /// Operand: a condition that does not vary over lanes. Two regions without parameters, whose yields
 /// are the results.
 struct TileIf {
@@ -187,7 +205,7 @@ struct TileRegion;
 struct TileStatement {
   std::variant<TileConstant, TileParamValue, TileLane, TileIndex, TileProgram, TileCompute,
                TileLoad, TileStore, TileAtomic, TileReduce, TileScan, TileSort, TileSearch,
-               TileRandom, TileDot, TileBarrier, TileAssert, TileLoop, TileIf>
+               TileRandom, TileDot, TileBarrier, TileAssert, TileLoop, TileNest, TileIf>
       what;
   std::vector<TileId> operands;
   std::vector<TileId> results;

@@ -99,6 +99,14 @@ struct LaneRow {
   TileOp op;
   LaneLoops loops;
 };
+template <class F>
+constexpr auto row1(TileOp op) -> LaneRow {
+  return {op, unary_loops<F>()};
+}
+template <class F>
+constexpr auto row2(TileOp op) -> LaneRow {
+  return {op, binary_loops<F>()};
+}
 [[nodiscard]] auto float_lanes() -> std::span<const LaneRow>;    ///< lanes_float.cpp
 [[nodiscard]] auto number_lanes() -> std::span<const LaneRow>;   ///< lanes_number.cpp
 [[nodiscard]] auto compare_lanes() -> std::span<const LaneRow>;  ///< lanes_compare.cpp

@@ -27,11 +27,6 @@ struct MinimumNumber { template <LaneAny T> auto operator()(T a, T b) const -> T
 struct MaximumNumber { template <LaneAny T> auto operator()(T a, T b) const -> T { return a > b || is_nan_lane(b) ? a : b; } };
 // clang-format on
 
-template <class F>
-constexpr auto row2(TileOp op) -> LaneRow {
-  return {op, binary_loops<F>()};
-}
-
 template <class T>
 void select_lanes(std::span<const TileLanes> operands, void* result, std::size_t count) {
   const auto* condition = static_cast<const bool*>(operands[0].data);

@@ -70,15 +70,6 @@ struct Erfinv {
   }
 };
 
-template <class F>
-constexpr auto row1(TileOp op) -> LaneRow {
-  return {op, unary_loops<F>()};
-}
-template <class F>
-constexpr auto row2(TileOp op) -> LaneRow {
-  return {op, binary_loops<F>()};
-}
-
 using enum TileOp;
 constexpr std::array kRows = {
     row2<Divide>(divide),

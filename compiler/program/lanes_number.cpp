@@ -99,15 +99,6 @@ struct Absolute {
 };
 // clang-format on
 
-template <class F>
-constexpr auto row1(TileOp op) -> LaneRow {
-  return {op, unary_loops<F>()};
-}
-template <class F>
-constexpr auto row2(TileOp op) -> LaneRow {
-  return {op, binary_loops<F>()};
-}
-
 using enum TileOp;
 constexpr std::array kRows = {
     row2<Add>(add),

@@ -1,6 +1,7 @@
 // The host side of a compiled program: what it allocates, views, reuses, launches, frees and
 // returns, in order. Whole in this header; kernels are in kernel.h.
 #pragma once
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,8 +37,9 @@ struct HostElementOf {
   std::string buffer;
 };
 /// Numbers and truth values are Exprs; text is a string of the program.
-using HostValue = std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType,
-                               Device, std::string>;
+using HostValue =
+    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType, Device,
+                 std::string, Layout, MemoryFormat, std::complex<double>>;
 struct HostArg {
   HostValue value;
   std::string keyword;                ///< empty for positional arguments

@@ -291,7 +291,8 @@ class Parser {
         Row{"reduce", &Parser::reduce},       Row{"scan", &Parser::scan},
         Row{"sort", &Parser::sort},           Row{"search", &Parser::search},
         Row{"random", &Parser::random},       Row{"dot", &Parser::dot},
-        Row{"assert", &Parser::device_assert}};
+        Row{"assert", &Parser::device_assert}, Row{"nest", &Parser::nest},
+        Row{"ordered_nest", &Parser::ordered_nest}};
     if (word == "barrier")
       one.what = TileBarrier{};
     else if (word == "if")
@@ -413,6 +414,19 @@ class Parser {
   auto device_assert(TileStatement& one) -> Result<void> {
     ASSAY_TRY(auto message, string());
     one.what = TileAssert{std::move(message)};
+    return {};
+  }
+  auto nest(TileStatement& one) -> Result<void> {
+    TileNest what;
+    while (!at(")")) {
+      ASSAY_TRY(what.axes.emplace_back(), axis_name());
+    }
+    one.what = std::move(what);
+    return {};
+  }
+  auto ordered_nest(TileStatement& one) -> Result<void> {
+    ASSAY_TRY_VOID(nest(one));
+    std::get<TileNest>(one.what).is_ordered = true;
     return {};
   }
   auto loop(TileStatement& one) -> Result<void> {

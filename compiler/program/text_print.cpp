@@ -133,6 +133,11 @@ class Printer {
   [[nodiscard]] auto head(const TileLoop& what) const -> std::string {
     return what.axis ? fmt::format("loop({})", axis_name(*what.axis)) : "loop";
   }
+  [[nodiscard]] auto head(const TileNest& what) const -> std::string {
+    std::string words;
+    for (const auto axis : what.axes) words += (words.empty() ? "" : " ") + axis_name(axis);
+    return fmt::format("{}({})", what.is_ordered ? "ordered_nest" : "nest", words);
+  }
   [[nodiscard]] auto head(const TileIf&) const -> std::string { return "if"; }
 
   void body(const TileRegion& region, int depth) {

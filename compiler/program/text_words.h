@@ -11,10 +11,11 @@ namespace assay {
 inline constexpr std::array<std::string_view, 12> kCombineWords = {
     "sum", "product", "min",     "max",     "argmin",         "argmax",
     "any", "all",     "bit_xor", "welford", "online_softmax", "region"};
-inline constexpr std::array<std::string_view, 4> kRandomWords = {"uniform", "normal", "integer",
-                                                                 "integer64"};
+inline constexpr std::array<std::string_view, 7> kRandomWords = {
+    "uniform", "normal", "integer", "integer64", "cpu_uniform", "cpu_normal", "cpu_integer64"};
 inline constexpr std::array<std::string_view, 3> kParamWords = {"buffer", "scalar", "block"};
-inline constexpr std::array<std::string_view, 3> kAxisWords = {"parallel", "reduction", "lanes"};
+inline constexpr std::array<std::string_view, 4> kAxisWords = {"parallel", "reduction", "lanes",
+                                                               "nested"};
 
 template <class Enum, std::size_t kCount>
 auto word_of(const std::array<std::string_view, kCount>& words, Enum value) -> std::string_view {

@@ -69,11 +69,21 @@ class Verifier {
     bool is_sound = true;
     for (const auto id : one.operands)
       if (id != kNoTile) is_sound = use(id) && is_sound;
+    const auto before = nest_;
+    if (const auto* nest = std::get_if<TileNest>(&one.what)) enter(*nest);
     for (const auto& inner : one.regions) region(inner);
+    nest_ = before;
     line_ = one.line;
     for (const auto id : one.results) define(id);
     if (is_sound && std::ranges::all_of(one.results, [&](TileId id) { return exists(id); }))
       std::visit([&](const auto& what) { check(one, what); }, one.what);
+  }
+
+  void enter(const TileNest& what) {
+    if (nest_) say("a nest in a nest");
+    nest_ = AxisSet{0};
+    for (const auto i : what.axes)
+      if (i < 32) *nest_ |= AxisSet{1} << i;
   }
 
   [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
@@ -126,6 +136,10 @@ class Verifier {
     has_axis(what.axis);
     if (what.axis < kernel_.axes.size() && !kernel_.axes[what.axis].exact)
       say("an index of an axis that is not exact");
+    if (what.axis < std::min<std::size_t>(kernel_.axes.size(), 32) &&
+        kernel_.axes[what.axis].kind == TileAxis::Kind::nested &&
+        (nest_.value_or(0) >> what.axis & 1U) == 0)
+      say("an index of an axis that no nest around it takes");
   }
   void check(const TileStatement& one, const TileProgram& what) {
     counts(one, 0, 1, "a program");
@@ -218,7 +232,9 @@ class Verifier {
     if (what.sorter) param(*what.sorter, TileParam::Kind::buffer);
   }
   void check(const TileStatement& one, const TileRandom& what) {
-    counts(one, what.kind == TileRandomKind::integer64 ? 4 : 2, 1, "a random number");
+    const bool has_ends = what.kind == TileRandomKind::integer64 ||
+                          what.kind == TileRandomKind::cpu_integer64;
+    counts(one, has_ends ? 4 : 2, 1, "a random number");
     covers(one);
   }
   void check(const TileStatement& one, const TileDot& what) {
@@ -250,6 +266,20 @@ class Verifier {
           say("a loop that carries a value of another type");
     }
   }
+  void check(const TileStatement& one, const TileNest& what) {
+    counts(one, 0, 0, "a nest");
+    if (one.regions.size() != 1 || !one.regions[0].params.empty() || !one.regions[0].yields.empty())
+      return say("a nest without a body of its own");
+    AxisSet seen = 0;
+    for (const auto i : what.axes) {
+      has_axis(i);
+      if (i >= kernel_.axes.size() || i >= 32) continue;
+      if (kernel_.axes[i].kind != TileAxis::Kind::nested || !kernel_.axes[i].exact)
+        say(fmt::format("a nest over {}, which is no exact axis of nests", kernel_.axes[i].name));
+      if ((seen >> i & 1U) != 0) say(fmt::format("a nest over {} twice", kernel_.axes[i].name));
+      seen |= AxisSet{1} << i;
+    }
+  }
   void check(const TileStatement& one, const TileIf&) {
     if (one.operands.size() != 1 || one.regions.size() != 2)
       return say("a branch without condition and two regions");
@@ -264,6 +294,7 @@ class Verifier {
   std::vector<bool> is_defined_;
   std::vector<std::string> problems_;
   int line_ = 0;
+  std::optional<AxisSet> nest_;  ///< axes of the nest we are in
 };
 
 }  // namespace

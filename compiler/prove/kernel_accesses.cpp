@@ -362,7 +362,9 @@ class AccessReader {
   }
 
   void step(const TileStatement& one, const TileAssert&) {
-    result_.facts.push_back(truth(one.operands[0]).expr);
+    auto fact = truth(one.operands[0]).expr;
+    if (one.operands[1] != kNoTile) fact = logic_or(fact, logic_not(truth(one.operands[1]).expr));
+    result_.facts.push_back(fact);
   }
 
   void step(const TileStatement& one, const TileLoop&) {
@@ -383,6 +385,8 @@ class AccessReader {
       value(id) = fresh(name(id).empty() ? "carried" : name(id), "a value carried along", {},
                         width_of(dtype(id)));
   }
+
+  void step(const TileStatement& one, const TileNest&) { region(one.regions[0]); }
 
   void step(const TileStatement& one, const TileIf&) {
     const auto condition = truth(one.operands[0]).expr;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/read/cpp.h"
 #include "compiler/read/statement.h"
 #include "compiler/read/triton.h"
 #include "compiler/read/wrapper.h"
@@ -229,11 +230,13 @@ class WrapperReader {
   }
 
   void read_source(KernelSource& source) {
-    if (source.language != "triton") {
+    const bool is_cpp = source.language == "cpp";
+    if (!is_cpp && source.language != "triton") {
       source.not_read = fmt::format("kernels of kind `{}` are not read", source.language);
       return;
     }
-    auto kernel = read_triton(source.text, program_.env.pool());
+    auto kernel = is_cpp ? read_cpp(source.text, program_.env.pool())
+                         : read_triton(source.text, program_.env.pool());
     if (kernel)
       source.kernel = std::make_shared<const TileKernel>(*std::move(kernel));
     else

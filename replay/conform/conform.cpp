@@ -303,7 +303,9 @@ class CaseCheck {
       auto conjugated = args;
       std::get<Tensor>(conjugated[i].value).meta.lazy = Lazy::conjugated;
       const auto result = RealDomain(table_).run(row, std::move(conjugated));
-      if (result && !compare_result_values(record_, flatten(*result), expected)) return true;
+      if (!result || compare_result_values(record_, flatten(*result), expected)) continue;
+      ++counts_.agree_as_conjugated;
+      return true;
     }
     return false;
   }
@@ -329,6 +331,8 @@ class CaseCheck {
   ConformCounts& counts_;
 };
 
+}  // namespace
+
 void add_up(ConformCounts& total, const ConformCounts& part) {
   total.calls += part.calls;
   total.without_row += part.without_row;
@@ -337,11 +341,10 @@ void add_up(ConformCounts& total, const ConformCounts& part) {
   total.symbolic_exact += part.symbolic_exact;
   total.values_compared += part.values_compared;
   total.values_agree += part.values_agree;
+  total.agree_as_conjugated += part.agree_as_conjugated;
   total.mutations_compared += part.mutations_compared;
   total.mutations_agree += part.mutations_agree;
 }
-
-}  // namespace
 
 auto to_string(ConformAspect aspect) -> std::string_view {
   switch (aspect) {

@@ -37,6 +37,7 @@ struct ConformCounts {
   int symbolic_exact = 0;   ///< of calls
   int values_compared = 0;  ///< calls that are not random and ran
   int values_agree = 0;
+  int agree_as_conjugated = 0;  ///< of these: with a complex operand read as lazily conjugated
   int mutations_compared = 0;
   int mutations_agree = 0;
 };
@@ -56,6 +57,8 @@ struct ConformReport {
   std::vector<ConformFailure> failures;
   std::vector<WrongPrediction> wrong_predictions;  ///< in order of overload
 };
+
+void add_up(ConformCounts& total, const ConformCounts& part);
 
 /// Adds one call to a report.
 void check_case(const OperatorCase& record, const OpTable& table, ConformReport& report);

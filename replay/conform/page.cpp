@@ -101,21 +101,10 @@ struct Rates {
   ConformCounts sum;
   [[nodiscard]] auto with_row() const -> int { return sum.calls - sum.without_row; }
 };
-void add(ConformCounts& to, const ConformCounts& from) {
-  to.calls += from.calls;
-  to.without_row += from.without_row;
-  to.errors += from.errors;
-  to.metadata_exact += from.metadata_exact;
-  to.symbolic_exact += from.symbolic_exact;
-  to.values_compared += from.values_compared;
-  to.values_agree += from.values_agree;
-  to.mutations_compared += from.mutations_compared;
-  to.mutations_agree += from.mutations_agree;
-}
 auto by_family(const ConformReport& report) -> std::map<std::string, Rates> {
   std::map<std::string, Rates> families;
   for (const auto& counts : report.overloads)
-    add(families[std::string(family_of(counts.overload))].sum, counts);
+    add_up(families[std::string(family_of(counts.overload))].sum, counts);
   return families;
 }
 auto percent(int part, int of) -> double {

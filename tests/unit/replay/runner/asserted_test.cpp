@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/expr/text.h"
 #include "core/graph/text.h"
+#include "replay/interp/symbolic.h"
 #include "replay/runner/missing_guards.h"
 #include "replay/runner/storage_bounds.h"
 
@@ -73,30 +73,47 @@ TEST(Asserted, ASizeFromDataIsWhatTheRuleGivesWhereItComesUp) {
   EXPECT_FALSE(findings_of("x: \"i64[12][1]cpu\"", text("u0 + 1")).empty());
 }
 
-/// Conditions that a graph with these hints needs, printed.
-auto required_of(const std::string& body, const std::map<std::string, int>& hints) -> Names {
+/// A graph of `body` on x, i and v, whose sizes may be 1, with the same hint for s1, s2 and s3.
+auto graph_of(const std::string& body, std::int64_t least) -> Graph {
   auto graph = parse_graph(fmt::format(
-      "class G(torch.nn.Module):\n    def forward(self, x: \"f32[s0, s1]\", i: \"i64[33]\", "
-      "v: \"f32[33, s2]\"):\n        {}\n        return (y,)\n",
+      "class G(torch.nn.Module):\n    def forward(self, x: \"f32[s0, s1][s3, 1]\", "
+      "i: \"i64[33][1]\", v: \"f32[33, s2][s2, 1]\"):\n        {}\n        return (y,)\n",
       body));
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
   if (!graph) return {};
-  for (const auto& [name, hint] : hints)
-    graph->env.set_hint(graph->env.find(name)->expr, Expr(hint));
+  for (const auto& symbol : std::vector(graph->env.symbols())) {
+    graph->env.set_hint(symbol.expr, symbol.name == "s0" ? Expr(20) : Expr(8));
+    graph->env.set_range(symbol.expr, {Expr(least), symbol.range.high});
+  }
+  return *std::move(graph);
+}
+auto required_of(const Graph& graph) -> Names {
   Names texts;
-  for (const auto& guard : required_conditions(*graph, table())) texts.push_back(guard.text);
+  for (const auto& guard : required_conditions(graph, table())) texts.push_back(guard.text);
   return texts;
 }
+const std::string kPut = "y = torch.ops.aten.index_put.default(x, [i], v, True)";
 
 TEST(Asserted, WhatACallCannotDoWithoutIsRequired) {
-  const auto put = "y = torch.ops.aten.index_put.default(x, [i], v, True)";
-  EXPECT_EQ(required_of(put, {{"s0", 20}, {"s1", 8}, {"s2", 8}}), Names{"Eq(s1, s2)"});
+  EXPECT_EQ(required_of(graph_of(kPut, 2)), Names{"Eq(s1, s2)"});
+}
+
+TEST(Asserted, ARequirementHoldsOnlyWhereTheRuleChoseSo) {
+  // With sizes that may be 1 the values may broadcast, and then the sizes need not be equal.
+  const auto graph = graph_of(kPut, 1);
+  const auto required = required_conditions(graph, table());
+  ASSERT_FALSE(required.empty());
+  auto binding = graph.env.hints();
+  binding[graph.env.find("s2")->expr] = Expr(1);
+  for (const auto& guard : required)
+    EXPECT_EQ(evaluate(guard.condition, binding).value_or(Expr()), Expr::boolean(true)) << guard.text;
 }
 
 TEST(Asserted, AChoiceIsNotRequired) {
-  // Whether the rows are adjacent decides on a layout, not on whether the call runs.
-  const auto view = "y = torch.ops.aten.clone.default(v)";
-  EXPECT_EQ(required_of(view, {{"s0", 20}, {"s1", 8}, {"s2", 8}}), Names{});
+  // Whether the rows of x are adjacent decides on a layout, not on whether the call runs.
+  const auto graph = graph_of("y = torch.ops.aten.clone.default(x)", 2);
+  EXPECT_FALSE(run_symbolic(graph, table()).obligations.empty());
+  EXPECT_EQ(required_of(graph), Names{});
 }
 
 }  // namespace

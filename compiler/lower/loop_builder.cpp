@@ -1,0 +1,323 @@
+#include "compiler/lower/loop_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/expr/text.h"
+
+namespace assay {
+namespace {
+
+struct ExprRow {
+  ExprOp expr;
+  TileOp op;
+};
+/// Integer operators that are one operation, folded over all operands.
+constexpr std::array kFolds = {
+    ExprRow{ExprOp::add, TileOp::add},
+    ExprRow{ExprOp::mul, TileOp::mul},
+    ExprRow{ExprOp::min, TileOp::minimum},
+    ExprRow{ExprOp::max, TileOp::maximum},
+    ExprRow{ExprOp::floor_div, TileOp::floor_quotient},
+    ExprRow{ExprOp::clean_div, TileOp::floor_quotient},
+    ExprRow{ExprOp::mod, TileOp::floor_remainder},
+    ExprRow{ExprOp::python_mod, TileOp::floor_remainder},
+};
+constexpr std::array kComparisons = {
+    ExprRow{ExprOp::eq, TileOp::eq},
+    ExprRow{ExprOp::ne, TileOp::ne},
+    ExprRow{ExprOp::lt, TileOp::lt},
+    ExprRow{ExprOp::le, TileOp::le},
+    ExprRow{ExprOp::gt, TileOp::gt},
+    ExprRow{ExprOp::ge, TileOp::ge},
+    ExprRow{ExprOp::logic_and, TileOp::bit_and},
+    ExprRow{ExprOp::logic_or, TileOp::bit_or},
+};
+template <std::size_t kCount>
+auto find(const std::array<ExprRow, kCount>& rows, ExprOp op) -> const ExprRow* {
+  const auto at = std::ranges::find(rows, op, &ExprRow::expr);
+  return at == rows.end() ? nullptr : &*at;
+}
+
+auto combine(std::size_t seed, std::size_t value) -> std::size_t {
+  return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
+}
+
+}  // namespace
+
+auto LoopBuilder::KeyHash::operator()(const Key& key) const -> std::size_t {
+  auto hash = combine(key.def, static_cast<std::size_t>(key.mask + 1));
+  for (const auto& e : key.position) hash = combine(hash, e.hash());
+  return hash;
+}
+
+LoopBuilder::LoopBuilder(const LoweredGraph& graph, ExprPool& pool, std::vector<LoopAxis> axes,
+                         InMemory in_memory)
+    : graph_(graph), pool_(pool), axes_(std::move(axes)), in_memory_(std::move(in_memory)) {
+  for (const auto& axis : axes_) {
+    using enum TileAxis::Kind;
+    kernel_.axes.push_back({.name = std::string(axis.symbol.name()),
+                            .kind = axis.is_reduced ? reduction : parallel,
+                            .extent = axis.extent,
+                            .block = Expr(1),
+                            .max_block = 1 << 30,
+                            .exact = true});
+    for (const auto& part : axis.extent.symbols()) (void)param(part);
+  }
+}
+
+void LoopBuilder::fail(std::string message) {
+  if (error_.empty()) error_ = std::move(message);
+}
+
+auto LoopBuilder::emit(decltype(TileStatement::what) what, std::vector<TileId> operands,
+                       TileType type) -> TileId {
+  for (const auto id : operands)
+    if (id != kNoTile && !std::holds_alternative<TileReduce>(what))
+      type.axes |= kernel_.type(id).axes;
+  const auto id = static_cast<TileId>(kernel_.values.size());
+  kernel_.values.push_back({.type = type, .name = {}});
+  TileStatement statement;
+  statement.what = std::move(what);
+  statement.operands = std::move(operands);
+  statement.results = {id};
+  kernel_.body.body.push_back(std::move(statement));
+  return id;
+}
+
+auto LoopBuilder::constant(DType dtype, double value) -> TileId {
+  if (!is_floating(dtype)) return constant(dtype, static_cast<std::int64_t>(value));
+  const auto key = std::tuple(dtype, std::bit_cast<std::int64_t>(value), true);
+  if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
+  return constants_[key] = emit(TileConstant{value}, {}, {.dtype = dtype});
+}
+
+auto LoopBuilder::constant(DType dtype, std::int64_t value) -> TileId {
+  if (is_floating(dtype)) return constant(dtype, static_cast<double>(value));
+  const auto key = std::tuple(dtype, value, false);
+  if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
+  return constants_[key] = emit(TileConstant{value}, {}, {.dtype = dtype});
+}
+
+auto LoopBuilder::compute(TileOp op, std::vector<TileId> operands) -> TileId {
+  const auto& row = tile_op_row(op);
+  const auto of = dtype(operands.back());
+  const auto result = row.result == TileResult::boolean ? DType::boolean : of;
+  const auto key = std::tuple(static_cast<int>(op), operands, result);
+  if (const auto known = computed_.find(key); known != computed_.end()) return known->second;
+  if (tile_evaluate(op, lane_dtype(of), lane_dtype(result)) == nullptr)
+    fail(fmt::format("`{}` of {}", row.name, name(of)));
+  return computed_[key] = emit(TileCompute{op}, std::move(operands), {.dtype = result});
+}
+
+auto LoopBuilder::cast(TileId id, DType dtype) -> TileId {
+  if (this->dtype(id) == dtype) return id;
+  const auto key = std::tuple(static_cast<int>(TileOp::cast), std::vector{id}, dtype);
+  if (const auto known = computed_.find(key); known != computed_.end()) return known->second;
+  return computed_[key] = emit(TileCompute{TileOp::cast}, {id}, {.dtype = dtype});
+}
+
+/// Axes, data and numbers that the launch passes.
+auto LoopBuilder::symbol(const Expr& e) -> TileId {
+  for (std::size_t i = 0; i < axes_.size(); ++i)
+    if (axes_[i].symbol == e)
+      return emit(TileIndex{i}, {}, {.dtype = DType::int64, .axes = AxisSet{1} << i});
+  const auto at = param(e);
+  return emit(TileParamValue{at}, {}, {.dtype = kernel_.params[at].dtype});
+}
+
+auto LoopBuilder::param(const Expr& symbol) -> std::size_t {
+  const auto known = std::ranges::find_if(kernel_.params, [&](const TileParam& param) {
+    return param.kind == TileParam::Kind::scalar && param.symbol == symbol;
+  });
+  if (known != kernel_.params.end())
+    return static_cast<std::size_t>(known - kernel_.params.begin());
+  scalars_.push_back(symbol);
+  kernel_.params.push_back(
+      {.name = std::string(symbol.name()),
+       .kind = TileParam::Kind::scalar,
+       .dtype = symbol.type() == ExprType::real ? DType::float64 : DType::int64,
+       .fixed = std::nullopt,
+       .symbol = symbol});
+  return kernel_.params.size() - 1;
+}
+
+auto LoopBuilder::folded(const Expr& e, TileOp op, DType dtype) -> TileId {
+  const auto operand = [&](const Expr& arg) {
+    return dtype == DType::boolean ? truth(arg) : number(arg);
+  };
+  auto result = operand(e.args()[0]);
+  for (std::size_t i = 1; i < e.args().size(); ++i)
+    result = compute(op, {result, operand(e.args()[i])});
+  return result;
+}
+
+auto LoopBuilder::number(const Expr& e) -> TileId {
+  if (const auto value = e.as_int()) return constant(DType::int64, *value);
+  if (const auto value = e.as_real()) return constant(DType::float64, *value);
+  if (const auto known = known_.find(e); known != known_.end()) return known->second;
+  TileId result = kNoTile;
+  if (e.op() == ExprOp::symbol) {
+    result = symbol(e);
+  } else if (const auto* row = find(kFolds, e.op()); row && e.type() == ExprType::integer) {
+    result = folded(e, row->op, DType::int64);
+  } else if (e.op() == ExprOp::modular_indexing) {
+    const auto quotient =
+        compute(TileOp::floor_quotient, {number(e.args()[0]), number(e.args()[1])});
+    result = compute(TileOp::floor_remainder, {quotient, number(e.args()[2])});
+  } else {
+    // Whatever else a size can be: the host knows how to compute it, if no axis takes part.
+    for (const auto& part : e.symbols())
+      if (std::ranges::find(axes_, part, &LoopAxis::symbol) != axes_.end())
+        fail(fmt::format("the index {}", print_expr(e)));
+    const auto stand_in = pool_.symbol(
+        fmt::format("assay_{}{}", e.type() == ExprType::real ? "r" : "n", scalars_.size()), e.type());
+    result = symbol(stand_in);
+    scalars_.back() = e;
+  }
+  return known_[e] = result;
+}
+
+auto LoopBuilder::truth(const Expr& condition) -> TileId {
+  if (const auto value = condition.as_bool())
+    return constant(DType::boolean, std::int64_t{*value ? 1 : 0});
+  if (const auto known = known_.find(condition); known != known_.end()) return known->second;
+  TileId result = kNoTile;
+  const auto* row = find(kComparisons, condition.op());
+  if (condition.op() == ExprOp::logic_not) {
+    result = compute(TileOp::bit_not, {truth(condition.args()[0])});
+  } else if (row != nullptr) {
+    const bool joins = condition.op() == ExprOp::logic_and || condition.op() == ExprOp::logic_or;
+    result = folded(condition, row->op, joins ? DType::boolean : DType::int64);
+  } else {
+    fail(fmt::format("the condition {}", print_expr(condition)));
+    result = constant(DType::boolean, std::int64_t{0});
+  }
+  return known_[condition] = result;
+}
+
+auto LoopBuilder::data(TileId index) -> Expr {
+  const auto made = pool_.symbol(fmt::format("assay_d{}", index));
+  known_[made] = cast(index, DType::int64);
+  return made;
+}
+
+auto LoopBuilder::choose(TileId condition, const std::function<TileId()>& inside,
+                         const std::function<TileId()>& otherwise) -> TileId {
+  const auto outer = mask_;
+  mask_ = outer == kNoTile ? condition : compute(TileOp::bit_and, {outer, condition});
+  const auto there = inside();
+  const auto against = compute(TileOp::bit_not, {condition});
+  mask_ = outer == kNoTile ? against : compute(TileOp::bit_and, {outer, against});
+  const auto elsewhere = otherwise();
+  mask_ = outer;
+  return compute(TileOp::select, {condition, there, elsewhere});
+}
+
+auto LoopBuilder::address(const TensorDef& def, const Index& position) -> TileId {
+  Expr sum = def.meta.offset - graph_.defs[def.owner].meta.offset;
+  for (std::size_t i = 0; i < position.size(); ++i) sum = sum + position[i] * def.meta.strides[i];
+  if (!sum.is_valid()) fail("an address that is no number");
+  return number(sum);
+}
+
+auto LoopBuilder::buffer(DefId owner, DType dtype) -> std::size_t {
+  const auto same = [&](const TileParam& param) {
+    return param.kind == TileParam::Kind::buffer && param.dtype == dtype &&
+           param.name == graph_.defs[owner].buffer;
+  };
+  const auto known = std::ranges::find_if(kernel_.params, same);
+  if (known != kernel_.params.end())
+    return static_cast<std::size_t>(known - kernel_.params.begin());
+  buffers_.push_back(owner);
+  kernel_.params.push_back({.name = graph_.defs[owner].buffer,
+                            .kind = TileParam::Kind::buffer,
+                            .dtype = dtype,
+                            .fixed = std::nullopt,
+                            .symbol = {}});
+  return kernel_.params.size() - 1;
+}
+
+auto LoopBuilder::load(DefId id, const Index& position) -> TileId {
+  const auto& def = graph_.defs[id];
+  const auto at = address(def, position);
+  return emit(TileLoad{buffer(def.owner, def.meta.dtype)}, {at, mask_, kNoTile},
+              {.dtype = def.meta.dtype});
+}
+
+auto LoopBuilder::value(DefId id, const Index& position) -> TileId {
+  const Key key{id, mask_, position};
+  if (const auto known = values_.find(key); known != values_.end()) return known->second;
+  if (mask_ != kNoTile)  // what was computed without a mask is right under any
+    if (const auto known = values_.find({id, kNoTile, position}); known != values_.end())
+      return known->second;
+  const auto& def = graph_.defs[id];
+  TileId result = kNoTile;
+  if (in_memory_(id, position)) {
+    result = load(id, position);
+  } else if (def.element) {
+    result = def.element(*this, position);
+  } else {
+    fail(fmt::format("{} is not in memory", def.origin));
+    result = constant(def.meta.dtype, 0.0);
+  }
+  return values_[key] = result;
+}
+
+auto LoopBuilder::root(DefId id, const LoopPlace& place) -> TileId {
+  const auto& def = graph_.defs[id];
+  if (!def.reduction) {
+    const auto result = def.element(*this, place.position);
+    return values_[{id, kNoTile, place.position}] = result;
+  }
+  Index kept;
+  for (std::size_t i = 0; i < place.position.size(); ++i) {
+    if (!def.reduction->reduced[i]) kept.push_back(place.position[i]);
+    if (def.reduction->reduced[i] && def.reduction->keeps) kept.emplace_back(0);
+  }
+  const auto result = reduce(*def.reduction, place);
+  return values_[{id, kNoTile, kept}] = result;
+}
+
+auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> TileId {
+  auto values = reduction.operands(*this, place.position);
+  for (std::size_t dim = place.axes.size(); dim-- > 0;) {
+    if (!reduction.reduced[dim]) continue;
+    for (const auto axis : place.axes[dim]) {
+      std::vector<TileId> results;
+      AxisSet axes = 0;
+      for (const auto id : values) axes |= type(id).axes;
+      axes &= ~(AxisSet{1} << axis);
+      TileStatement statement;
+      statement.what = TileReduce{reduction.combine, axis};
+      statement.operands = values;
+      for (const auto id : values) {
+        results.push_back(static_cast<TileId>(kernel_.values.size()));
+        kernel_.values.push_back({.type = {.dtype = dtype(id), .axes = axes}, .name = {}});
+      }
+      statement.results = results;
+      kernel_.body.body.push_back(std::move(statement));
+      values = std::move(results);
+    }
+  }
+  return reduction.finish ? reduction.finish(*this, values) : values[0];
+}
+
+void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {
+  const auto& def = graph_.defs[id];
+  Index kept;
+  for (std::size_t i = 0; i < place.position.size(); ++i) {
+    const bool is_reduced = def.reduction && def.reduction->reduced[i];
+    if (!is_reduced) kept.push_back(place.position[i]);
+    if (is_reduced && def.reduction->keeps) kept.emplace_back(0);
+  }
+  TileStatement statement;
+  statement.what = TileStore{buffer(id, def.meta.dtype)};
+  const auto at = address(def, kept);
+  statement.operands = {at, value, kNoTile};
+  statement.text = def.origin;
+  kernel_.body.body.push_back(std::move(statement));
+}
+
+}  // namespace assay

@@ -1,0 +1,106 @@
+// Builds the kernel of a loop nest: elements are asked for at positions and come out as typed
+// statements; what was computed once at a position is not computed again.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/lower/definition.h"
+#include "compiler/program/kernel.h"
+
+namespace assay {
+
+/// One axis of a nest.
+struct LoopAxis {
+  Expr extent;
+  Expr symbol;  ///< stands for it in positions
+  bool is_reduced = false;
+  friend auto operator==(const LoopAxis&, const LoopAxis&) -> bool = default;
+};
+
+/// Where a tensor stands in a nest: the position of its element (for reductions: of an element of
+/// Reduction::over), and the axes behind each of those dimensions.
+struct LoopPlace {
+  Index position;
+  std::vector<std::vector<std::size_t>> axes;
+};
+
+class LoopBuilder {
+ public:
+  /// Which tensors are read from memory, not computed. Called with the position that is read.
+  using InMemory = std::function<bool(DefId, const Index&)>;
+  LoopBuilder(const LoweredGraph& graph, ExprPool& pool, std::vector<LoopAxis> axes,
+              InMemory in_memory);
+
+  // Elements
+  [[nodiscard]] auto value(DefId def, const Index& position) -> TileId;
+  /// Computes a tensor at its place and keeps it for whoever asks for the same position.
+  auto root(DefId def, const LoopPlace& place) -> TileId;
+  void store(DefId def, const LoopPlace& place, TileId value);
+
+  [[nodiscard]] auto graph() const -> const LoweredGraph& { return graph_; }
+  [[nodiscard]] auto meta(DefId def) const -> const TensorMeta& { return graph_.defs[def].meta; }
+
+  // Statements
+  [[nodiscard]] auto type(TileId id) const -> const TileType& { return kernel_.type(id); }
+  [[nodiscard]] auto dtype(TileId id) const -> DType { return type(id).dtype; }
+  [[nodiscard]] auto constant(DType dtype, double value) -> TileId;
+  [[nodiscard]] auto constant(DType dtype, std::int64_t value) -> TileId;
+  [[nodiscard]] auto compute(TileOp op, std::vector<TileId> operands) -> TileId;
+  [[nodiscard]] auto cast(TileId id, DType dtype) -> TileId;
+  /// A number over axes, symbols and data, as int64; of real type as float64.
+  [[nodiscard]] auto number(const Expr& e) -> TileId;
+  [[nodiscard]] auto truth(const Expr& condition) -> TileId;
+  /// A symbol for a computed index, for positions.
+  [[nodiscard]] auto data(TileId index) -> Expr;
+  /// `inside` is evaluated where the condition holds; loads elsewhere do not happen. `otherwise`
+  /// has the same dtype.
+  [[nodiscard]] auto choose(TileId condition, const std::function<TileId()>& inside,
+                            const std::function<TileId()>& otherwise) -> TileId;
+
+  void fail(std::string message);
+  [[nodiscard]] auto error() const -> const std::string& { return error_; }
+  [[nodiscard]] auto take() -> TileKernel { return std::move(kernel_); }
+  /// Tensors behind the parameters, and expressions behind the numbers, in order of parameters.
+  [[nodiscard]] auto buffers() const -> const std::vector<DefId>& { return buffers_; }
+  [[nodiscard]] auto numbers() const -> const std::vector<Expr>& { return scalars_; }
+
+ private:
+  struct Key {
+    DefId def;
+    TileId mask;
+    Index position;
+    friend auto operator==(const Key&, const Key&) -> bool = default;
+  };
+  struct KeyHash {
+    auto operator()(const Key& key) const -> std::size_t;
+  };
+  auto emit(decltype(TileStatement::what) what, std::vector<TileId> operands, TileType type)
+      -> TileId;
+  [[nodiscard]] auto address(const TensorDef& def, const Index& position) -> TileId;
+  [[nodiscard]] auto buffer(DefId owner, DType dtype) -> std::size_t;
+  [[nodiscard]] auto load(DefId def, const Index& position) -> TileId;
+  [[nodiscard]] auto reduce(const Reduction& reduction, const LoopPlace& place) -> TileId;
+  [[nodiscard]] auto folded(const Expr& e, TileOp op, DType dtype) -> TileId;
+  [[nodiscard]] auto symbol(const Expr& e) -> TileId;
+  [[nodiscard]] auto param(const Expr& symbol) -> std::size_t;
+
+  const LoweredGraph& graph_;
+  ExprPool& pool_;
+  std::vector<LoopAxis> axes_;
+  InMemory in_memory_;
+  TileKernel kernel_;
+  std::unordered_map<Key, TileId, KeyHash> values_;
+  std::unordered_map<Expr, TileId> known_;
+  std::map<std::tuple<int, std::vector<TileId>, DType>, TileId> computed_;
+  std::map<std::tuple<DType, std::int64_t, bool>, TileId> constants_;
+  std::vector<DefId> buffers_;
+  std::vector<Expr> scalars_;
+  TileId mask_ = kNoTile;
+  std::string error_;
+};
+
+}  // namespace assay

@@ -1,0 +1,146 @@
+#include "compiler/schedule/memory.h"
+
+namespace assay {
+namespace {
+
+class Chooser {
+ public:
+  Chooser(const ScheduleInput& input, const ScheduleOptions& options,
+          std::vector<CompileDecision>& decisions)
+      : graph_(input.graph), options_(options), decisions_(decisions) {
+    const auto count = graph_.defs.size();
+    choice_.needed.resize(count);
+    choice_.stored.resize(count);
+    choice_.wanted.resize(count);
+    choice_.calls.resize(graph_.calls.size());
+    uses_.resize(count);
+    repeated_.resize(count);
+    weight_.resize(count);
+    for (const auto& output : input.outputs) visit_tensors(output, [&](DefId id) { want(id); });
+  }
+
+  auto run() -> MemoryChoice {
+    for (std::size_t i = 0; i < graph_.calls.size(); ++i)
+      if (!graph_.calls[i].written.empty()) need_call(i);
+    count_uses();
+    keep_before_writes();
+    for (DefId id = 0; id < graph_.defs.size(); ++id)
+      if (choice_.needed[id]) decide(id);
+    return std::move(choice_);
+  }
+
+ private:
+  /// Somebody outside of loops wants the tensor: its owner goes into memory.
+  void want(DefId id) {
+    const auto owner = graph_.defs[id].owner;
+    choice_.wanted[owner] = true;
+    choice_.stored[owner] = true;
+    need(owner);
+  }
+  void need_call(std::size_t i) {
+    if (choice_.calls[i]) return;
+    choice_.calls[i] = true;
+    for (const auto& arg : graph_.calls[i].args) visit_tensors(arg, [&](DefId id) { want(id); });
+  }
+  void need(DefId id) {
+    if (choice_.needed[id]) return;
+    choice_.needed[id] = true;
+    const auto& def = graph_.defs[id];
+    if (def.call) need_call(*def.call);
+    // A view nobody can follow needs its owner in memory.
+    if (!def.is_computed() && def.owner != id) return want(id);
+    for (const auto read : def.reads) need(read);
+  }
+
+  /// The tensor behind views that loops can follow.
+  [[nodiscard]] auto behind(DefId id, bool& repeats) const -> DefId {
+    while (graph_.defs[id].owner != id && graph_.defs[id].element) {
+      repeats = repeats || graph_.defs[id].repeats;
+      id = graph_.defs[id].reads[0];
+    }
+    return id;
+  }
+  [[nodiscard]] auto is_view(DefId id) const -> bool { return graph_.defs[id].owner != id; }
+
+  void count_uses() {
+    for (DefId id = 0; id < graph_.defs.size(); ++id) {
+      const auto& def = graph_.defs[id];
+      if (!choice_.needed[id] || is_view(id)) continue;
+      for (const auto read : def.reads) {
+        bool repeats = def.repeats;
+        const auto source = behind(read, repeats);
+        ++uses_[source];
+        repeated_[source] = repeated_[source] || repeats;
+      }
+    }
+  }
+
+  /// Loops that read what a later call overwrites run before it, if anybody needs them after it.
+  void keep_before_writes() {
+    for (std::size_t i = 0; i < graph_.calls.size(); ++i) {
+      const auto& call = graph_.calls[i];
+      for (const auto written : call.written) {
+        const auto storage = graph_.defs[written].storage;
+        std::vector<bool> reads(call.defs_before, false);
+        for (DefId id = 0; id < call.defs_before; ++id) {
+          const auto& def = graph_.defs[id];
+          reads[id] = def.storage == storage;
+          for (const auto from : def.reads) reads[id] = reads[id] || (from < id && reads[from]);
+          if (reads[id] && def.is_computed() && !is_view(id) && choice_.needed[id])
+            choice_.stored[id] = true;
+          if (choice_.stored[id]) reads[id] = def.storage == storage;
+        }
+      }
+    }
+  }
+
+  void decide(DefId id) {
+    const auto& def = graph_.defs[id];
+    if (!def.is_computed() || is_view(id)) return;
+    int weight = def.cost;
+    for (const auto read : def.reads) {
+      bool repeats = false;
+      const auto source = behind(read, repeats);
+      weight += graph_.defs[source].is_computed() && !choice_.stored[source] ? weight_[source] : 1;
+    }
+    weight_[id] = weight;
+    constexpr int kCheap = 4, kRepeated = 3;
+    std::string reason;
+    if (choice_.stored[id]) {
+      reason = "somebody outside of loops reads it";
+    } else if (def.reduction) {
+      reason = "a reduction";
+    } else if (uses_[id] > 1 && weight > kCheap) {
+      reason = fmt::format("{} tensors read it, {} operations each", uses_[id], weight);
+    } else if (repeated_[id] && weight > kRepeated) {
+      reason = "elements are read repeatedly";
+    } else if (weight > options_.most_operations) {
+      reason = fmt::format("{} operations per element", weight);
+    }
+    if (!reason.empty()) choice_.stored[id] = true;
+    const bool is_stored = !reason.empty();
+    if (!is_stored) reason = fmt::format("{} operations where it is read", weight);
+    decisions_.push_back({CompileDecision::Kind::store, is_stored, def.origin, def.target, reason});
+  }
+
+  const LoweredGraph& graph_;
+  const ScheduleOptions& options_;
+  std::vector<CompileDecision>& decisions_;
+  MemoryChoice choice_;
+  std::vector<int> uses_, weight_;
+  std::vector<bool> repeated_;
+};
+
+}  // namespace
+
+auto choose_memory(const ScheduleInput& input, const ScheduleOptions& options,
+                   std::vector<CompileDecision>& decisions) -> MemoryChoice {
+  return Chooser(input, options, decisions).run();
+}
+
+void visit_tensors(const CallArg& arg, const std::function<void(DefId)>& visit) {
+  if (arg.tensor) visit(*arg.tensor);
+  for (const auto& item : arg.items) visit_tensors(item, visit);
+}
+
+}  // namespace assay

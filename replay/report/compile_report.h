@@ -1,0 +1,22 @@
+// What `assay compile` says: the program, its kernels, the decisions, and what a check found.
+#pragma once
+#include <string>
+
+#include "replay/report/paint.h"
+#include "replay/runner/compile.h"
+
+namespace assay {
+
+struct CompileReport {
+  const Graph& graph;
+  const CompiledGraph& compiled;
+  const CompiledComparison* comparison = nullptr;  ///< null: not run
+  bool kernels = false, decisions = false;
+};
+
+[[nodiscard]] auto compile_text(const CompileReport& report, const Paint& paint) -> std::string;
+[[nodiscard]] auto compile_json(const CompileReport& report) -> std::string;
+/// A difference, or a wrong access.
+[[nodiscard]] auto has_findings(const CompiledComparison& comparison) -> bool;
+
+}  // namespace assay

@@ -1,0 +1,242 @@
+#include "replay/runner/compile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/lower/lowering_domain.h"
+#include "replay/interp/run.h"
+
+namespace assay {
+namespace {
+
+/// Walks a graph in the lowering domain.
+class GraphCompiler {
+ public:
+  GraphCompiler(const Capture& capture, const OpTable& table, const CompileOptions& options)
+      : capture_(capture),
+        graph_(capture.graph),
+        context_(graph_.env),
+        domain_(table, context_, options.not_lowered),
+        values_(static_cast<std::size_t>(std::max(graph_.next_id, 0))) {}
+
+  auto run() -> Result<ScheduleInput> {
+    for (const auto& node : graph_.nodes)
+      if (node.kind == NodeKind::placeholder) ASSAY_TRY_VOID(placeholder(node));
+    for (const auto& name : attribute_inputs(graph_)) ASSAY_TRY_VOID(attribute(name));
+    for (const auto& node : graph_.nodes) ASSAY_TRY_VOID(step(node));
+    for (const auto& obligation : context_.obligations()) {
+      if (obligation.assumed || !obligation.condition.is_valid()) continue;
+      if (facts_.insert(obligation.condition).second) input_.facts.push_back(obligation.condition);
+    }
+    input_.graph = domain_.take();
+    input_.env = graph_.env;
+    return std::move(input_);
+  }
+
+ private:
+  [[nodiscard]] auto value(NodeId id) -> Datum& {
+    return values_[static_cast<std::size_t>(id.value)];
+  }
+
+  auto add_tensor(const std::string& name, const TensorMeta& meta, int group) -> Datum {
+    if (group < 0 || !storages_.contains(group)) storages_[group] = context_.fresh_storage();
+    const auto datum = domain_.add_input(name, meta, storages_[group]);
+    input_.inputs.push_back({name, domain_.find(*datum.fake()), std::nullopt});
+    return datum;
+  }
+
+  auto placeholder(const Node& node) -> Result<void> {
+    if (const auto* scalar = node.claim.scalar()) {
+      value(node.id) = {*scalar};
+      input_.inputs.push_back({node.name, std::nullopt, *scalar});
+    } else if (const auto* meta = node.claim.tensor()) {
+      value(node.id) = add_tensor(node.name, *meta, node.claim.alias_group);
+    } else {
+      input_.inputs.push_back({node.name, std::nullopt, std::nullopt});
+    }
+    return {};
+  }
+
+  auto attribute(const std::string& target) -> Result<void> {
+    for (const auto& node : graph_.nodes) {
+      if (node.kind != NodeKind::get_attr || node.target != target) continue;
+      if (value(node.id).fake() != nullptr) continue;
+      const auto known = capture_.attributes.find(target);
+      const auto* claim = node.claim.tensor();
+      if (claim == nullptr && known == capture_.attributes.end())
+        return unsupported("node {}: nothing is known of the attribute {}", node.name, target);
+      if (!attributes_.contains(target))
+        attributes_[target] =
+            add_tensor(node.name, claim ? *claim : to_claim(known->second.meta), -1);
+      value(node.id) = attributes_[target];
+    }
+    return {};
+  }
+
+  auto step(const Node& node) -> Result<void> {
+    const auto lookup = [this](NodeId id) { return &value(id); };
+    if (node.kind == NodeKind::placeholder || node.kind == NodeKind::get_attr) return {};
+    if (node.kind == NodeKind::output) {
+      ASSAY_TRY(const auto returned, to_datum(node.args.at(0), lookup));
+      return outputs(returned);
+    }
+    context_.set_node(node.id.value, node.target);
+    domain_.set_origin(node.name);
+    auto made = run_node(graph_, node, domain_, lookup);
+    if (!made) return with_context(made.error(), fmt::format("node {}", node.name));
+    value(node.id) = *std::move(made);
+    return {};
+  }
+
+  auto outputs(const Datum& datum) -> Result<void> {
+    if (const auto* list = datum.list()) {
+      for (const auto& item : *list) ASSAY_TRY_VOID(outputs(item));
+      return {};
+    }
+    CallArg arg;
+    arg.value = datum;
+    if (const auto* fake = datum.fake()) {
+      arg.tensor = domain_.find(*fake);
+      arg.value = {};
+      if (!arg.tensor) return unsupported("an output from nowhere");
+    }
+    input_.outputs.push_back(std::move(arg));
+    return {};
+  }
+
+  const Capture& capture_;
+  const Graph& graph_;
+  ShapeContext context_;
+  LoweringDomain domain_;
+  std::vector<Datum> values_;
+  std::unordered_map<int, int> storages_;  ///< by alias group
+  std::map<std::string, Datum> attributes_;
+  std::unordered_set<Expr> facts_;
+  ScheduleInput input_;
+};
+
+/// Copies of tensors that alias as the originals do.
+class Copier {
+ public:
+  auto copy(const Datum& datum) -> Datum {
+    if (const auto* tensor = datum.real()) {
+      auto& twin = twins_[tensor->storage.get()];
+      if (!twin) {
+        twin = std::make_shared<Storage>(tensor->storage->size_bytes());
+        std::ranges::copy(tensor->storage->bytes(), twin->bytes().begin());
+      }
+      auto made = *tensor;
+      made.storage = twin;
+      return {made};
+    }
+    if (const auto* list = datum.list()) {
+      DatumList items;
+      for (const auto& item : *list) items.push_back(copy(item));
+      return {std::move(items)};
+    }
+    return datum;
+  }
+
+ private:
+  std::map<const Storage*, std::shared_ptr<Storage>> twins_;
+};
+
+void flatten(const Datum& datum, DatumList& flat) {
+  if (const auto* list = datum.list())
+    for (const auto& item : *list) flatten(item, flat);
+  else
+    flat.push_back(datum);
+}
+
+/// What the graph returns when the reference kernels run it, and its inputs after that.
+auto reference_outputs(const Graph& graph, RunInputs& inputs, const OpTable& table)
+    -> Result<DatumList> {
+  std::map<NodeId, Datum> seen;
+  RunOptions options;
+  options.tap = [&](std::size_t at, const Datum& value) { seen[graph.nodes[at].id] = value; };
+  const auto run = run_graph(graph, inputs, table, options);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    if (node.kind == NodeKind::output || run.nodes[i].status == NodeStatus::ran) continue;
+    return unsupported("node {}: {}", node.name, run.nodes[i].message);
+  }
+  DatumList flat;
+  const auto* output = graph.output();
+  if (output == nullptr) return flat;
+  ASSAY_TRY(const auto returned,
+            to_datum(output->args.at(0), [&](NodeId id) { return &seen[id]; }));
+  flatten(returned, flat);
+  return flat;
+}
+
+auto compare(const Datum& actual, const Datum& expected, std::string what) -> TensorDifference {
+  TensorDifference result;
+  const auto* tensor = actual.real();
+  const auto* wanted = expected.real();
+  if (tensor != nullptr && wanted != nullptr) {
+    result = compare_tensors(*tensor, *wanted);
+  } else if (to_string(actual) != to_string(expected)) {
+    result.message = fmt::format("is {}, not {}", to_string(actual), to_string(expected));
+    result.error = INFINITY;
+  }
+  result.what = std::move(what);
+  return result;
+}
+
+}  // namespace
+
+auto attribute_inputs(const Graph& graph) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes)
+    if (node.kind == NodeKind::get_attr && graph.child(node.target) == nullptr &&
+        std::ranges::find(names, node.target) == names.end())
+      names.push_back(node.target);
+  return names;
+}
+
+auto compile_graph(const Capture& capture, const OpTable& table, const CompileOptions& options)
+    -> Result<CompiledGraph> {
+  ASSAY_TRY(auto input, GraphCompiler(capture, table, options).run());
+  return schedule(std::move(input), options.schedule);
+}
+
+auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
+                            const Executor& executor, const RunInputs& inputs, const OpTable& table)
+    -> Result<CompiledComparison> {
+  ASSAY_TRY(const auto program, executor.compile(compiled.program));
+  DatumList given = inputs.values;
+  for (const auto& name : attribute_inputs(graph)) {
+    const auto known = inputs.attributes.find(name);
+    given.push_back(known == inputs.attributes.end() ? Datum{} : known->second);
+  }
+  Copier copier;
+  DatumList mine;
+  for (const auto& datum : given) mine.push_back(copier.copy(datum));
+  CompiledComparison result;
+  const auto start = std::chrono::steady_clock::now();
+  ASSAY_TRY(result.run, program->run(mine, {}));
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto reference = inputs;
+  Copier other;
+  for (auto& datum : reference.values) datum = other.copy(datum);
+  for (auto& [name, datum] : reference.attributes) datum = other.copy(datum);
+  ASSAY_TRY(const auto expected, reference_outputs(graph, reference, table));
+  if (expected.size() != result.run.outputs.size())
+    return bad_input("{} outputs, the graph has {}", result.run.outputs.size(), expected.size());
+  if (result.run.is_random) {
+    result.notes.emplace_back("values are not compared: random numbers were drawn");
+    return result;
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    result.compared.push_back(
+        compare(result.run.outputs[i], expected[i], fmt::format("output {}", i)));
+  for (std::size_t i = 0; i < inputs.values.size(); ++i)
+    if (inputs.values[i].real() != nullptr)
+      result.compared.push_back(
+          compare(mine[i], reference.values[i], fmt::format("input {} after", i)));
+  return result;
+}
+
+}  // namespace assay
