@@ -220,8 +220,11 @@ class WrapperReader {
       if (line.starts_with(kNode) && !line.contains("= PlaceHolder["))
         nodes.emplace_back(line.substr(kNode.size(), line.find(' ', kNode.size()) - kNode.size()));
       if (!line.starts_with(kReturn)) continue;
-      for (auto at = line.find('%'); at != std::string_view::npos; at = line.find('%', at + 1))
-        nodes.emplace_back(line.substr(at + 1, line.find(',', at) - at - 1));
+      for (auto at = line.find('%'); at != std::string_view::npos; at = line.find('%', at + 1)) {
+        const auto given = line.substr(at + 1, line.find(',', at) - at - 1);
+        std::erase(nodes, given);
+        nodes.emplace_back(given);
+      }
     }
     return nodes;
   }

@@ -327,8 +327,8 @@ void know_symbols(ShapeEnv& env, const ShapeEnv& known) {
       env.add_guard({*condition, guard.text, guard.where});
 }
 
-auto trace_graph_capture(const TraceLog& log, const TraceCompilation& compilation, const TracePart& part)
-    -> Result<Capture> {
+auto trace_graph_capture(const TraceLog& log, const TraceCompilation& compilation,
+                         const TracePart& part) -> Result<Capture> {
   auto capture = read_graph_text(log.events[part.event].payload);
   if (!capture) return capture;
   auto env = capture->graph.env;

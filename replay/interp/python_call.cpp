@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "replay/interp/run.h"
 
@@ -54,7 +55,8 @@ constexpr std::array kOperators = {
 };
 
 /// Names of Python that are other names in ATen.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed = {{
+    {"tensor", "scalar_tensor"},
     {"concat", "cat"},
     {"concatenate", "cat"},
     {"size", "sym_size"},
@@ -62,6 +64,43 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed 
     {"storage_offset", "sym_storage_offset"},
     {"numel", "sym_numel"},
 }};
+
+/// Functions of torch.nn.functional whose parameters are not those of the operator: parameters in
+/// Python's order, `name=other` where the operator's is another, `-name` where it has none.
+struct FunctionRow {
+  std::string_view target;
+  std::string_view aten;
+  std::string_view params;
+};
+constexpr std::array kFunctions = {
+    FunctionRow{"cross_entropy", "aten.cross_entropy_loss",
+                "input=self target weight -size_average ignore_index -reduce reduction "
+                "label_smoothing"},
+    FunctionRow{"nll_loss", "aten.nll_loss_nd",
+                "input=self target weight -size_average ignore_index -reduce reduction"},
+    FunctionRow{"embedding", "aten.embedding",
+                "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
+    FunctionRow{"dropout", "aten.dropout", "input p training=train -inplace"},
+};
+constexpr std::array<std::string_view, 3> kReductions = {"none", "mean", "sum"};
+
+/// Methods that convert to a dtype.
+constexpr std::array<std::pair<std::string_view, DType>, 11> kCasts = {{
+    {"float", DType::float32},
+    {"double", DType::float64},
+    {"half", DType::float16},
+    {"bfloat16", DType::bfloat16},
+    {"int", DType::int32},
+    {"long", DType::int64},
+    {"short", DType::int16},
+    {"char", DType::int8},
+    {"byte", DType::uint8},
+    {"bool", DType::boolean},
+    {"cfloat", DType::complex64},
+}};
+
+/// Operators whose numbers are sizes before they are anything else: `expand(2, 3)`.
+constexpr std::array<std::string_view, 2> kTakesSizes = {"aten.expand", "aten.repeat"};
 
 /// Arguments of Python functions that change nothing the operator could be told.
 constexpr std::array<std::string_view, 4> kPythonOnly = {"inplace", "_stacklevel", "return_indices",
@@ -141,11 +180,56 @@ auto run_named(std::string_view name, Domain& domain, const DatumList& args, Key
   std::erase_if(keywords, [](const auto& kw) {
     return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end();
   });
-  auto candidate = choose(name, domain, args, keywords);
-  if (const auto list = gathered(args); !candidate && list)
-    candidate = choose(name, domain, *list, keywords);
+  const auto list = gathered(args);
+  const bool are_sizes = std::ranges::find(kTakesSizes, name) != kTakesSizes.end();
+  auto candidate = list && are_sizes ? choose(name, domain, *list, keywords) : std::nullopt;
+  if (!candidate) candidate = choose(name, domain, args, keywords);
+  if (!candidate && list) candidate = choose(name, domain, *list, keywords);
   if (!candidate) return unsupported("no row of {} takes these arguments", name);
   return domain.run(*candidate->row, std::move(candidate->args));
+}
+
+/// `x.size()`: all of them.
+auto run_sizes(std::string_view name, Domain& domain, const Datum& tensor) -> Result<Datum> {
+  DatumList all;
+  for (int d = 0; d < domain.meta(tensor).rank(); ++d) {
+    ASSAY_TRY(auto one, run_named(name, domain, {tensor, Datum{Expr(d)}}, {}));
+    all.push_back(std::move(one));
+  }
+  return Datum{std::move(all)};
+}
+
+auto reduction_number(Datum datum) -> Datum {
+  const auto* text = std::get_if<std::string>(&datum.value);
+  const auto* row = text ? std::ranges::find(kReductions, *text) : kReductions.end();
+  return row == kReductions.end() ? datum : Datum{Expr(std::int64_t{row - kReductions.begin()})};
+}
+
+/// Arguments by Python's parameters become the operator's, by name.
+auto run_function(const FunctionRow& row, Domain& domain, const DatumList& args,
+                  const Keywords& keywords) -> Result<Datum> {
+  Keywords bound;
+  std::size_t position = 0;
+  for (const auto part : std::views::split(row.params, ' ')) {
+    const std::string_view param(part.begin(), part.end());
+    const auto python = param.substr(0, param.find('='));
+    const auto aten = param.substr(param.find('=') + 1);  // all of it without one
+    const auto given = std::ranges::find(keywords, python, &Keywords::value_type::first);
+    const auto value = position < args.size()    ? args[position]
+                       : given != keywords.end() ? given->second
+                                                 : Datum{};
+    ++position;
+    if (param.starts_with('-') || value.is_none()) continue;
+    bound.emplace_back(aten, reduction_number(value));
+  }
+  if (row.target == "dropout") {  // Python's defaults, which the operator does not have
+    const auto has = [&](std::string_view name) {
+      return std::ranges::find(bound, name, &Keywords::value_type::first) != bound.end();
+    };
+    if (!has("p")) bound.emplace_back("p", Datum{Expr::real(0.5)});
+    if (!has("train")) bound.emplace_back("train", Datum{Expr(true)});
+  }
+  return run_named(row.aten, domain, {}, std::move(bound));
 }
 
 auto run_operator(const OperatorRow& row, Domain& domain, const DatumList& args) -> Result<Datum> {
@@ -165,6 +249,38 @@ class Subscript {
       : domain_(domain), lookup_(lookup) {}
 
   auto run(Datum tensor, const Arg& index) -> Result<Datum> {
+    ASSAY_TRY_VOID(apply_all(std::move(tensor), index));
+    if (!has_indices()) return value_;
+    return call("aten.index", {value_, Datum{indices_}});
+  }
+
+  /// `tensor[index] = value`: the tensor.
+  auto assign(const Datum& tensor, const Arg& index, const Datum& value) -> Result<Datum> {
+    ASSAY_TRY_VOID(apply_all(tensor, index));
+    if (has_indices()) {
+      ASSAY_TRY(const auto source, value.is_tensor()
+                                       ? Result<Datum>(value)
+                                       : call("aten.full_like", {call_scalar(), value}));
+      ASSAY_TRY_VOID(call("aten.index_put_", {value_, Datum{indices_}, source}));
+    } else {
+      ASSAY_TRY_VOID(call(value.is_tensor() ? "aten.copy_" : "aten.fill_", {value_, value}));
+    }
+    return tensor;
+  }
+
+ private:
+  /// A tensor without dimensions, of the dtype and on the device of the subscripted one.
+  auto call_scalar() -> Datum {
+    auto scalar = value_;
+    for (int rank = domain_.meta(scalar).rank(); rank-- > 0;)
+      if (auto next = call("aten.select", {scalar, Datum{Expr(0)}, Datum{Expr(0)}})) scalar = *next;
+    return scalar;
+  }
+  [[nodiscard]] auto has_indices() const -> bool {
+    return std::ranges::any_of(indices_, [](const Datum& d) { return d.is_tensor(); });
+  }
+
+  auto apply_all(Datum tensor, const Arg& index) -> Result<void> {
     value_ = std::move(tensor);
     const auto* sequence = std::get_if<SequenceArg>(&index.value);
     const auto items = sequence ? sequence->items : std::vector<Arg>{index};
@@ -179,11 +295,9 @@ class Subscript {
         ASSAY_TRY_VOID(apply(item));
       }
     }
-    if (std::ranges::none_of(indices_, [](const Datum& d) { return d.is_tensor(); })) return value_;
-    return call("aten.index", {value_, Datum{indices_}});
+    return {};
   }
 
- private:
   static auto is_ellipsis(const Arg& item) -> bool {
     const auto* raw = std::get_if<RawArg>(&item.value);
     return raw && (raw->text == "..." || raw->text == "Ellipsis");
@@ -248,6 +362,27 @@ auto arguments(const Node& node, const std::function<const Datum*(NodeId)>& look
   return all;
 }
 
+auto run_by_name(const Node& node, std::string_view name, Domain& domain, const DatumList& args,
+                 Keywords keywords) -> Result<Datum> {
+  const std::string_view target = node.target;
+  if (const auto function = target.starts_with(kFunctionSpaces[0])
+                                ? target.substr(kFunctionSpaces[0].size())
+                                : std::string_view();
+      !function.empty())
+    if (const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::target);
+        row != kFunctions.end())
+      return run_function(*row, domain, args, keywords);
+  if (node.kind == NodeKind::call_method && args.size() == 1 && args[0].is_tensor()) {
+    const auto* cast =
+        std::ranges::find(kCasts, target, &std::pair<std::string_view, DType>::first);
+    if (cast != kCasts.end())
+      return run_named("aten.to", domain, {args[0], Datum{cast->second}}, {});
+    if ((target == "size" || target == "stride") && keywords.empty())
+      return run_sizes(name, domain, args[0]);
+  }
+  return run_named(name, domain, args, std::move(keywords));
+}
+
 auto operator_row(std::string_view target) -> const OperatorRow* {
   const auto* row = std::ranges::find(kOperators, target, &OperatorRow::target);
   return row == kOperators.end() ? nullptr : row;
@@ -267,13 +402,19 @@ auto run_python_call(const Node& node, Domain& domain,
     if (!base || !base->is_tensor()) return std::nullopt;
     return Subscript(domain, lookup).run(*base, node.args[1]);
   }
+  if (node.target == "operator.setitem" && node.args.size() == 3) {
+    const auto base = to_datum(node.args[0], lookup);
+    const auto value = to_datum(node.args[2], lookup);
+    if (!base || !base->is_tensor() || !value) return std::nullopt;
+    return Subscript(domain, lookup).assign(*base, node.args[1], *value);
+  }
   const auto* row = operator_row(node.target);
   const auto name = row ? std::string() : function_name(node.kind, node.target);
   if (!row && name.empty()) return std::nullopt;
   if (!row && domain.find(node.target)) return std::nullopt;
   auto all = arguments(node, lookup);
   if (!all) return std::unexpected(all.error());
-  if (!row) return run_named(name, domain, all->first, std::move(all->second));
+  if (!row) return run_by_name(node, name, domain, all->first, std::move(all->second));
   if (std::ranges::none_of(all->first, has_tensor)) return std::nullopt;
   return run_operator(*row, domain, all->first);
 }

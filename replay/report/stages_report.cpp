@@ -10,6 +10,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kWarnings = 3;  ///< that the text shows
+
 struct StageCounts {
   int stages = 0, not_run = 0, decided = 0, open = 0, answers = 0, compared = 0, points = 0;
   std::size_t layouts_only = 0;
@@ -27,7 +29,8 @@ auto count(const StageReport& report) -> StageCounts {
       counts.layouts_only += static_cast<std::size_t>(row.layouts_only);
       if (row.state == StageState::not_run) ++counts.not_run;
     }
-    for (const auto& problem : compilation.problems) ++(problem.is_decided ? counts.decided : counts.open);
+    for (const auto& problem : compilation.problems)
+      ++(problem.is_decided ? counts.decided : counts.open);
   }
   return counts;
 }
@@ -36,9 +39,9 @@ auto headline(const StageReport& report, const Paint& paint) -> std::string {
   const auto counts = count(report);
   const auto stages = counted(counts.stages, "stage");
   if (counts.decided != 0)
-    return fmt::format("{}: {} of {} from the stage before\n", paint("wrong", Style::red),
-                       counts.decided == 1 ? "one differs" : fmt::format("{} differ", counts.decided),
-                       stages);
+    return fmt::format(
+        "{}: {} of {} from the stage before\n", paint("wrong", Style::red),
+        counts.decided == 1 ? "one differs" : fmt::format("{} differ", counts.decided), stages);
   if (counts.open != 0)
     return fmt::format("{}: {} of {} differ from the stage before, on inputs that were made up\n",
                        paint("undecided", Style::yellow), counts.open, stages);
@@ -47,9 +50,9 @@ auto headline(const StageReport& report, const Paint& paint) -> std::string {
                        paint("undecided", Style::yellow), counts.not_run, stages);
   return fmt::format("{}: {} agree in {}{}\n", paint("nothing found", Style::green), stages,
                      counted(counts.compared, "comparison"),
-                     counts.answers == 0
-                         ? std::string()
-                         : fmt::format(", {} equal the recorded ones", counted(counts.answers, "value")));
+                     counts.answers == 0 ? std::string()
+                                         : fmt::format(", {} equal the recorded ones",
+                                                       counted(counts.answers, "value")));
 }
 
 auto state_text(const StageRow& row, const Paint& paint) -> std::string {
@@ -110,8 +113,9 @@ auto problem_text(const StageProblem& problem, const Paint& paint) -> std::strin
     row("distance", fmt::format("{}, rounding allows {}", error_text(problem.distance.distance),
                                 error_text(problem.distance.allowed)));
   if (std::isfinite(problem.distance.expected_error) && problem.distance.distance > 0)
-    row("float64", fmt::format("{} away before, {} here", error_text(problem.distance.expected_error),
-                               error_text(problem.distance.actual_error)));
+    row("float64",
+        fmt::format("{} away before, {} here", error_text(problem.distance.expected_error),
+                    error_text(problem.distance.actual_error)));
   if (!problem.is_decided) row("note", "inputs were made up, so this accuses nobody");
   return text;
 }
@@ -181,7 +185,10 @@ auto stages_text(const StageReport& report, const Paint& paint) -> std::string {
   }
   if (const auto points = count(report).points; points > 1)
     text += fmt::format("{} were run\n", counted(points, "binding"));
-  for (const auto& warning : report.warnings) text += fmt::format("warning: {}\n", warning);
+  for (std::size_t i = 0; i < std::min(report.warnings.size(), kWarnings); ++i)
+    text += fmt::format("warning: {}\n", report.warnings[i]);
+  if (report.warnings.size() > kWarnings)
+    text += fmt::format("warning: {} more of the kind\n", report.warnings.size() - kWarnings);
   return text;
 }
 

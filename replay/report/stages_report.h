@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Findings where a stage differs on recorded inputs; undecided where one did not run, or differs on
-/// inputs that were made up.
+/// Findings where a stage differs on recorded inputs; undecided where one did not run, or differs
+/// on inputs that were made up.
 [[nodiscard]] auto state_of(const StageReport& report) -> ReportState;
 
 /// Verdict, a table of stages for each compilation, then what differs. Of the points of a sweep

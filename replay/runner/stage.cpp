@@ -225,7 +225,8 @@ class StageReader {
                                : 0;
     const auto direct = std::ssize(items) - gradients;
     for (std::ptrdiff_t i = 0; i < std::ssize(items); ++i)
-      stage.outputs.push_back(stage.role == StageRole::backward ? fmt::format("gradient of input {}", i)
+      stage.outputs.push_back(stage.role == StageRole::backward
+                                  ? fmt::format("gradient of input {}", i)
                               : i >= direct ? fmt::format("gradient of input {}", i - direct)
                                             : positional(stage.role, i));
   }
@@ -253,7 +254,8 @@ auto name(StageRole role) -> std::string_view {
 }
 
 auto Stage::has_same_names(const Stage& other) const -> bool {
-  return graph && other.graph && (role == StageRole::function) == (other.role == StageRole::function);
+  return graph && other.graph &&
+         (role == StageRole::function) == (other.role == StageRole::function);
 }
 
 auto read_stages(const TraceLog& log, const TraceCompilation& compilation) -> std::vector<Stage> {

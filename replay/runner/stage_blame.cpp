@@ -66,9 +66,11 @@ class Known {
     const auto mine = flat(*tensor), stored = in_memory(*tensor);
     return std::ranges::any_of(tensors_, [&](const auto& known) {
       const auto& [elements, memory] = known;
-      if (elements.real()->numel() != tensor->numel() || elements.real()->dtype() != tensor->dtype())
+      if (elements.real()->numel() != tensor->numel() ||
+          elements.real()->dtype() != tensor->dtype())
         return false;
-      return agrees(elements, mine) || (!stored.is_none() && !memory.is_none() && agrees(memory, stored));
+      return agrees(elements, mine) ||
+             (!stored.is_none() && !memory.is_none() && agrees(memory, stored));
     });
   }
 
@@ -82,6 +84,14 @@ class Known {
   }
   std::vector<std::pair<Datum, Datum>> tensors_;
 };
+
+/// Does the call write one of its operands, so that others see it who do not take its result?
+auto writes(const Node& node) -> bool {
+  static constexpr std::string_view kInPlace = "operator.i";
+  const std::string_view target = node.target;
+  const auto name = target.starts_with("aten.") ? target.substr(0, target.rfind('.')) : target;
+  return name.ends_with('_') || target == "operator.setitem" || target.starts_with(kInPlace);
+}
 
 auto is_call(const Node& node) -> bool {
   return node.kind == NodeKind::call_function || node.kind == NodeKind::call_method;
@@ -98,9 +108,11 @@ class NodeBlamer {
         values_(values_of(stage, context)),
         right_values_(values_of(right, right_context)) {}
 
-  auto blame(const std::string& producer) -> StageBlame {
-    if (stage_.has_same_names(right_))
+  auto blame(const std::string& producer, const std::string& right_producer) -> StageBlame {
+    if (stage_.has_same_names(right_)) {
       if (auto found = by_name(above(producer)); found.found()) return found;
+      if (auto found = missing(producer, right_producer); found.found()) return found;
+    }
     return by_value(producer);
   }
 
@@ -112,7 +124,8 @@ class NodeBlamer {
     std::set<NodeId> wanted;
     for (auto i = graph_.nodes.size(); i-- > 0;) {
       const auto& node = graph_.nodes[i];
-      if (start != graph_.nodes.end() && !wanted.contains(node.id) && node.name != producer)
+      if (start != graph_.nodes.end() && !wanted.contains(node.id) && node.name != producer &&
+          !writes(node))
         continue;
       positions.insert(i);
       for (const auto id : operands(node)) wanted.insert(id);
@@ -120,10 +133,25 @@ class NodeBlamer {
     return positions;
   }
 
-  [[nodiscard]] auto position_in_right(const std::string& name) const -> std::optional<std::size_t> {
+  [[nodiscard]] auto position_in_right(const std::string& name) const
+      -> std::optional<std::size_t> {
     const auto found = std::ranges::find(right_graph_.nodes, name, &Node::name);
     if (found == right_graph_.nodes.end()) return std::nullopt;
     return static_cast<std::size_t>(found - right_graph_.nodes.begin());
+  }
+
+  /// What is returned on the other side is not here at all.
+  [[nodiscard]] auto missing(const std::string& producer, const std::string& right_producer) const
+      -> StageBlame {
+    const auto* gone = right_graph_.find(std::string_view(right_producer));
+    if (gone == nullptr || graph_.find(std::string_view(right_producer)) != nullptr) return {};
+    StageBlame blame;
+    blame.name = gone->name;
+    blame.target = gone->target;
+    blame.call = fmt::format("not there; {} is returned", producer);
+    blame.before = print_call(right_graph_, *gone);
+    blame.origin = gone->origin;
+    return blame;
   }
 
   [[nodiscard]] auto by_name(const std::set<std::size_t>& positions) const -> StageBlame {
@@ -236,7 +264,8 @@ class LaunchBlamer {
     std::optional<Cause> cause;
     for (const auto& arg : *args)
       for (const auto& name : arg.mentions)
-        if (const auto known = bad_.find(name); known != bad_.end() && !cause) cause = known->second;
+        if (const auto known = bad_.find(name); known != bad_.end() && !cause)
+          cause = known->second;
     for (const auto& [name, value] : event->second) {
       writer_[name] = &op;
       if (known_.contains(value))
@@ -303,8 +332,9 @@ class LaunchBlamer {
 }  // namespace
 
 auto blame_node(const Stage& stage, const Stage& right, const StageContext& context,
-                const StageContext& right_context, const std::string& producer) -> StageBlame {
-  return NodeBlamer(stage, right, context, right_context).blame(producer);
+                const StageContext& right_context, const std::string& producer,
+                const std::string& right_producer) -> StageBlame {
+  return NodeBlamer(stage, right, context, right_context).blame(producer, right_producer);
 }
 
 auto blame_launch(const Stage& program, const Stage& right, const StageContext& context,

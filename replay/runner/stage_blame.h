@@ -26,12 +26,13 @@ struct StageContext {
   const OpTable& table;
 };
 
-/// `wrong` is the name of a value in which the stages differ, as returned by `producer`. Nodes of
-/// stages with the same names are compared by name; else a node counts as right if its value
-/// comes up anywhere in `right`.
+/// The stages differ in what `producer` gives here and `right_producer` there; empty: any node.
+/// Nodes of stages with the same names are compared by name; else a node counts as right if its
+/// value comes up anywhere in `right`. A node of `right` that is not here, and whose operand is
+/// returned in its place, is named itself.
 [[nodiscard]] auto blame_node(const Stage& stage, const Stage& right, const StageContext& context,
-                              const StageContext& right_context, const std::string& producer)
-    -> StageBlame;
+                              const StageContext& right_context, const std::string& producer,
+                              const std::string& right_producer) -> StageBlame;
 /// The launch or library call whose buffer is the first on the way to `producer` that no node of
 /// `right` has as its value.
 [[nodiscard]] auto blame_launch(const Stage& program, const Stage& right,

@@ -30,8 +30,8 @@ struct StageInputs {
                                 const std::map<std::string, Expr>& at, const OpTable& table)
     -> Result<StageInputs>;
 
-/// Adds tangents of the outputs that stages give for these inputs: as recorded, else fills.
-void add_tangents(std::span<const Stage> stages, const StageValues& outputs,
-                  const ProgramAnswers* answers, StageInputs& inputs);
+/// Adds tangents of outputs in the layouts that stages claim for them: as recorded, else fills.
+void add_tangents(std::span<const Stage> stages, const ProgramAnswers* answers,
+                  StageInputs& inputs);
 
 }  // namespace assay

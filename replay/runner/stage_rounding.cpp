@@ -1,6 +1,7 @@
 #include "replay/runner/stage_rounding.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -12,6 +13,10 @@ namespace {
 /// A difference this many times the measured noise is none that rounding makes: a float32 sum of n
 /// terms may be n roundings off, the measured ones add up like sqrt(n).
 constexpr double kFactor = 32;
+
+/// Without a measurement: units that may be between two values, of float32 and wider, of narrower.
+constexpr std::array kUnits = {256.0, 8.0};
+constexpr double kNarrow = 1e-6;
 
 auto is_inexact(DType dtype) -> bool {
   return is_floating(dtype) || is_complex(dtype);
@@ -25,10 +30,10 @@ auto wide(DType dtype) -> DType {
 auto unit_of(DType dtype) -> double {
   if (!is_inexact(dtype)) return 0;
   const auto real = real_of(dtype);
-  const int mantissa = real == DType::float64        ? 52
-                       : real == DType::float32      ? 23
-                       : real == DType::float16      ? 10
-                       : real == DType::bfloat16     ? 7
+  const int mantissa = real == DType::float64         ? 52
+                       : real == DType::float32       ? 23
+                       : real == DType::float16       ? 10
+                       : real == DType::bfloat16      ? 7
                        : real == DType::float8_e4m3fn ? 3
                                                       : 2;
   return std::ldexp(1.0, -mantissa - 1);
@@ -46,7 +51,8 @@ auto widened(const Stage& stage) -> Stage {
     for (auto& arg : node.args) widen(arg);
     for (auto& [key, arg] : node.kwargs) widen(arg);
     constexpr std::array<std::string_view, 3> kCasts = {"float", "half", "bfloat16"};
-    if (node.kind == NodeKind::call_method && std::ranges::find(kCasts, node.target) != kCasts.end())
+    if (node.kind == NodeKind::call_method &&
+        std::ranges::find(kCasts, node.target) != kCasts.end())
       node.target = "double";
   }
   return copy;
@@ -104,7 +110,8 @@ class Measurement {
       // What no inexact operand goes into is as exact as its dtype.
       bool reads = false;
       for (const auto id : operands(node))
-        for (std::size_t k = 0; k < nodes.size(); ++k) reads = reads || (nodes[k].id == id && units_[k] > 0);
+        for (std::size_t k = 0; k < nodes.size(); ++k)
+          reads = reads || (nodes[k].id == id && units_[k] > 0);
       reads_inexact_.push_back(reads);
     }
     auto measured = in(widened(stage_), true);
@@ -229,7 +236,8 @@ auto compare_tensors(const Tensor& expected, const Tensor& actual,
   double largest = 0;
   for (const auto& value : a)
     if (std::isfinite(std::abs(value))) largest = std::max(largest, std::abs(value));
-  const auto floor = measured != nullptr ? kFactor * usual(measured->noise) : 256 * unit * largest;
+  const auto floor = measured != nullptr ? kFactor * usual(measured->noise)
+                                         : kUnits[unit > kNarrow ? 1 : 0] * unit * largest;
   double ratio = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (is_same(a[i], b[i])) continue;
@@ -277,8 +285,8 @@ auto compare_values(const Datum& expected, const Datum& actual, bool with_stride
     return compare_tensors(*a, *b, rounding);
   }
   const auto *x = expected.scalar(), *y = actual.scalar();
-  if ((a == nullptr) == (b == nullptr) && (x == nullptr || y == nullptr || *x == *y ||
-                                           print_expr(*x) == print_expr(*y)))
+  if ((a == nullptr) == (b == nullptr) &&
+      (x == nullptr || y == nullptr || *x == *y || print_expr(*x) == print_expr(*y)))
     return result;
   result.expected = x != nullptr ? print_expr(*x) : to_string(expected);
   result.actual = y != nullptr ? print_expr(*y) : to_string(actual);

@@ -25,7 +25,7 @@ using Roundings = std::map<std::string, Rounding>;
 struct StageDistance {
   std::string message;  ///< empty: equal, or as far apart as rounding explains
   std::string element, expected, actual;
-  double distance = 0, allowed = 0;            ///< at that element
+  double distance = 0, allowed = 0;             ///< at that element
   double expected_error = 0, actual_error = 0;  ///< to float64; NaN where there was no such run
 };
 /// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are

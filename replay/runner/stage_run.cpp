@@ -34,8 +34,10 @@ void keep_inputs(const Stage& stage, const Given& given, StageRun& run) {
   if (stage.role == StageRole::backward) return;
   for (std::size_t i = 0; i < stage.inputs.size(); ++i)
     if (stage.inputs[i].starts_with("input ") && given.values[i].is_tensor())
-      run.values.try_emplace(stage.inputs[i] + " after",
-                             StageValue{given.values[i], given.is_random, {}});
+      run.values.try_emplace(
+          stage.inputs[i] + " after",
+          StageValue{given.values[i], given.is_random,
+                     stage.program ? stage.program->functions.back().inputs[i] : std::string()});
 }
 
 void run_graph_stage(const Stage& stage, const Given& given,
@@ -54,16 +56,16 @@ void run_graph_stage(const Stage& stage, const Given& given,
     if (taps.node) taps.node(i, value);
   };
   run.graph = run_graph(graph, inputs, table, options);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& record = run.graph.nodes[i];
+    if (record.status == NodeStatus::ran || record.status == NodeStatus::skipped) continue;
+    run.not_run = fmt::format("{}: {}", graph.nodes[i].name, record.message);
+    if (record.status != NodeStatus::failed) return;
+    run.refused_at = graph.nodes[i].name;
+    run.refusal = record.message;
+    return;
+  }
   if (!output) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      const auto& record = run.graph.nodes[i];
-      if (record.status == NodeStatus::ran || record.status == NodeStatus::skipped) continue;
-      run.not_run = fmt::format("{}: {}", graph.nodes[i].name, record.message);
-      if (record.status != NodeStatus::failed) return;
-      run.refused_at = graph.nodes[i].name;
-      run.refusal = record.message;
-      return;
-    }
     run.not_run = "it returns nothing";
     return;
   }
@@ -86,6 +88,12 @@ void run_graph_stage(const Stage& stage, const Given& given,
   }
 }
 
+/// The buffer that an item of the return statement shows.
+auto buffer_of(const HostArg& arg) -> std::string {
+  if (const auto* view = std::get_if<HostView>(&arg.value)) return view->base;
+  return arg.mentions.empty() ? std::string() : arg.mentions.back();
+}
+
 void run_program_stage(const Stage& stage, const Given& given, const OpTable& table,
                        const StageTaps& taps, StageRun& run) {
   const Interpreter executor(table);
@@ -101,8 +109,8 @@ void run_program_stage(const Stage& stage, const Given& given, const OpTable& ta
   run.findings = done->findings;
   run.launches = done->launches + done->calls;
   if (done->outputs.size() != stage.outputs.size()) {
-    run.not_run = fmt::format("it gives {} values, its graph {}", done->outputs.size(),
-                              stage.outputs.size());
+    run.not_run =
+        fmt::format("it gives {} values, its graph {}", done->outputs.size(), stage.outputs.size());
     return;
   }
   const HostReturn* returned = nullptr;
@@ -111,9 +119,8 @@ void run_program_stage(const Stage& stage, const Given& given, const OpTable& ta
   for (std::size_t i = 0; i < done->outputs.size(); ++i) {
     if (stage.outputs[i].empty() || done->outputs[i].is_none()) continue;
     StageValue value{done->outputs[i], given.is_random || done->is_random, {}};
-    if (returned != nullptr && i < returned->values.size() &&
-        !returned->values[i].mentions.empty())
-      value.producer = returned->values[i].mentions.front();
+    if (returned != nullptr && i < returned->values.size())
+      value.producer = buffer_of(returned->values[i]);
     run.values[stage.outputs[i]] = std::move(value);
   }
 }

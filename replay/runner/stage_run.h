@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "core/ops/op_table.h"
 #include "compiler/program/executor.h"
+#include "core/ops/op_table.h"
 #include "replay/interp/run.h"
 #include "replay/runner/stage.h"
 

@@ -41,6 +41,7 @@ class StageDebugger {
 
   auto run() -> CompilationStages {
     result_.made_up = inputs_.made_up;
+    add_tangents(stages_, answers_, inputs_);
     std::vector<std::string> sizes;
     for (const auto& [symbol, value] : inputs_.sizes)
       sizes.push_back(fmt::format("{} = {}", symbol, print_expr(value)));
@@ -48,6 +49,7 @@ class StageDebugger {
     for (std::size_t i = 0; i < stages_.size(); ++i) step(i);
     compare_answers();
     for (const auto& difference : differences_) explain(difference);
+    for (std::size_t i = 0; i < stages_.size(); ++i) explain_refusal(i);
     return std::move(result_);
   }
 
@@ -80,40 +82,44 @@ class StageDebugger {
     runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_);
     auto& run = runs_[i];
     if (stage.program) row.size = run.launches;
-    if (stage.role != StageRole::backward && run.not_run.empty() && !has_tangents_) {
-      add_tangents(stages_, run.values, answers_, inputs_);
-      has_tangents_ = true;
-    }
     if (!run.not_run.empty() || !run.findings.empty()) {
       row.state = StageState::not_run;
       row.reason = run.not_run;
-      if (!run.refused_at.empty() && i > 0) refused(i);
       if (!run.findings.empty()) found(i);
-      if (!run.not_run.empty()) return;
+      if (row.state == StageState::not_run) return;
     }
     compare(i);
   }
 
-  /// Other stages run on these inputs, this one refuses them.
-  void refused(std::size_t i) {
+  /// A stage with the same names runs on these inputs, this one refuses them.
+  void explain_refusal(std::size_t i) {
     const auto& run = runs_[i];
-    if (std::ranges::none_of(result_.rows, [](const StageRow& row) { return row.compared > 0; }))
-      return;
+    if (run.refused_at.empty()) return;
+    const auto partner = partner_of(i, {});
+    if (!partner || !stages_[*partner].has_same_names(stages_[i])) return;
     result_.rows[i].state = StageState::differs;
+    result_.rows[i].reason.clear();
     auto problem = problem_of(i, {});
-    const auto& graph = stages_[i].graph->graph;
-    if (const auto* node = graph.find(run.refused_at)) {
+    problem.before = stages_[*partner].name;
+    problem.blame =
+        blame_node(stages_[i], stages_[*partner], context_of(i), context_of(*partner), {}, {});
+    if (const auto* node = stages_[i].graph->graph.find(std::string_view(run.refused_at));
+        node != nullptr && !problem.blame.found()) {
       problem.blame.name = node->name;
       problem.blame.target = node->target;
       problem.blame.origin = node->origin;
       problem.blame.line = node->line;
     }
-    problem.distance.message = run.refusal;
+    problem.distance.message = fmt::format("{}: {}", run.refused_at, run.refusal);
     finish(std::move(problem));
   }
 
   /// What the program's own checks found.
   void found(std::size_t i) {
+    if (last_graph(i) == kRecorded) {
+      result_.rows[i].reason = "no graph of its role runs on these inputs";
+      return;
+    }
     result_.rows[i].state = StageState::differs;
     result_.rows[i].reason.clear();
     const auto& first = runs_[i].findings.front();
@@ -139,12 +145,12 @@ class StageDebugger {
 
   void compare(std::size_t i) {
     auto& row = result_.rows[i];
-    const bool is_first = agreed_.empty();
     std::vector<Difference> here;
-    if (is_first && answers_ != nullptr && answers_->eager) here = against(i, *answers_->eager, kEager);
+    if (answers_ != nullptr && answers_->eager) here = against(i, *answers_->eager, kEager);
     for (const auto& [name, value] : runs_[i].values) {
       const auto known = agreed_.find(name);
-      if (known == agreed_.end()) continue;
+      if (known == agreed_.end() || std::ranges::find(here, name, &Difference::value) != here.end())
+        continue;
       auto difference = compare_one(i, name, value, known->second);
       if (difference.message.empty()) continue;
       here.push_back({i, name, known->second.stage, kEager, std::move(difference)});
@@ -230,13 +236,15 @@ class StageDebugger {
     return all;
   }
 
-  /// Differences of a stage from recorded answers; what is right then counts as recorded.
+  /// Differences of a stage from recorded answers. With those of eager execution only what no stage
+  /// gave yet is compared; where it differs, what was recorded counts as right from then on.
   auto against(std::size_t i, const Answers& answers, std::string_view which)
       -> std::vector<Difference> {
     std::vector<Difference> here;
     for (const auto& [name, answer] : named(answers)) {
       const auto mine = runs_[i].values.find(name);
-      if (mine == runs_[i].values.end() || mine->second.is_random || !inputs_.made_up.empty())
+      if ((which == kEager && agreed_.contains(name)) || mine == runs_[i].values.end() ||
+          mine->second.is_random || !inputs_.made_up.empty())
         continue;
       const auto* tensor = mine->second.value.real();
       if (tensor == nullptr) continue;
@@ -250,7 +258,8 @@ class StageDebugger {
       else
         distance.message = roughly.message;
       if (distance.message.empty()) continue;
-      if (answer->has_data && which == kEager) agreed_[name] = {{Datum{answer->tensor}, false, {}}, kRecorded};
+      if (answer->has_data && which == kEager)
+        agreed_[name] = {{Datum{answer->tensor}, false, {}}, kRecorded};
       here.push_back({i, name, kRecorded, which, std::move(distance)});
     }
     return here;
@@ -291,13 +300,13 @@ class StageDebugger {
   }
 
   /// The stage that is right and closest: with the same names before others, earlier before later.
-  [[nodiscard]] auto partner_of(const Difference& difference) const -> std::optional<std::size_t> {
+  [[nodiscard]] auto partner_of(std::size_t i, const std::string& value) const
+      -> std::optional<std::size_t> {
     std::optional<std::size_t> best;
     int best_rank = 0;
     for (std::size_t k = 0; k < stages_.size(); ++k) {
-      const auto i = difference.stage;
       if (k == i || !stages_[k].graph || result_.rows[k].state != StageState::agrees ||
-          !runs_[k].values.contains(difference.value))
+          (!value.empty() && !runs_[k].values.contains(value)))
         continue;
       const int rank = (stages_[k].has_same_names(stages_[i]) ? 8 : 0) +
                        (stages_[k].role == stages_[i].role ? 4 : 0) + (k < i ? 2 : 1);
@@ -310,6 +319,10 @@ class StageDebugger {
     return best;
   }
 
+  [[nodiscard]] auto context_of(std::size_t i) const -> StageContext {
+    return {given_[i], inputs_.attributes, table_};
+  }
+
   void explain(const Difference& difference) {
     const auto i = difference.stage;
     auto problem = problem_of(i, difference.value);
@@ -317,12 +330,12 @@ class StageDebugger {
                                                     : stages_[difference.before].name;
     problem.distance = difference.distance;
     const auto& producer = runs_[i].values.at(difference.value).producer;
-    if (const auto partner = partner_of(difference)) {
-      const StageContext mine{given_[i], inputs_.attributes, table_};
-      const StageContext theirs{given_[*partner], inputs_.attributes, table_};
-      problem.blame = stages_[i].graph
-                          ? blame_node(stages_[i], stages_[*partner], mine, theirs, producer)
-                          : blame_launch(stages_[i], stages_[*partner], mine, theirs, producer);
+    if (const auto partner = partner_of(i, difference.value)) {
+      const auto &stage = stages_[i], &right = stages_[*partner];
+      const auto mine = context_of(i), theirs = context_of(*partner);
+      problem.blame = stage.graph ? blame_node(stage, right, mine, theirs, producer,
+                                               runs_[*partner].values.at(difference.value).producer)
+                                  : blame_launch(stage, right, mine, theirs, producer);
     }
     if (!problem.blame.found()) problem.blame.name = producer;
     finish(std::move(problem));
@@ -360,7 +373,6 @@ class StageDebugger {
   std::map<std::size_t, Roundings> roundings_;
   std::vector<Difference> differences_;
   std::optional<std::size_t> last_;
-  bool has_tangents_ = false;
   CompilationStages result_;
 };
 
@@ -411,11 +423,14 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
     }
     const auto points = bindings_of(*base, *first_stage(stages), options);
     for (std::size_t k = 0; k < points.size(); ++k) {
-      auto inputs = k == 0 ? std::move(base)
-                           : stage_inputs(*log, all[i], stages, answers, points[k], table);
+      auto inputs =
+          k == 0 ? std::move(base) : stage_inputs(*log, all[i], stages, answers, points[k], table);
       if (!inputs) continue;
       const auto* recorded = points[k].empty() ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
+      // Sizes that nothing takes are none that the guards of the program admit.
+      const auto ran = [](const StageRow& row) { return row.state != StageState::not_run; };
+      if (k > 0 && std::ranges::none_of(done.rows, ran)) continue;
       done.name = all[i].compile_id;
       report.compilations.push_back(std::move(done));
     }

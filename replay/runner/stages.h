@@ -46,12 +46,12 @@ struct StageProblem {
 
 /// One compilation at one binding.
 struct CompilationStages {
-  std::string name;     ///< "0/0"
-  std::string witness;  ///< "s27 = 8, s77 = 6"
+  std::string name;                  ///< "0/0"
+  std::string witness;               ///< "s27 = 8, s77 = 6"
   std::vector<std::string> made_up;  ///< inputs
   std::vector<StageRow> rows;
   std::vector<StageProblem> problems;
-  int answers = 0;  ///< recorded values that were compared
+  int answers = 0;    ///< recorded values that were compared
   std::string error;  ///< why nothing ran
 };
 

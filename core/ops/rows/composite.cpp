@@ -37,6 +37,15 @@ auto position(std::size_t value) -> Datum {
   return integer(static_cast<std::int64_t>(value));
 }
 
+/// What a softmax in one pass over memory needs: the maximum, and the sum of exponentials below it.
+auto prepare_softmax_online(Composer& c) -> Datum {
+  const Datum dim{DatumList{c.arg(1)}}, keep{Expr(true)};
+  const auto largest = c.call("aten.amax.default", {c.arg(0), dim, keep});
+  const auto below = c.call("aten.sub.Tensor", {c.arg(0), largest});
+  return {DatumList{
+      largest, c.call("aten.sum.dim_IntList", {c.call("aten.exp.default", {below}), dim, keep})}};
+}
+
 // ---- conversions --------------------------------------------------------------------------------
 
 auto has_format(Composer& c, const TensorMeta& meta, MemoryFormat format) -> bool {
@@ -358,6 +367,7 @@ auto composite(std::string_view schema, Decomposition body) -> OpRow {
 
 // clang-format off
 void add_composite_rows(OpTable& t) {
+  t.add(composite("prims::prepare_softmax_online(Tensor self, int dim) -> (Tensor, Tensor)", prepare_softmax_online));
   t.add(composite("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to));
   t.add(composite("aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to));
   t.add(composite("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)", to));

@@ -476,6 +476,7 @@ void add_comparison_rows(OpTable& t) {
   t.add(pointwise<BitOr, 2>("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<BitOr, 2>("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor"));
 }
 // clang-format on
 
@@ -530,8 +531,12 @@ void add_pointwise_rows(OpTable& t) {
   t.add(pointwise<Lcm, 2>("aten::lcm(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<LeftShift, 2>("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<LeftShift, 2>("aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<LeftShift, 2>("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<LeftShift, 2>("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<RightShift, 2>("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<RightShift, 2>("aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"));
+  t.add(pointwise<RightShift, 2>("aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor"));
+  t.add(pointwise<RightShift, 2>("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<FloorDiv, 2>("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<Sub, 2>("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"));
   t.add({.schema_text = "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", .decomposition = rsub});
