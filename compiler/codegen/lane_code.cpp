@@ -123,20 +123,31 @@ auto LaneCode::constant(DType dtype, std::int64_t value) -> Value* {
   return llvm::ConstantInt::get(lane_type(dtype), static_cast<std::uint64_t>(value), true);
 }
 
-/// Lanes that nobody wants may divide by zero: the divisor becomes 1 there, so nothing traps.
+/// Nothing traps: by zero the quotient is all ones and the remainder the dividend, and the smallest
+/// number by -1 is itself, as in the table.
 auto LaneCode::quotient(TileOp op, Value* a, Value* b, bool is_signed) -> Value* {
   const auto zero = llvm::Constant::getNullValue(b->getType());
   const auto one = llvm::ConstantInt::get(b->getType(), 1);
-  b = b_.CreateSelect(b_.CreateICmpEQ(b, zero), one, b);
-  if (!is_signed) {
-    return op == TileOp::floor_quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
+  const auto ones = llvm::Constant::getAllOnesValue(b->getType());
+  const auto by_zero = b_.CreateICmpEQ(b, zero);
+  const auto by = b_.CreateSelect(by_zero, one, b);
+  const bool wants_rest = op == TileOp::floor_remainder;
+  if (!is_signed)
+    return wants_rest ? b_.CreateSelect(by_zero, a, b_.CreateURem(a, by))
+                      : b_.CreateSelect(by_zero, ones, b_.CreateUDiv(a, by));
+  const auto negates = b_.CreateICmpEQ(by, ones);
+  const auto divisor = b_.CreateSelect(negates, one, by);
+  const auto rest = b_.CreateSRem(a, divisor);
+  const auto wrong = b_.CreateAnd(b_.CreateICmpNE(rest, zero),
+                                  b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero));
+  if (wants_rest) {
+    const auto floored = b_.CreateSelect(wrong, b_.CreateAdd(rest, divisor), rest);
+    return b_.CreateSelect(by_zero, a, floored);
   }
-  const auto rest = b_.CreateSRem(a, b);
-  const auto wrong =
-      b_.CreateAnd(b_.CreateICmpNE(rest, zero), b_.CreateICmpSLT(b_.CreateXor(rest, b), zero));
-  if (op == TileOp::floor_remainder) return b_.CreateSelect(wrong, b_.CreateAdd(rest, b), rest);
-  const auto whole = b_.CreateSDiv(a, b);
-  return b_.CreateSelect(wrong, b_.CreateSub(whole, one), whole);
+  const auto whole = b_.CreateSDiv(a, divisor);
+  const auto floored = b_.CreateSelect(wrong, b_.CreateSub(whole, one), whole);
+  const auto signed_whole = b_.CreateSelect(negates, b_.CreateNeg(a), floored);
+  return b_.CreateSelect(by_zero, ones, signed_whole);
 }
 
 auto LaneCode::rounded(Value* value, DType dtype) -> Value* {

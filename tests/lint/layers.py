@@ -19,6 +19,10 @@ LAYERS = {
     "compiler/read": ["core", "compiler/program"],
     "compiler/prove": ["core", "compiler/program"],
     "compiler/interpret": ["core", "compiler/program"],
+    "compiler/lower": ["core", "compiler/program", "compiler/prove"],
+    "compiler/schedule": ["core", "compiler/program", "compiler/prove", "compiler/lower"],
+    "compiler/cpu": ["core", "compiler/program", "compiler/interpret"],
+    "compiler/codegen": ["core", "compiler/program", "compiler/cpu"],
     "replay/formats": ["core"],
     "replay/bundle": ["core", "replay/formats"],
     "replay/trace": ["core"],
@@ -41,7 +45,7 @@ LAYERS = {
 EVERYWHERE = ["core", "compiler", "replay", "minifier", "cli"]
 FENCES = [
     ("z3", r"z3(\+\+|_.*)?\.h$", ["compiler/prove"], []),
-    ("llvm", r"(llvm|llvm-c|clang|mlir|lld)/", ["compiler/cpu", "compiler/cuda"], []),
+    ("llvm", r"(llvm|llvm-c|clang|mlir|lld)/", ["compiler/codegen"], ["compiler/codegen"]),
     ("cuda", r"(cuda|cuda_runtime|nvrtc|nvml|nvJitLink)(_api)?\.h$", ["compiler/runtime"], []),
     ("sqlite", r"sqlite3(ext)?\.h$", ["replay/trace", "replay/conform"], []),
     ("qt", r"(Qt\w*/)?Q[A-Z]\w*$|Qt\w+/|q[a-z]+\.h$", ["gui"], ["gui", "tests/gui"]),

@@ -106,7 +106,8 @@ TEST(Asserted, ARequirementHoldsOnlyWhereTheRuleChoseSo) {
   auto binding = graph.env.hints();
   binding[graph.env.find("s2")->expr] = Expr(1);
   for (const auto& guard : required)
-    EXPECT_EQ(evaluate(guard.condition, binding).value_or(Expr()), Expr::boolean(true)) << guard.text;
+    EXPECT_EQ(evaluate(guard.condition, binding).value_or(Expr()), Expr::boolean(true))
+        << guard.text;
 }
 
 TEST(Asserted, AChoiceIsNotRequired) {

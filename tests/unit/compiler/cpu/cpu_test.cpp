@@ -1,0 +1,299 @@
+// Machine code against the interpreter and the table of operations.
+#include "compiler/cpu/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "compiler/interpret/interpret.h"
+#include "compiler/program/text.h"
+
+namespace assay {
+namespace {
+
+auto table() -> const OpTable& {
+  static const OpTable kTable = build_op_table();
+  return kTable;
+}
+
+/// A program of one launch: buffers and numbers are its inputs.
+class OneKernel {
+ public:
+  explicit OneKernel(const std::string& text) {
+    auto kernel = parse_kernel(text, program_.env.pool());
+    EXPECT_TRUE(kernel) << (kernel ? "" : kernel.error().message) << "\n" << text;
+    if (!kernel) return;
+    HostFunction function;
+    function.name = "call";
+    HostLaunch launch{"k", {}};
+    for (const auto& param : kernel->params) {
+      HostArg arg;
+      function.inputs.push_back(param.name);
+      if (param.kind == TileParam::Kind::buffer) {
+        HostView view;
+        view.base = param.name;
+        arg.value = view;
+      } else {
+        HostScalar scalar;
+        scalar.name = param.name;
+        scalar.value = scalar.symbol = param.symbol;
+        scalar.is_input = true;
+        HostOp op;
+        op.what = scalar;
+        function.ops.push_back(op);
+        arg.value = param.symbol;
+      }
+      launch.args.push_back(arg);
+    }
+    HostOp run, done;
+    run.what = launch;
+    done.what = HostReturn{};
+    function.ops.push_back(run);
+    function.ops.push_back(done);
+    KernelSource source;
+    source.kernel = std::make_shared<const TileKernel>(*std::move(kernel));
+    program_.kernels["k"] = std::move(source);
+    program_.functions.push_back(std::move(function));
+  }
+
+  /// Tensors are written in place.
+  void run(const Executor& executor, const DatumList& inputs) const {
+    const auto ready = executor.compile(program_);
+    ASSERT_TRUE(ready) << ready.error().message;
+    const auto done = (*ready)->run(inputs, {});
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_TRUE(done->findings.empty());
+  }
+  [[nodiscard]] auto program() const -> const HostProgram& { return program_; }
+
+ private:
+  HostProgram program_;
+};
+
+class CpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const OneKernel nothing("kernel k \"pointwise\"\nbody {\n}\n");
+    const auto made = CpuExecutor(table()).compile(nothing.program());
+    if (!made && made.error().code == ErrorCode::missing_tool) GTEST_SKIP() << made.error().message;
+  }
+  /// Fails where the code generator left a kernel to the interpreter.
+  static void run_native(const OneKernel& kernel, const DatumList& inputs,
+                         CpuOptions options = {}) {
+    const CpuExecutor executor(table(), options);
+    kernel.run(executor, inputs);
+    for (const auto& one : executor.kernels()) EXPECT_EQ(one.not_compiled, "") << one.name;
+  }
+};
+
+constexpr std::int64_t kCount = 37;  // two whole vectors and a tail, or a tail alone
+
+auto random_tensor(DType dtype, Ints sizes, std::uint32_t seed) -> Tensor {
+  auto tensor = *Tensor::contiguous(dtype, std::move(sizes));
+  std::mt19937 random(seed);
+  std::vector<double> values(static_cast<std::size_t>(tensor.numel()));
+  for (auto& value : values)
+    value = is_floating(dtype) ? std::uniform_real_distribution<double>(-4, 4)(random)
+                               : std::uniform_int_distribution<int>(-9, 9)(random);
+  if (!values.empty() && is_floating(dtype)) values[values.size() / 2] = NAN;
+  from_vector(tensor, std::span<const double>(values));
+  return tensor;
+}
+
+/// Operands of one dtype (of select: a truth value first) and a result.
+auto kernel_of(const TileOpRow& row, DType from, DType to) -> std::string {
+  std::string text = "kernel k \"pointwise\"\n";
+  std::string loads, operands;
+  for (int i = 0; i < row.operands; ++i) {
+    const auto dtype = row.result == TileResult::select && i == 0 ? DType::boolean : from;
+    text += fmt::format("param p{} buffer {}\n", i, name(dtype));
+    loads += fmt::format("  %{}:{}[x] = load(p{}) %0 _ _ line 0\n", i + 1, name(dtype), i);
+    operands += fmt::format(" %{}", i + 1);
+  }
+  const auto at = row.operands + 1;
+  text += fmt::format(
+      "param out buffer {}\nparam n scalar int64\n"
+      "axis x parallel exact max 1024 block (1) extent (n)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n{}  %{}:{}[x] = {}{} line 0\n"
+      "  store(out) %0 %{} _ line 0\n}}\n",
+      name(to), loads, at, name(to), row.name, operands, at);
+  return text;
+}
+
+/// Units in the last place between two floats of float32, or of float64.
+auto distance(DType dtype, double a, double b) -> double {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  if (dtype == DType::float64) return std::abs(a - b) / (std::abs(b) * 0x1p-52);
+  const auto x = static_cast<float>(a), y = static_cast<float>(b);
+  return std::abs(static_cast<double>(std::bit_cast<std::int32_t>(x)) -
+                  static_cast<double>(std::bit_cast<std::int32_t>(y)));
+}
+
+TEST_F(CpuTest, EveryOperationIsTheTables) {
+  const std::array dtypes = {DType::boolean, DType::uint8,    DType::int32,   DType::int64,
+                             DType::float16, DType::bfloat16, DType::float32, DType::float64};
+  int tried = 0;
+  for (const auto& row : tile_ops()) {
+    if (row.op == TileOp::bitcast) continue;
+    for (const auto from : dtypes) {
+      for (const auto to : dtypes) {
+        const auto result = row.result == TileResult::boolean ? DType::boolean : from;
+        if (row.result != TileResult::any && to != result) continue;
+        if (tile_evaluate(row.op, lane_dtype(from), lane_dtype(to)) == nullptr) continue;
+        const OneKernel kernel(kernel_of(row, from, to));
+        DatumList mine, theirs;
+        for (int i = 0; i < row.operands; ++i) {
+          const auto dtype = row.result == TileResult::select && i == 0 ? DType::boolean : from;
+          const auto operand = random_tensor(dtype, {kCount}, static_cast<std::uint32_t>(i + 1));
+          mine.push_back({operand});
+          theirs.push_back({operand});
+        }
+        auto native = *Tensor::contiguous(to, {kCount});
+        auto expected = *Tensor::contiguous(to, {kCount});
+        mine.insert(mine.end(), {{native}, {Expr(kCount)}});
+        theirs.insert(theirs.end(), {{expected}, {Expr(kCount)}});
+        run_native(kernel, mine);
+        kernel.run(Interpreter(table()), theirs);
+        const auto a = to_vector<double>(native), b = to_vector<double>(expected);
+        for (std::size_t i = 0; i < a.size(); ++i)
+          ASSERT_LE(distance(to, a[i], b[i]), is_floating(to) ? 1 : 0)
+              << row.name << " of " << name(from) << " to " << name(to) << ", element " << i << ": "
+              << a[i] << " against " << b[i];
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 250);
+}
+
+/// Rows or columns of a matrix are reduced.
+auto reduction_of(std::string_view combine, DType dtype, bool rows) -> std::string {
+  const bool has_index = combine.starts_with("arg");
+  const auto* kept = rows ? "x" : "r";
+  const auto* gone = rows ? "r" : "x";
+  return fmt::format(
+      "kernel k \"reduction\"\nparam in buffer {0}\nparam out buffer {1}\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis x {2} exact max 1024 block (1) extent (n)\n"
+      "axis r {3} exact max 1024 block (1) extent (m)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[] = param(m) line 0\n"
+      "  %2:int64[x] = mul %0 %1 line 0\n  %3:int64[r] = index(r) line 0\n"
+      "  %4:int64[x r] = add %2 %3 line 0\n  %5:{0}[x r] = load(in) %4 _ _ line 0\n"
+      "  {4} line 0\n  store(out) %{5} %{6} _ line 0\n}}\n",
+      name(dtype), has_index ? "int64" : name(dtype), rows ? "parallel" : "reduction",
+      rows ? "reduction" : "parallel",
+      has_index ? fmt::format("%6:{0}[{1}] %7:int64[{1}] = reduce({2} {3}) %5 %{4}", name(dtype),
+                              kept, combine, gone, rows ? 3 : 0)
+                : fmt::format("%6:{}[{}] = reduce({} {}) %5", name(dtype), kept, combine, gone),
+      rows ? 0 : 3, has_index ? 7 : 6);
+}
+
+struct ReductionCase {
+  std::string_view combine;
+  DType dtype;
+};
+
+TEST_F(CpuTest, ReductionsAreTheInterpreters) {
+  using enum DType;
+  constexpr std::array kCases = {
+      ReductionCase{"sum", float32},    ReductionCase{"sum", float64},
+      ReductionCase{"sum", int64},      ReductionCase{"product", float32},
+      ReductionCase{"max", float32},    ReductionCase{"min", int32},
+      ReductionCase{"argmax", float32}, ReductionCase{"argmin", int64},
+      ReductionCase{"any", boolean},    ReductionCase{"all", boolean},
+  };
+  constexpr std::array<std::array<std::int64_t, 2>, 5> kSizes = {
+      {{1, 1}, {3, 7}, {16, 128}, {5, 300}, {130, 9}}};
+  for (const auto& one : kCases)
+    for (const bool rows : {true, false})
+      for (const auto& [n, m] : kSizes) {
+        const OneKernel kernel(reduction_of(one.combine, one.dtype, rows));
+        auto input = random_tensor(one.dtype, {n, m}, 3);
+        if (one.combine == "product") {  // hundreds of factors that do not overflow
+          auto factors = to_vector<double>(input);
+          for (auto& factor : factors) factor = 1 + factor / 100;
+          from_vector(input, std::span<const double>(factors));
+        }
+        const auto result = one.combine.starts_with("arg") ? int64 : one.dtype;
+        auto mine = *Tensor::contiguous(result, {rows ? n : m});
+        auto theirs = *Tensor::contiguous(result, {rows ? n : m});
+        run_native(kernel, {{input}, {mine}, {Expr(n)}, {Expr(m)}});
+        kernel.run(Interpreter(table()), {{input}, {theirs}, {Expr(n)}, {Expr(m)}});
+        const auto a = to_vector<double>(mine), b = to_vector<double>(theirs);
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          // Sums are rounded at each step; 300 steps lose less than 1e-5 of the largest.
+          const double room = is_floating(result) && one.combine != "max"
+                                  ? 1e-5 * std::max(40.0, std::abs(b[i]))
+                                  : 0;
+          if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+          ASSERT_LE(std::abs(a[i] - b[i]), room)
+              << one.combine << " of " << name(one.dtype) << ", " << n << " by " << m
+              << (rows ? " rows" : " columns");
+        }
+      }
+}
+
+TEST_F(CpuTest, SumsDoNotDependOnVectorsOrThreads) {
+  for (const bool rows : {true, false}) {
+    const OneKernel kernel(reduction_of("sum", DType::float32, rows));
+    constexpr std::int64_t kRows = 301, kColumns = 517;
+    auto input = random_tensor(DType::float32, {kRows, kColumns}, 9);
+    std::vector<float> values = to_vector<float>(input);
+    for (auto& value : values)
+      if (std::isnan(value)) value = 1;
+    from_vector(input, std::span<const float>(values));
+    std::vector<float> first;
+    for (const int lanes : {4, 8, 16, 32})
+      for (const int threads : {1, 3}) {
+        auto out = *Tensor::contiguous(DType::float32, {rows ? kRows : kColumns});
+        CpuOptions options;
+        options.threads = threads;
+        options.native.lanes = lanes;
+        run_native(kernel, {{input}, {out}, {Expr(kRows)}, {Expr(kColumns)}}, options);
+        const auto sums = to_vector<float>(out);
+        if (first.empty()) first = sums;
+        EXPECT_EQ(sums, first) << lanes << " lanes, " << threads << " threads";
+      }
+  }
+}
+
+TEST_F(CpuTest, ExponentialsAreWithinOneUnit) {
+  const auto row = tile_op_row(TileOp::exp);
+  const OneKernel kernel(kernel_of(row, DType::float32, DType::float32));
+  // Every 4093rd float there is.
+  constexpr std::uint32_t kStep = 4093;
+  std::vector<float> values;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += kStep)
+    values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  const auto count = static_cast<std::int64_t>(values.size());
+  auto input = *Tensor::contiguous(DType::float32, {count});
+  auto out = *Tensor::contiguous(DType::float32, {count});
+  from_vector(input, std::span<const float>(values));
+  run_native(kernel, {{input}, {out}, {Expr(count)}});
+  const auto results = to_vector<float>(out);
+  double worst = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto exact = static_cast<float>(std::exp(static_cast<double>(values[i])));
+    worst = std::max(worst, distance(DType::float32, static_cast<double>(results[i]),
+                                     static_cast<double>(exact)));
+  }
+  EXPECT_LE(worst, 1);
+}
+
+TEST_F(CpuTest, NothingIsWrittenWhereAnAxisIsEmpty) {
+  const OneKernel kernel(reduction_of("sum", DType::float32, true));
+  const auto input = *Tensor::contiguous(DType::float32, {0, 5});
+  const auto out = *Tensor::contiguous(DType::float32, {0});
+  run_native(kernel, {{input}, {out}, {Expr(0)}, {Expr(5)}});
+  // A sum of nothing is 0.
+  const auto nothing = *Tensor::contiguous(DType::float32, {3, 0});
+  auto sums = *Tensor::contiguous(DType::float32, {3});
+  from_vector(sums, std::span<const float>(std::array{1.F, 1.F, 1.F}));
+  run_native(kernel, {{nothing}, {sums}, {Expr(3)}, {Expr(0)}});
+  EXPECT_EQ(to_vector<float>(sums), (std::vector<float>{0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace assay
