@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "compiler/codegen/lane_math.h"
+
 namespace assay {
 namespace {
 
@@ -202,38 +204,6 @@ auto LaneCode::cast(Value* value, DType from, DType to) -> Value* {
   return is_signed(from) ? b_.CreateSExtOrTrunc(value, type) : b_.CreateZExtOrTrunc(value, type);
 }
 
-/// e^x of float lanes, in float64: x = k*ln 2 + r, a polynomial in r, 2^k by its exponent bits.
-/// Rounded once, so right but for about one case in a thousand near a tie.
-auto LaneCode::exp(Value* x) -> Value* {
-  auto* narrow = x->getType();
-  auto* wide = narrow->isVectorTy() ? vector_of(b_.getDoubleTy()) : b_.getDoubleTy();
-  auto* bits = narrow->isVectorTy() ? vector_of(b_.getInt64Ty()) : b_.getInt64Ty();
-  auto y = b_.CreateFPExt(x, wide);
-  // Beyond these the result is 0 or infinite in float32 anyway.
-  y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, y, like(wide, -200));
-  y = b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, y, like(wide, 200));
-  constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
-  const auto k =
-      b_.CreateUnaryIntrinsic(llvm::Intrinsic::nearbyint, b_.CreateFMul(y, like(wide, kLog2e)));
-  const auto fma = [&](Value* a, Value* b, Value* c) {
-    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {wide}, {a, b, c});
-  };
-  const auto r = fma(k, like(wide, -kLn2), y);
-  // Taylor's series to the ninth power: |r| < 0.3466, the rest is below 1e-11.
-  Value* sum = like(wide, 1.0 / 362880);
-  double factorial = 362880;
-  for (int power = 8; power >= 0; --power) {
-    factorial /= power + 1;
-    sum = fma(sum, r, like(wide, 1.0 / factorial));
-  }
-  const auto whole = b_.CreateFPToSI(k, bits);
-  const auto exponent = b_.CreateShl(b_.CreateAdd(whole, llvm::ConstantInt::get(bits, 1023)),
-                                     llvm::ConstantInt::get(bits, 52));
-  const auto result =
-      b_.CreateFPTrunc(b_.CreateFMul(sum, b_.CreateBitCast(exponent, wide)), narrow);
-  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, result);
-}
-
 auto LaneCode::slot(Type* type) -> Value* {
   auto& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at(&entry, entry.begin());
@@ -282,10 +252,7 @@ auto LaneCode::direct(TileOp op, const Values& v, DType from, DType to) -> Value
   if (op == TileOp::rsqrt)
     return b_.CreateFDiv(like(type, 1), b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]));
   if (lane_dtype(from) != DType::float32) return nullptr;
-  if (op == TileOp::exp) return exp(v[0]);
-  if (op == TileOp::sigmoid)
-    return b_.CreateFDiv(like(type, 1), b_.CreateFAdd(like(type, 1), exp(b_.CreateFNeg(v[0]))));
-  return nullptr;
+  return emit_function(b_, op, v[0]);
 }
 
 auto LaneCode::compute(TileOp op, Values operands, DType from, DType to) -> Value* {

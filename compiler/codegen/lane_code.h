@@ -45,7 +45,6 @@ class LaneCode {
   [[nodiscard]] auto called(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
                             DType to) -> llvm::Value*;
   [[nodiscard]] auto slot(llvm::Type* type) -> llvm::Value*;
-  [[nodiscard]] auto exp(llvm::Value* x) -> llvm::Value*;
   [[nodiscard]] auto like(llvm::Type* type, double value) -> llvm::Value*;
 
   llvm::IRBuilder<>& b_;
