@@ -126,9 +126,6 @@ auto log(Wide x) -> Wide {
   return select(invalid, x.like(NAN), select(zero, x.like(-INFINITY), select(infinite, x, result)));
 }
 
-auto sigmoid(Wide x) -> Wide {
-  return x.like(1) / (exp(-x) + 1);
-}
 /// Near 0 the difference loses digits that the series has.
 auto expm1(Wide x) -> Wide {
   const auto small = x + x * x * 0.5;
@@ -181,17 +178,52 @@ auto log10(Wide x) -> Wide {
   return log(x) * std::numbers::log10e;
 }
 
+/// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
+/// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
+auto narrow_exp(Wide x) -> Wide {
+  auto& b = *x.b;
+  constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
+  const auto y = clamp(x, -104, 89);
+  const auto k = (y * std::numbers::log2e).apply(llvm::Intrinsic::nearbyint);
+  const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
+  constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
+                                             1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+  auto* whole = b.getInt32Ty();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x.v->getType());
+  auto* type = vector == nullptr ? static_cast<llvm::Type*>(whole)
+                                 : llvm::FixedVectorType::get(whole, vector->getNumElements());
+  const auto power = [&](Value* exponent) {
+    const auto biased = b.CreateAdd(exponent, llvm::ConstantInt::get(type, 127));
+    return Wide{
+        &b, b.CreateBitCast(b.CreateShl(biased, llvm::ConstantInt::get(type, 23)), x.v->getType())};
+  };
+  const auto n = b.CreateFPToSI(k.v, type);
+  const auto half = b.CreateAShr(n, llvm::ConstantInt::get(type, 1));
+  return polynomial(r, kTaylor) * power(half) * power(b.CreateSub(n, half));
+}
+/// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
+auto narrow_sigmoid(Wide x) -> Wide {
+  return x.like(1) / (narrow_exp(-x) + 1);
+}
+
 struct FunctionRow {
   TileOp op;
   Wide (*compute)(Wide);
+  bool is_wide = true;  ///< in float64
 };
 constexpr std::array kFunctions = {
-    FunctionRow{TileOp::exp, exp},         FunctionRow{TileOp::exp2, exp2},
-    FunctionRow{TileOp::expm1, expm1},     FunctionRow{TileOp::log, log},
-    FunctionRow{TileOp::log2, log2},       FunctionRow{TileOp::log10, log10},
-    FunctionRow{TileOp::log1p, log1p},     FunctionRow{TileOp::tanh, tanh},
-    FunctionRow{TileOp::sinh, sinh},       FunctionRow{TileOp::cosh, cosh},
-    FunctionRow{TileOp::sigmoid, sigmoid}, FunctionRow{TileOp::erf, erf},
+    FunctionRow{TileOp::exp, narrow_exp, false},
+    FunctionRow{TileOp::exp2, exp2},
+    FunctionRow{TileOp::expm1, expm1},
+    FunctionRow{TileOp::log, log},
+    FunctionRow{TileOp::log2, log2},
+    FunctionRow{TileOp::log10, log10},
+    FunctionRow{TileOp::log1p, log1p},
+    FunctionRow{TileOp::tanh, tanh},
+    FunctionRow{TileOp::sinh, sinh},
+    FunctionRow{TileOp::cosh, cosh},
+    FunctionRow{TileOp::sigmoid, narrow_sigmoid, false},
+    FunctionRow{TileOp::erf, erf},
 };
 
 }  // namespace
@@ -200,6 +232,10 @@ auto emit_function(Builder& builder, TileOp op, Value* x) -> Value* {
   for (const auto& row : kFunctions) {
     if (row.op != op) continue;
     auto* narrow = x->getType();
+    if (!row.is_wide) {
+      const auto result = row.compute({&builder, x});
+      return builder.CreateSelect(builder.CreateFCmpUNO(x, x), x, result.v);
+    }
     llvm::Type* wide = builder.getDoubleTy();
     if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow))
       wide = llvm::FixedVectorType::get(wide, vector->getNumElements());

@@ -1,0 +1,103 @@
+"""Kernels of `assay bench --executor cpu` beside PyTorch's eager mode and Inductor, in one run.
+
+usage: compile_peers.py ASSAY [--threads N]     needs torch; prints medians in ms and their ratios.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import torch
+import torch.nn.functional as F
+
+HEADER = "class G(torch.nn.Module):\n    def forward(self, {}):\n{}        return ({},)\n"
+X = 'x: "f32[s0, s1][s1, 1]cpu"'
+ROW = 'w: "f32[s1][1]cpu", b: "f32[s1][1]cpu"'
+LAYER_NORM = """        m = torch.ops.aten.native_layer_norm.default(x, [s1], w, b, 1e-05)
+        a = m[0]
+"""
+
+
+def call(text):
+    return f"        a = torch.ops.aten.{text}\n"
+
+
+# name, parameters, body of the graph, the same in PyTorch
+KERNELS = [
+    ("chain", X, "        s = torch.ops.aten.sigmoid.default(x)\n        c = torch.ops.aten.mul.Tensor(s, x)\n"
+     "        a = torch.ops.aten.add.Tensor(c, 1.5)\n", lambda x: torch.sigmoid(x) * x + 1.5),
+    ("bias_gelu", X + ', b: "f32[s1][1]cpu", r: "f32[s0, s1][s1, 1]cpu"',
+     "        c = torch.ops.aten.add.Tensor(x, b)\n        d = torch.ops.aten.gelu.default(c)\n"
+     "        a = torch.ops.aten.add.Tensor(d, r)\n", lambda x, b, r: F.gelu(x + b) + r),
+    ("softmax", X, call("_softmax.default(x, 1, False)"), lambda x: torch.softmax(x, 1)),
+    ("layer_norm", X + ", " + ROW, LAYER_NORM,
+     lambda x, w, b: F.layer_norm(x, (x.shape[1],), w, b)),
+    ("row_sum", X, call("sum.dim_IntList(x, [1])"), lambda x: x.sum(1)),
+    ("column_sum", X, call("sum.dim_IntList(x, [0])"), lambda x: x.sum(0)),
+    ("full_sum", X, call("sum.default(x)"), lambda x: x.sum()),
+    ("pad", X, call("constant_pad_nd.default(x, [3, 5, 2, 1], 0.0)"),
+     lambda x: F.pad(x, (3, 5, 2, 1))),
+    ("transpose", X, "        t = torch.ops.aten.permute.default(x, [1, 0])\n"
+     + call("clone.default(t, memory_format = torch.contiguous_format)"),
+     lambda x: x.t().contiguous()),
+]
+SIZES = [(64, 256), (127, 1000), (1024, 768), (1999, 1537)]
+
+
+def median_ms(run, count=15):
+    run()
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def inputs(parameters, rows, columns):
+    shapes = {"x": (rows, columns), "r": (rows, columns), "w": (columns,), "b": (columns,)}
+    names = [part.split(":")[0].strip() for part in parameters.split(', ') if ": " in part]
+    return [torch.randn(shapes[name]) for name in names]
+
+
+def assay_ms(assay, graph, rows, columns, threads):
+    out = subprocess.run([assay, "bench", graph, "--at", f"s0={rows},s1={columns}", "--json",
+                          "--threads", str(threads), "--runs", "15"],
+                         capture_output=True, text=True, check=True).stdout
+    return json.loads(out)["median_s"] * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("assay")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    ratios = {"eager": [], "inductor": []}
+    print(f"{'kernel':<12}{'sizes':<12}{'assay':>9}{'eager':>9}{'inductor':>9}{'e/a':>7}{'i/a':>7}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, parameters, body, function in KERNELS:
+            graph = pathlib.Path(folder) / f"{name}.txt"
+            graph.write_text(HEADER.format(parameters, body, "a"))
+            compiled = torch.compile(function, dynamic=True)
+            for rows, columns in SIZES:
+                data = inputs(parameters, rows, columns)
+                mine = assay_ms(options.assay, graph, rows, columns, options.threads)
+                eager = median_ms(lambda: function(*data))
+                inductor = median_ms(lambda: compiled(*data))
+                ratios["eager"].append(eager / mine)
+                ratios["inductor"].append(inductor / mine)
+                print(f"{name:<12}{rows}x{columns:<7}{mine:9.3f}{eager:9.3f}{inductor:9.3f}"
+                      f"{eager / mine:7.2f}{inductor / mine:7.2f}")
+    for peer, values in ratios.items():
+        mean = math.exp(statistics.fmean(map(math.log, values)))
+        print(f"geometric mean of {peer}/assay: {mean:.2f}, lowest {min(values):.2f}")
+
+
+if __name__ == "__main__":
+    main()
