@@ -22,7 +22,7 @@ auto library_places() -> std::vector<fs::path> {
   if (const char* given = std::getenv("ASSAY_CODEGEN")) places.emplace_back(given);
   std::error_code error;
   auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  places.push_back(folder / ".." / "lib" / "assay" / kName);
+  places.push_back(folder / ".." / ASSAY_LIBDIR / "assay" / kName);
   for (int up = 0; up < 4 && folder.has_relative_path(); ++up, folder = folder.parent_path())
     places.push_back(folder / kName);
   return places;
