@@ -3,8 +3,10 @@
 #include "cli/command.h"
 #include "cli/executors.h"
 #include "cli/operators.h"
+#include "cli/report_files.h"
 #include "replay/bundle/open.h"
 #include "replay/report/compile_report.h"
+#include "replay/report/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -13,7 +15,7 @@ struct Options {
   std::string file, at, graph;
   ExecutorOptions executor;
   std::vector<std::string> ban;
-  bool check = false, kernels = false, decisions = false, no_fusion = false, json = false;
+  bool check = false, prove = false, all = false, kernels = false, decisions = false, no_fusion = false, json = false;
 };
 
 /// Runs program and graph on the same inputs.
@@ -28,15 +30,27 @@ auto check(const Options& options, const Capture& capture, const CompiledGraph& 
   return compare_with_reference(capture.graph, compiled, *executor, inputs, table);
 }
 
+/// Prints what is proved about the program.
+auto prove(const Options& options, const Capture& capture, const CompiledGraph& compiled) -> int {
+  std::vector<ProvedProgram> programs;
+  programs.push_back({options.file, 0, {}, prove_compiled(capture.graph, compiled)});
+  fmt::print("{}", options.json ? programs_json(programs, options.file)
+                                : programs_text(programs, options.all, paint()));
+  return exit_code(state_of(programs));
+}
+
 auto run_compile(const Options& options) -> Result<int> {
   if (!options.at.empty() && !options.check)
     return std::unexpected(Error{ErrorCode::usage, "--at is of --check"});
+  if (options.prove && options.check)
+    return std::unexpected(Error{ErrorCode::usage, "--check or --prove, one at a time"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   CompileOptions asked;
   asked.schedule.fuse = !options.no_fusion;
   asked.not_lowered = {options.ban.begin(), options.ban.end()};
   ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
+  if (options.prove) return prove(options, capture, compiled);
   std::optional<CompiledComparison> comparison;
   if (options.check) {
     ASSAY_TRY(comparison, check(options, capture, compiled, known.table));
@@ -58,6 +72,9 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--decisions", options->decisions, "print every decision with its reason");
   arguments.flag("--check", options->check,
                  "run the program, every access checked, and compare it with the graph");
+  arguments.flag("--prove", options->prove,
+                 "prove every access in bounds for all sizes, instead of printing the program");
+  arguments.flag("--all", options->all, "with --prove: every obligation, not only those not proved");
   add_executor(arguments, options->executor);
   arguments.option("--at", &options->at, "with --check: at these sizes, e.g. s77=5");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");

@@ -138,6 +138,11 @@ auto sign(const Formula& f) -> Element {
 auto truncating_quotient(const Formula& f) -> Element {
   return apply(f.floats() ? TileOp::divide : TileOp::quotient, f[0], f[1]);
 }
+/// `div` with rounding_mode 'trunc'.
+auto truncated_quotient(const Formula& f) -> Element {
+  const auto quotient = truncating_quotient(f);
+  return f.floats() ? quotient.apply(TileOp::trunc) : quotient;
+}
 auto tanh_backward(const Formula& f) -> Element {
   return f[0] * (1.0 - square(f[1]));
 }
@@ -255,6 +260,7 @@ constexpr std::array kFormulas = {
     FormulaRow{"prims.convert_element_type.default", copy},
     FormulaRow{"prims.fma.default", fused_multiply_add},
     FormulaRow{"prims.div.default", truncating_quotient},
+    FormulaRow{"assay.div_trunc", truncated_quotient, 2},
 };
 // clang-format on
 

@@ -67,13 +67,13 @@ class Writer {
         add(scalar, fmt::format("{} = {}", print_expr(*input.number), input.name));
       }
     }
-    for (const auto& input : input_.inputs) {
-      if (!input.tensor) continue;
-      const auto& meta = graph_.defs[*input.tensor].meta;
-      HostCheck check{input.name, meta.sizes, meta.strides, std::nullopt};
-      add(check, fmt::format("assert_size_stride({}, {}, {})", input.name, list_text(meta.sizes),
-                             list_text(meta.strides)));
-    }
+    for (const auto& input : input_.inputs)
+      if (input.tensor) check(input.name, graph_.defs[*input.tensor].meta);
+  }
+  void check(const std::string& buffer, const TensorMeta& meta) {
+    add(HostCheck{buffer, meta.sizes, meta.strides, std::nullopt},
+        fmt::format("assert_size_stride({}, {}, {})", buffer, list_text(meta.sizes),
+                    list_text(meta.strides)));
   }
 
   [[nodiscard]] auto view_of(DefId id) const -> HostView {
@@ -161,6 +161,7 @@ class Writer {
         add(HostItem{buffer, target, at}, fmt::format("{} = {}[{}]", buffer, target, at));
       }
     measure(call);
+    for (const auto result : call.results) check(graph_.defs[result].buffer, graph_.defs[result].meta);
     return {};
   }
 

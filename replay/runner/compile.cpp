@@ -7,6 +7,7 @@
 
 #include "compiler/lower/lowering_domain.h"
 #include "replay/interp/run.h"
+#include "replay/runner/stage_rounding.h"
 
 namespace assay {
 namespace {
@@ -117,6 +118,57 @@ class GraphCompiler {
   ScheduleInput input_;
 };
 
+/// Measures rounding of a graph when it is first asked for.
+class MeasuredRounding {
+ public:
+  MeasuredRounding(const Graph& graph, const RunInputs& inputs, std::size_t outputs,
+                   const OpTable& table)
+      : graph_(graph), inputs_(inputs), outputs_(outputs), table_(table) {}
+
+  auto of(const std::string& what) -> const Rounding* {
+    if (!measured_) measured_ = measure();
+    const auto known = measured_->find(what);
+    return known == measured_->end() ? nullptr : &known->second;
+  }
+
+ private:
+  auto measure() -> Roundings {
+    Stage stage;
+    stage.role = StageRole::inference;
+    stage.graph.emplace();
+    stage.graph->graph = graph_;
+    StageValues given;
+    for (std::size_t i = 0; i < inputs_.values.size(); ++i) {
+      stage.inputs.push_back(fmt::format("input {}", i));
+      given[stage.inputs.back()] = {inputs_.values[i], false, {}};
+    }
+    for (std::size_t i = 0; i < outputs_; ++i) stage.outputs.push_back(fmt::format("output {}", i));
+    return measure_rounding(stage, given, inputs_.attributes, table_);
+  }
+
+  const Graph& graph_;
+  const RunInputs& inputs_;
+  std::size_t outputs_;
+  const OpTable& table_;
+  std::optional<Roundings> measured_;
+};
+
+/// What differs by more than a tolerance differs if rounding does not explain it.
+void judge(TensorDifference& difference, const Datum& actual, const Datum& expected,
+           MeasuredRounding& rounding, std::vector<std::string>& notes) {
+  if (difference.message.empty()) return;
+  const auto distance =
+      compare_values(expected, actual, true, [&] { return rounding.of(difference.what); });
+  if (distance.undecided > 0)
+    notes.push_back(fmt::format("{}: {} elements are undecided: numbers overflow on these inputs",
+                                difference.what, distance.undecided));
+  if (distance.message.empty())
+    difference = {difference.what, {}, 0};
+  else
+    difference.message =
+        fmt::format("{}; rounding explains {:.3g}", difference.message, distance.allowed);
+}
+
 /// Copies of tensors that alias as the originals do.
 class Copier {
  public:
@@ -211,6 +263,14 @@ auto compile_graph(const Capture& capture, const OpTable& table, const CompileOp
   return schedule(std::move(input), options.schedule);
 }
 
+auto prove_compiled(const Graph& graph, const CompiledGraph& compiled) -> WrapperReport {
+  WrapperOptions options;
+  for (const auto& node : graph.nodes)
+    if (const auto* meta = node.claim.tensor(); meta && node.kind == NodeKind::placeholder)
+      options.claims[node.name] = *meta;
+  return check_wrapper(compiled.program, options);
+}
+
 auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                             const Executor& executor, const RunInputs& inputs, const OpTable& table)
     -> Result<CompiledComparison> {
@@ -234,13 +294,17 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
     result.notes.emplace_back("values are not compared: random numbers were drawn");
     return result;
   }
+  MeasuredRounding rounding(graph, inputs, expected.size(), table);
+  const auto add = [&](const Datum& actual, const Datum& wanted, std::string what) {
+    auto difference = compare(actual, wanted, std::move(what));
+    judge(difference, actual, wanted, rounding, result.notes);
+    result.compared.push_back(std::move(difference));
+  };
   for (std::size_t i = 0; i < expected.size(); ++i)
-    result.compared.push_back(
-        compare(result.run.outputs[i], expected[i], fmt::format("output {}", i)));
+    add(result.run.outputs[i], expected[i], fmt::format("output {}", i));
   for (std::size_t i = 0; i < inputs.values.size(); ++i)
     if (inputs.values[i].real() != nullptr)
-      result.compared.push_back(
-          compare(mine[i], reference.values[i], fmt::format("input {} after", i)));
+      add(mine[i], reference.values[i], fmt::format("input {} after", i));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/program/executor.h"
+#include "compiler/prove/wrapper_bounds.h"
 #include "compiler/schedule/schedule.h"
 #include "core/ops/op_table.h"
 #include "replay/formats/capture.h"
@@ -29,6 +30,11 @@ struct CompileOptions {
 /// What the program takes: the inputs, then the attributes.
 [[nodiscard]] auto program_inputs(const Graph& graph, const RunInputs& inputs) -> DatumList;
 
+/// Every access and view of the program, for all sizes that the graph's guards admit. What lowering
+/// relied on beside them is asserted by the program, hence a fact.
+[[nodiscard]] auto prove_compiled(const Graph& graph, const CompiledGraph& compiled)
+    -> WrapperReport;
+
 /// One output (or changed input) of program and graph.
 struct CompiledComparison {
   std::vector<TensorDifference> compared;
@@ -36,7 +42,9 @@ struct CompiledComparison {
   ProgramRun run;
   double seconds = 0;
 };
-/// Runs the program on these inputs and the graph on copies of them. Errors: of either run.
+/// Runs the program on these inputs and the graph on copies of them. What is further apart than
+/// compare_tensors allows differs unless rounding, measured by runs in float64, explains it; where
+/// intermediate results overflow, elements that are not finite are undecided, with a note. Errors: of either run.
 [[nodiscard]] auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                                           const Executor& executor, const RunInputs& inputs,
                                           const OpTable& table) -> Result<CompiledComparison>;

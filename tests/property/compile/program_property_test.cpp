@@ -1,0 +1,83 @@
+// A program computes what its graph computes, for random small graphs; fused or not.
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+
+using testing::SmallGraph;
+
+/// Tensors of a random graph are [s0, 4], [s0, 1] or [4, s0]: what a row takes and gives.
+enum class Shape : std::uint8_t { matrix, column, turned };
+struct OpRow {
+  std::string_view call;  ///< `{0}` and `{1}` stand for operands
+  Shape takes, gives;
+  int operands = 1;
+};
+using enum Shape;
+constexpr std::array kOps = {
+    OpRow{"aten.add.Tensor({0}, {1})", matrix, matrix, 2},
+    OpRow{"aten.mul.Tensor({0}, {1})", matrix, matrix, 2},
+    OpRow{"aten.sub.Tensor({0}, {1}, alpha = 2)", matrix, matrix, 2},
+    OpRow{"aten.maximum.default({0}, {1})", turned, turned, 2},
+    OpRow{"aten.tanh.default({0})", matrix, matrix},
+    OpRow{"aten.sigmoid.default({0})", turned, turned},
+    OpRow{"aten.neg.default({0})", column, column},
+    OpRow{"aten.permute.default({0}, [1, 0])", matrix, turned},
+    OpRow{"aten.permute.default({0}, [1, 0])", turned, matrix},
+    OpRow{"aten.sum.dim_IntList({0}, [1], True)", matrix, column},
+    OpRow{"aten.amax.default({0}, [1], True)", matrix, column},
+    OpRow{"aten.mean.dim({0}, [1], True)", matrix, column},
+    OpRow{"aten.expand.default({0}, [s0, 4])", column, matrix},
+    OpRow{"aten._softmax.default({0}, 1, False)", matrix, matrix},
+    OpRow{"aten._softmax.default({0}, 0, False)", turned, turned},
+    OpRow{"aten.flip.default({0}, [0])", matrix, matrix},
+    OpRow{"aten.tril.default({0})", turned, turned},
+    OpRow{"aten.slice_scatter.default({0}, {1}, 1, 0, 4)", matrix, matrix, 2},
+    OpRow{"aten.slice.Tensor({0}, 1, 1, 2)", matrix, column},
+    OpRow{"aten.constant_pad_nd.default({0}, [1, 2], 0.5)", column, matrix},
+    OpRow{"aten.cat.default([{0}, {0}, {1}, {0}], 1)", column, matrix, 2},
+    OpRow{"aten.clone.default({0})", turned, turned},
+};
+
+auto random_graph(std::uint32_t seed) -> SmallGraph {
+  std::mt19937 random(seed);
+  SmallGraph graph;
+  graph.inputs = "s0: Sym(s0); x: f32[s0, 4]; y: f32[4, s0]; z: f32[s0, 1]";
+  std::array<std::vector<std::string>, 3> known{
+      std::vector<std::string>{"x"}, {"z"}, {"y"}};
+  std::vector<std::string> made;
+  const auto steps = 3 + random() % 12;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const auto& row = kOps[random() % kOps.size()];
+    const auto& from = known[static_cast<std::size_t>(row.takes)];
+    const auto a = from[random() % from.size()], b = from[random() % from.size()];
+    made.push_back(fmt::format("v{}", i));
+    graph.body += fmt::format("{} = {}\n", made.back(), fmt::format(fmt::runtime(row.call), a, b));
+    known[static_cast<std::size_t>(row.gives)].push_back(made.back());
+  }
+  graph.outputs = made.back();
+  for (const auto& name : made)
+    if (name != made.back() && random() % 4 == 0) graph.outputs += ", " + name;
+  return graph;
+}
+
+TEST(Programs, ComputeWhatRandomGraphsCompute) {
+  const auto* given = std::getenv("ASSAY_SEED");
+  const auto first = given != nullptr ? static_cast<std::uint32_t>(std::atoi(given)) : 1U;
+  const std::uint32_t count = given != nullptr ? 1 : 300;
+  for (auto seed = first; seed < first + count; ++seed) {
+    const auto graph = random_graph(seed);
+    ASSERT_EQ(testing::problems(graph, {"s0=3", "s0=1", "s0=4", "s0=6"}), "")
+        << "ASSAY_SEED=" << seed << "\n"
+        << testing::graph_text(graph);
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,112 @@
+// What becomes one kernel, and why not more.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "compiler/schedule/groups.h"
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+
+using testing::SmallGraph;
+
+struct Row {
+  std::string name;
+  SmallGraph graph;
+  int kernels, calls;
+  std::string decision = {};  ///< one that must be among them
+};
+class Fusion : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Fusion, KernelsAreCounted) {
+  const auto& row = GetParam();
+  const auto compiled = testing::compiled(row.graph);
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  const auto lines = testing::fusions(*compiled);
+  EXPECT_EQ(testing::kernel_count(*compiled), row.kernels) << fmt::format("{}", fmt::join(lines, "\n"));
+  EXPECT_EQ(testing::call_count(*compiled), row.calls);
+  const bool is_there =
+      row.decision.empty() || std::ranges::find(lines, row.decision) != lines.end();
+  EXPECT_TRUE(is_there) << fmt::format("{}", fmt::join(lines, "\n"));
+  EXPECT_EQ(testing::problems(row.graph, {"s0=3", "s0=5"}), "");
+}
+
+const std::string kX = "s0: Sym(s0); x: f32[s0, 6]; y: f32[s0, 6]";
+const std::vector<Row> kRows = {
+    {"Pointwise", {kX, "a = aten.add.Tensor(x, y)\nd = aten.exp.default(a)\ne = aten.neg.default(a)", "d, e"}, 1, 0},
+    {"Softmax", {kX, "a = aten._softmax.default(x, 1, False)", "a"}, 1, 0},
+    {"LayerNorm", {kX, "n = aten.native_layer_norm.default(x, [6], None, None, 1e-05)\na = n[0]", "a"}, 1, 0},
+    {"TransposeBetween",
+     {"s0: Sym(s0); x: f32[s0, s0]", "a = aten.exp.default(x)\nt = aten.permute.default(a, [1, 0])\n"
+      "d = aten.add.Tensor(t, x)", "a, d"}, 2, 0,
+     "d does not join a: reads elements of other iterations"},
+    {"OtherDimensions",
+     {kX, "a = aten.sum.dim_IntList(x, [0])\nd = aten.sum.dim_IntList(x, [1])", "a, d"}, 2, 0,
+     "d does not join a: reduces other dimensions"},
+    {"CallBetween",
+     {"s0: Sym(s0); x: f32[s0, s0]", "a = aten.exp.default(x)\nm = aten.mm.default(a, a)\n"
+      "d = aten.add.Tensor(m, a)", "d"}, 2, 1, "d does not join a: a step between them"},
+    {"EpilogueOfReduction",
+     {kX, "a = aten.sum.dim_IntList(x, [1])\nd = aten.exp.default(a)\ne = aten.mul.Tensor(d, 2)", "e"}, 1, 0},
+    {"OtherLoops", {"s0: Sym(s0); x: f32[s0, 6]", "a = aten.exp.default(x)\nv = aten.slice.Tensor(a, 1, 0, 3)\n"
+                    "d = aten.neg.default(v)", "a, d"}, 2, 0, "d does not join a: other loops"},
+    {"BiasGradient",
+     {"s0: Sym(s0); x: f32[s0, 4, 6]", "a = aten.exp.default(x)\nn = s0 * 4\nv = aten.view.default(a, [n, 6])\n"
+      "d = aten.sum.dim_IntList(v, [0])", "a, d"}, 1, 0, "d joins a: same loops"},
+    {"WriteBetween",
+     {kX, "a = aten.exp.default(x)\nc = aten.copy_.default(x, y)\nd = aten.neg.default(x)", "a, d"}, 2, 1},
+};
+INSTANTIATE_TEST_SUITE_P(Rows, Fusion, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(Fusion, WithoutItEveryStoredTensorIsAKernel) {
+  CompileOptions options;
+  options.schedule.fuse = false;
+  const auto compiled = testing::compiled({kX, "a = aten._softmax.default(x, 1, False)", "a"}, options);
+  ASSERT_TRUE(compiled);
+  EXPECT_GT(testing::kernel_count(*compiled), 1);
+  EXPECT_TRUE(testing::fusions(*compiled).empty());
+}
+
+class PlaceIn : public ::testing::Test {
+ protected:
+  auto axes(const Dims& extents) -> std::vector<LoopAxis> {
+    std::vector<LoopAxis> made;
+    for (const auto& extent : extents)
+      made.push_back({extent, pool.symbol(fmt::format("i{}", made.size()), ExprType::integer)});
+    return made;
+  }
+  auto place(const Dims& extents, const Dims& of) -> std::optional<LoopPlace> {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < of.size(); ++i) all.push_back(i);
+    return place_in(extents, axes(of), all);
+  }
+  ExprPool pool;
+  Expr s = pool.symbol("s0", ExprType::integer);
+};
+
+TEST_F(PlaceIn, SizesOfOneHaveNoAxis) {
+  const auto found = place({Expr(1), s, Expr(1)}, {s});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->axes[0].empty());
+  EXPECT_EQ(found->axes[1], std::vector<std::size_t>{0});
+}
+TEST_F(PlaceIn, SeveralAxesAreOneDimension) {
+  const auto found = place({s * Expr(4), Expr(6)}, {s, Expr(4), Expr(6)});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->axes[0], (std::vector<std::size_t>{0, 1}));
+}
+TEST_F(PlaceIn, SeveralDimensionsAreOneAxis) {
+  const auto found = place({s, Expr(4), Expr(6)}, {s * Expr(4), Expr(6)});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->position[2], axes({Expr(1), Expr(6)})[1].symbol);
+}
+TEST_F(PlaceIn, OtherExtentsDoNotFit) {
+  EXPECT_FALSE(place({s, Expr(4)}, {s, Expr(5)}));
+  EXPECT_FALSE(place({s}, {s, Expr(4)}));
+  EXPECT_FALSE(place({s, Expr(4)}, {s}));
+}
+
+}  // namespace
+}  // namespace assay
