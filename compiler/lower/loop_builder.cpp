@@ -172,7 +172,8 @@ auto LoopBuilder::number(const Expr& e) -> TileId {
       if (std::ranges::find(axes_, part, &LoopAxis::symbol) != axes_.end())
         fail(fmt::format("the index {}", print_expr(e)));
     const auto stand_in = pool_.symbol(
-        fmt::format("assay_{}{}", e.type() == ExprType::real ? "r" : "n", scalars_.size()), e.type());
+        fmt::format("assay_{}{}", e.type() == ExprType::real ? "r" : "n", scalars_.size()),
+        e.type());
     result = symbol(stand_in);
     scalars_.back() = e;
   }

@@ -165,6 +165,26 @@ auto LoweringDomain::run_expansion(const OpRow& row, const DatumList& args, Deco
   return std::optional(std::move(result));
 }
 
+/// Views of `base` as maps of positions, where there is one.
+void LoweringDomain::define_views(const OpRow& row, const DatumList& args, const Datum& result,
+                                  DefId base, const std::vector<std::optional<DefId>>& tensors,
+                                  const std::vector<std::vector<DefId>>& lists) {
+  visit_fakes(result, [&](const FakeTensor& view) {
+    if (this->find(view)) return;
+    const auto id = define(view, row);
+    const LoweringCall call{row, args, graph_, tensors, lists, graph_.defs[id].meta};
+    auto map = view_map(call, graph_.defs[base].meta, view.meta);
+    auto& def = graph_.defs[id];
+    def.owner = graph_.defs[base].owner;
+    def.repeats = repeats_elements(graph_.defs[base].meta, view.meta);
+    def.reads = {base};
+    if (map)
+      def.element = [map, base](LoopBuilder& loop, const Index& at) {
+        return loop.value(base, map(at));
+      };
+  });
+}
+
 auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   const bool may_lower = !not_lowered_.contains(row.schema.overload);
   const auto lower = may_lower ? find_lowering(row.schema.overload) : nullptr;
@@ -204,23 +224,7 @@ auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
     is_view = is_view && fake.storage == graph_.defs[*base].storage;
   });
   if (is_view) {
-    std::vector<FakeTensor> views;
-    visit_fakes(result, [&](const FakeTensor& fake) { views.push_back(fake); });
-    for (const auto& view : views) {
-      if (this->find(view)) continue;
-      const auto id = define(view, row);
-      const LoweringCall call{row, args, graph_, tensors, lists, graph_.defs[id].meta};
-      const auto from = *base;
-      auto map = view_map(call, graph_.defs[from].meta, view.meta);
-      auto& def = graph_.defs[id];
-      def.owner = graph_.defs[from].owner;
-      def.repeats = repeats_elements(graph_.defs[from].meta, view.meta);
-      def.reads = {from};
-      if (map)
-        def.element = [map, from](LoopBuilder& loop, const Index& at) {
-          return loop.value(from, map(at));
-        };
-    }
+    define_views(row, args, result, *base, tensors, lists);
     return result;
   }
   std::string reason = "has no loop";
