@@ -83,9 +83,9 @@ const std::vector<Row> kRows = {
       "a = aten.exp.default(x)\nn = s0 * 4\nv = aten.view.default(a, [n, 6])\n"
       "d = aten.sum.dim_IntList(v, [0])",
       "a, d"},
-     1,
+     2,
      0,
-     "d joins a: same loops"},
+     "d does not join a: reads elements of other iterations"},
     {"WriteBetween",
      {kX, "a = aten.exp.default(x)\nc = aten.copy_.default(x, y)\nd = aten.neg.default(x)", "a, d"},
      2,
