@@ -15,7 +15,8 @@ struct Options {
   std::string file, at, graph;
   ExecutorOptions executor;
   std::vector<std::string> ban;
-  bool check = false, prove = false, all = false, kernels = false, decisions = false, no_fusion = false, json = false;
+  bool check = false, prove = false, all = false, kernels = false, decisions = false,
+       no_fusion = false, json = false;
 };
 
 /// Runs program and graph on the same inputs.
@@ -74,7 +75,8 @@ auto add_compile(Arguments& arguments) -> Action {
                  "run the program, every access checked, and compare it with the graph");
   arguments.flag("--prove", options->prove,
                  "prove every access in bounds for all sizes, instead of printing the program");
-  arguments.flag("--all", options->all, "with --prove: every obligation, not only those not proved");
+  arguments.flag("--all", options->all,
+                 "with --prove: every obligation, not only those not proved");
   add_executor(arguments, options->executor);
   arguments.option("--at", &options->at, "with --check: at these sizes, e.g. s77=5");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");

@@ -165,23 +165,22 @@ auto LoweringDomain::run_expansion(const OpRow& row, const DatumList& args, Deco
   return std::optional(std::move(result));
 }
 
-/// Results in the storage of `from`: maps of positions where there are such.
-void LoweringDomain::add_views(const OpRow& row, const DatumList& args,
-                               const std::vector<std::optional<DefId>>& tensors,
-                               const std::vector<std::vector<DefId>>& lists, DefId from,
-                               const Datum& result) {
+/// Views of `base` as maps of positions, where there is one.
+void LoweringDomain::define_views(const OpRow& row, const DatumList& args, const Datum& result,
+                                  DefId base, const std::vector<std::optional<DefId>>& tensors,
+                                  const std::vector<std::vector<DefId>>& lists) {
   visit_fakes(result, [&](const FakeTensor& view) {
-    if (find(view)) return;
+    if (this->find(view)) return;
     const auto id = define(view, row);
     const LoweringCall call{row, args, graph_, tensors, lists, graph_.defs[id].meta};
-    const auto map = view_map(call, graph_.defs[from].meta, view.meta);
+    auto map = view_map(call, graph_.defs[base].meta, view.meta);
     auto& def = graph_.defs[id];
-    def.owner = graph_.defs[from].owner;
-    def.repeats = repeats_elements(graph_.defs[from].meta, view.meta);
-    def.reads = {from};
+    def.owner = graph_.defs[base].owner;
+    def.repeats = repeats_elements(graph_.defs[base].meta, view.meta);
+    def.reads = {base};
     if (map)
-      def.element = [map, from](LoopBuilder& loop, const Index& at) {
-        return loop.value(from, map(at));
+      def.element = [map, base](LoopBuilder& loop, const Index& at) {
+        return loop.value(base, map(at));
       };
   });
 }
@@ -225,7 +224,7 @@ auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
     is_view = is_view && fake.storage == graph_.defs[*base].storage;
   });
   if (is_view) {
-    add_views(row, args, tensors, lists, *base, result);
+    define_views(row, args, result, *base, tensors, lists);
     return result;
   }
   std::string reason = "has no loop";

@@ -45,9 +45,9 @@ class LoweringDomain final : public Domain {
   auto in_layout_of(const Datum& rule, const Datum& made, const OpRow& row) -> Result<Datum>;
   auto run_expansion(const OpRow& row, const DatumList& args, Decomposition expand)
       -> Result<std::optional<Datum>>;
-  void add_views(const OpRow& row, const DatumList& args,
-                 const std::vector<std::optional<DefId>>& tensors,
-                 const std::vector<std::vector<DefId>>& lists, DefId from, const Datum& result);
+  void define_views(const OpRow& row, const DatumList& args, const Datum& result, DefId base,
+                    const std::vector<std::optional<DefId>>& tensors,
+                    const std::vector<std::vector<DefId>>& lists);
   auto library(const OpRow& row, const DatumList& args, const Datum& result, std::string reason)
       -> Result<void>;
   auto to_arg(const Datum& datum) -> Result<CallArg>;

@@ -30,46 +30,6 @@ auto simplified(const Expr& e) -> Expr {
   return RangeSimplifier(kNone).apply(e);
 }
 
-/// floor(a/divisor) and a mod divisor, where a is a multiple of it and at most one axis that runs
-/// below it: how a position in a merged dimension comes apart into axes again.
-struct Parts {
-  Expr quotient, rest;
-};
-auto parts_of(const Expr& e, const Expr& divisor, const std::vector<LoopAxis>& axes)
-    -> std::optional<Parts> {
-  Parts parts{Expr(0), Expr(0)};
-  const bool is_sum = e.op() == ExprOp::add;
-  const std::size_t count = is_sum ? e.args().size() : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto term = is_sum ? e.args()[i] : e;
-    const auto quotient = simplified(floor_div(term, divisor));
-    const bool is_axis = std::ranges::any_of(
-        axes, [&](const LoopAxis& axis) { return axis.symbol == term && axis.extent == divisor; });
-    if (quotient.is_valid() && quotient * divisor == term)
-      parts.quotient = parts.quotient + quotient;
-    else if (is_axis && parts.rest.is_int(0))
-      parts.rest = term;
-    else
-      return std::nullopt;
-  }
-  return parts;
-}
-
-/// An index without quotients and remainders of merged axes, where they are their outermost part.
-auto taken_apart(const Expr& e, const std::vector<LoopAxis>& axes) -> Expr {
-  if (e.op() == ExprOp::add) {
-    Expr sum(0);
-    for (const auto& term : e.args()) sum = sum + taken_apart(term, axes);
-    return simplified(sum);
-  }
-  const bool divides = e.op() == ExprOp::floor_div;
-  if (!divides && e.op() != ExprOp::mod && e.op() != ExprOp::python_mod) return simplified(e);
-  const auto of = taken_apart(e.args()[0], axes);
-  const auto parts = parts_of(of, e.args()[1], axes);
-  if (!parts) return simplified(e);
-  return divides ? parts->quotient : parts->rest;
-}
-
 class Grouper {
  public:
   Grouper(const ScheduleInput& input, const MemoryChoice& memory, const ScheduleOptions& options,
@@ -240,7 +200,7 @@ class Grouper {
       if (nest.symbols[i].op() == ExprOp::symbol) moved[nest.symbols[i]] = place.position[i];
     if (canonical.size() != read.position.size()) return false;
     for (std::size_t i = 0; i < canonical.size(); ++i)
-      if (taken_apart(substitute(read.position[i], moved), unit.axes) != canonical[i]) return false;
+      if (simplified(substitute(read.position[i], moved)) != canonical[i]) return false;
     return true;
   }
 

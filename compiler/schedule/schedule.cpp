@@ -68,12 +68,16 @@ class Writer {
       }
     }
     for (const auto& input : input_.inputs)
-      if (input.tensor) check(input.name, graph_.defs[*input.tensor].meta);
+      if (input.tensor) check(input.name, graph_.defs[*input.tensor].meta, false);
   }
-  void check(const std::string& buffer, const TensorMeta& meta) {
-    add(HostCheck{buffer, meta.sizes, meta.strides, std::nullopt},
-        fmt::format("assert_size_stride({}, {}, {})", buffer, list_text(meta.sizes),
-                    list_text(meta.strides)));
+  /// Layouts of results of calls come with their dtype, which nothing else tells.
+  void check(const std::string& buffer, const TensorMeta& meta, bool is_result) {
+    HostCheck made{buffer, meta.sizes, meta.strides, std::nullopt};
+    if (is_result) made.dtype = meta.dtype;
+    auto text = fmt::format("assert_size_stride({}, {}, {}{})", buffer, list_text(meta.sizes),
+                            list_text(meta.strides),
+                            is_result ? fmt::format(", {}", name(meta.dtype)) : std::string());
+    add(std::move(made), std::move(text));
   }
 
   [[nodiscard]] auto view_of(DefId id) const -> HostView {
@@ -161,7 +165,8 @@ class Writer {
         add(HostItem{buffer, target, at}, fmt::format("{} = {}[{}]", buffer, target, at));
       }
     measure(call);
-    for (const auto result : call.results) check(graph_.defs[result].buffer, graph_.defs[result].meta);
+    for (const auto result : call.results)
+      check(graph_.defs[result].buffer, graph_.defs[result].meta, true);
     return {};
   }
 

@@ -44,7 +44,8 @@ struct CompiledComparison {
 };
 /// Runs the program on these inputs and the graph on copies of them. What is further apart than
 /// compare_tensors allows differs unless rounding, measured by runs in float64, explains it; where
-/// intermediate results overflow, elements that are not finite are undecided, with a note. Errors: of either run.
+/// intermediate results overflow, elements that are not finite are undecided, with a note. Errors:
+/// of either run.
 [[nodiscard]] auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                                           const Executor& executor, const RunInputs& inputs,
                                           const OpTable& table) -> Result<CompiledComparison>;

@@ -48,11 +48,12 @@ auto largest_of(DType dtype) -> double {
   return std::ldexp(1.0, 7);
 }
 
-/// Is an element so large that a few roundings or another order of terms may overflow?
+/// Is an element so large that a few roundings or another order of terms may overflow? What is
+/// infinite in float64 too (a mask of -inf) is meant so and does not count.
 auto is_huge(const Tensor& tensor, double largest) -> bool {
   constexpr double kMargin = 16;
   return std::ranges::any_of(to_vector<Complex>(tensor), [&](const Complex& value) {
-    return !(std::abs(value) * kMargin < largest);
+    return std::isfinite(std::abs(value)) && std::abs(value) * kMargin >= largest;
   });
 }
 

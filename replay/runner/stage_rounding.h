@@ -12,7 +12,7 @@ namespace assay {
 struct Rounding {
   std::vector<Complex> reference;  ///< row-major
   std::vector<double> noise;       ///< largest of the runs
-  bool overflows = false;          ///< an intermediate result hardly fits its own dtype, or does not
+  bool overflows = false;  ///< an intermediate result hardly fits its own dtype, or does not
 };
 using Roundings = std::map<std::string, Rounding>;
 
@@ -26,8 +26,8 @@ using Roundings = std::map<std::string, Rounding>;
 struct StageDistance {
   std::string message;  ///< empty: equal, or as far apart as rounding explains
   std::string element, expected, actual;
-  double distance = 0, allowed = 0;             ///< at that element
-  std::int64_t undecided = 0;  ///< elements not finite where intermediate results overflow
+  double distance = 0, allowed = 0;  ///< at that element
+  std::int64_t undecided = 0;        ///< elements not finite where intermediate results overflow
   double expected_error = 0, actual_error = 0;  ///< to float64; NaN where there was no such run
 };
 /// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are

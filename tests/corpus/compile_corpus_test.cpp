@@ -63,8 +63,7 @@ TEST(CompileCorpus, SmallProgramsAgreeWithTheirGraphs) {
     const auto result =
         compare_with_reference(capture->graph, *compiled, Interpreter(table), *inputs, table);
     ASSERT_TRUE(result) << path << ": " << result.error().message;
-    for (const auto& one : result->compared)
-      EXPECT_EQ(one.message, "") << path << ", " << one.what;
+    for (const auto& one : result->compared) EXPECT_EQ(one.message, "") << path << ", " << one.what;
     EXPECT_TRUE(result->run.findings.empty()) << path;
     ++run;
   }

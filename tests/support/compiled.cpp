@@ -35,7 +35,8 @@ auto with_strides(const std::string& type) -> std::string {
   std::string stride = "1";
   for (auto i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride = stride == "1" ? fmt::format("({})", sizes[i]) : fmt::format("{}*({})", stride, sizes[i]);
+    stride =
+        stride == "1" ? fmt::format("({})", sizes[i]) : fmt::format("{}*({})", stride, sizes[i]);
   }
   return fmt::format("{}[{}]cpu", type, fmt::join(strides, ", "));
 }
@@ -81,8 +82,8 @@ auto graph_text(const SmallGraph& graph) -> std::string {
   std::vector<std::string> params;
   for (const auto& input : split(graph.inputs, ';')) {
     const auto colon = input.find(": ");
-    params.push_back(fmt::format("{}: \"{}\"", input.substr(0, colon),
-                                 with_strides(input.substr(colon + 2))));
+    params.push_back(
+        fmt::format("{}: \"{}\"", input.substr(0, colon), with_strides(input.substr(colon + 2))));
   }
   std::string body;
   for (const auto& line : split(graph.body, '\n')) body += "        " + line + "\n";
@@ -131,8 +132,8 @@ auto problems(const SmallGraph& graph, const std::vector<std::string>& sizes) ->
     for (const auto& at : sizes) {
       const auto inputs = inputs_of(graph, *capture, at);
       if (!inputs) return inputs.error().message;
-      const auto result = compare_with_reference(capture->graph, *program, Interpreter(table()),
-                                                 *inputs, table());
+      const auto result =
+          compare_with_reference(capture->graph, *program, Interpreter(table()), *inputs, table());
       const auto found = result ? differences(*result) : result.error().message + "\n";
       if (!found.empty())
         text += fmt::format("at \"{}\", {}:\n{}", at, fuse ? "fused" : "not fused", found);

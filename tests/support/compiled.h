@@ -19,8 +19,7 @@ struct SmallGraph {
     -> Result<CompiledGraph>;
 /// Inputs at sizes given as "s0=3", contents by chance.
 [[nodiscard]] auto inputs_of(const SmallGraph& graph, const Capture& capture,
-                             const std::string& sizes, std::uint32_t seed = 1)
-    -> Result<RunInputs>;
+                             const std::string& sizes, std::uint32_t seed = 1) -> Result<RunInputs>;
 /// Everything in which program and graph differ at these sizes, fused and not, also wrong accesses
 /// and broken rules of kernels; empty if all is well.
 [[nodiscard]] auto problems(const SmallGraph& graph, const std::vector<std::string>& sizes = {""})

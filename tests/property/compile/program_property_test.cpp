@@ -49,8 +49,7 @@ auto random_graph(std::uint32_t seed) -> SmallGraph {
   std::mt19937 random(seed);
   SmallGraph graph;
   graph.inputs = "s0: Sym(s0); x: f32[s0, 4]; y: f32[4, s0]; z: f32[s0, 1]";
-  std::array<std::vector<std::string>, 3> known{
-      std::vector<std::string>{"x"}, {"z"}, {"y"}};
+  std::array<std::vector<std::string>, 3> known{std::vector<std::string>{"x"}, {"z"}, {"y"}};
   std::vector<std::string> made;
   const auto steps = 3 + random() % 12;
   for (std::size_t i = 0; i < steps; ++i) {

@@ -24,7 +24,8 @@ TEST_P(Fusion, KernelsAreCounted) {
   const auto compiled = testing::compiled(row.graph);
   ASSERT_TRUE(compiled) << compiled.error().message;
   const auto lines = testing::fusions(*compiled);
-  EXPECT_EQ(testing::kernel_count(*compiled), row.kernels) << fmt::format("{}", fmt::join(lines, "\n"));
+  EXPECT_EQ(testing::kernel_count(*compiled), row.kernels)
+      << fmt::format("{}", fmt::join(lines, "\n"));
   EXPECT_EQ(testing::call_count(*compiled), row.calls);
   const bool is_there =
       row.decision.empty() || std::ranges::find(lines, row.decision) != lines.end();
@@ -34,28 +35,61 @@ TEST_P(Fusion, KernelsAreCounted) {
 
 const std::string kX = "s0: Sym(s0); x: f32[s0, 6]; y: f32[s0, 6]";
 const std::vector<Row> kRows = {
-    {"Pointwise", {kX, "a = aten.add.Tensor(x, y)\nd = aten.exp.default(a)\ne = aten.neg.default(a)", "d, e"}, 1, 0},
+    {"Pointwise",
+     {kX, "a = aten.add.Tensor(x, y)\nd = aten.exp.default(a)\ne = aten.neg.default(a)", "d, e"},
+     1,
+     0},
     {"Softmax", {kX, "a = aten._softmax.default(x, 1, False)", "a"}, 1, 0},
-    {"LayerNorm", {kX, "n = aten.native_layer_norm.default(x, [6], None, None, 1e-05)\na = n[0]", "a"}, 1, 0},
+    {"LayerNorm",
+     {kX, "n = aten.native_layer_norm.default(x, [6], None, None, 1e-05)\na = n[0]", "a"},
+     1,
+     0},
     {"TransposeBetween",
-     {"s0: Sym(s0); x: f32[s0, s0]", "a = aten.exp.default(x)\nt = aten.permute.default(a, [1, 0])\n"
-      "d = aten.add.Tensor(t, x)", "a, d"}, 2, 0,
+     {"s0: Sym(s0); x: f32[s0, s0]",
+      "a = aten.exp.default(x)\nt = aten.permute.default(a, [1, 0])\n"
+      "d = aten.add.Tensor(t, x)",
+      "a, d"},
+     2,
+     0,
      "d does not join a: reads elements of other iterations"},
     {"OtherDimensions",
-     {kX, "a = aten.sum.dim_IntList(x, [0])\nd = aten.sum.dim_IntList(x, [1])", "a, d"}, 2, 0,
+     {kX, "a = aten.sum.dim_IntList(x, [0])\nd = aten.sum.dim_IntList(x, [1])", "a, d"},
+     2,
+     0,
      "d does not join a: reduces other dimensions"},
     {"CallBetween",
-     {"s0: Sym(s0); x: f32[s0, s0]", "a = aten.exp.default(x)\nm = aten.mm.default(a, a)\n"
-      "d = aten.add.Tensor(m, a)", "d"}, 2, 1, "d does not join a: a step between them"},
+     {"s0: Sym(s0); x: f32[s0, s0]",
+      "a = aten.exp.default(x)\nm = aten.mm.default(a, a)\n"
+      "d = aten.add.Tensor(m, a)",
+      "d"},
+     2,
+     1,
+     "d does not join a: a step between them"},
     {"EpilogueOfReduction",
-     {kX, "a = aten.sum.dim_IntList(x, [1])\nd = aten.exp.default(a)\ne = aten.mul.Tensor(d, 2)", "e"}, 1, 0},
-    {"OtherLoops", {"s0: Sym(s0); x: f32[s0, 6]", "a = aten.exp.default(x)\nv = aten.slice.Tensor(a, 1, 0, 3)\n"
-                    "d = aten.neg.default(v)", "a, d"}, 2, 0, "d does not join a: other loops"},
+     {kX, "a = aten.sum.dim_IntList(x, [1])\nd = aten.exp.default(a)\ne = aten.mul.Tensor(d, 2)",
+      "e"},
+     1,
+     0},
+    {"OtherLoops",
+     {"s0: Sym(s0); x: f32[s0, 6]",
+      "a = aten.exp.default(x)\nv = aten.slice.Tensor(a, 1, 0, 3)\n"
+      "d = aten.neg.default(v)",
+      "a, d"},
+     2,
+     0,
+     "d does not join a: other loops"},
     {"BiasGradient",
-     {"s0: Sym(s0); x: f32[s0, 4, 6]", "a = aten.exp.default(x)\nn = s0 * 4\nv = aten.view.default(a, [n, 6])\n"
-      "d = aten.sum.dim_IntList(v, [0])", "a, d"}, 1, 0, "d joins a: same loops"},
+     {"s0: Sym(s0); x: f32[s0, 4, 6]",
+      "a = aten.exp.default(x)\nn = s0 * 4\nv = aten.view.default(a, [n, 6])\n"
+      "d = aten.sum.dim_IntList(v, [0])",
+      "a, d"},
+     2,
+     0,
+     "d does not join a: reads elements of other iterations"},
     {"WriteBetween",
-     {kX, "a = aten.exp.default(x)\nc = aten.copy_.default(x, y)\nd = aten.neg.default(x)", "a, d"}, 2, 1},
+     {kX, "a = aten.exp.default(x)\nc = aten.copy_.default(x, y)\nd = aten.neg.default(x)", "a, d"},
+     2,
+     1},
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Fusion, ::testing::ValuesIn(kRows),
                          [](const auto& row) { return row.param.name; });
@@ -63,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, Fusion, ::testing::ValuesIn(kRows),
 TEST(Fusion, WithoutItEveryStoredTensorIsAKernel) {
   CompileOptions options;
   options.schedule.fuse = false;
-  const auto compiled = testing::compiled({kX, "a = aten._softmax.default(x, 1, False)", "a"}, options);
+  const auto compiled =
+      testing::compiled({kX, "a = aten._softmax.default(x, 1, False)", "a"}, options);
   ASSERT_TRUE(compiled);
   EXPECT_GT(testing::kernel_count(*compiled), 1);
   EXPECT_TRUE(testing::fusions(*compiled).empty());
