@@ -37,9 +37,8 @@ struct HostElementOf {
   std::string buffer;
 };
 /// Numbers and truth values are Exprs; text is a string of the program.
-using HostValue =
-    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType, Device,
-                 std::string, Layout, MemoryFormat, std::complex<double>>;
+using HostValue = std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType,
+                               Device, std::string, Layout, MemoryFormat, std::complex<double>>;
 struct HostArg {
   HostValue value;
   std::string keyword;                ///< empty for positional arguments
@@ -165,6 +164,7 @@ struct KernelSource {
 struct HostExample {
   std::vector<std::int64_t> sizes, strides;
   DType dtype = DType::float32;
+  std::string bytes = {};  ///< of the storage, where `recorded` gives them; else made up
 };
 
 struct HostLine {
