@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/minify_program.h"
 #include "cli/operators.h"
 #include "compiler/prove/prover.h"
 #include "core/finding/finding.h"
@@ -16,6 +17,7 @@
 #include "replay/report/prove_report.h"
 #include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -105,7 +107,7 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
   }
   return usage_error(
       fmt::format("--oracle: \"{}\" is none of debug[:KIND], prove[:KIND], exec:COMMAND, "
-                  "torch[:MODE], node:NAMES, chain:NAMES",
+                  "torch[:MODE], run[:FAULT], node:NAMES, chain:NAMES",
                   options.oracle));
 }
 
@@ -217,7 +219,20 @@ auto match_level(const std::string& text) -> Result<MatchLevel> {
   return usage_error(fmt::format("--match: \"{}\" is none of strict, normal, loose", text));
 }
 
+/// `--oracle run`: a failure of a compiled program, not of a graph.
+auto minify_compiled(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto bytes, read_file(options.file));
+  if (!holds_programs(bytes))
+    return usage_error("--oracle run: the file holds no compiled program");
+  const auto fault = options.oracle.substr(std::min<std::size_t>(options.oracle.size(), 4));
+  return minify_programs(
+      {.file = options.file, .output = options.output, .fault = fault, .json = options.json},
+      bytes);
+}
+
 auto minify_file(const Options& options) -> Result<int> {
+  if (options.oracle == "run" || options.oracle.starts_with("run:"))
+    return minify_compiled(options);
   MinifyOptions settings;
   ASSAY_TRY(settings.budget.seconds, parse_duration(options.max_time));
   ASSAY_TRY(settings.match, match_level(options.match));
@@ -286,9 +301,11 @@ auto add_minify(Arguments& arguments) -> Action {
       "command), "
       "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
+      "run[:FAULT] (of compiled programs: what `run --check` finds), "
       "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
       kShowsDefault);
-  arguments.option("-o,--output", &options->output, "folder for the result, also holds the answers",
+  arguments.option("-o,--output", &options->output,
+                   "folder for the result, also holds the answers; with run: or a .py file",
                    kShowsDefault);
   arguments.option("-j,--workers", &options->workers, "oracle calls at the same time",
                    {.one_of = {}, .range = {1, 256}});

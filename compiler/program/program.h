@@ -164,6 +164,7 @@ struct KernelSource {
 struct HostExample {
   std::vector<std::int64_t> sizes, strides;
   DType dtype = DType::float32;
+  std::string bytes = {};  ///< of the storage, where `recorded` gives them; else made up
 };
 
 struct HostLine {

@@ -23,7 +23,8 @@ class StatementReader {
       : cursor_(cursor), program_(program), function_(function) {}
 
   [[nodiscard]] auto read() -> Result<void>;
-  /// `primals_1 = rand_strided(sizes, strides, device=..., dtype=...)`; others are passed over.
+  /// `primals_1 = rand_strided(sizes, strides, device=..., dtype=...)`, `recorded(..., data='hex')`
+  /// and numbers; others are passed over.
   [[nodiscard]] auto example() -> Result<void>;
 
  private:

@@ -4,6 +4,21 @@
 #include "compiler/read/statement.h"
 
 namespace assay {
+namespace {
+
+/// "00ff7f": two digits a byte. Whatever is no digit ends it.
+auto bytes_of_hex(std::string_view digits) -> std::string {
+  std::string bytes;
+  for (; digits.size() >= 2; digits.remove_prefix(2)) {
+    unsigned value = 0;
+    if (std::from_chars(digits.data(), digits.data() + 2, value, 16).ptr != digits.data() + 2)
+      break;
+    bytes.push_back(static_cast<char>(value));
+  }
+  return bytes;
+}
+
+}  // namespace
 
 auto StatementReader::example() -> Result<void> {
   if (cursor_.token().kind != TokenKind::name || cursor_.at("from") || cursor_.at("return") ||
@@ -19,7 +34,8 @@ auto StatementReader::example() -> Result<void> {
       program_.example_numbers[std::string(cursor_.source_of(left))] = number;
     return {};
   }
-  if (!callee(right).ends_with("rand_strided")) return {};
+  const bool is_recorded = callee(right) == "recorded";
+  if (!is_recorded && !callee(right).ends_with("rand_strided")) return {};
   const auto args = cursor_.positional(right);
   if (args.size() < 2) return {};
   HostExample result;
@@ -31,6 +47,10 @@ auto StatementReader::example() -> Result<void> {
   const int type = cursor_.keyword(right, "dtype");
   if (type < 0) return {};
   ASSAY_TRY(result.dtype, dtype(type));
+  if (const int data = cursor_.keyword(right, "data"); is_recorded && data >= 0) {
+    ASSAY_TRY(const auto digits, decode_string(cursor_.syntax(data).text));
+    result.bytes = bytes_of_hex(digits);
+  }
   program_.examples[std::string(cursor_.source_of(left))] = result;
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 
 #include "compiler/interpret/interpret.h"
@@ -66,8 +67,12 @@ auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
     }
     const auto& example = known->second;
     ASSAY_TRY(auto tensor, Tensor::allocate(example.dtype, example.sizes, example.strides));
-    if (is_floating(example.dtype))
+    if (!example.bytes.empty()) {
+      const auto bytes = tensor.storage->bytes();
+      std::memcpy(bytes.data(), example.bytes.data(), std::min(bytes.size(), example.bytes.size()));
+    } else if (is_floating(example.dtype)) {
       fill_storage(*tensor.storage, example.dtype, {seed++, -0.25, 0.25});
+    }
     inputs.push_back({std::move(tensor)});
   }
   return inputs;

@@ -1,0 +1,139 @@
+#include "cli/minify_program.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "minifier/search/minify_text.h"
+#include "replay/runner/cut_program.h"
+
+namespace assay::cli {
+namespace {
+
+/// A program that fails, and how.
+struct Failing {
+  ProgramText program;
+  std::string failure;
+};
+
+struct Reduced {
+  std::string program, text, failure;
+  int launches_before = 0, launches = 0;      ///< and library calls
+  int statements_before = 0, statements = 0;  ///< lines of `call`
+  int kernel_lines_before = 0, kernel_lines = 0;
+  int asked = 0;
+};
+
+auto first_failing(const std::vector<ProgramText>& programs, const std::string& fault,
+                   const OpTable& table) -> std::optional<Failing> {
+  for (const auto& program : programs)
+    for (const auto& failure : run_failures(program.text, table))
+      if (fault.empty() || failure.starts_with(fault)) return Failing{program, failure};
+  return std::nullopt;
+}
+
+auto everything(int count) -> Kept {
+  Kept kept;
+  for (int i = 0; i < count; ++i) kept.push_back(i);
+  return kept;
+}
+
+/// Lines of the kernels that are left. A text in which none can go stays as it is.
+void cut_kernels(Reduced& reduced, TextOracle& oracle) {
+  const CutKernels kernels(reduced.text);
+  reduced.kernel_lines_before = reduced.kernel_lines = kernels.count();
+  const auto kept = minimal_parts(
+      {kernels.count(), [&](const Kept& part) { return kernels.text(part); }}, oracle);
+  const auto text = kernels.text(kept);
+  if (!text || !oracle.fails(*text)) return;
+  reduced.text = *text;
+  reduced.kernel_lines = static_cast<int>(kept.size());
+}
+
+/// Statements of `call` first, then lines of the kernels that are left.
+auto reduce(const Failing& failing, const OpTable& table) -> Result<Reduced> {
+  Reduced reduced;
+  reduced.program = failing.program.name;
+  reduced.failure = failing.failure;
+  Progress progress;
+  const auto failures = [&](const std::string& text) {
+    ++reduced.asked;
+    progress.show([&](double) { return fmt::format("minifying: {} asked", reduced.asked); });
+    return run_failures(text, table);
+  };
+  TextOracle oracle(failing.failure, failures);
+  ASSAY_TRY(const auto program, CutProgram::create(failing.program.text, table));
+  const auto all = everything(program.count());
+  if (!oracle.fails(program.text(all)))
+    return unsupported("{}: written out, the program does not fail as it did",
+                       failing.program.name);
+  const auto kept = minimal_parts(
+      {program.count(), [&](const Kept& part) { return std::optional(program.text(part)); }},
+      oracle);
+  reduced.launches_before = program.launches(all);
+  reduced.launches = program.launches(kept);
+  reduced.statements_before = program.statements(all);
+  reduced.statements = program.statements(kept);
+  reduced.text = program.text(kept);
+  cut_kernels(reduced, oracle);
+  return reduced;
+}
+
+auto written(const Reduced& reduced, const std::string& output) -> Result<std::string> {
+  const std::filesystem::path given = output;
+  const auto file = given.extension() == ".py" ? given : given / "minimal.py";
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  std::ofstream stream(file, std::ios::binary);
+  stream << reduced.text;
+  if (!stream.flush()) return bad_input("{}: cannot be written", file.string());
+  return file.string();
+}
+
+auto json_of(const Reduced& reduced, const std::string& file) -> nlohmann::ordered_json {
+  return {
+      {"program", reduced.program},
+      {"failure", reduced.failure},
+      {"launches", {{"before", reduced.launches_before}, {"after", reduced.launches}}},
+      {"statements", {{"before", reduced.statements_before}, {"after", reduced.statements}}},
+      {"kernel_lines", {{"before", reduced.kernel_lines_before}, {"after", reduced.kernel_lines}}},
+      {"asked", reduced.asked},
+      {"file", file}};
+}
+
+void print(const Reduced& reduced, const std::string& file) {
+  fmt::print("{}: {}\n", styled("minified", Style::green), reduced.failure);
+  fmt::print("  program       {}\n", reduced.program);
+  fmt::print("  launches      {} -> {}\n", reduced.launches_before, reduced.launches);
+  fmt::print("  statements    {} -> {}\n", reduced.statements_before, reduced.statements);
+  fmt::print("  kernel lines  {} -> {}\n", reduced.kernel_lines_before, reduced.kernel_lines);
+  fmt::print("  oracle        run: {} asked\n{}\n", reduced.asked, file);
+}
+
+}  // namespace
+
+auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes) -> Result<int> {
+  const auto table = build_op_table();
+  ASSAY_TRY(const auto programs, program_texts(bytes, options.file));
+  const auto failing = first_failing(programs, options.fault, table);
+  if (!failing) {
+    fmt::print("{}: a checked run finds nothing in {}\n",
+               styled("nothing to minify", Style::yellow),
+               counted(std::ssize(programs), "program"));
+    return kNothingFound;
+  }
+  ASSAY_TRY(const auto reduced, reduce(*failing, table));
+  if (options.output == "-") {
+    fmt::print("{}", reduced.text);
+    return kFindings;
+  }
+  ASSAY_TRY(const auto file, written(reduced, options.output));
+  if (options.json)
+    fmt::print("{}\n", json_of(reduced, file).dump(2));
+  else
+    print(reduced, file);
+  return kFindings;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,436 @@
+#include "replay/runner/cut_program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/read/wrapper.h"
+#include "core/graph/annotation.h"
+#include "replay/formats/detect.h"
+#include "replay/formats/torch_trace.h"
+#include "replay/runner/execute.h"
+#include "replay/runner/wrapper_lines.h"
+
+namespace assay {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// The storage of a buffer at some moment.
+struct Recorded {
+  DType dtype = DType::float32;
+  Ints sizes, strides;
+  std::string bytes;
+};
+
+enum class PartKind : std::uint8_t { unit, follows, note, deletion, result };
+
+/// Statements of one line.
+struct Part {
+  PartKind kind = PartKind::note;
+  bool is_call = false;  ///< a launch or library call
+  std::size_t first = 0, last = 0;
+  Names names, defines;                                 ///< names: all that are written there
+  Names roots;                                          ///< allocations that it touches
+  std::vector<std::string> items;                       ///< of a deletion or a return
+  std::vector<std::pair<std::string, Recorded>> wrote;  ///< by root, after it
+};
+
+template <class T>
+auto is(const HostOp& op) -> bool {
+  return std::holds_alternative<T>(op.what);
+}
+
+auto kind_of(const HostOp& op) -> PartKind {
+  if (is<HostLaunch>(op) || is<HostCall>(op) || is<HostCheck>(op) || is<HostFact>(op))
+    return PartKind::unit;
+  if (is<HostDelete>(op)) return PartKind::deletion;
+  if (is<HostReturn>(op)) return PartKind::result;
+  return is<HostNote>(op) ? PartKind::note : PartKind::follows;
+}
+
+void add_defined(const HostOp& op, Names& names) {
+  std::visit(
+      [&]<class T>(const T& what) {
+        if constexpr (requires { what.results; })
+          names.insert(what.results.begin(), what.results.end());
+        else if constexpr (!std::is_same_v<T, HostCheck> && requires { what.name; })
+          names.insert(what.name);
+        else if constexpr (requires { what.tuple; })
+          names.insert(what.tuple);
+      },
+      op.what);
+}
+
+auto joined(const auto& names, std::string_view behind) -> std::string {
+  std::string text;
+  for (const auto& name : names) text += fmt::format("{}{}", name, behind);
+  return text;
+}
+
+auto tuple_text(const Ints& values) -> std::string {
+  return fmt::format("({})", joined(values, ", "));
+}
+
+}  // namespace
+
+/// A wrapper taken apart; immutable.
+class ProgramParts {
+ public:
+  static auto create(std::string text, const OpTable& table)
+      -> Result<std::shared_ptr<const ProgramParts>>;
+  [[nodiscard]] auto units() const -> const std::vector<std::size_t>& { return units_; }
+  [[nodiscard]] auto parts() const -> const std::vector<Part>& { return parts_; }
+  [[nodiscard]] auto text(const std::vector<int>& kept) const -> std::string;
+  [[nodiscard]] auto statements(const std::vector<int>& kept) const -> int;
+
+ private:
+  /// What a candidate keeps.
+  struct Choice {
+    std::vector<bool> stays;  ///< by part
+    std::map<std::string, const Recorded*> given;
+    Names needed, defined;
+    std::vector<std::string> inputs;
+  };
+  void take_apart();
+  void follow(const HostOp& op, Part& part);
+  void record(const RunWritten& written);
+  [[nodiscard]] auto choose(const std::vector<int>& kept) const -> Choice;
+  void give_inputs(Choice& choice) const;
+  void follow_needs(Choice& choice) const;
+  void name_inputs(Choice& choice) const;
+  void keep_harmless(Choice& choice) const;
+  [[nodiscard]] auto kept_line(const Choice& choice, std::size_t part) const
+      -> std::optional<std::string>;
+  [[nodiscard]] auto is_left(const Choice& choice, std::string_view item) const -> bool;
+  void drop_kernels(const Choice& choice, WrapperLines& lines) const;
+  [[nodiscard]] auto harness(const Choice& choice) const -> std::string;
+  [[nodiscard]] auto example(const Choice& choice, const std::string& name) const -> std::string;
+  /// `arg0_1, arg1_1 = args`
+  [[nodiscard]] auto takes_inputs(std::size_t i) const -> bool {
+    return parts_[i].kind == PartKind::note && trimmed(lines_[parts_[i].first]).ends_with("= args");
+  }
+  [[nodiscard]] auto device_of(const std::string& name) const -> std::string;
+  [[nodiscard]] auto function() const -> const HostFunction& { return program_.functions.back(); }
+  [[nodiscard]] auto is_input(const std::string& name) const -> bool {
+    return std::ranges::find(function().inputs, name) != function().inputs.end();
+  }
+
+  std::vector<std::string> lines_;
+  HostProgram program_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> units_;
+  std::map<int, std::size_t> part_of_line_;
+  std::map<std::string, std::string> root_;
+  std::map<std::string, Device> devices_;
+  Names known_;  ///< inputs and whatever a statement defines
+};
+
+auto ProgramParts::create(std::string text, const OpTable& table)
+    -> Result<std::shared_ptr<const ProgramParts>> {
+  auto parts = std::make_shared<ProgramParts>();
+  parts->lines_ = lines_of(text);
+  ASSAY_TRY(parts->program_, read_wrapper(text));
+  const auto& program = parts->program_;
+  if (program.functions.size() != 1) return unsupported("a program with partitions is not cut");
+  const auto& function = parts->function();
+  if (function.loop_line != 0 || std::ranges::any_of(function.ops, is<HostBranch>))
+    return unsupported("a program with loops or branches is not cut");
+  parts->take_apart();
+  ExecuteOptions options;
+  options.run.tap = [&](const RunWritten& written) { parts->record(written); };
+  ASSAY_TRY(const auto execution, execute_programs(text, "the program", table, options));
+  if (const auto& error = execution.programs.front().error) return std::unexpected(*error);
+  return std::shared_ptr<const ProgramParts>(std::move(parts));
+}
+
+void ProgramParts::take_apart() {
+  known_ = {function().inputs.begin(), function().inputs.end()};
+  for (const auto& input : function().inputs) root_[input] = input;
+  bool goes_on = false;  // `if not (u0 >= 0):` and its `raise`
+  for (const auto& op : function().ops) {
+    const auto line = static_cast<std::size_t>(op.line) - 1;
+    const bool is_same = !parts_.empty() && (parts_.back().last >= line || goes_on);
+    if (!is_same) {
+      parts_.emplace_back();
+      parts_.back().kind = kind_of(op);
+      parts_.back().first = line;
+    }
+    auto& part = parts_.back();
+    part.last = last_line(lines_, line);
+    goes_on = is<HostFact>(op) && lines_[part.last].ends_with(':');
+    if (kind_of(op) < part.kind) part.kind = kind_of(op);
+    follow(op, part);
+    part_of_line_[op.line] = parts_.size() - 1;
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    auto& part = parts_[i];
+    for (auto line = part.first; line <= part.last; ++line)
+      add_identifiers(lines_[line], part.names);
+    for (const auto& name : part.names)
+      if (const auto root = root_.find(name); root != root_.end()) part.roots.insert(root->second);
+    if (part.kind == PartKind::unit || part.kind == PartKind::deletion) units_.push_back(i);
+    known_.insert(part.defines.begin(), part.defines.end());
+  }
+}
+
+/// Names stand for one storage all the time: a wrapper gives no name twice.
+void ProgramParts::follow(const HostOp& op, Part& part) {
+  add_defined(op, part.defines);
+  part.is_call = part.is_call || is<HostLaunch>(op) || is<HostCall>(op);
+  if (const auto* alloc = std::get_if<HostAlloc>(&op.what)) devices_[alloc->name] = alloc->device;
+  if (const auto* deleted = std::get_if<HostDelete>(&op.what)) part.items = deleted->names;
+  if (const auto* result = std::get_if<HostReturn>(&op.what))
+    for (const auto& value : result->values) part.items.push_back(value.text);
+  const auto* bind = std::get_if<HostBind>(&op.what);
+  const auto source = bind == nullptr ? root_.end() : root_.find(bind->source.base);
+  for (const auto& name : part.defines)
+    if (source != root_.end() && name == bind->name)
+      root_[name] = source->second;
+    else
+      root_.try_emplace(name, name);
+}
+
+void ProgramParts::record(const RunWritten& written) {
+  const auto at = part_of_line_.find(written.op->line);
+  if (at == part_of_line_.end()) return;
+  for (const auto& [name, tensor] : written.buffers) {
+    const auto root = root_.find(name);
+    if (root == root_.end()) continue;
+    const auto bytes = tensor.storage->bytes();
+    Recorded recorded{
+        .dtype = tensor.dtype(),
+        .sizes = tensor.sizes(),
+        .strides = tensor.strides(),
+        .bytes = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+    if (name != root->second) {  // a view: its storage as a row
+      recorded.sizes = {tensor.storage->size_bytes() / size_bytes(tensor.dtype())};
+      recorded.strides = {1};
+    }
+    parts_[at->second].wrote.emplace_back(root->second, std::move(recorded));
+  }
+}
+
+/// What left out calls wrote before the first kept one that touches it.
+void ProgramParts::give_inputs(Choice& choice) const {
+  Names touched;
+  for (const auto i : units_) {
+    const auto& part = parts_[i];
+    if (choice.stays[i] && part.is_call) touched.insert(part.roots.begin(), part.roots.end());
+    if (choice.stays[i]) continue;
+    for (const auto& [root, recorded] : part.wrote)
+      if (!touched.contains(root)) choice.given[root] = &recorded;
+  }
+}
+
+/// Allocations, views and numbers stay where something that stays names them.
+void ProgramParts::follow_needs(Choice& choice) const {
+  for (auto i = parts_.size(); i-- > 0;) {
+    const auto& part = parts_[i];
+    const auto is_needed = [&](const std::string& name) {
+      return choice.needed.contains(name) && !choice.given.contains(name);
+    };
+    if (part.kind == PartKind::follows)
+      choice.stays[i] = std::ranges::any_of(part.defines, is_needed);
+    if (!choice.stays[i]) continue;
+    if (part.kind == PartKind::unit || part.kind == PartKind::follows)
+      choice.needed.insert(part.names.begin(), part.names.end());
+  }
+}
+
+void ProgramParts::name_inputs(Choice& choice) const {
+  for (const auto& input : function().inputs)
+    if (choice.needed.contains(input)) choice.inputs.push_back(input);
+  for (const auto& [root, recorded] : choice.given)
+    if (choice.needed.contains(root) && !is_input(root)) choice.inputs.push_back(root);
+  choice.defined = {choice.inputs.begin(), choice.inputs.end()};
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (choice.stays[i]) choice.defined.insert(parts_[i].defines.begin(), parts_[i].defines.end());
+}
+
+/// Streams and device guards; asserts on alignment go.
+void ProgramParts::keep_harmless(Choice& choice) const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& part = parts_[i];
+    if (part.kind != PartKind::note) continue;
+    choice.stays[i] = takes_inputs(i);
+    if (choice.stays[i]) continue;
+    choice.stays[i] = !trimmed(lines_[part.first]).starts_with("assert") &&
+                      std::ranges::all_of(part.names, [&](const std::string& name) {
+                        return !known_.contains(name) || choice.defined.contains(name);
+                      });
+  }
+}
+
+/// The names of `args`, of a `del` and of a `return` that are left; nothing where none is.
+auto ProgramParts::kept_line(const Choice& choice, std::size_t i) const
+    -> std::optional<std::string> {
+  const auto& part = parts_[i];
+  const auto& line = lines_[part.first];
+  const auto indent = line.substr(0, line.find_first_not_of(' '));
+  if (takes_inputs(i)) {
+    if (choice.inputs.empty()) return std::nullopt;
+    return fmt::format("{}{}{} = args", indent, fmt::join(choice.inputs, ", "),
+                       choice.inputs.size() == 1 ? "," : "");
+  }
+  if (part.kind != PartKind::deletion && part.kind != PartKind::result) return line;
+  std::vector<std::string> left;
+  std::ranges::copy_if(part.items, std::back_inserter(left),
+                       [&](const std::string& item) { return is_left(choice, item); });
+  if (left.size() == part.items.size()) return line;
+  if (part.kind == PartKind::result)
+    return fmt::format("{}return ({})", indent, joined(left, ", "));
+  return left.empty() ? std::nullopt
+                      : std::optional(fmt::format("{}del {}", indent, fmt::join(left, ", ")));
+}
+
+/// Does it name something of the program, and all of that is still there?
+auto ProgramParts::is_left(const Choice& choice, std::string_view item) const -> bool {
+  Names names;
+  add_identifiers(item, names);
+  std::erase_if(names, [&](const std::string& name) { return !known_.contains(name); });
+  return !names.empty() && std::ranges::includes(choice.defined, names);
+}
+
+void ProgramParts::drop_kernels(const Choice& choice, WrapperLines& lines) const {
+  for (const auto& [name, kernel] : program_.kernels)
+    if (!choice.needed.contains(name)) {
+      auto first = static_cast<std::size_t>(kernel.line) - 1;
+      while (first > 0 && !lines_[first].starts_with(name + " = ")) --first;
+      lines.drop(first, last_line(lines_, first));
+    }
+}
+
+auto ProgramParts::example(const Choice& choice, const std::string& name) const -> std::string {
+  const auto given = choice.given.find(name);
+  if (given == choice.given.end()) {
+    for (auto line = harness_line(lines_); line < lines_.size(); ++line)
+      if (trimmed(lines_[line]).starts_with(name + " = "))
+        return std::string(trimmed(lines_[line]));
+    return fmt::format("{} = None", name);
+  }
+  const auto& tensor = *given->second;
+  const auto layout =
+      fmt::format("{}, {}, device='{}', dtype=torch.{}", tuple_text(tensor.sizes),
+                  tuple_text(tensor.strides), device_of(name), assay::name(tensor.dtype));
+  if (is_floating(tensor.dtype)) return fmt::format("{} = rand_strided({})", name, layout);
+  std::string data;
+  for (const char byte : tensor.bytes)
+    data += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return fmt::format("{} = recorded({}, data='{}')", name, layout, data);
+}
+
+/// Of what a library call made: that of the allocations.
+auto ProgramParts::device_of(const std::string& name) const -> std::string {
+  constexpr std::string_view kDevice = "device='";
+  if (const auto known = devices_.find(name); known != devices_.end())
+    return to_string(known->second);
+  for (auto line = harness_line(lines_); line < lines_.size(); ++line) {
+    const auto at = lines_[line].find(kDevice);
+    if (at == std::string::npos || !trimmed(lines_[line]).starts_with(name + " = ")) continue;
+    const auto device = lines_[line].substr(at + kDevice.size());
+    return device.substr(0, device.find('\''));
+  }
+  return devices_.empty() ? "cpu" : to_string(devices_.begin()->second);
+}
+
+auto ProgramParts::harness(const Choice& choice) const -> std::string {
+  std::string text;
+  std::vector<std::string> examples;
+  for (const auto& input : choice.inputs) examples.push_back(example(choice, input));
+  if (std::ranges::any_of(examples, [](const auto& e) { return e.contains("= recorded("); }))
+    text +=
+        "def recorded(sizes, strides, *, device, dtype, data):\n"
+        "    flat = torch.frombuffer(bytearray.fromhex(data), dtype=dtype)\n"
+        "    return flat.to(device).as_strided(sizes, strides)\n\n\n";
+  text += "def get_args():\n    from torch._dynamo.testing import rand_strided\n";
+  for (const auto& line : examples) text += fmt::format("    {}\n", line);
+  text += fmt::format("    return [{}]\n\n\n", fmt::join(choice.inputs, ", "));
+  return text + "if __name__ == \"__main__\":\n    call(get_args())\n";
+}
+
+auto ProgramParts::choose(const std::vector<int>& kept) const -> Choice {
+  Choice choice;
+  choice.stays.assign(parts_.size(), false);
+  for (const int unit : kept) choice.stays[units_[static_cast<std::size_t>(unit)]] = true;
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (parts_[i].kind == PartKind::result) choice.stays[i] = true;
+  give_inputs(choice);
+  follow_needs(choice);
+  name_inputs(choice);
+  keep_harmless(choice);
+  return choice;
+}
+
+auto ProgramParts::statements(const std::vector<int>& kept) const -> int {
+  return static_cast<int>(std::ranges::count(choose(kept).stays, true));
+}
+
+auto ProgramParts::text(const std::vector<int>& kept) const -> std::string {
+  const auto choice = choose(kept);
+  WrapperLines lines(lines_);
+  drop_kernels(choice, lines);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& part = parts_[i];
+    const auto line = choice.stays[i] ? kept_line(choice, i) : std::nullopt;
+    if (!line)
+      lines.drop(part.first, part.last);
+    else if (*line != lines_[part.first])
+      lines.replace(part.first, part.last, *line);
+  }
+  lines.end_at(harness_line(lines_));
+  return lines.text() + harness(choice);
+}
+
+auto CutProgram::create(std::string text, const OpTable& table) -> Result<CutProgram> {
+  CutProgram program;
+  ASSAY_TRY(program.parts_, ProgramParts::create(std::move(text), table));
+  return program;
+}
+
+auto CutProgram::count() const -> int {
+  return static_cast<int>(parts_->units().size());
+}
+
+auto CutProgram::launches(const std::vector<int>& kept) const -> int {
+  return static_cast<int>(std::ranges::count_if(kept, [&](int unit) {
+    return parts_->parts()[parts_->units()[static_cast<std::size_t>(unit)]].is_call;
+  }));
+}
+
+auto CutProgram::statements(const std::vector<int>& kept) const -> int {
+  return parts_->statements(kept);
+}
+
+auto CutProgram::text(const std::vector<int>& kept) const -> std::string {
+  return parts_->text(kept);
+}
+
+auto program_texts(std::string_view bytes, const std::string& name)
+    -> Result<std::vector<ProgramText>> {
+  if (detect_format(bytes) != InputFormat::torch_trace)
+    return std::vector<ProgramText>{{name, std::string(bytes)}};
+  auto log = read_torch_trace(bytes);
+  if (!log) return with_context(std::move(log).error(), name);
+  std::vector<ProgramText> texts;
+  for (const auto& compilation : compilations(*log))
+    for (const auto& part : compilation.output_codes)
+      texts.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
+                       std::string(log->events[part.event].payload)});
+  return texts;
+}
+
+auto run_failures(std::string_view text, const OpTable& table) -> std::vector<std::string> {
+  std::vector<std::string> failures;
+  const auto execution = execute_programs(text, "candidate", table, {});
+  if (!execution) return failures;
+  for (const auto& finding : execution->programs.front().run.findings) {
+    auto failure = std::string(name(finding.fault));
+    failure += finding.kernel.empty() ? fmt::format(" of {}", finding.buffer)
+                                      : fmt::format(" in {}", finding.kernel);
+    if (!finding.param.empty()) failure += fmt::format(", parameter {}", finding.param);
+    if (std::ranges::find(failures, failure) == failures.end()) failures.push_back(failure);
+  }
+  return failures;
+}
+
+}  // namespace assay
