@@ -33,7 +33,7 @@ auto row_name(const ::testing::TestParamInfo<Row>& row) -> std::string {
 const std::string kX = "s0: Sym(s0); x: f32[s0, 4]";
 const std::string kTwo = "s0: Sym(s0); x: f32[s0, 4]; y: f32[4]; i: i64[s0, 4]; b: b8[s0, 1]";
 
-auto pointwise() -> std::vector<Row> {
+auto promoted() -> std::vector<Row> {
   return {
       {"IntPlusFloat", {kTwo, "a = aten.add.Tensor(i, y)", "a"}},
       {"IntPlusRealNumber", {kTwo, "a = aten.add.Tensor(i, 1.5)", "a"}},
@@ -87,6 +87,12 @@ auto pointwise() -> std::vector<Row> {
         "a, d, e, f, g, h"}},
       {"CompareIntWithReal",
        {kTwo, "a = aten.gt.Scalar(i, 0.5)\nd = aten.le.Tensor(i, y)", "a, d"}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Promoted, Lowering, rows_named(promoted()), row_name);
+
+auto pointwise() -> std::vector<Row> {
+  return {
       {"Unary",
        {kTwo,
         "a = aten.tanh.default(x)\nd = aten.erf.default(x)\ne = aten.neg.default(i)\n"
@@ -204,6 +210,13 @@ auto arranged() -> std::vector<Row> {
       {"Embedding",
        {"s0: Sym(s0); w: f32[5, 3]; i: i64[s0, 2]",
         "a = aten.embedding.default(w, i)\nd = aten.add.Tensor(a, 1)", "a, d", 0, 4}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Arrange, Lowering, rows_named(arranged()), row_name);
+
+auto repeated() -> std::vector<Row> {
+  const std::string two = "s0: Sym(s0); x: f32[s0, 4]; y: f32[s0, 3]; i: i64[s0, 4]; z: f32[5]";
+  return {
       {"Repeat",
        {two, "a = aten.repeat.default(x, [2, 1, 3])\nd = aten.repeat.default(z, [s0])", "a, d"}},
       {"Flip", {two, "a = aten.flip.default(x, [0])\nd = aten.flip.default(x, [-1, 0])", "a, d"}},
@@ -246,7 +259,7 @@ auto arranged() -> std::vector<Row> {
        {"s0=0"}},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Arrange, Lowering, rows_named(arranged()), row_name);
+INSTANTIATE_TEST_SUITE_P(Repeat, Lowering, rows_named(repeated()), row_name);
 
 auto reduced() -> std::vector<Row> {
   const std::string in =
