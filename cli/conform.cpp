@@ -51,8 +51,7 @@ void print_text(const ConformReport& report, const Options& options) {
              options.all ? "shown" : "not shown (--all)");
   if (const int calls = report.total.agree_as_conjugated)
     fmt::print(
-        "{} agree where a complex operand is read as lazily conjugated, which recordings do "
-        "not say\n",
+        "a complex operand is taken as lazily conjugated, which recordings do not say, in {}\n",
         counted(calls, "call"));
   if (!options.failures && options.only == 0) return;
   for (const auto& failure : report.failures)
