@@ -512,10 +512,8 @@ class KernelEmitter {
     auto* slot = b_.CreateAnd(at, b_.getInt64(slots() - 1));
     std::vector<Value*> before, now;
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
-      const auto of = dtype(reduction.operands[part]);
       before.push_back(held(i, part, slot));
       now.push_back(vector(reduction.operands[part]));
-      (void)of;
     }
     const auto made = combined(reduction.combine, before, now, dtype(reduction.operands[0]));
     for (std::size_t part = 0; part < made.size(); ++part) {

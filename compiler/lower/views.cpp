@@ -67,9 +67,7 @@ auto start_of(const TensorMeta& from, const TensorMeta& to, std::size_t dim)
 }
 
 auto selecting(const LoweringCall& call, const TensorMeta& from, const TensorMeta& to) -> ViewMap {
-  const auto dim = call.row.schema.overload.starts_with("aten.unbind")
-                       ? call.dim(1, from.sizes.size())
-                       : call.dim(1, from.sizes.size());
+  const auto dim = call.dim(1, from.sizes.size());
   if (dim >= from.sizes.size() || to.sizes.size() + 1 != from.sizes.size()) return {};
   auto start = start_of(from, to, dim);
   if (!start) return {};
