@@ -40,6 +40,7 @@ struct CompiledComparison {
   std::vector<TensorDifference> compared;
   std::vector<std::string> notes;
   ProgramRun run;
+  bool is_checked = false;  ///< the executor looked at every access
   double seconds = 0;
 };
 /// Runs the program on these inputs and the graph on copies of them. What is further apart than
