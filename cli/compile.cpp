@@ -1,12 +1,17 @@
 // assay compile: a capture's graph as a program, with every decision and its reason.
 #include "replay/runner/compile.h"
+
 #include "cli/command.h"
 #include "cli/executors.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
+#include "compiler/cuda/gpu_code.h"
 #include "replay/bundle/open.h"
 #include "replay/report/compile_report.h"
+#include "replay/formats/file.h"
 #include "replay/report/programs.h"
+#include "replay/runner/execute.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -16,7 +21,8 @@ struct Options {
   ExecutorOptions executor;
   std::vector<std::string> ban;
   bool check = false, prove = false, all = false, kernels = false, decisions = false,
-       no_fusion = false, json = false;
+       no_fusion = false, ptx = false, json = false;
+  int architecture = 80;
 };
 
 /// Runs program and graph on the same inputs.
@@ -40,7 +46,27 @@ auto prove(const Options& options, const Capture& capture, const CompiledGraph& 
   return exit_code(state_of(programs));
 }
 
+/// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
+auto print_ptx(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto bytes, read_file(options.file));
+  if (holds_programs(bytes)) {
+    ASSAY_TRY(const auto programs, read_programs(bytes, options.file));
+    for (const auto& one : programs) {
+      ASSAY_TRY(const auto text, ptx_text(one.program, options.architecture));
+      fmt::print("// {}\n{}", one.name, text);
+    }
+    return kNothingFound;
+  }
+  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
+  ASSAY_TRY(const auto known, table_for(capture));
+  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, {}));
+  ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture));
+  fmt::print("{}", text);
+  return kNothingFound;
+}
+
 auto run_compile(const Options& options) -> Result<int> {
+  if (options.ptx) return print_ptx(options);
   if (!options.at.empty() && !options.check)
     return std::unexpected(Error{ErrorCode::usage, "--at is of --check"});
   if (options.prove && options.check)
@@ -82,6 +108,10 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.option("--library", &options->ban,
                    "call this operator instead of compiling it, e.g. aten.add.Tensor; repeatable");
+  arguments.flag("--ptx", options->ptx,
+                 "print the code of the kernels for NVIDIA GPUs; FILE may be a log or wrapper");
+  arguments.option("--architecture", &options->architecture,
+                   "with --ptx: compute capability, e.g. 90");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_compile(*options);

@@ -1,13 +1,15 @@
 #include "cli/executors.h"
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/cuda/cuda.h"
 #include "compiler/interpret/interpret.h"
 
 namespace assay::cli {
 
 void add_executor(Arguments& arguments, ExecutorOptions& options) {
   arguments.option("--executor", &options.executor,
-                   "interpret, which checks every access, or cpu: machine code");
+                   "interpret, which checks every access, cpu: machine code, or cuda: an NVIDIA "
+                   "GPU");
   arguments.option("--threads", &options.threads, "of --executor cpu; 0: one per processor");
 }
 
@@ -17,8 +19,9 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
   if (options.executor == "cpu")
     return std::make_unique<CpuExecutor>(table,
                                          CpuOptions{.threads = options.threads, .native = {}});
+  if (options.executor == "cuda") return std::make_unique<CudaExecutor>(table);
   return std::unexpected(
-      Error{ErrorCode::usage, fmt::format("--executor {}: interpret or cpu", options.executor)});
+      Error{ErrorCode::usage, fmt::format("--executor {}: interpret, cpu or cuda", options.executor)});
 }
 
 }  // namespace assay::cli

@@ -138,6 +138,7 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   auto chosen = choose_blocks(kernel, launch, scalars);
   if (!chosen)
     return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
+  launch.scalars = std::move(scalars);
   if (launcher_ != nullptr)
     if (auto done = launcher_->launch(what.kernel, launch)) {
       ++result_.launches;

@@ -33,7 +33,7 @@ class HostMachine {
  public:
   /// With a launcher nothing is checked: code that it runs leaves no marks.
   HostMachine(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-              const ProgramRunOptions& options, const KernelLauncher* launcher = nullptr)
+              const ProgramRunOptions& options, KernelLauncher* launcher = nullptr)
       : program_(program),
         kernels_(kernels),
         domain_(table),
@@ -77,6 +77,8 @@ class HostMachine {
   void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
   void check_written(const HostOp& op, const RunBuffer& buffer);
   void set_written(const RunBuffer& buffer);
+  /// What the host looks at comes to the host; in lists too.
+  [[nodiscard]] auto to_host(const RunValue& value) -> Result<void>;
 
   // host_calls.cpp
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
@@ -96,7 +98,7 @@ class HostMachine {
   const CompiledKernels& kernels_;
   RealDomain domain_;
   const ProgramRunOptions& options_;
-  const KernelLauncher* launcher_;
+  KernelLauncher* launcher_;
   ProgramRun result_;
   Binding binding_;
   Names names_;
