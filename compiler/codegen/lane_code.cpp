@@ -62,7 +62,9 @@ constexpr std::array kInstructions = {
     InstructionRow{bit_not, nullptr, [](Builder& b, const Values& v, bool) { return b.CreateNot(v[0]); }},
     InstructionRow{negate, [](Builder& b, const Values& v) { return b.CreateFNeg(v[0]); },
                    [](Builder& b, const Values& v, bool) { return b.CreateNeg(v[0]); }},
-    InstructionRow{absolute, unary<llvm::Intrinsic::fabs>, nullptr},
+    InstructionRow{absolute, unary<llvm::Intrinsic::fabs>,
+                   [](Builder& b, const Values& v, bool s) -> Value* {
+                     return s ? b.CreateSelect(b.CreateICmpSLT(v[0], llvm::Constant::getNullValue(v[0]->getType())), b.CreateNeg(v[0]), v[0]) : v[0]; }},
     InstructionRow{copysign, binary<llvm::Intrinsic::copysign>, nullptr},
     InstructionRow{eq, fcmp<FCMP_OEQ>, icmp<ICMP_EQ, ICMP_EQ>},
     InstructionRow{ne, fcmp<FCMP_UNE>, icmp<ICMP_NE, ICMP_NE>},
@@ -133,23 +135,37 @@ auto LaneCode::quotient(TileOp op, Value* a, Value* b, bool is_signed) -> Value*
   const auto ones = llvm::Constant::getAllOnesValue(b->getType());
   const auto by_zero = b_.CreateICmpEQ(b, zero);
   const auto by = b_.CreateSelect(by_zero, one, b);
-  const bool wants_rest = op == TileOp::floor_remainder;
+  const bool wants_rest = op == TileOp::floor_remainder || op == TileOp::remainder;
+  const bool floors = op == TileOp::floor_remainder || op == TileOp::floor_quotient;
   if (!is_signed)
     return wants_rest ? b_.CreateSelect(by_zero, a, b_.CreateURem(a, by))
                       : b_.CreateSelect(by_zero, ones, b_.CreateUDiv(a, by));
   const auto negates = b_.CreateICmpEQ(by, ones);
   const auto divisor = b_.CreateSelect(negates, one, by);
-  const auto rest = b_.CreateSRem(a, divisor);
-  const auto wrong = b_.CreateAnd(b_.CreateICmpNE(rest, zero),
-                                  b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero));
-  if (wants_rest) {
-    const auto floored = b_.CreateSelect(wrong, b_.CreateAdd(rest, divisor), rest);
-    return b_.CreateSelect(by_zero, a, floored);
-  }
   const auto whole = b_.CreateSDiv(a, divisor);
-  const auto floored = b_.CreateSelect(wrong, b_.CreateSub(whole, one), whole);
-  const auto signed_whole = b_.CreateSelect(negates, b_.CreateNeg(a), floored);
-  return b_.CreateSelect(by_zero, ones, signed_whole);
+  const auto rest = b_.CreateSub(a, b_.CreateMul(whole, divisor));
+  auto* down = floors ? b_.CreateAnd(b_.CreateICmpNE(rest, zero),
+                                     b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero))
+                      : nullptr;
+  if (wants_rest) {
+    auto* result = floors ? b_.CreateSelect(down, b_.CreateAdd(rest, divisor), rest) : rest;
+    return b_.CreateSelect(by_zero, a, result);
+  }
+  auto* result = floors ? b_.CreateSelect(down, b_.CreateSub(whole, one), whole) : whole;
+  result = b_.CreateSelect(negates, b_.CreateNeg(a), result);
+  return b_.CreateSelect(by_zero, ones, result);
+}
+
+/// Past the width every bit is gone: 0, or the sign.
+auto LaneCode::shift(TileOp op, Value* a, Value* by, bool is_signed) -> Value* {
+  const auto bits = by->getType()->getScalarSizeInBits();
+  const auto most = llvm::ConstantInt::get(by->getType(), bits - 1);
+  const auto is_wide = b_.CreateICmpUGT(by, most);  // negative numbers are large ones
+  const auto safe = b_.CreateSelect(is_wide, most, by);
+  const auto zero = llvm::Constant::getNullValue(a->getType());
+  if (op == TileOp::shift_left) return b_.CreateSelect(is_wide, zero, b_.CreateShl(a, safe));
+  if (is_signed) return b_.CreateAShr(a, safe);
+  return b_.CreateSelect(is_wide, zero, b_.CreateLShr(a, safe));
 }
 
 auto LaneCode::rounded(Value* value, DType dtype) -> Value* {
@@ -245,9 +261,12 @@ auto LaneCode::direct(TileOp op, const Values& v, DType from, DType to) -> Value
     return row.ints != nullptr ? row.ints(b_, v, is_signed(from)) : nullptr;
   }
   if (op == TileOp::cast) return cast(v[0], from, to);
-  const bool divides = op == TileOp::floor_quotient || op == TileOp::floor_remainder;
-  if (divides && !floats && from != DType::boolean)
-    return quotient(op, v[0], v[1], is_signed(from));
+  const bool divides = op == TileOp::floor_quotient || op == TileOp::floor_remainder ||
+                       op == TileOp::quotient || op == TileOp::remainder;
+  const bool integers = !floats && from != DType::boolean;
+  if (divides && integers) return quotient(op, v[0], v[1], is_signed(from));
+  if ((op == TileOp::shift_left || op == TileOp::shift_right) && integers)
+    return shift(op, v[0], v[1], is_signed(from));
   auto* type = v[0]->getType();
   if (op == TileOp::rsqrt)
     return b_.CreateFDiv(like(type, 1), b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]));

@@ -41,6 +41,8 @@ class LaneCode {
   [[nodiscard]] auto cast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
   [[nodiscard]] auto quotient(TileOp op, llvm::Value* a, llvm::Value* b, bool is_signed)
       -> llvm::Value*;
+  [[nodiscard]] auto shift(TileOp op, llvm::Value* a, llvm::Value* by, bool is_signed)
+      -> llvm::Value*;
   /// Through the loop over lanes that the interpreter uses.
   [[nodiscard]] auto called(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
                             DType to) -> llvm::Value*;
