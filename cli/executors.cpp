@@ -2,14 +2,15 @@
 
 #include "compiler/cpu/cpu.h"
 #include "compiler/cuda/cuda.h"
+#include "compiler/cuda/tiled_interpreter.h"
 #include "compiler/interpret/interpret.h"
 
 namespace assay::cli {
 
 void add_executor(Arguments& arguments, ExecutorOptions& options) {
   arguments.option("--executor", &options.executor,
-                   "interpret, which checks every access, cpu: machine code, or cuda: an NVIDIA "
-                   "GPU");
+                   "interpret, which checks every access; cpu: machine code; cuda: an NVIDIA GPU; "
+                   "tiles: interpret what the GPU would run");
   arguments.option("--threads", &options.threads, "of --executor cpu; 0: one per processor");
 }
 
@@ -19,9 +20,10 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
   if (options.executor == "cpu")
     return std::make_unique<CpuExecutor>(table,
                                          CpuOptions{.threads = options.threads, .native = {}});
+  if (options.executor == "tiles") return std::make_unique<TiledInterpreter>(table);
   if (options.executor == "cuda") return std::make_unique<CudaExecutor>(table);
   return std::unexpected(
-      Error{ErrorCode::usage, fmt::format("--executor {}: interpret, cpu or cuda", options.executor)});
+      Error{ErrorCode::usage, fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});
 }
 
 }  // namespace assay::cli

@@ -13,7 +13,7 @@ constexpr const char* kEntry = "kernel";
 }  // namespace
 
 GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
-  is_exact_ = !kernel.axes.empty() &&
+  is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
   if (!is_exact_) return;
   auto plan = plan_kernel(kernel);

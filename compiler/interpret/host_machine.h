@@ -89,6 +89,8 @@ class HostMachine {
   // host_launch.cpp
   [[nodiscard]] auto bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
                                  TileLaunch& launch, Binding& scalars) -> Result<void>;
+  [[nodiscard]] auto run_tiles(const HostOp& op, const HostLaunch& what, const TileCode& code,
+                               TileLaunch& launch) -> Result<void>;
   [[nodiscard]] auto choose_blocks(const TileKernel& kernel, TileLaunch& launch, Binding& scalars)
       -> Result<void>;
   [[nodiscard]] auto choose_block(const TileAxis& axis, std::int64_t extent, std::int64_t room)

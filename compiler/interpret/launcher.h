@@ -16,6 +16,14 @@ class KernelLauncher {
   [[nodiscard]] virtual auto launch(const std::string& kernel, const TileLaunch& launch)
       -> std::optional<Result<void>> = 0;
 
+  /// Code that the tile machine runs in the kernel's place, for which the launch is changed; null:
+  /// the kernel itself. Errors: unsupported.
+  [[nodiscard]] virtual auto instead(const std::string&, TileLaunch&) -> Result<const TileCode*> {
+    return nullptr;
+  }
+  /// Whether the tile machine runs everything, with its checks.
+  [[nodiscard]] virtual auto is_checked() const -> bool { return false; }
+
   // Of launchers whose memory is not the host's
   /// The host is about to read or write the storage.
   [[nodiscard]] virtual auto to_host(RunStorage&) -> Result<void> { return {}; }
