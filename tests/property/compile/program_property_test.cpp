@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/cuda/tiled_interpreter.h"
 #include "tests/support/compiled.h"
 
 namespace assay {
@@ -75,6 +76,29 @@ TEST(Programs, ComputeWhatRandomGraphsCompute) {
     ASSERT_EQ(testing::problems(graph, {"s0=3", "s0=1", "s0=4", "s0=6"}), "")
         << "ASSAY_SEED=" << seed << "\n"
         << testing::graph_text(graph);
+  }
+}
+
+/// Tiles, masks and loops that a GPU would run, with every access checked.
+TEST(Programs, ComputeTheSameInTiles) {
+  const auto table = build_op_table();
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const auto graph = random_graph(seed);
+    const auto capture = testing::capture_of(graph);
+    const auto compiled = testing::compiled(graph);
+    ASSERT_TRUE(capture && compiled);
+    for (const std::string sizes : {"s0=1", "s0=6", "s0=130"}) {
+      const auto inputs = testing::inputs_of(graph, *capture, sizes);
+      ASSERT_TRUE(inputs);
+      const auto result = compare_with_reference(capture->graph, *compiled,
+                                                 TiledInterpreter(table), *inputs, table);
+      ASSERT_TRUE(result) << result.error().message << "\n" << testing::graph_text(graph);
+      for (const auto& one : result->compared)
+        ASSERT_EQ(one.message, "") << one.what << " " << sizes << "\n"
+                                   << testing::graph_text(graph);
+      ASSERT_TRUE(result->run.findings.empty())
+          << result->run.findings[0].message << "\n" << testing::graph_text(graph);
+    }
   }
 }
 
