@@ -138,6 +138,11 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   auto chosen = choose_blocks(kernel, launch, scalars);
   if (!chosen)
     return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
+  if (recorder_ != nullptr) {
+    ++result_.launches;
+    recorder_->launch(op, what.kernel, launch);
+    return {};
+  }
   if (launcher_ != nullptr)
     if (auto done = launcher_->launch(what.kernel, launch)) {
       ++result_.launches;
