@@ -5,16 +5,21 @@
 #include "compiler/cpu/thread_pool.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
+#include "compiler/runtime/bound_run.h"
 #include "compiler/runtime/codegen_library.h"
 
 namespace assay {
 namespace {
 
-class NativeLauncher final : public KernelLauncher {
+class NativeLauncher final : public KernelLauncher, public BoundDevice {
  public:
   NativeLauncher(std::unique_ptr<NativeCode> code,
-                 std::map<std::string, const NativeFunction*, std::less<>> functions, int threads)
-      : code_(std::move(code)), functions_(std::move(functions)), pool_(threads) {}
+                 std::map<std::string, const NativeFunction*, std::less<>> functions,
+                 const CompiledKernels& kernels, int threads)
+      : code_(std::move(code)),
+        functions_(std::move(functions)),
+        kernels_(kernels),
+        pool_(threads) {}
 
   [[nodiscard]] auto launch(const std::string& kernel, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
@@ -31,48 +36,116 @@ class NativeLauncher final : public KernelLauncher {
       integers.push_back(argument.integer);
       reals.push_back(argument.real);
     }
-    const auto run = [&](std::int64_t begin, std::int64_t end) {
-      function.run(pointers.data(), integers.data(), reals.data(), launch.extents.data(), begin,
-                   end);
-    };
-    const auto count =
-        function.split_axis < 0 ? 1 : launch.extents[static_cast<std::size_t>(function.split_axis)];
-    std::int64_t elements = 1;
-    for (const auto extent : launch.extents) elements *= std::max<std::int64_t>(extent, 1);
-    constexpr std::int64_t kWorthThreads = 1 << 15, kGrain = 64;
-    if (count < 2 || elements < kWorthThreads) {
-      run(0, count);
-    } else {
-      // Vectors are never divided, so each thread's code is the same.
-      pool_.run(count, count >= 2 * kGrain ? kGrain : 1, run);
-    }
+    run(function, launch.extents, pointers.data(), integers.data(), reals.data());
     return Result<void>();
   }
 
+  [[nodiscard]] auto launch(const BoundProgram& bound, const BoundLaunch& launch,
+                            const LaunchArguments& arguments, ProgramRun& result) const
+      -> Result<void> override {
+    const auto& kernel = bound.kernels[launch.kernel];
+    const auto known = functions_.find(kernel);
+    if (known == functions_.end() || known->second->run == nullptr)
+      return interpret(kernels_.at(kernel), launch, arguments, result);
+    run(*known->second, launch.extents, arguments.pointers, arguments.integers, arguments.reals);
+    return {};
+  }
+
  private:
+  void run(const NativeFunction& function, const std::vector<std::int64_t>& extents,
+           const void* const* pointers, const std::int64_t* integers, const double* reals) const {
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      function.run(pointers, integers, reals, extents.data(), begin, end);
+    };
+    const auto count =
+        function.split_axis < 0 ? 1 : extents[static_cast<std::size_t>(function.split_axis)];
+    std::int64_t elements = 1;
+    for (const auto extent : extents) elements *= std::max<std::int64_t>(extent, 1);
+    constexpr std::int64_t kWorthThreads = 1 << 15, kGrain = 64;
+    if (count < 2 || elements < kWorthThreads) {
+      part(0, count);
+    } else {
+      // Vectors are never divided, so each thread's code is the same.
+      pool_.run(count, count >= 2 * kGrain ? kGrain : 1, part);
+    }
+  }
+
+  /// A kernel without code, tile by tile.
+  static auto interpret(const TileCode& code, const BoundLaunch& launch,
+                        const LaunchArguments& arguments, ProgramRun& result) -> Result<void> {
+    TileLaunch tiles;
+    tiles.blocks = launch.blocks;
+    tiles.extents = launch.extents;
+    tiles.grid = launch.grid;
+    tiles.report = [&](RunFinding finding) {
+      finding.line = launch.op->line;
+      finding.statement = launch.op->text;
+      result.findings.push_back(std::move(finding));
+    };
+    std::vector<std::unique_ptr<RunStorage>> storages;
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const auto& bound = launch.arguments[i];
+      auto& argument = tiles.arguments.emplace_back();
+      argument.integer = bound.integer;
+      argument.real = bound.real;
+      if (!bound.buffer) continue;
+      const auto& place = arguments.places[*bound.buffer];
+      storages.push_back(std::make_unique<RunStorage>(
+          code.kernel().params[i].name, place.storage,
+          static_cast<int>(size_bytes(code.kernel().params[i].dtype)), true));
+      argument.storage = storages.back().get();
+      argument.offset_bytes = place.offset_bytes + bound.offset_bytes;
+    }
+    return TileMachine(code, tiles).run();
+  }
+
   std::unique_ptr<NativeCode> code_;
   std::map<std::string, const NativeFunction*, std::less<>> functions_;
-  ThreadPool pool_;
+  const CompiledKernels& kernels_;
+  mutable ThreadPool pool_;
 };
+
+using NativeFunctions = std::map<std::string, const NativeFunction*, std::less<>>;
 
 class CpuProgram final : public CompiledProgram {
  public:
   CpuProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table,
-             std::unique_ptr<NativeLauncher> launcher)
+             std::unique_ptr<NativeCode> code, NativeFunctions functions, const CpuOptions& options,
+             std::shared_ptr<std::atomic<std::size_t>> bindings)
       : program_(program),
         kernels_(std::move(kernels)),
         table_(table),
-        launcher_(std::move(launcher)) {}
+        launcher_(std::move(code), std::move(functions), kernels_, threads_of(options)),
+        cache_(program, kernels_, table, launcher_,
+               {{.reuse = options.reuse, .redzone_bytes = 0}, options.is_checked}),
+        bindings_(std::move(bindings)),
+        is_bound_(options.is_bound) {}
+  /// Bound where that can be; else, and where somebody watches, statement by statement.
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
-    return HostMachine(program_, kernels_, table_, options, launcher_.get()).run(inputs);
+    if (is_bound_ && !options.tap) {
+      const auto ready = cache_.find(inputs);
+      if (ready) {
+        bindings_->store(cache_.bindings());
+        return (*ready)->run(inputs);
+      }
+      if (ready.error().code == ErrorCode::unsupported) is_bound_ = false;
+    }
+    return HostMachine(program_, kernels_, table_, options, &launcher_).run(inputs);
   }
 
  private:
+  static auto threads_of(const CpuOptions& options) -> int {
+    if (options.threads > 0) return options.threads;
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
   const HostProgram& program_;
   CompiledKernels kernels_;
   const OpTable& table_;
-  std::unique_ptr<NativeLauncher> launcher_;
+  mutable NativeLauncher launcher_;
+  mutable BindingCache cache_;
+  std::shared_ptr<std::atomic<std::size_t>> bindings_;
+  mutable std::atomic<bool> is_bound_;
 };
 
 }  // namespace
@@ -96,18 +169,15 @@ auto CpuExecutor::compile(const HostProgram& program) const
     position[key] = known->second;
   }
   ASSAY_TRY(auto code, generate(kernels, options_.native));
-  std::map<std::string, const NativeFunction*, std::less<>> functions;
+  NativeFunctions functions;
   kernels_.clear();
   for (const auto& [key, at] : position) {
     functions[key] = &code->functions()[at];
     kernels_.push_back({key, code->functions()[at].not_compiled});
   }
-  const auto threads = options_.threads > 0
-                           ? options_.threads
-                           : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::make_unique<CpuProgram>(
-      program, std::move(interpreted), table_,
-      std::make_unique<NativeLauncher>(std::move(code), std::move(functions), threads));
+  bindings_ = std::make_shared<std::atomic<std::size_t>>(0);
+  return std::make_unique<CpuProgram>(program, std::move(interpreted), table_, std::move(code),
+                                      std::move(functions), options_, bindings_);
 }
 
 }  // namespace assay

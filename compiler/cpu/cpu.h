@@ -1,5 +1,6 @@
 // The executor that runs kernels as machine code of this processor.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +12,11 @@
 namespace assay {
 
 struct CpuOptions {
-  int threads = 0;  ///< 0: as many as the machine has processors
-  NativeOptions native;
+  int threads = 0;          ///< 0: as many as the machine has processors
+  bool is_bound = true;     ///< false: the host side is evaluated anew in every call
+  bool is_checked = false;  ///< redzones and poison around temporaries; bound programs only
+  bool reuse = true;        ///< temporaries stand where dead ones stood
+  NativeOptions native = {};
 };
 
 /// A kernel that has no code runs in the interpreter, unchecked like the others.
@@ -31,6 +35,8 @@ class CpuExecutor final : public Executor {
   /// Errors: missing_tool where the code generator (a library that needs LLVM) cannot be opened.
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;
+  /// Bindings of the program that was compiled last, so far.
+  [[nodiscard]] auto bindings() const -> std::size_t { return bindings_ ? bindings_->load() : 0; }
   /// Kernels of the program that was compiled last.
   [[nodiscard]] auto kernels() const -> const std::vector<CpuKernel>& { return kernels_; }
 
@@ -38,6 +44,7 @@ class CpuExecutor final : public Executor {
   const OpTable& table_;
   CpuOptions options_;
   mutable std::vector<CpuKernel> kernels_;
+  mutable std::shared_ptr<std::atomic<std::size_t>> bindings_;
 };
 
 }  // namespace assay

@@ -1,8 +1,10 @@
 #include "compiler/cuda/cuda.h"
 
+#include <list>
 #include <map>
 
 #include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/gpu_program.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
 
@@ -172,6 +174,25 @@ class CudaLauncher final : public KernelLauncher {
   std::vector<std::string> names_;
 };
 
+/// Bound programs get the variants that launches statement by statement use.
+class StateLoader final : public GpuLoader {
+ public:
+  StateLoader(CudaState& state, const std::map<std::string, LoadedKernel*>& kernels)
+      : state_(state), kernels_(kernels) {}
+  [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
+      -> Result<Loaded> override {
+    auto& kernel = *kernels_.at(name);
+    const auto key = kernel.gpu.key(launch);
+    ASSAY_TRY(auto* const variant, state_.variant(kernel, key));
+    ASSAY_TRY(const auto shape, kernel.gpu.shape(key, *variant, launch));
+    return Loaded{variant, shape};
+  }
+
+ private:
+  CudaState& state_;
+  const std::map<std::string, LoadedKernel*>& kernels_;
+};
+
 class CudaProgram final : public CompiledProgram {
  public:
   CudaProgram(const HostProgram& program, CompiledKernels code, const OpTable& table,
@@ -184,16 +205,43 @@ class CudaProgram final : public CompiledProgram {
         kernels_(std::move(kernels)) {}
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
+    if (!options.tap)
+      if (const auto ready = bound(inputs)) return (*ready)->run(inputs);
     CudaLauncher launcher(*state_, kernels_, code_);
     return HostMachine(program_, code_, table_, options, &launcher).run(inputs);
   }
+  [[nodiscard]] auto measure(const DatumList& inputs, int calls) const
+      -> Result<ProgramTimes> override {
+    ASSAY_TRY(auto* const ready, bound(inputs));
+    return ready->measure(inputs, calls);
+  }
 
  private:
+  /// The program at this binding; the ones used last are kept. Errors: of binding, or a kernel
+  /// without code.
+  auto bound(const DatumList& inputs) const -> Result<GpuProgram*> {
+    for (auto at = bound_.begin(); at != bound_.end(); ++at) {
+      if (!at->first.fits(inputs)) continue;
+      bound_.splice(bound_.begin(), bound_, at);
+      return bound_.front().second.get();
+    }
+    auto key = BindingKey::of(inputs);
+    if (!key) return unsupported("inputs that are neither tensors nor numbers");
+    ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
+    StateLoader loader(*state_, kernels_);
+    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader));
+    bound_.emplace_front(*std::move(key), std::move(ready));
+    constexpr std::size_t kMostBindings = 16;
+    if (bound_.size() > kMostBindings) bound_.pop_back();
+    return bound_.front().second.get();
+  }
+
   const HostProgram& program_;
   CompiledKernels code_;
   const OpTable& table_;
   std::shared_ptr<CudaState> state_;
   std::map<std::string, LoadedKernel*> kernels_;
+  mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
 };
 
 }  // namespace

@@ -59,6 +59,16 @@ auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
   return unsupported("{}: {}", name, reason);
 }
 
+auto HostMachine::run_row(const HostOp& op, const OpRow& row, const DatumList& args)
+    -> Result<Datum> {
+  if (recorder_ == nullptr) return domain_.run(row, args);
+  LayoutDomain layouts(domain_,
+                       [&](const OpRow& leaf, const DatumList& given, const Datum& result) {
+                         recorder_->call(op, leaf, given, result);
+                       });
+  return layouts.run(row, args);
+}
+
 auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
   DatumList positional;
   std::vector<std::pair<std::string, Datum>> keywords;
@@ -81,7 +91,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   auto found = find_row(what, positional, keywords);
   if (!found) return unsupported("line {}: {}: {}", op.line, what.target, found.error().message);
   auto& [row, args] = *found;
-  auto result = domain_.run(*row, args);
+  auto result = run_row(op, *row, args);
   if (!result) {
     if (result.error().code == ErrorCode::bad_input)
       report(op, RunFault::call_refused, {},
@@ -100,7 +110,10 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
              fmt::format("{}: the result is of other sizes than `out`", what.target));
       return unsupported("line {}: {}: `out` of other sizes", op.line, what.target);
     }
-    copy_elems(*from, outs[i].buffer->tensor);
+    if (recorder_ != nullptr)
+      recorder_->copy(op, *from, outs[i].buffer->tensor);
+    else
+      copy_elems(*from, outs[i].buffer->tensor);
     set_written(*outs[i].buffer);
     written.emplace_back(outs[i].buffer->storage->name(), outs[i].buffer->tensor);
   }

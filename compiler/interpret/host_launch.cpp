@@ -139,6 +139,11 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   if (!chosen)
     return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
   launch.scalars = std::move(scalars);
+  if (recorder_ != nullptr) {
+    ++result_.launches;
+    recorder_->launch(op, what.kernel, launch);
+    return {};
+  }
   const auto* chosen_code = &code;
   if (launcher_ != nullptr) {
     if (auto done = launcher_->launch(what.kernel, launch)) {

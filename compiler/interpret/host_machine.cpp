@@ -142,7 +142,7 @@ auto HostMachine::step(const HostOp& op, const HostAlloc& what) -> Result<void> 
   auto tensor = Tensor::allocate(what.dtype, std::move(sizes), std::move(strides), what.device);
   if (!tensor) return with_context(tensor.error(), fmt::format("line {}", op.line));
   RunValue made;
-  made.buffer = adopt(what.name, *tensor, launcher_ != nullptr && !launcher_->is_checked());
+  made.buffer = adopt(what.name, *tensor, is_unchecked());
   deleted_.erase(what.name);
   names_[what.name] = std::move(made);
   return {};

@@ -8,6 +8,7 @@
 
 #include "compiler/interpret/launcher.h"
 #include "compiler/interpret/memory.h"
+#include "compiler/interpret/recorder.h"
 #include "compiler/interpret/tile_machine.h"
 #include "compiler/program/executor.h"
 #include "core/ops/domain.h"
@@ -31,14 +32,17 @@ using CompiledKernels = std::map<std::string, TileCode>;
 
 class HostMachine {
  public:
-  /// With a launcher nothing is checked: code that it runs leaves no marks.
+  /// With a launcher nothing is checked: code that it runs leaves no marks. With a recorder nothing
+  /// is computed: errors are unsupported (what the program does depends on data).
   HostMachine(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-              const ProgramRunOptions& options, KernelLauncher* launcher = nullptr)
+              const ProgramRunOptions& options, KernelLauncher* launcher = nullptr,
+              HostRecorder* recorder = nullptr)
       : program_(program),
         kernels_(kernels),
         domain_(table),
         options_(options),
-        launcher_(launcher) {}
+        launcher_(launcher),
+        recorder_(recorder) {}
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
 
  private:
@@ -64,6 +68,9 @@ class HostMachine {
   [[nodiscard]] auto step(const HostOp& op, const HostReturn& what) -> Result<void>;
 
   // host_values.cpp
+  [[nodiscard]] auto is_unchecked() const -> bool {
+    return recorder_ != nullptr || (launcher_ != nullptr && !launcher_->is_checked());
+  }
   [[nodiscard]] auto number(const Expr& e) const -> Result<std::int64_t>;
   [[nodiscard]] auto numbers(const Dims& dims) const -> Result<Ints>;
   [[nodiscard]] auto adopt(const std::string& name, const Tensor& tensor, bool is_initialised)
@@ -82,6 +89,8 @@ class HostMachine {
 
   // host_calls.cpp
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
+  [[nodiscard]] auto run_row(const HostOp& op, const OpRow& row, const DatumList& args)
+      -> Result<Datum>;
   [[nodiscard]] auto find_row(const HostCall& what, const DatumList& positional,
                               const std::vector<std::pair<std::string, Datum>>& keywords)
       -> Result<std::pair<const OpRow*, DatumList>>;
@@ -101,6 +110,7 @@ class HostMachine {
   RealDomain domain_;
   const ProgramRunOptions& options_;
   KernelLauncher* launcher_;
+  HostRecorder* recorder_;
   ProgramRun result_;
   Binding binding_;
   Names names_;

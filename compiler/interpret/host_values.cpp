@@ -78,6 +78,7 @@ auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuff
 /// The number in a tensor of one element.
 auto HostMachine::element_of(const HostOp& op, const std::string& name) -> Result<Expr> {
   ASSAY_TRY(const auto* source, find(op, name));
+  if (recorder_ != nullptr) return unsupported("line {}: `{}` depends on data", op.line, op.text);
   if (!source->buffer || source->buffer->tensor.numel() != 1)
     return bad_input("line {}: `{}` is no tensor of one element", op.line, name);
   const auto& tensor = source->buffer->tensor;

@@ -1,5 +1,6 @@
 #include "core/ops/domain.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "core/base/check.h"
@@ -116,7 +117,82 @@ class Storages {
   std::unordered_map<int, std::shared_ptr<Storage>> storages_;
 };
 
+/// Are all its tensors views of storages in `known`, and is there no number in it?
+auto is_view_of(const Datum& datum, const std::vector<const Storage*>& known) -> bool {
+  if (const auto* tensor = datum.real())
+    return std::ranges::find(known, tensor->storage.get()) != known.end();
+  if (const auto* list = datum.list())
+    return std::ranges::all_of(*list, [&](const Datum& item) { return is_view_of(item, known); });
+  return true;
+}
+
+void collect_storages(const Datum& datum, std::vector<const Storage*>& storages) {
+  if (const auto* tensor = datum.real()) storages.push_back(tensor->storage.get());
+  if (const auto* list = datum.list())
+    for (const auto& item : *list) collect_storages(item, storages);
+}
+
+/// Numbers that a kernel would fill in, or that no rule knows.
+auto has_unknown(const Datum& datum, bool has_kernel) -> bool {
+  if (const auto* scalar = datum.scalar()) return has_kernel || !scalar->is_const();
+  if (const auto* list = datum.list())
+    return std::ranges::any_of(*list,
+                               [&](const Datum& item) { return has_unknown(item, has_kernel); });
+  return false;
+}
+
+/// Rules on layouts inside of a decomposition; rows that compute are handed on as tensors.
+class LeafDomain final : public Domain {
+ public:
+  LeafDomain(const Domain& like, Storages& storages, ShapeContext& context,
+             const LayoutDomain::Leaf& leaf)
+      : like_(like), storages_(storages), context_(context), leaf_(leaf) {}
+  auto run(const OpRow& row, DatumList args) -> Result<Datum> override {
+    if (row.decomposition) return run_decomposition(row, args, *this);
+    if (row.measure) return unsupported("{}: its sizes depend on data", row.name());
+    ASSAY_TRY(auto layout, run_rule(row, args, context_));
+    if (has_unknown(layout, row.kernel != nullptr))
+      return unsupported("{}: what it gives depends on data", row.name());
+    DatumList given;
+    std::vector<const Storage*> known;
+    for (const auto& arg : args) {
+      ASSAY_TRY(given.emplace_back(), storages_.to_real(arg));
+      collect_storages(given.back(), known);
+    }
+    ASSAY_TRY(const auto made, storages_.to_real(layout));
+    if (row.kernel || !is_view_of(made, known)) leaf_(row, given, made);
+    return layout;
+  }
+  [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
+    return like_.find(overload);
+  }
+  [[nodiscard]] auto overloads(std::string_view name) const
+      -> std::span<const OpRow* const> override {
+    return like_.overloads(name);
+  }
+  [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override {
+    ASSAY_CHECK(tensor.fake(), "a fake tensor is expected, not {}", to_string(tensor));
+    return tensor.fake()->meta;
+  }
+  [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
+
+ private:
+  const Domain& like_;
+  Storages& storages_;
+  ShapeContext& context_;
+  const LayoutDomain::Leaf& leaf_;
+};
+
 }  // namespace
+
+auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+  ShapeContext context;
+  Storages storages(context);
+  LeafDomain inner(like_, storages, context, leaf_);
+  for (auto& arg : args) arg = storages.to_fake(arg);
+  ASSAY_TRY(const auto layout, inner.run(row, std::move(args)));
+  return storages.to_real(layout);
+}
 
 auto FakeDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);

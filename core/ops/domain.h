@@ -1,5 +1,6 @@
 // The two domains that operators run in: fake (metadata only) and real (host tensors).
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "core/ops/call.h"
@@ -45,6 +46,34 @@ class RealDomain final : public Domain {
 
  private:
   const OpTable& table_;
+  ShapeContext context_;
+};
+
+/// What RealDomain would return, without computing anything: host tensors in storages of the right
+/// sizes, whose contents mean nothing. Errors: those of rules; unsupported where sizes or numbers
+/// of a result depend on data.
+class LayoutDomain final : public Domain {
+ public:
+  /// Called for every row that has to run, in order: with the tensors it takes and gives. Views and
+  /// decompositions are none of them.
+  using Leaf = std::function<void(const OpRow&, const DatumList&, const Datum&)>;
+  LayoutDomain(const Domain& like, Leaf leaf) : like_(like), leaf_(std::move(leaf)) {}
+  auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
+  [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
+    return like_.find(overload);
+  }
+  [[nodiscard]] auto overloads(std::string_view name) const
+      -> std::span<const OpRow* const> override {
+    return like_.overloads(name);
+  }
+  [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override {
+    return like_.meta(tensor);
+  }
+  [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
+
+ private:
+  const Domain& like_;
+  Leaf leaf_;
   ShapeContext context_;
 };
 

@@ -59,7 +59,7 @@ constexpr std::string_view kRows =
     "axis x parallel exact max 1024 block (1) extent (n)\n"
     "axis r reduction exact max 1024 block (1) extent (m)\nbody {\n"
     "  %0:int64[x] = index(x) line 0\n  %1:int64[r] = index(r) line 0\n"
-    "  %2:int64[] = scalar(m) line 0\n  %3:int64[x] = mul %0 %2 line 0\n"
+    "  %2:int64[] = param(m) line 0\n  %3:int64[x] = mul %0 %2 line 0\n"
     "  %4:int64[x r] = add %3 %1 line 0\n  %5:float32[x r] = load(in) %4 _ _ line 0\n"
     "  %6:float32[x] = reduce(sum r) %5 line 0\n  store(out) %0 %6 _ line 0\n}\n";
 

@@ -1,0 +1,237 @@
+#include "compiler/runtime/memory_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+auto rounded_up(std::int64_t bytes) -> std::int64_t {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+auto is_planned(const BoundBuffer& buffer) -> bool {
+  return buffer.kind == BoundBuffer::Kind::temporary && buffer.is_used;
+}
+
+/// Buffers that stand in one place: one, or a chain of buffers written over each other.
+struct Block {
+  std::vector<std::size_t> buffers;
+  std::int64_t bytes = 0;
+  std::size_t first = 0, last = 0;
+  std::int64_t offset = -1;
+};
+
+auto overlap(const Block& a, const Block& b) -> bool {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+class Planner {
+ public:
+  Planner(const BoundProgram& bound, const MemoryPlanOptions& options)
+      : bound_(bound), options_(options) {
+    make_blocks();
+  }
+
+  auto run() -> MemoryPlan {
+    MemoryPlan plan;
+    plan.offsets.assign(bound_.buffers.size(), -1);
+    plan.live_bytes = live_bytes();
+    for (const auto& buffer : bound_.buffers)
+      if (is_planned(buffer)) plan.sum_bytes += rounded_up(buffer.size_bytes);
+    plan.arena_bytes = options_.reuse ? place_best() : place_apart();
+    for (const auto& block : blocks_)
+      for (const auto at : block.buffers) plan.offsets[at] = block.offset + options_.redzone_bytes;
+    decide(plan);
+    return plan;
+  }
+
+ private:
+  void make_blocks() {
+    std::vector<std::optional<std::size_t>> block_of(bound_.buffers.size());
+    std::vector<std::size_t> order(bound_.buffers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bound_.buffers[i].first; });
+    for (const auto i : order) {
+      const auto& buffer = bound_.buffers[i];
+      if (!is_planned(buffer)) continue;
+      if (options_.reuse && buffer.over && block_of[*buffer.over]) {
+        auto& block = blocks_[*block_of[*buffer.over]];
+        block.buffers.push_back(i);
+        block.last = std::max(block.last, buffer.last);
+        block_of[i] = block_of[*buffer.over];
+        continue;
+      }
+      block_of[i] = blocks_.size();
+      blocks_.push_back({{i},
+                         rounded_up(buffer.size_bytes) + 2 * options_.redzone_bytes,
+                         buffer.first,
+                         buffer.last,
+                         -1});
+    }
+  }
+
+  [[nodiscard]] auto live_bytes() const -> std::int64_t {
+    std::vector<std::int64_t> change(bound_.steps.size() + 2, 0);
+    for (const auto& buffer : bound_.buffers) {
+      if (!is_planned(buffer)) continue;
+      change[buffer.first] += rounded_up(buffer.size_bytes);
+      change[buffer.last + 1] -= rounded_up(buffer.size_bytes);
+    }
+    std::int64_t live = 0, most = 0;
+    for (const auto one : change) most = std::max(most, live += one);
+    return most;
+  }
+
+  auto place_apart() -> std::int64_t {
+    std::int64_t end = 0;
+    for (auto& block : blocks_) {
+      block.offset = end;
+      end += block.bytes;
+    }
+    return end;
+  }
+
+  /// The better of two orders: by size, and by bytes times life.
+  auto place_best() -> std::int64_t {
+    const auto by_size = [](const Block& block) { return static_cast<double>(block.bytes); };
+    const auto by_area = [](const Block& block) {
+      return static_cast<double>(block.bytes) * static_cast<double>(block.last - block.first + 1);
+    };
+    const auto by_birth = [](const Block& block) { return -static_cast<double>(block.first); };
+    auto best = std::numeric_limits<std::int64_t>::max();
+    std::vector<Block> chosen;
+    const auto attempt = [&](const auto& key) {
+      const auto end = place(key);
+      if (end >= best) return;
+      best = end;
+      chosen = blocks_;
+    };
+    attempt(by_size);
+    attempt(by_area);
+    attempt(by_birth);
+    blocks_ = std::move(chosen);
+    return best;
+  }
+
+  template <class Key>
+  auto place(const Key& key) -> std::int64_t {
+    std::vector<std::size_t> order(blocks_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::ranges::greater(),
+                             [&](std::size_t i) { return key(blocks_[i]); });
+    std::int64_t end = 0;
+    std::vector<std::size_t> placed;
+    for (const auto i : order) {
+      auto& block = blocks_[i];
+      std::vector<const Block*> near;
+      for (const auto other : placed)
+        if (overlap(block, blocks_[other])) near.push_back(&blocks_[other]);
+      std::ranges::sort(near, {}, &Block::offset);
+      block.offset = smallest_gap(near, block.bytes);
+      end = std::max(end, block.offset + block.bytes);
+      placed.push_back(i);
+    }
+    return end;
+  }
+
+  /// Start of the smallest gap between blocks that holds `bytes`, else behind the last.
+  static auto smallest_gap(const std::vector<const Block*>& near, std::int64_t bytes)
+      -> std::int64_t {
+    std::int64_t from = 0, best = -1, best_size = std::numeric_limits<std::int64_t>::max();
+    for (const auto* other : near) {
+      const auto size = other->offset - from;
+      if (size >= bytes && size < best_size) {
+        best = from;
+        best_size = size;
+      }
+      from = std::max(from, other->offset + other->bytes);
+    }
+    return best >= 0 ? best : from;
+  }
+
+  void decide(MemoryPlan& plan) const {
+    for (const auto& block : blocks_) {
+      for (std::size_t k = 0; k < block.buffers.size(); ++k) {
+        const auto& buffer = bound_.buffers[block.buffers[k]];
+        if (k > 0) {
+          plan.decisions.push_back({buffer.name, bound_.buffers[block.buffers[k - 1]].name, true,
+                                    "in place: it dies where this is written, element by element"});
+          continue;
+        }
+        const auto* before = predecessor(block);
+        if (before == nullptr)
+          plan.decisions.push_back({buffer.name,
+                                    {},
+                                    false,
+                                    options_.reuse ? "nothing dead stood there" : "switched off"});
+        else
+          plan.decisions.push_back(
+              {buffer.name, bound_.buffers[before->buffers.back()].name, true,
+               fmt::format("dead since step {}, this lives from {}", before->last, block.first)});
+      }
+    }
+  }
+
+  /// The block that stood last where this one stands.
+  [[nodiscard]] auto predecessor(const Block& block) const -> const Block* {
+    const Block* found = nullptr;
+    for (const auto& other : blocks_) {
+      const bool is_before = other.last < block.first &&
+                             other.offset < block.offset + block.bytes &&
+                             block.offset < other.offset + other.bytes;
+      if (is_before && (found == nullptr || other.last > found->last)) found = &other;
+    }
+    return found;
+  }
+
+  const BoundProgram& bound_;
+  MemoryPlanOptions options_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace
+
+auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options) -> MemoryPlan {
+  return Planner(bound, options).run();
+}
+
+auto check_plan(const BoundProgram& bound, const MemoryPlan& plan) -> std::vector<std::string> {
+  std::vector<std::string> broken;
+  std::vector<std::size_t> placed;
+  for (std::size_t i = 0; i < bound.buffers.size(); ++i) {
+    const auto& buffer = bound.buffers[i];
+    const auto offset = plan.offsets[i];
+    if (buffer.kind == BoundBuffer::Kind::temporary && buffer.is_used && offset < 0)
+      broken.push_back(fmt::format("{} has no place", buffer.name));
+    if (offset < 0) continue;
+    if (offset % kArenaAlignment != 0)
+      broken.push_back(fmt::format("{} stands at {}, which is not aligned", buffer.name, offset));
+    if (offset + buffer.size_bytes > plan.arena_bytes)
+      broken.push_back(fmt::format("{} ends beyond the arena", buffer.name));
+    placed.push_back(i);
+  }
+  // By birth; those still alive are compared with each that is born.
+  std::ranges::sort(placed, {}, [&](std::size_t i) { return bound.buffers[i].first; });
+  std::vector<std::size_t> alive;
+  for (const auto i : placed) {
+    const auto& mine = bound.buffers[i];
+    std::erase_if(alive, [&](std::size_t k) { return bound.buffers[k].last < mine.first; });
+    for (const auto k : alive) {
+      const auto& other = bound.buffers[k];
+      const bool is_same_bytes = plan.offsets[i] < plan.offsets[k] + other.size_bytes &&
+                                 plan.offsets[k] < plan.offsets[i] + mine.size_bytes;
+      const bool is_handover = mine.over == k && other.last == mine.first &&
+                               plan.offsets[i] == plan.offsets[k] &&
+                               mine.size_bytes == other.size_bytes;
+      if (is_same_bytes && !is_handover)
+        broken.push_back(fmt::format("{} and {} share bytes from step {} to {}", other.name,
+                                     mine.name, mine.first, std::min(mine.last, other.last)));
+    }
+    alive.push_back(i);
+  }
+  return broken;
+}
+
+}  // namespace assay
