@@ -298,12 +298,11 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileParamValue&
 }
 
 auto GpuKernelEmitter::coordinate(std::size_t axis, int index) -> Value* {
-  const auto part = layout_.thread_part(axis);
   Value* value = b_.getInt32(0);
-  if (part.count > 0) {
-    value = part.first == 0 ? thread_ : b_.CreateLShr(thread_, static_cast<unsigned>(part.first));
-    value = b_.CreateAnd(value, (1U << part.count) - 1);
-    value = b_.CreateShl(value, static_cast<unsigned>(part.to));
+  for (const auto& part : layout_.thread_parts(axis)) {
+    auto* bits = b_.CreateLShr(thread_, static_cast<unsigned>(part.first));
+    bits = b_.CreateAnd(bits, (1U << part.count) - 1);
+    value = b_.CreateOr(value, b_.CreateShl(bits, static_cast<unsigned>(part.to)));
   }
   const auto more = static_cast<std::uint32_t>(layout_.register_offset(axis, index));
   return more == 0 ? value : b_.CreateAdd(value, b_.getInt32(more));

@@ -67,13 +67,9 @@ auto GpuKernelEmitter::combine(const TileStatement& one, TileCombine how, const 
 // Lanes of other registers and threads
 
 void GpuKernelEmitter::change(Source& source, std::size_t axis, int bit, Change how) const {
-  const auto part = layout_.thread_part(axis);
-  unsigned thread = 0, reg = 0;
-  if (bit >= part.to && bit < part.to + part.count)
-    thread = 1U << (part.first + bit - part.to);
-  else
-    for (int i = 0; i < layout_.register_bits; ++i)
-      if (layout_.register_offset(axis, 1 << i) == std::int64_t{1} << bit) reg = 1U << i;
+  const auto place = layout_.bit(layout_.axes[axis].shift + bit);
+  const auto thread = place.is_register ? 0U : 1U << place.index;
+  const auto reg = place.is_register ? 1U << place.index : 0U;
   (how == Change::set    ? source.thread_set
    : how == Change::clear ? source.thread_cleared
                           : source.thread_flipped) |= thread;

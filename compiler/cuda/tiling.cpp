@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kTile = 512;  ///< lanes of a tile without reduction: 128 threads
 constexpr std::int64_t kColumnTile = 128, kColumnRows = 8;
 constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
-constexpr std::array<std::int64_t, 4> kRows = {128, 512, 2048, 8192};
+constexpr std::array<std::int64_t, 7> kRows = {128, 256, 512, 1024, 2048, 4096, 8192};
+constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
 
 struct Extents {
@@ -472,7 +473,7 @@ auto choose_tiles(const KernelPlan& plan, const std::vector<std::int64_t>& exten
   choice.block_r = kLoopedRow;
   if (!choice.loops)
     choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
-  choice.block_y = std::max<std::int64_t>(kTile / choice.block_r, 1);
+  choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);
   return choice;
 }
 

@@ -98,7 +98,7 @@ TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
       launch.extents = {rows, columns};
       keys.insert(gpu.key(launch));
     }
-  EXPECT_LE(keys.size(), 5U);
+  EXPECT_LE(keys.size(), 8U);  // one per row length class, and one for longer rows
 }
 
 TEST_F(PtxTest, UnknownArchitecturesAreRefused) {

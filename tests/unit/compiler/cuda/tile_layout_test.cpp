@@ -10,8 +10,10 @@ namespace {
 
 /// What a thread adds to an axis' coordinate.
 auto thread_offset(const TileLayout& layout, std::size_t axis, int thread) -> std::int64_t {
-  const auto part = layout.thread_part(axis);
-  return ((thread >> part.first) & ((1 << part.count) - 1)) << part.to;
+  std::int64_t offset = 0;
+  for (const auto& part : layout.thread_parts(axis))
+    offset |= ((thread >> part.first) & ((1 << part.count) - 1)) << part.to;
+  return offset;
 }
 
 /// How often each lane of the tile is held.
@@ -36,7 +38,7 @@ TEST(TileLayout, EveryLaneIsHeldEquallyOften) {
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < blocks.size(); ++i)
           order.push_back(is_turned ? blocks.size() - 1 - i : i);
-        const auto layout = make_tile_layout(blocks, order, contiguous);
+        const auto layout = make_tile_layout(blocks, order, contiguous, 8);
         ASSERT_TRUE(layout) << layout.error().message;
         std::int64_t lanes = 1;
         for (const auto block : blocks) lanes *= block;
@@ -55,18 +57,27 @@ TEST(TileLayout, EveryLaneIsHeldEquallyOften) {
 }
 
 TEST(TileLayout, NeighboursOfAThreadAreNeighboursOfTheFastestAxis) {
-  const auto layout = make_tile_layout({8, 512}, {1, 0}, 4);
+  const auto layout = make_tile_layout({8, 512}, {1, 0}, 4, 8);
   ASSERT_TRUE(layout);
   ASSERT_EQ(layout->contiguous_bits, 2);
   for (int reg = 0; reg < 4; ++reg) {
     EXPECT_EQ(layout->register_offset(1, reg), reg);
     EXPECT_EQ(layout->register_offset(0, reg), 0);
   }
-  EXPECT_EQ(layout->thread_part(1).to, 2);
+  EXPECT_EQ(layout->thread_parts(1)[0].to, 2);
+}
+
+TEST(TileLayout, AShortRowStaysInOneWarp) {
+  constexpr unsigned kWarpMask = 31;
+  for (const std::int64_t row : {32, 128, 256, 512}) {
+    const auto layout = make_tile_layout({8, row}, {1, 0}, 4, 16);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout->thread_mask(2) & ~kWarpMask, 0U) << row;
+  }
 }
 
 TEST(TileLayout, MasksAreThoseOfTheAxes) {
-  const auto layout = make_tile_layout({4, 1024}, {1, 0}, 4);
+  const auto layout = make_tile_layout({4, 1024}, {1, 0}, 4, 8);
   ASSERT_TRUE(layout);
   const auto both = layout->register_mask(3);
   EXPECT_EQ(both, layout->register_mask(1) | layout->register_mask(2));
@@ -75,8 +86,8 @@ TEST(TileLayout, MasksAreThoseOfTheAxes) {
 }
 
 TEST(TileLayout, RefusesWhatNoBlockHolds) {
-  EXPECT_FALSE(make_tile_layout({65536}, {0}, 4));
-  EXPECT_FALSE(make_tile_layout({12}, {0}, 4));
+  EXPECT_FALSE(make_tile_layout({65536}, {0}, 4, 8));
+  EXPECT_FALSE(make_tile_layout({12}, {0}, 4, 8));
 }
 
 }  // namespace
