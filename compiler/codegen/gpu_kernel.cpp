@@ -21,7 +21,7 @@ GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kerne
       kernel_(kernel),
       layout_(layout),
       b_(module.getContext()),
-      code_(b_, module, 1),
+      code_(b_, 1),
       combine_(b_, code_) {}
 
 void GpuKernelEmitter::fail(std::string message) {
@@ -36,26 +36,11 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
   region(kernel_.body);
   b_.CreateRetVoid();
   if (!error_.empty()) return unsupported("{}", error_);
-  ASSAY_TRY_VOID(calls_nobody());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyFunction(*function_, &stream))
     return unsupported("the code of {} is broken: {}", kernel_.name, stream.str());
   return {};
-}
-
-/// Operations without instructions call the host's loop, which is not there.
-auto GpuKernelEmitter::calls_nobody() -> Result<void> {
-  const auto* host = module_.getFunction("assay_lanes");
-  if (host == nullptr) return {};
-  for (const auto* user : host->users())
-    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(user))
-      if (const auto* op = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)))
-        if (const auto* from = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(1)))
-          return unsupported("{} of {} has no code for GPUs",
-                             tile_op_row(static_cast<TileOp>(op->getZExtValue())).name,
-                             assay::name(static_cast<DType>(from->getZExtValue())));
-  return unsupported("an operation that has no code for GPUs");
 }
 
 /// Eight bytes per parameter; what a number is in the kernel follows from its dtype there.

@@ -35,7 +35,6 @@ class GpuKernelEmitter {
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
-  [[nodiscard]] auto calls_nobody() -> Result<void>;
   void region(const TileRegion& region);
   void emit(const TileStatement& one);
   template <class T>
