@@ -11,11 +11,13 @@
 namespace assay {
 namespace {
 
+using Variants = std::map<GpuVariantKey, GpuVariant>;
 /// A kernel of a program with the variants that runs asked for.
 struct LoadedKernel {
   explicit LoadedKernel(const TileKernel& kernel) : gpu(kernel) {}
   GpuKernel gpu;
-  std::map<GpuVariantKey, GpuVariant> variants;
+  Variants variants;
+  std::map<const GpuKernel*, Variants> parts;  ///< of what it is split into
   std::string not_compiled;
 };
 
@@ -32,16 +34,16 @@ struct CudaState {
   }
 
   /// The code for this launch. Errors: unsupported (no code for the kernel), what the driver says.
-  auto variant(LoadedKernel& kernel, const GpuVariantKey& key) -> Result<GpuVariant*> {
-    if (const auto known = kernel.variants.find(key); known != kernel.variants.end())
-      return &known->second;
-    ASSAY_TRY(auto made, kernel.gpu.variant(key));
+  auto variant(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key)
+      -> Result<GpuVariant*> {
+    if (const auto known = variants.find(key); known != variants.end()) return &known->second;
+    ASSAY_TRY(auto made, kernel.variant(key));
     ASSAY_TRY_VOID(make_ptx({&made}, driver->facts().capability));
     if (!made.not_compiled.empty()) return unsupported("{}", made.not_compiled);
     ASSAY_TRY(auto* const module, driver->load(made.ptx));
     modules.push_back(module);
     ASSAY_TRY(made.function, driver->function(module, "kernel"));
-    return &kernel.variants.emplace(key, std::move(made)).first->second;
+    return &variants.emplace(key, std::move(made)).first->second;
   }
 };
 
@@ -68,7 +70,7 @@ class CudaLauncher final : public KernelLauncher {
     const auto& code = code_.at(name);
     if (kernel.not_compiled.empty()) {
       const auto key = kernel.gpu.key(launch);
-      const auto variant = state_.variant(kernel, key);
+      const auto variant = state_.variant(kernel.gpu, kernel.variants, key);
       if (variant) return run(name, kernel, key, **variant, code, launch);
       kernel.not_compiled = variant.error().message;
     }
@@ -180,15 +182,33 @@ class StateLoader final : public GpuLoader {
   StateLoader(CudaState& state, const std::map<std::string, LoadedKernel*>& kernels)
       : state_(state), kernels_(kernels) {}
   [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
-      -> Result<Loaded> override {
+      -> Result<Launches> override {
     auto& kernel = *kernels_.at(name);
-    const auto key = kernel.gpu.key(launch);
-    ASSAY_TRY(auto* const variant, state_.variant(kernel, key));
-    ASSAY_TRY(const auto shape, kernel.gpu.shape(key, *variant, launch));
-    return Loaded{variant, shape};
+    Launches launches;
+    if (const auto split = kernel.gpu.split(launch)) {
+      launches.parts_bytes = split->parts_bytes;
+      launches.numbers = split->numbers;
+      for (std::size_t i = 0; i < split->kernels.size(); ++i) {
+        auto& part = kernel.parts[split->kernels[i]];
+        TileLaunch asked;
+        asked.extents = split->extents[i];
+        ASSAY_TRY(launches.kernels.emplace_back(), load(*split->kernels[i], part, asked));
+      }
+      return launches;
+    }
+    ASSAY_TRY(launches.kernels.emplace_back(), load(kernel.gpu, kernel.variants, launch));
+    return launches;
   }
 
  private:
+  auto load(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch)
+      -> Result<Loaded> {
+    const auto key = kernel.key(launch);
+    ASSAY_TRY(auto* const variant, state_.variant(kernel, variants, key));
+    ASSAY_TRY(const auto shape, kernel.shape(key, *variant, launch));
+    return Loaded{variant, shape, launch.extents};
+  }
+
   CudaState& state_;
   const std::map<std::string, LoadedKernel*>& kernels_;
 };

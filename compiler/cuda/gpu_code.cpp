@@ -12,6 +12,15 @@ constexpr const char* kEntry = "kernel";
 
 }  // namespace
 
+struct GpuKernel::Split {
+  explicit Split(SplitKernel made)
+      : kernels(std::move(made)), first(kernels.first), second(kernels.second) {}
+  SplitKernel kernels;
+  GpuKernel first, second;
+};
+
+GpuKernel::~GpuKernel() = default;
+
 GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
   is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
@@ -26,6 +35,34 @@ GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
 auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
   if (plan_) return {choose_tiles(*plan_, launch.extents), {}};
   return {{}, choose_gpu_blocks(kernel_, launch.extents)};
+}
+
+auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
+  if (!plan_) return std::nullopt;
+  const auto programs = tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
+  const auto choice = choose_split(*plan_, launch.extents, programs);
+  if (!choice) return std::nullopt;
+  const auto [known, is_new] = splits_.try_emplace(choice->axis);
+  if (is_new)
+    if (auto made = split_kernel(kernel_, *plan_, choice->axis))
+      known->second = std::make_unique<Split>(*std::move(made));
+  if (known->second == nullptr) return std::nullopt;
+  const auto& split = *known->second;
+  SplitLaunch launches;
+  launches.kernels = {&split.first, &split.second};
+  launches.extents = {launch.extents, launch.extents};
+  launches.extents[0][choice->axis] = choice->length;
+  for (const auto axis : plan_->reduced) launches.extents[1][axis] = 1;
+  for (auto& extents : launches.extents) extents.push_back(choice->parts);
+  launches.numbers = {choice->length, launch.extents[choice->axis]};
+  std::int64_t elements = choice->parts;
+  for (const auto axis : split.kernels.parallel) {
+    launches.numbers.push_back(launch.extents[axis]);
+    elements *= launch.extents[axis];
+  }
+  for (const auto dtype : split.kernels.parts)
+    launches.parts_bytes.push_back(elements * size_bytes(dtype));
+  return launches;
 }
 
 auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/cuda/ptx.h"
+#include "compiler/cuda/splitting.h"
 #include "compiler/cuda/tiling.h"
 #include "compiler/interpret/tile_machine.h"
 #include "compiler/program/program.h"
@@ -32,10 +33,25 @@ struct GpuVariant {
   cuda::FunctionHandle* function = nullptr;
 };
 
+class GpuKernel;
+
+/// A launch as two, which take the arguments of the launch, then the buffers of parts, then numbers.
+struct SplitLaunch {
+  std::array<const GpuKernel*, 2> kernels = {};
+  std::array<std::vector<std::int64_t>, 2> extents;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> parts_bytes;
+};
+
 /// A kernel and what is chosen for its launches. Needs no GPU.
 class GpuKernel {
  public:
   explicit GpuKernel(const TileKernel& kernel);
+  ~GpuKernel();
+  GpuKernel(const GpuKernel&) = delete;
+  auto operator=(const GpuKernel&) -> GpuKernel& = delete;
+  /// Few long rows are reduced in parts; nothing for other launches.
+  [[nodiscard]] auto split(const TileLaunch& launch) const -> std::optional<SplitLaunch>;
   [[nodiscard]] auto key(const TileLaunch& launch) const -> GpuVariantKey;
   /// Without code. Errors: unsupported.
   [[nodiscard]] auto variant(const GpuVariantKey& key) const -> Result<GpuVariant>;
@@ -50,6 +66,8 @@ class GpuKernel {
   bool is_exact_ = false;
   std::optional<KernelPlan> plan_;
   std::string not_planned_;
+  struct Split;
+  mutable std::map<std::size_t, std::unique_ptr<Split>> splits_;  ///< by axis; null: it cannot be
 };
 
 /// PTX for variants. Errors: missing_tool (no code generator), unsupported.

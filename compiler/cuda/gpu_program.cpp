@@ -33,16 +33,17 @@ GpuProgram::~GpuProgram() {
   for (const auto address : owned_) driver_.free(address);
 }
 
+auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
+  ASSAY_TRY(const auto address,
+            driver_.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+  owned_.push_back(address);
+  return address;
+}
+
 auto GpuProgram::place_buffers() -> Result<void> {
   plan_ = plan_memory(bound_, {});
   places_.assign(bound_.buffers.size(), 0);
   is_written_.assign(bound_.buffers.size(), false);
-  const auto own = [&](std::int64_t bytes) -> Result<cuda::Address> {
-    ASSAY_TRY(const auto address,
-              driver_.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
-    owned_.push_back(address);
-    return address;
-  };
   ASSAY_TRY(const auto arena, own(plan_.arena_bytes));
   ASSAY_TRY(asserts_, own(kAssertBytes));
   ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kAssertBytes));
@@ -64,28 +65,37 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
   asked.scalars = launch.scalars;
   const auto& name = bound_.kernels[launch.kernel];
   ASSAY_TRY(const auto loaded, loader.load(name, asked));
-  const auto& [variant, shape] = loaded;
+  std::vector<std::uint64_t> behind;  // what the kernels take beside the launch's arguments
+  for (const auto bytes : loaded.parts_bytes) {
+    ASSAY_TRY(behind.emplace_back(), own(bytes));
+  }
+  for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
   for (const auto& argument : launch.arguments)
     if (argument.buffer) is_written_[*argument.buffer] = true;
-  if (std::ranges::count(shape.grid, 0U) > 0) return {};
-  if (parts_.empty() || parts_.back().launches.empty()) parts_.emplace_back();
-  auto& made = parts_.back().launches.emplace_back();
-  made.function = variant->function;
-  made.shape = shape;
-  made.kernel = name;
-  made.values.assign(variant->kernel.params.size() + 1, 0);
-  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-    const auto& argument = launch.arguments[i];
-    const auto& param = variant->kernel.params[i];
-    if (argument.buffer)
-      made.values[i] = places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
-    else
-      made.values[i] = is_floating(param.dtype) ? std::bit_cast<std::uint64_t>(argument.real)
-                                                : static_cast<std::uint64_t>(argument.integer);
+  for (const auto& [variant, shape, extents] : loaded.kernels) {
+    if (std::ranges::count(shape.grid, 0U) > 0) continue;
+    if (parts_.empty() || parts_.back().launches.empty()) parts_.emplace_back();
+    auto& made = parts_.back().launches.emplace_back();
+    made.function = variant->function;
+    made.shape = shape;
+    made.kernel = name;
+    made.values.assign(variant->kernel.params.size() + 1, 0);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const auto& argument = launch.arguments[i];
+      if (argument.buffer)
+        made.values[i] =
+            places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
+      else
+        made.values[i] = is_floating(variant->kernel.params[i].dtype)
+                             ? std::bit_cast<std::uint64_t>(argument.real)
+                             : static_cast<std::uint64_t>(argument.integer);
+    }
+    std::ranges::copy(behind,
+                      made.values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
+    for (std::size_t i = 0; i < variant->extents.size(); ++i)
+      made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
+    made.values.back() = asserts_;
   }
-  for (std::size_t i = 0; i < variant->extents.size(); ++i)
-    made.values[variant->extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
-  made.values.back() = asserts_;
   return {};
 }
 

@@ -17,9 +17,15 @@ class GpuLoader {
   struct Loaded {
     const GpuVariant* variant = nullptr;
     cuda::LaunchShape shape;
+    std::vector<std::int64_t> extents;  ///< of exact axes
+  };
+  /// One behind the other; arguments are those of the launch, then buffers of parts, then numbers.
+  struct Launches {
+    std::vector<Loaded> kernels;
+    std::vector<std::int64_t> parts_bytes, numbers;
   };
   [[nodiscard]] virtual auto load(const std::string& kernel, const TileLaunch& launch)
-      -> Result<Loaded> = 0;
+      -> Result<Launches> = 0;
 };
 
 class GpuProgram {
@@ -54,6 +60,7 @@ class GpuProgram {
   GpuProgram(BoundProgram bound, cuda::Driver& driver)
       : bound_(std::move(bound)), driver_(driver) {}
   [[nodiscard]] auto place_buffers() -> Result<void>;
+  [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
   [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;

@@ -11,17 +11,53 @@ namespace {
 class TiledLauncher final : public KernelLauncher {
  public:
   explicit TiledLauncher(const CompiledKernels& kernels) : kernels_(kernels) {}
-  [[nodiscard]] auto launch(const std::string&, const TileLaunch&)
+  /// What is split runs here, both kernels in turn; all else in the machine.
+  [[nodiscard]] auto launch(const std::string& name, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
-    return std::nullopt;
+    const auto split = gpu(name).split(launch);
+    if (!split) return std::nullopt;
+    return run(*split, launch);
   }
   [[nodiscard]] auto is_checked() const -> bool override { return true; }
 
   [[nodiscard]] auto instead(const std::string& name, TileLaunch& launch)
       -> Result<const TileCode*> override {
-    const GpuKernel gpu(kernels_.at(name).kernel());
+    return fit(gpu(name), launch);
+  }
+
+ private:
+  struct Made {
+    GpuVariant variant;
+    std::optional<TileCode> code;
+  };
+
+  auto gpu(const std::string& name) -> const GpuKernel& {
+    auto& known = gpus_[name];
+    if (known == nullptr) known = std::make_unique<GpuKernel>(kernels_.at(name).kernel());
+    return *known;
+  }
+
+  auto run(const SplitLaunch& split, const TileLaunch& launch) -> Result<void> {
+    std::vector<std::unique_ptr<RunStorage>> parts;
+    for (const auto bytes : split.parts_bytes)
+      parts.push_back(std::make_unique<RunStorage>("parts", std::make_shared<Storage>(bytes), 1, false));
+    for (std::size_t i = 0; i < split.kernels.size(); ++i) {
+      TileLaunch one = launch;
+      one.extents = split.extents[i];
+      for (const auto& storage : parts) one.arguments.push_back({.storage = storage.get()});
+      for (const auto number : split.numbers) one.arguments.push_back({.integer = number});
+      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one));
+      std::string problem;
+      one.report = [&](const RunFinding& finding) { problem = finding.message; };
+      ASSAY_TRY_VOID(TileMachine(*code, one).run());
+      if (!problem.empty()) return bad_input("{}: {}", code->kernel().name, problem);
+    }
+    return {};
+  }
+
+  auto fit(const GpuKernel& gpu, TileLaunch& launch) -> Result<const TileCode*> {
     const auto key = gpu.key(launch);
-    auto& made = made_[{name, key}];
+    auto& made = made_[{&gpu, key}];
     if (made == nullptr) {
       ASSAY_TRY(auto variant, gpu.variant(key));
       made = std::make_unique<Made>(Made{std::move(variant), {}});
@@ -41,13 +77,9 @@ class TiledLauncher final : public KernelLauncher {
     return &*made->code;
   }
 
- private:
-  struct Made {
-    GpuVariant variant;
-    std::optional<TileCode> code;
-  };
   const CompiledKernels& kernels_;
-  std::map<std::pair<std::string, GpuVariantKey>, std::unique_ptr<Made>> made_;
+  std::map<std::string, std::unique_ptr<GpuKernel>> gpus_;
+  std::map<std::pair<const GpuKernel*, GpuVariantKey>, std::unique_ptr<Made>> made_;
 };
 
 class TiledProgram final : public CompiledProgram {

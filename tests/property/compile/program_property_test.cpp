@@ -102,5 +102,27 @@ TEST(Programs, ComputeTheSameInTiles) {
   }
 }
 
+/// Few rows that are long are reduced in parts.
+TEST(Programs, ReduceLongRowsInParts) {
+  const auto table = build_op_table();
+  for (const std::string call :
+       {"aten.sum.default(x)", "aten.sum.dim_IntList(x, [0])", "aten.sum.dim_IntList(x, [1])",
+        "aten.amax.default(x, [0])", "aten.mean.dim(x, [0, 1])", "aten.argmax.default(x, 0)",
+        "aten.prod.dim_int(x, 1)", "aten.any.dims(x, [0])"}) {
+    const SmallGraph graph{"x: f32[s0, s1]", "a = " + call + "\n", "a"};
+    const auto capture = testing::capture_of(graph);
+    const auto compiled = testing::compiled(graph);
+    ASSERT_TRUE(capture && compiled) << call;
+    for (const std::string sizes : {"s0=3,s1=30001", "s0=30001,s1=3", "s0=300,s1=257"}) {
+      const auto inputs = testing::inputs_of(graph, *capture, sizes);
+      ASSERT_TRUE(inputs) << call;
+      const auto result = compare_with_reference(capture->graph, *compiled,
+                                                 TiledInterpreter(table), *inputs, table);
+      ASSERT_TRUE(result) << call << ": " << result.error().message;
+      for (const auto& one : result->compared) ASSERT_EQ(one.message, "") << call << " " << sizes;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay
