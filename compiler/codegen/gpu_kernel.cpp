@@ -19,10 +19,11 @@ GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kerne
                                    const TileLayout& layout)
     : module_(module),
       kernel_(kernel),
-      layout_(layout),
+      layout_(&layout),
       b_(module.getContext()),
       code_(b_, 1),
-      combine_(b_, code_) {}
+      combine_(b_, code_),
+      steps_(kernel) {}
 
 void GpuKernelEmitter::fail(std::string message) {
   if (error_.empty()) error_ = std::move(message);
@@ -64,12 +65,12 @@ void GpuKernelEmitter::entry(const std::string& name) {
         ->addOperand(llvm::MDNode::get(context, parts));
   };
   note("kernel", 1);
-  note("maxntidx", static_cast<unsigned>(layout_.threads()));
+  note("maxntidx", static_cast<unsigned>(layout_->threads()));
   for (auto& argument : function_->args()) params_.push_back(&argument);
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
   // Room for one value of eight bytes per thread.
-  auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_.threads()));
+  auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));
   shared_ = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
                                      llvm::UndefValue::get(room), "exchange", nullptr,
                                      llvm::GlobalValue::NotThreadLocal, kShared);
@@ -79,7 +80,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
 // Values
 
 auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
-  return !is_single_lane_ && layout_.register_mask(axes) != 0;
+  return !is_single_lane_ && layout_->register_mask(axes) != 0;
 }
 
 auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
@@ -93,7 +94,7 @@ auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
 
 auto GpuKernelEmitter::lanes(TileId id) -> Values {
   Values all;
-  for (int i = 0; i < layout_.registers(); ++i) all.push_back(lane(id, i));
+  for (int i = 0; i < layout_->registers(); ++i) all.push_back(lane(id, i));
   return all;
 }
 
@@ -106,9 +107,9 @@ void GpuKernelEmitter::set(TileId id, Values lanes) {
 
 auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values {
   if (!varies(axes)) return {of(0)};
-  const auto mask = static_cast<int>(layout_.register_mask(axes));
-  Values all(static_cast<std::size_t>(layout_.registers()));
-  for (int i = 0; i < layout_.registers(); ++i) {
+  const auto mask = static_cast<int>(layout_->register_mask(axes));
+  Values all(static_cast<std::size_t>(layout_->registers()));
+  for (int i = 0; i < layout_->registers(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     all[at] = (i & ~mask) != 0 ? all[static_cast<std::size_t>(i & mask)] : of(i);
   }
@@ -284,12 +285,12 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileParamValue&
 
 auto GpuKernelEmitter::coordinate(std::size_t axis, int index) -> Value* {
   Value* value = b_.getInt32(0);
-  for (const auto& part : layout_.thread_parts(axis)) {
+  for (const auto& part : layout_->thread_parts(axis)) {
     auto* bits = b_.CreateLShr(thread_, static_cast<unsigned>(part.first));
     bits = b_.CreateAnd(bits, (1U << part.count) - 1);
     value = b_.CreateOr(value, b_.CreateShl(bits, static_cast<unsigned>(part.to)));
   }
-  const auto more = static_cast<std::uint32_t>(layout_.register_offset(axis, index));
+  const auto more = static_cast<std::uint32_t>(layout_->register_offset(axis, index));
   return more == 0 ? value : b_.CreateAdd(value, b_.getInt32(more));
 }
 
@@ -298,8 +299,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLane& what)
   Held held;
   held.base = b_.CreateZExtOrTrunc(coordinate(what.axis, 0), code_.lane_type(dtype(id)));
   if (varies(axes(id)))
-    for (int i = 0; i < layout_.registers(); ++i)
-      held.offsets.push_back(layout_.register_offset(what.axis, i));
+    for (int i = 0; i < layout_->registers(); ++i)
+      held.offsets.push_back(layout_->register_offset(what.axis, i));
   values_[id] = std::move(held);
 }
 
@@ -330,7 +331,7 @@ auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
   const auto made = [&](Value* base, const std::function<std::int64_t(int)>& at) {
     Held held;
     held.base = base;
-    for (int i = 0; i < layout_.registers(); ++i) held.offsets.push_back(at(i));
+    for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
     values_[id] = std::move(held);
     return true;
   };

@@ -11,6 +11,7 @@
 #include "compiler/codegen/combine_code.h"
 #include "compiler/codegen/lane_code.h"
 #include "compiler/cuda/tile_layout.h"
+#include "compiler/program/access_steps.h"
 #include "compiler/program/kernel.h"
 #include "core/base/result.h"
 
@@ -82,6 +83,15 @@ class GpuKernelEmitter {
   [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
   [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
 
+  void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
+
+  // gpu_transpose.cpp
+  /// Stores along an axis that is not the fastest one go through shared memory, so that they are
+  /// as wide and coalesced as the loads. False where that cannot be, or is not worth it.
+  [[nodiscard]] auto transposed_store(const TileStatement& one, const TileStore& what) -> bool;
+  [[nodiscard]] auto pure_slice(const TileStatement& one) const
+      -> std::optional<std::vector<const TileStatement*>>;
+
   // gpu_lanes.cpp
   void statement(const TileStatement& one, const TileReduce& what);
   void statement(const TileStatement& one, const TileScan& what);
@@ -115,7 +125,7 @@ class GpuKernelEmitter {
 
   llvm::Module& module_;
   const TileKernel& kernel_;
-  const TileLayout& layout_;
+  const TileLayout* layout_;
   llvm::IRBuilder<> b_;
   LaneCode code_;
   CombineCode combine_;
@@ -126,6 +136,7 @@ class GpuKernelEmitter {
   std::map<TileId, Held> values_;
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes
   std::string error_;
+  AccessSteps steps_;
 };
 
 }  // namespace assay

@@ -67,7 +67,7 @@ auto GpuKernelEmitter::combine(const TileStatement& one, TileCombine how, const 
 // Lanes of other registers and threads
 
 void GpuKernelEmitter::change(Source& source, std::size_t axis, int bit, Change how) const {
-  const auto place = layout_.bit(layout_.axes[axis].shift + bit);
+  const auto place = layout_->bit(layout_->axes[axis].shift + bit);
   const auto thread = place.is_register ? 0U : 1U << place.index;
   const auto reg = place.is_register ? 1U << place.index : 0U;
   (how == Change::set    ? source.thread_set
@@ -201,8 +201,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
     return all;
   };
   // Registers of neighbouring lanes are folded last, as their bits are the lowest.
-  const auto registers = layout_.register_mask(axis);
-  const auto neighbours = (1U << layout_.contiguous_bits) - 1;
+  const auto registers = layout_->register_mask(axis);
+  const auto neighbours = (1U << layout_->contiguous_bits) - 1;
   const auto fold_registers = [&](unsigned mask) {
     for (const auto bit : bits_of(mask))
       for (unsigned i = 0; i < parts[0].size(); ++i) {
@@ -215,10 +215,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
   fold_registers(registers & ~neighbours);
   AxisSet over = 0;
   for (const auto id : one.operands) over |= axes(id);
-  const auto apart = static_cast<int>(layout_.register_mask(over & ~axis) | (registers & neighbours));
-  for (int i = 0; i < layout_.registers(); ++i) {
+  const auto apart = static_cast<int>(layout_->register_mask(over & ~axis) | (registers & neighbours));
+  for (int i = 0; i < layout_->registers(); ++i) {
     if ((i & ~apart) == 0) {
-      fold_threads(one, what.combine, layout_.thread_mask(axis), parts, i);
+      fold_threads(one, what.combine, layout_->thread_mask(axis), parts, i);
       continue;
     }
     for (auto& part : parts)
@@ -235,7 +235,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what) {
   auto parts = parts_of(one, one.operands.size());
-  for (int bit = 0; bit < layout_.axes[what.axis].bits; ++bit) {
+  for (int bit = 0; bit < layout_->axes[what.axis].bits; ++bit) {
     // The last lane of the half before this lane's, seen in the scan's direction.
     Source source;
     change(source, what.axis, bit, what.is_reverse ? Change::set : Change::clear);
@@ -243,7 +243,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what)
       change(source, what.axis, lower, what.is_reverse ? Change::clear : Change::set);
     Parts before;
     for (const auto& part : parts) before.push_back(fetched(part, source));
-    for (int i = 0; i < layout_.registers(); ++i) {
+    for (int i = 0; i < layout_->registers(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       auto* upper = has_bit(what.axis, bit, i);
       auto* takes = what.is_reverse ? b_.CreateNot(upper) : upper;
@@ -274,7 +274,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what)
                     ? nullptr
                     : as_int64(lane(one.operands.back(), 0), dtype(one.operands.back()));
   Values places, outside;
-  for (int i = 0; i < layout_.registers(); ++i) {
+  for (int i = 0; i < layout_->registers(); ++i) {
     auto* place = coordinate(what.axis, i);
     places.push_back(place);
     outside.push_back(limit == nullptr ? b_.getFalse()
@@ -302,14 +302,14 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what)
     auto* by_place = b_.CreateSelect(both_outside, earlier, b[count + 1]);
     return b_.CreateSelect(either_outside, by_place, inside);
   };
-  const auto bits = layout_.axes[what.axis].bits;
+  const auto bits = layout_->axes[what.axis].bits;
   for (int size = 1; size <= bits; ++size)
     for (int step = size - 1; step >= 0; --step) {
       Source source;
       change(source, what.axis, step, Change::flip);
       Parts other;
       for (const auto& part : parts) other.push_back(fetched(part, source));
-      for (int i = 0; i < layout_.registers(); ++i) {
+      for (int i = 0; i < layout_->registers(); ++i) {
         const auto at = static_cast<std::size_t>(i);
         Values mine, theirs;
         for (std::size_t part = 0; part < parts.size(); ++part) {

@@ -45,7 +45,7 @@ auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
 auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
   const auto& held = values_.at(index_id);
   if (held.offsets.empty()) return 1;
-  int length = 1 << layout_.contiguous_bits;
+  int length = 1 << layout_->contiguous_bits;
   while (length * size > kWidestBytes) length /= 2;
   const auto fits = [&](int wanted) {
     if (index % wanted != 0) return false;
@@ -123,9 +123,9 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
                  return finish(raw[raw.size() == 1 ? 0 : static_cast<std::size_t>(i)], i);
                }));
   }
-  Values lanes(static_cast<std::size_t>(layout_.registers()));
-  const auto register_mask = static_cast<int>(layout_.register_mask(over));
-  for (int i = 0; i < layout_.registers();) {
+  Values lanes(static_cast<std::size_t>(layout_->registers()));
+  const auto register_mask = static_cast<int>(layout_->register_mask(over));
+  for (int i = 0; i < layout_->registers();) {
     const auto length = run_length(index_id, i, size);
     Values raw;
     if ((i & ~register_mask) != 0) {  // another copy of what was read
@@ -165,25 +165,35 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     for (std::size_t k = 0; k < raw.size(); ++k, ++i)
       lanes[static_cast<std::size_t>(i)] = raw[k];
   }
-  for (int i = 0; i < layout_.registers(); ++i)
+  for (int i = 0; i < layout_->registers(); ++i)
     lanes[static_cast<std::size_t>(i)] = finish(lanes[static_cast<std::size_t>(i)], i);
   set(id, std::move(lanes));
 }
 
 auto GpuKernelEmitter::leader(AxisSet over) -> Value* {
   const auto every = (AxisSet{1} << kernel_.axes.size()) - 1;
-  const auto idle = layout_.copy_mask() | layout_.thread_mask(every & ~over);
+  const auto idle = layout_->copy_mask() | layout_->thread_mask(every & ~over);
   if (idle == 0) return nullptr;
   return b_.CreateICmpEQ(b_.CreateAnd(thread_, idle), b_.getInt32(0));
 }
 
 auto GpuKernelEmitter::is_leading(AxisSet over, int index) const -> bool {
   const auto every = (AxisSet{1} << kernel_.axes.size()) - 1;
-  return (static_cast<unsigned>(index) & layout_.register_mask(every & ~over)) == 0;
+  return (static_cast<unsigned>(index) & layout_->register_mask(every & ~over)) == 0;
 }
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what) {
+  if (transposed_store(one, what)) return;
   const auto of = kernel_.params[what.param].dtype;
+  Values stored;
+  for (auto* value : lanes(one.operands[1])) stored.push_back(code_.to_memory(value, of));
+  store_lanes(one, what.param, stored);
+}
+
+/// `all` by register, as they are in memory.
+void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param,
+                                   const Values& all) {
+  const auto of = kernel_.params[param].dtype;
   const auto size = static_cast<int>(size_bytes(of));
   const auto index_id = one.operands[0];
   const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
@@ -193,11 +203,11 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what
     if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
     return b_.CreateAnd(given, acts);
   };
-  const auto stored = [&](int i) { return code_.to_memory(lane(one.operands[1], i), of); };
+  const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   const auto single = [&](int i) {
-    guarded_store(stored(i), address(what.param, lane(index_id, i), dtype(index_id)), condition(i));
+    guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)), condition(i));
   };
-  for (int i = 0; i < layout_.registers();) {
+  for (int i = 0; i < layout_->registers();) {
     const auto length = run_length(index_id, i, size);
     if (length == 1 || !is_leading(over, i)) {
       if (is_leading(over, i)) single(i);
@@ -206,7 +216,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what
     }
     Values conditions;
     for (int k = 0; k < length; ++k) conditions.push_back(condition(i + k));
-    auto* place = address(what.param, lane(index_id, i), dtype(index_id));
+    auto* place = address(param, lane(index_id, i), dtype(index_id));
     auto* type = code_.memory_type(of);
     Value* whole = llvm::UndefValue::get(
         llvm::FixedVectorType::get(type, static_cast<unsigned>(length)));
@@ -246,8 +256,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   const auto over = axes(one.operands[0]) | axes(one.operands[1]) | axes(one.operands[2]);
   auto* acts = leader(over);
   auto* none = llvm::Constant::getNullValue(code_.memory_type(of));
-  Values before(static_cast<std::size_t>(layout_.registers()), none);
-  for (int i = 0; i < layout_.registers(); ++i) {
+  Values before(static_cast<std::size_t>(layout_->registers()), none);
+  for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i)) continue;
     auto* condition = mask(one.operands[2], i);
     if (condition == nullptr) condition = acts;

@@ -25,7 +25,7 @@ GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
   is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
   if (!is_exact_) return;
-  auto plan = plan_kernel(kernel);
+  auto plan = plan_tiles(kernel);
   if (plan)
     plan_ = std::move(*plan);
   else
@@ -40,11 +40,11 @@ auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
 auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
   if (!plan_) return std::nullopt;
   const auto programs = tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
-  const auto choice = choose_split(*plan_, launch.extents, programs);
+  const auto choice = choose_split(plan_->loops, launch.extents, programs);
   if (!choice) return std::nullopt;
   const auto [known, is_new] = splits_.try_emplace(choice->axis);
   if (is_new)
-    if (auto made = split_kernel(kernel_, *plan_, choice->axis))
+    if (auto made = split_kernel(kernel_, plan_->loops, choice->axis))
       known->second = std::make_unique<Split>(*std::move(made));
   if (known->second == nullptr) return std::nullopt;
   const auto& split = *known->second;
@@ -52,7 +52,7 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   launches.kernels = {&split.first, &split.second};
   launches.extents = {launch.extents, launch.extents};
   launches.extents[0][choice->axis] = choice->length;
-  for (const auto axis : plan_->reduced) launches.extents[1][axis] = 1;
+  for (const auto axis : plan_->loops.reduced) launches.extents[1][axis] = 1;
   for (auto& extents : launches.extents) extents.push_back(choice->parts);
   launches.numbers = {choice->length, launch.extents[choice->axis]};
   std::int64_t elements = choice->parts;

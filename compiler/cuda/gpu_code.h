@@ -64,7 +64,7 @@ class GpuKernel {
  private:
   const TileKernel& kernel_;
   bool is_exact_ = false;
-  std::optional<KernelPlan> plan_;
+  std::optional<TilePlan> plan_;
   std::string not_planned_;
   struct Split;
   mutable std::map<std::size_t, std::unique_ptr<Split>> splits_;  ///< by axis; null: it cannot be

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/program/access_steps.h"
 #include "compiler/program/kernel_builder.h"
 
 namespace assay {
@@ -17,18 +18,19 @@ constexpr std::array<std::int64_t, 7> kRows = {128, 256, 512, 1024, 2048, 4096, 
 constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
 
+constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
+
 struct Extents {
-  std::int64_t x = 1, y = 1, r = 1;
+  std::int64_t x = 1, t = 1, y = 1, r = 1;
 };
-auto x_axis(const KernelPlan& plan) -> std::optional<std::size_t> {
-  if (plan.vector_axis < 0 || plan.vector_is_reduced) return std::nullopt;
-  return static_cast<std::size_t>(plan.vector_axis);
-}
-auto extents_of(const KernelPlan& plan, const std::vector<std::int64_t>& extents) -> Extents {
+auto extents_of(const TilePlan& plan, const TileChoice& choice,
+                const std::vector<std::int64_t>& extents) -> Extents {
   Extents all;
-  const auto x = x_axis(plan);
-  for (const auto axis : plan.parallel) (axis == x ? all.x : all.y) *= extents[axis];
-  for (const auto axis : plan.reduced) all.r *= extents[axis];
+  for (const auto axis : plan.loops.parallel) {
+    const bool is_t = choice.block_t > 0 && axis == plan.t;
+    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
+  }
+  for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
   return all;
 }
 auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
@@ -37,8 +39,8 @@ auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
 
 class Tiler {
  public:
-  Tiler(const TileKernel& kernel, const KernelPlan& plan, const TileChoice& choice)
-      : from_(kernel), plan_(plan), choice_(choice) {}
+  Tiler(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
+      : from_(kernel), tiles_(plan), plan_(plan.loops), choice_(choice) {}
 
   auto run() -> Result<TiledKernel> {
     b_.kernel().name = from_.name;
@@ -92,12 +94,14 @@ class Tiler {
     axes_.push_back(std::move(made));
   }
   void axes() {
-    const auto x = x_axis(plan_);
+    const auto x = tiles_.x;
+    const auto t = choice_.block_t > 0 ? tiles_.t : std::nullopt;
     std::vector<std::size_t> y;
     for (const auto one : plan_.parallel)
-      if (one != x) y.push_back(one);
+      if (one != x && one != t) y.push_back(one);
     using Kind = TileAxis::Kind;
     if (x) axis({*x}, "x", Kind::parallel, choice_.block_x);
+    if (t) axis({*t}, "t", Kind::parallel, choice_.block_t);
     axis(std::move(y), "y", Kind::parallel, choice_.block_y);
     axis(plan_.reduced, "r", Kind::reduction, choice_.block_r);
   }
@@ -344,6 +348,7 @@ class Tiler {
   }
 
   const TileKernel& from_;
+  const TilePlan& tiles_;
   const KernelPlan& plan_;
   TileChoice choice_;
   KernelBuilder b_;
@@ -356,21 +361,38 @@ class Tiler {
 
 }  // namespace
 
-auto tiled_programs(const KernelPlan& plan, const TileChoice& choice,
-                    const std::vector<std::int64_t>& extents) -> std::int64_t {
-  const auto all = extents_of(plan, extents);
-  return tiles(all.x, choice.block_x) * tiles(all.y, choice.block_y);
+auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
+  TilePlan plan;
+  ASSAY_TRY(plan.loops, plan_kernel(kernel));
+  if (plan.loops.vector_axis < 0 || plan.loops.vector_is_reduced) return plan;
+  plan.x = static_cast<std::size_t>(plan.loops.vector_axis);
+  if (!plan.loops.reduced.empty()) return plan;
+  const auto scores = AccessSteps(kernel).scores();
+  int best = 0;
+  for (const auto axis : plan.loops.parallel) {
+    if (axis == plan.x || scores[axis] <= best) continue;
+    best = scores[axis];
+    plan.t = axis;
+  }
+  return plan;
 }
 
-auto tile_kernel(const TileKernel& kernel, const KernelPlan& plan, const TileChoice& choice)
+auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
+                    const std::vector<std::int64_t>& extents) -> std::int64_t {
+  const auto all = extents_of(plan, choice, extents);
+  return tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
+         tiles(all.y, choice.block_y);
+}
+
+auto tile_kernel(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
     -> Result<TiledKernel> {
   return Tiler(kernel, plan, choice).run();
 }
 
-auto choose_tiles(const KernelPlan& plan, const std::vector<std::int64_t>& extents) -> TileChoice {
-  const auto all = extents_of(plan, extents);
-  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 16);
+auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents) -> TileChoice {
   TileChoice choice;
+  const auto all = extents_of(plan, choice, extents);
+  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 16);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   const auto width = [&](std::int64_t extent, std::int64_t most) {
     for (const auto block : kWidths)
@@ -378,12 +400,16 @@ auto choose_tiles(const KernelPlan& plan, const std::vector<std::int64_t>& exten
         return block;
     return kWidths.back();
   };
-  if (plan.reduced.empty()) {
-    choice.block_x = x_axis(plan) ? width(all.x, kTile) : 1;
+  if (plan.loops.reduced.empty()) {
+    if (plan.t && std::min(all.x, extents[*plan.t]) >= kSquare / 2) {
+      choice.block_x = choice.block_t = kSquare;
+      return choice;
+    }
+    choice.block_x = plan.x ? width(all.x, kTile) : 1;
     choice.block_y = kTile / choice.block_x;
     return choice;
   }
-  if (x_axis(plan)) {
+  if (plan.x) {
     choice.loops = true;
     choice.block_x = width(all.x, kColumnTile);
     choice.block_r = kColumnTile * kColumnRows / choice.block_x;
