@@ -14,7 +14,8 @@ namespace {
 constexpr std::int64_t kTile = 512;  ///< lanes of a tile without reduction: 128 threads
 constexpr std::int64_t kColumnTile = 128, kColumnRows = 8;
 constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
-constexpr std::array<std::int64_t, 7> kRows = {128, 256, 512, 1024, 2048, 4096, 8192};
+constexpr std::array<std::int64_t, 8> kRows = {128,  256,  512,  1024,
+                                               2048, 4096, 8192, 16384};
 constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
 
