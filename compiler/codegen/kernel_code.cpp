@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "compiler/codegen/combine_code.h"
+
 namespace assay {
 namespace {
 
@@ -24,6 +26,8 @@ struct LaneValue {
 /// vectorised axis, and partials are folded by halves. So a sum does not depend on the width of
 /// vectors. Along other axes there are eight.
 constexpr unsigned kPartials = 128, kColumnPartials = 8;
+/// Statements of a loop's body that are worth repeating for each partial result.
+constexpr std::size_t kUnrolled = 40;
 
 class KernelEmitter {
  public:
@@ -255,17 +259,41 @@ class KernelEmitter {
       indices_[axis] = i;
       nest(depth + 1, targets);
     };
+    const bool is_innermost = depth + 1 == plan_.reduced.size();
+    const bool has_sums = std::ranges::any_of(targets, [](auto* one) { return one->reduction.has_value(); });
+    auto* begin = static_cast<Value*>(b_.getInt64(0));
+    if (is_innermost && has_sums && slice_.size() <= kUnrolled)
+      begin = unrolled(begin, extents_[axis], is_vector_axis(axis) ? lanes_ : 1, inside);
     if (is_vector_axis(axis)) {
       const auto outer = mask_;
-      vector_loop(b_.getInt64(0), extents_[axis], inside);
+      vector_loop(begin, extents_[axis], inside);
       mask_ = outer;
       return;
     }
-    loop(b_.getInt64(0), extents_[axis], 1, [&](Value* i) {
+    loop(begin, extents_[axis], 1, [&](Value* i) {
       const auto saved = values_;
       inside(i);
       values_ = saved;
     });
+  }
+  /// Whole rounds over all partial results, which so stay in registers; gives where they end.
+  template <class Body>
+  auto unrolled(Value* begin, Value* end, std::int64_t step, const Body& inside) -> Value* {
+    const auto round = step * static_cast<std::int64_t>(slots());
+    auto* whole = b_.CreateAnd(end, b_.getInt64(static_cast<std::uint64_t>(-round)));
+    const auto saved = values_;
+    const auto outer = mask_;
+    if (step > 1) mask_ = nullptr;
+    loop(begin, whole, round, [&](Value* i) {
+      for (unsigned slot = 0; slot < slots(); ++slot) {
+        slot_ = slot;
+        inside(b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step * slot))));
+        values_ = saved;
+      }
+    });
+    slot_.reset();
+    mask_ = outer;
+    return whole;
   }
 
   // Values
@@ -437,30 +465,6 @@ class KernelEmitter {
                         partials_.at({reduction, part}), slot);
   }
 
-  /// What changes nothing: each operand's share.
-  auto identity(TileCombine combine, std::size_t part, DType of) -> Value* {
-    using enum TileCombine;
-    const bool is_float = is_floating(of);
-    const auto extreme = [&](bool is_low) -> Value* {
-      if (is_float) return code_.constant(of, is_low ? -INFINITY : INFINITY);
-      const auto bits = static_cast<unsigned>(8 * size_bytes(of));
-      const bool is_signed = info(of).kind == DTypeKind::signed_integer;
-      if (of == DType::boolean) return b_.getInt1(!is_low);
-      const auto value =
-          is_signed ? (is_low ? llvm::APInt::getSignedMinValue(bits)
-                              : llvm::APInt::getSignedMaxValue(bits))
-                    : (is_low ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
-      return llvm::ConstantInt::get(code_.lane_type(of), value);
-    };
-    if (part == 1) return code_.constant(of, INT64_MAX);
-    if (combine == max || combine == argmax) return extreme(true);
-    if (combine == min || combine == argmin) return extreme(false);
-    if (combine == all) return b_.getTrue();
-    const double value = combine == product ? 1 : 0;
-    return is_float ? code_.constant(of, value)
-                    : code_.constant(of, static_cast<std::int64_t>(value));
-  }
-
   void start(std::size_t i) {
     const auto& reduction = plan_.reductions[i];
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
@@ -470,52 +474,25 @@ class KernelEmitter {
       auto* made = at.CreateAlloca(llvm::ArrayType::get(held_type(of), slots()));
       made->setAlignment(llvm::Align(64));
       partials_[{i, part}] = made;
-      auto* first =
-          code_.to_memory_if_truth(code_.splat(identity(reduction.combine, part, of)), of);
+      auto* first = code_.to_memory_if_truth(
+          code_.splat(combine_identity(b_, code_, reduction.combine, part, of)), of);
       for (unsigned slot = 0; slot < slots(); ++slot)
         b_.CreateStore(first, place(i, part, b_.getInt64(slot)));
     }
-  }
-
-  auto combined(TileCombine combine, const std::vector<Value*>& a, const std::vector<Value*>& b,
-                DType of) -> std::vector<Value*> {
-    using enum TileCombine;
-    const auto simple = [&](TileOp op) {
-      return std::vector{code_.compute(op, {a[0], b[0]}, of, of)};
-    };
-    if (combine == sum) return simple(of == DType::boolean ? TileOp::bit_or : TileOp::add);
-    if (combine == product) return simple(TileOp::mul);
-    if (combine == min) return simple(of == DType::boolean ? TileOp::bit_and : TileOp::minimum);
-    if (combine == max) return simple(of == DType::boolean ? TileOp::bit_or : TileOp::maximum);
-    if (combine == any) return simple(TileOp::bit_or);
-    if (combine == all) return simple(TileOp::bit_and);
-    if (combine == bit_xor) return simple(TileOp::bit_xor);
-    const auto compare = [&](TileOp op, std::size_t part, DType type) {
-      return code_.compute(op, {a[part], b[part]}, type, DType::boolean);
-    };
-    auto* better = compare(combine == argmax ? TileOp::gt : TileOp::lt, 0, of);
-    auto* same = compare(TileOp::eq, 0, of);
-    if (is_floating(of)) {
-      auto* a_nan = b_.CreateFCmpUNO(a[0], a[0]);
-      auto* b_nan = b_.CreateFCmpUNO(b[0], b[0]);
-      better = b_.CreateOr(better, b_.CreateAnd(a_nan, b_.CreateNot(b_nan)));
-      same = b_.CreateOr(same, b_.CreateAnd(a_nan, b_nan));
-    }
-    better = b_.CreateOr(better, b_.CreateAnd(same, compare(TileOp::lt, 1, DType::int64)));
-    return {b_.CreateSelect(better, a[0], b[0]), b_.CreateSelect(better, a[1], b[1])};
   }
 
   void accumulate(std::size_t i) {
     const auto& reduction = plan_.reductions[i];
     auto* at = indices_[plan_.reduced.back()];
     if (plan_.vector_is_reduced) at = b_.CreateUDiv(at, b_.getInt64(lanes_));
-    auto* slot = b_.CreateAnd(at, b_.getInt64(slots() - 1));
+    auto* slot = slot_ ? b_.getInt64(*slot_) : b_.CreateAnd(at, b_.getInt64(slots() - 1));
     std::vector<Value*> before, now;
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
       before.push_back(held(i, part, slot));
       now.push_back(vector(reduction.operands[part]));
     }
-    const auto made = combined(reduction.combine, before, now, dtype(reduction.operands[0]));
+    const auto made =
+        combined(b_, code_, reduction.combine, before, now, dtype(reduction.operands[0]));
     for (std::size_t part = 0; part < made.size(); ++part) {
       auto* value = made[part];
       if (plan_.vector_is_reduced && mask_ != nullptr)
@@ -543,7 +520,7 @@ class KernelEmitter {
         parts[slot].push_back(held(i, part, b_.getInt64(slot)));
     for (auto half = slots() / 2; half > 0; half /= 2)
       for (unsigned k = 0; k < half; ++k)
-        parts[k] = combined(reduction.combine, parts[k], parts[k + half], of);
+        parts[k] = combined(b_, code_, reduction.combine, parts[k], parts[k + half], of);
     auto result = parts[0];
     if (plan_.vector_is_reduced) {
       for (auto half = lanes_ / 2; half > 0; half /= 2) {
@@ -552,7 +529,7 @@ class KernelEmitter {
           upper.push_back(static_cast<int>((k + half) % lanes_));
         std::vector<Value*> moved;
         for (auto* value : result) moved.push_back(b_.CreateShuffleVector(value, upper));
-        result = combined(reduction.combine, result, moved, of);
+        result = combined(b_, code_, reduction.combine, result, moved, of);
       }
       for (auto& value : result) value = b_.CreateExtractElement(value, std::uint64_t{0});
     }
@@ -579,6 +556,7 @@ class KernelEmitter {
   std::map<std::pair<std::size_t, std::size_t>, llvm::AllocaInst*> partials_;
   std::vector<const PlannedStatement*> slice_;
   Value* mask_ = nullptr;
+  std::optional<unsigned> slot_;  ///< of partial results, where it is known
 };
 
 }  // namespace
