@@ -9,6 +9,7 @@
 #include "compiler/cpu/thread_pool.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
+#include "core/ops/blas.h"
 
 namespace assay {
 namespace {
@@ -52,6 +53,7 @@ class NativeLauncher final : public KernelLauncher {
                  std::map<std::string, const NativeFunction*, std::less<>> functions, int threads)
       : code_(std::move(code)), functions_(std::move(functions)), pool_(threads) {}
 
+  [[nodiscard]] auto threads() const -> int { return pool_.size(); }
   [[nodiscard]] auto launch(const std::string& kernel, const TileLaunch& launch) const
       -> std::optional<Result<void>> override {
     const auto known = functions_.find(kernel);
@@ -101,6 +103,7 @@ class CpuProgram final : public CompiledProgram {
         launcher_(std::move(launcher)) {}
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
+    const BlasThreads limit(launcher_->threads());
     return HostMachine(program_, kernels_, table_, options, launcher_.get()).run(inputs);
   }
 
