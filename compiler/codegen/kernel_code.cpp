@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 
+#include "compiler/codegen/combine_code.h"
+#include "compiler/codegen/kernel_frame.h"
+
 namespace assay {
 namespace {
 
@@ -24,30 +27,20 @@ struct LaneValue {
 /// vectorised axis, and partials are folded by halves. So a sum does not depend on the width of
 /// vectors. Along other axes there are eight.
 constexpr unsigned kPartials = 128, kColumnPartials = 8;
+/// Statements of a loop's body that are worth repeating for each partial result.
+constexpr std::size_t kUnrolled = 40;
 
-class KernelEmitter {
+class KernelEmitter : KernelFrame {
  public:
-  KernelEmitter(llvm::Module& module, const TileKernel& kernel, const KernelPlan& plan,
-                unsigned lanes)
-      : module_(module),
-        kernel_(kernel),
-        plan_(plan),
-        lanes_(lanes),
-        b_(module.getContext()),
-        code_(b_, lanes),
-        indices_(kernel.axes.size()) {}
+  using KernelFrame::KernelFrame;
 
   auto run(const std::string& name) -> Result<void> {
     for (const auto& value : kernel_.values)
       if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
         return unsupported("8-bit floats have no code yet");
-    auto* ptr = b_.getPtrTy();
-    auto* i64 = b_.getInt64Ty();
-    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, ptr, i64, i64}, false);
-    function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
-    b_.SetInsertPoint(BasicBlock::Create(module_.getContext(), "entry", function_));
-    exit_ = BasicBlock::Create(module_.getContext(), "exit");
-    arguments();
+    for (const auto& one : kernel_.body.body)
+      for (const auto id : one.results) made_by_[id] = &one;
+    begin(name);
     parallel(0);
     b_.CreateBr(exit_);
     exit_->insertInto(function_);
@@ -61,65 +54,6 @@ class KernelEmitter {
   }
 
  private:
-  [[nodiscard]] auto vector_axis() const -> std::size_t {
-    return static_cast<std::size_t>(plan_.vector_axis);
-  }
-  [[nodiscard]] auto is_vector_axis(std::size_t axis) const -> bool {
-    return plan_.vector_axis >= 0 && axis == vector_axis();
-  }
-  [[nodiscard]] auto varies(TileId id) const -> bool {
-    return plan_.vector_axis >= 0 && (kernel_.type(id).axes >> vector_axis() & 1U) != 0;
-  }
-  [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
-
-  auto element(llvm::Argument* array, llvm::Type* type, std::size_t i) -> Value* {
-    return b_.CreateLoad(type, b_.CreateConstInBoundsGEP1_64(type, array, i));
-  }
-
-  void arguments() {
-    pointers_.resize(kernel_.params.size());
-    scalars_.resize(kernel_.params.size());
-    for (std::size_t i = 0; i < kernel_.params.size(); ++i) {
-      const auto& param = kernel_.params[i];
-      if (param.kind == TileParam::Kind::buffer)
-        pointers_[i] = element(function_->getArg(0), b_.getPtrTy(), i);
-      else if (is_floating(param.dtype))
-        scalars_[i] = element(function_->getArg(2), b_.getDoubleTy(), i);
-      else
-        scalars_[i] = element(function_->getArg(1), b_.getInt64Ty(), i);
-    }
-    // Nothing runs where an axis is empty, also not what stands before the loops.
-    Value* runs = b_.getTrue();
-    for (std::size_t i = 0; i < kernel_.axes.size(); ++i) {
-      extents_.push_back(element(function_->getArg(3), b_.getInt64Ty(), i));
-      const bool is_reduced = std::ranges::count(plan_.reduced, i) > 0;
-      if (!is_reduced) runs = b_.CreateAnd(runs, b_.CreateICmpSGT(extents_.back(), b_.getInt64(0)));
-    }
-    auto* start = BasicBlock::Create(module_.getContext(), "start", function_);
-    b_.CreateCondBr(runs, start, exit_);
-    b_.SetInsertPoint(start);
-  }
-
-  /// `for (i = begin; i < end; i += step) body(i)`
-  template <class Body>
-  void loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
-    auto* before = b_.GetInsertBlock();
-    auto* head = BasicBlock::Create(module_.getContext(), "head", function_);
-    auto* inside = BasicBlock::Create(module_.getContext(), "loop", function_);
-    auto* after = BasicBlock::Create(module_.getContext(), "after", function_);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    auto* i = b_.CreatePHI(b_.getInt64Ty(), 2);
-    i->addIncoming(begin, before);
-    b_.CreateCondBr(b_.CreateICmpSLT(i, end), inside, after);
-    b_.SetInsertPoint(inside);
-    body(i);
-    i->addIncoming(b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step))),
-                   b_.GetInsertBlock());
-    b_.CreateBr(head);
-    b_.SetInsertPoint(after);
-  }
-
   /// The vectorised axis: whole vectors, then one with a mask.
   template <class Body>
   void vector_loop(Value* begin, Value* end, const Body& body) {
@@ -144,17 +78,12 @@ class KernelEmitter {
     b_.CreateBr(after);
     b_.SetInsertPoint(after);
   }
-  auto iota() -> Value* {
-    std::vector<llvm::Constant*> lanes;
-    for (unsigned i = 0; i < lanes_; ++i) lanes.push_back(b_.getInt64(i));
-    return llvm::ConstantVector::get(lanes);
-  }
-
   /// Statements over the first `depth` parallel axes that need no reduction stand before the next
   /// loop.
   void parallel(std::size_t depth) {
     hoisted(depth);
     if (depth == plan_.parallel.size()) return body();
+    if (plan_.has_tiles && depth + 2 == plan_.parallel.size()) return tiles(depth);
     const auto axis = plan_.parallel[depth];
     auto* begin = depth == 0 ? static_cast<Value*>(function_->getArg(4)) : b_.getInt64(0);
     auto* end = depth == 0 ? static_cast<Value*>(function_->getArg(5)) : extents_[axis];
@@ -168,6 +97,76 @@ class KernelEmitter {
       inside(i);
       values_ = saved;
     });
+  }
+
+  /// The last two parallel axes: squares, what is left of their rows, then what is left of rows.
+  void tiles(std::size_t depth) {
+    const auto axis = plan_.parallel[depth], across = vector_axis();
+    auto* begin = depth == 0 ? static_cast<Value*>(function_->getArg(4)) : b_.getInt64(0);
+    auto* end = depth == 0 ? static_cast<Value*>(function_->getArg(5)) : extents_[axis];
+    const auto width = static_cast<std::int64_t>(lanes_);
+    const auto whole_of = [&](Value* from, Value* to) {
+      auto* count = b_.CreateSub(to, from);
+      return b_.CreateAdd(from,
+                          b_.CreateAnd(count, b_.getInt64(static_cast<std::uint64_t>(-width))));
+    };
+    auto* zero = b_.getInt64(0);
+    auto* rows = whole_of(begin, end);
+    auto* columns = whole_of(zero, extents_[across]);
+    const auto saved = values_;
+    const auto row = [&](Value* i, Value* from) {
+      indices_[axis] = i;
+      hoisted(depth + 1);
+      vector_loop(from, extents_[across], [&](Value* j) {
+        indices_[across] = j;
+        parallel(depth + 2);
+      });
+      values_ = saved;
+    };
+    loop(begin, rows, width, [&](Value* i) {
+      loop(zero, columns, width, [&](Value* j) { square(depth, i, j); });
+      loop(i, b_.CreateAdd(i, b_.getInt64(lanes_)), 1, [&](Value* k) { row(k, columns); });
+    });
+    loop(rows, end, 1, [&](Value* i) { row(i, zero); });
+  }
+  void square(std::size_t depth, Value* i, Value* j) {
+    const auto axis = plan_.parallel[depth], across = vector_axis();
+    const auto saved = values_;
+    for (const auto& planned : plan_.statements) {
+      if (!planned.is_tiled) continue;
+      const auto param = std::get<TileLoad>(planned.statement->what).param;
+      const auto of = kernel_.params[param].dtype;
+      auto* type = code_.vector_of(code_.memory_type(of));
+      const llvm::Align align(static_cast<std::uint64_t>(size_bytes(of)));
+      std::vector<Value*> rows;
+      indices_[axis] = i;
+      for (unsigned k = 0; k < lanes_; ++k) {
+        indices_[across] = b_.CreateAdd(j, b_.getInt64(k));
+        auto* index = lane_index(planned.statement->operands[0]);
+        rows.push_back(b_.CreateAlignedLoad(type, address(param, index), align));
+      }
+      tiles_[planned.statement] = code_.transposed(std::move(rows));
+    }
+    indices_[across] = j;
+    for (unsigned k = 0; k < lanes_; ++k) {
+      tile_row_ = k;
+      indices_[axis] = b_.CreateAdd(i, b_.getInt64(k));
+      hoisted(depth + 1);
+      parallel(depth + 2);
+      values_ = saved;
+    }
+    tiles_.clear();
+  }
+  /// An index that is arithmetic, computed for the lane that `indices_` names.
+  auto lane_index(TileId id) -> Value* {
+    const auto& made = *made_by_.at(id);
+    if (const auto* index = std::get_if<TileIndex>(&made.what)) return indices_[index->axis];
+    if (const auto* param = std::get_if<TileParamValue>(&made.what)) return scalars_[param->param];
+    if (const auto* number = std::get_if<TileConstant>(&made.what))
+      return code_.constant(DType::int64, std::get<std::int64_t>(number->value));
+    std::vector<Value*> operands;
+    for (const auto operand : made.operands) operands.push_back(lane_index(operand));
+    return code_.compute(std::get<TileCompute>(made.what).op, operands, DType::int64, DType::int64);
   }
 
   [[nodiscard]] auto reduced_axes() const -> AxisSet {
@@ -255,17 +254,42 @@ class KernelEmitter {
       indices_[axis] = i;
       nest(depth + 1, targets);
     };
+    const bool is_innermost = depth + 1 == plan_.reduced.size();
+    const bool has_sums =
+        std::ranges::any_of(targets, [](auto* one) { return one->reduction.has_value(); });
+    auto* begin = static_cast<Value*>(b_.getInt64(0));
+    if (is_innermost && has_sums && slice_.size() <= kUnrolled)
+      begin = unrolled(begin, extents_[axis], is_vector_axis(axis) ? lanes_ : 1, inside);
     if (is_vector_axis(axis)) {
       const auto outer = mask_;
-      vector_loop(b_.getInt64(0), extents_[axis], inside);
+      vector_loop(begin, extents_[axis], inside);
       mask_ = outer;
       return;
     }
-    loop(b_.getInt64(0), extents_[axis], 1, [&](Value* i) {
+    loop(begin, extents_[axis], 1, [&](Value* i) {
       const auto saved = values_;
       inside(i);
       values_ = saved;
     });
+  }
+  /// Whole rounds over all partial results, which so stay in registers; gives where they end.
+  template <class Body>
+  auto unrolled(Value* begin, Value* end, std::int64_t step, const Body& inside) -> Value* {
+    const auto round = step * static_cast<std::int64_t>(slots());
+    auto* whole = b_.CreateAnd(end, b_.getInt64(static_cast<std::uint64_t>(-round)));
+    const auto saved = values_;
+    const auto outer = mask_;
+    if (step > 1) mask_ = nullptr;
+    loop(begin, whole, round, [&](Value* i) {
+      for (unsigned slot = 0; slot < slots(); ++slot) {
+        slot_ = slot;
+        inside(b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step * slot))));
+        values_ = saved;
+      }
+    });
+    slot_.reset();
+    mask_ = outer;
+    return whole;
   }
 
   // Values
@@ -348,18 +372,14 @@ class KernelEmitter {
     if (given == nullptr) return mask_;
     return mask_ == nullptr ? given : b_.CreateAnd(given, mask_);
   }
-  auto all_lanes() -> Value* { return code_.splat(b_.getTrue()); }
-
-  auto address(std::size_t param, Value* index) -> Value* {
-    return b_.CreateGEP(code_.memory_type(kernel_.params[param].dtype), pointers_[param], index);
-  }
-
   void statement(const TileStatement& one, const TileLoad& what) {
     const auto id = one.results[0];
     const auto of = dtype(id);
     auto* type = code_.memory_type(of);
     const llvm::Align align(static_cast<std::uint64_t>(size_bytes(of)));
     const auto index = one.operands[0];
+    if (const auto tile = tiles_.find(&one); tile != tiles_.end())
+      return set(id, code_.from_memory(tile->second[tile_row_], of));
     if (!varies(id)) return scalar_load(one, what);
     auto* lanes = code_.vector_of(type);
     auto* mask = mask_of(one.operands[1]);
@@ -437,30 +457,6 @@ class KernelEmitter {
                         partials_.at({reduction, part}), slot);
   }
 
-  /// What changes nothing: each operand's share.
-  auto identity(TileCombine combine, std::size_t part, DType of) -> Value* {
-    using enum TileCombine;
-    const bool is_float = is_floating(of);
-    const auto extreme = [&](bool is_low) -> Value* {
-      if (is_float) return code_.constant(of, is_low ? -INFINITY : INFINITY);
-      const auto bits = static_cast<unsigned>(8 * size_bytes(of));
-      const bool is_signed = info(of).kind == DTypeKind::signed_integer;
-      if (of == DType::boolean) return b_.getInt1(!is_low);
-      const auto value =
-          is_signed ? (is_low ? llvm::APInt::getSignedMinValue(bits)
-                              : llvm::APInt::getSignedMaxValue(bits))
-                    : (is_low ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
-      return llvm::ConstantInt::get(code_.lane_type(of), value);
-    };
-    if (part == 1) return code_.constant(of, INT64_MAX);
-    if (combine == max || combine == argmax) return extreme(true);
-    if (combine == min || combine == argmin) return extreme(false);
-    if (combine == all) return b_.getTrue();
-    const double value = combine == product ? 1 : 0;
-    return is_float ? code_.constant(of, value)
-                    : code_.constant(of, static_cast<std::int64_t>(value));
-  }
-
   void start(std::size_t i) {
     const auto& reduction = plan_.reductions[i];
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
@@ -470,52 +466,31 @@ class KernelEmitter {
       auto* made = at.CreateAlloca(llvm::ArrayType::get(held_type(of), slots()));
       made->setAlignment(llvm::Align(64));
       partials_[{i, part}] = made;
-      auto* first =
-          code_.to_memory_if_truth(code_.splat(identity(reduction.combine, part, of)), of);
+      auto* first = code_.to_memory_if_truth(
+          code_.splat(combine_.identity(reduction.combine, part, of)), of);
       for (unsigned slot = 0; slot < slots(); ++slot)
         b_.CreateStore(first, place(i, part, b_.getInt64(slot)));
     }
   }
 
-  auto combined(TileCombine combine, const std::vector<Value*>& a, const std::vector<Value*>& b,
-                DType of) -> std::vector<Value*> {
-    using enum TileCombine;
-    const auto simple = [&](TileOp op) {
-      return std::vector{code_.compute(op, {a[0], b[0]}, of, of)};
-    };
-    if (combine == sum) return simple(of == DType::boolean ? TileOp::bit_or : TileOp::add);
-    if (combine == product) return simple(TileOp::mul);
-    if (combine == min) return simple(of == DType::boolean ? TileOp::bit_and : TileOp::minimum);
-    if (combine == max) return simple(of == DType::boolean ? TileOp::bit_or : TileOp::maximum);
-    if (combine == any) return simple(TileOp::bit_or);
-    if (combine == all) return simple(TileOp::bit_and);
-    if (combine == bit_xor) return simple(TileOp::bit_xor);
-    const auto compare = [&](TileOp op, std::size_t part, DType type) {
-      return code_.compute(op, {a[part], b[part]}, type, DType::boolean);
-    };
-    auto* better = compare(combine == argmax ? TileOp::gt : TileOp::lt, 0, of);
-    auto* same = compare(TileOp::eq, 0, of);
-    if (is_floating(of)) {
-      auto* a_nan = b_.CreateFCmpUNO(a[0], a[0]);
-      auto* b_nan = b_.CreateFCmpUNO(b[0], b[0]);
-      better = b_.CreateOr(better, b_.CreateAnd(a_nan, b_.CreateNot(b_nan)));
-      same = b_.CreateOr(same, b_.CreateAnd(a_nan, b_nan));
-    }
-    better = b_.CreateOr(better, b_.CreateAnd(same, compare(TileOp::lt, 1, DType::int64)));
-    return {b_.CreateSelect(better, a[0], b[0]), b_.CreateSelect(better, a[1], b[1])};
+  [[nodiscard]] auto dtypes_of(const PlannedReduction& reduction) const -> std::vector<DType> {
+    std::vector<DType> all;
+    for (const auto id : reduction.operands) all.push_back(dtype(id));
+    return all;
   }
 
   void accumulate(std::size_t i) {
     const auto& reduction = plan_.reductions[i];
     auto* at = indices_[plan_.reduced.back()];
     if (plan_.vector_is_reduced) at = b_.CreateUDiv(at, b_.getInt64(lanes_));
-    auto* slot = b_.CreateAnd(at, b_.getInt64(slots() - 1));
+    auto* slot = slot_ ? b_.getInt64(*slot_) : b_.CreateAnd(at, b_.getInt64(slots() - 1));
     std::vector<Value*> before, now;
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
       before.push_back(held(i, part, slot));
       now.push_back(vector(reduction.operands[part]));
     }
-    const auto made = combined(reduction.combine, before, now, dtype(reduction.operands[0]));
+    const auto made =
+        combine_.combined(reduction.combine, before, now, dtypes_of(reduction));
     for (std::size_t part = 0; part < made.size(); ++part) {
       auto* value = made[part];
       if (plan_.vector_is_reduced && mask_ != nullptr)
@@ -536,14 +511,14 @@ class KernelEmitter {
   /// Partials are folded by halves, those of other slots first.
   void fold(std::size_t i) {
     const auto& reduction = plan_.reductions[i];
-    const auto of = dtype(reduction.operands[0]);
+    const auto dtypes = dtypes_of(reduction);
     std::vector<std::vector<Value*>> parts(slots());
     for (unsigned slot = 0; slot < slots(); ++slot)
       for (std::size_t part = 0; part < reduction.operands.size(); ++part)
         parts[slot].push_back(held(i, part, b_.getInt64(slot)));
     for (auto half = slots() / 2; half > 0; half /= 2)
       for (unsigned k = 0; k < half; ++k)
-        parts[k] = combined(reduction.combine, parts[k], parts[k + half], of);
+        parts[k] = combine_.combined(reduction.combine, parts[k], parts[k + half], dtypes);
     auto result = parts[0];
     if (plan_.vector_is_reduced) {
       for (auto half = lanes_ / 2; half > 0; half /= 2) {
@@ -552,7 +527,7 @@ class KernelEmitter {
           upper.push_back(static_cast<int>((k + half) % lanes_));
         std::vector<Value*> moved;
         for (auto* value : result) moved.push_back(b_.CreateShuffleVector(value, upper));
-        result = combined(reduction.combine, result, moved, of);
+        result = combine_.combined(reduction.combine, result, moved, dtypes);
       }
       for (auto& value : result) value = b_.CreateExtractElement(value, std::uint64_t{0});
     }
@@ -566,19 +541,14 @@ class KernelEmitter {
     }
   }
 
-  llvm::Module& module_;
-  const TileKernel& kernel_;
-  const KernelPlan& plan_;
-  unsigned lanes_;
-  llvm::IRBuilder<> b_;
-  LaneCode code_;
-  llvm::Function* function_ = nullptr;
-  BasicBlock* exit_ = nullptr;
-  std::vector<Value*> pointers_, scalars_, extents_, indices_;
   std::map<TileId, LaneValue> values_;
   std::map<std::pair<std::size_t, std::size_t>, llvm::AllocaInst*> partials_;
   std::vector<const PlannedStatement*> slice_;
   Value* mask_ = nullptr;
+  std::map<TileId, const TileStatement*> made_by_;
+  std::map<const TileStatement*, std::vector<Value*>> tiles_;  ///< loads of the square at hand
+  unsigned tile_row_ = 0;
+  std::optional<unsigned> slot_;  ///< of partial results, where it is known
 };
 
 }  // namespace

@@ -275,6 +275,26 @@ auto LaneCode::floats(TileOp op, const Values& v) -> Value* {
   return emit_function(b_, op, v);
 }
 
+/// Blocks off the diagonal change places, for blocks of 1, 2, 4 ...
+auto LaneCode::transposed(Values rows) -> Values {
+  for (unsigned block = 1; block < lanes_; block *= 2) {
+    std::vector<int> first, second;
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      const bool is_right = (lane & block) != 0;
+      first.push_back(static_cast<int>(is_right ? lanes_ + lane - block : lane));
+      second.push_back(static_cast<int>(is_right ? lanes_ + lane : lane + block));
+    }
+    for (unsigned row = 0; row < lanes_; ++row) {
+      if ((row & block) != 0) continue;
+      auto* upper = rows[row];
+      auto* lower = rows[row + block];
+      rows[row] = b_.CreateShuffleVector(upper, lower, first);
+      rows[row + block] = b_.CreateShuffleVector(upper, lower, second);
+    }
+  }
+  return rows;
+}
+
 auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Value* {
   const bool of_floats = is_floating(from);
   if (op == TileOp::cast) return rounded(cast(v[0], from, to), to);

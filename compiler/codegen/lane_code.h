@@ -35,6 +35,9 @@ class LaneCode {
   /// Rounds float lanes to a narrower float.
   [[nodiscard]] auto rounded(llvm::Value* value, DType dtype) -> llvm::Value*;
 
+  /// As many vectors as there are lanes, as rows of a square: its columns.
+  [[nodiscard]] auto transposed(std::vector<llvm::Value*> rows) -> std::vector<llvm::Value*>;
+
  private:
   [[nodiscard]] auto cast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
   [[nodiscard]] auto divided(TileOp op, llvm::Value* a, llvm::Value* b, bool is_signed)

@@ -79,25 +79,6 @@ auto cosh(Wide x) -> Wide {
   const auto e = quick::exp(x);
   return (e + x.like(1) / e) * 0.5;
 }
-/// Up to 1 erf(x)/x as a polynomial in x*x, beyond it 1 - e^(-x*x) times a polynomial in
-/// 1/(1+x/2). Both were fitted at Chebyshev's nodes; relative errors 2e-14 and 4e-12.
-auto erf(Wide x) -> Wide {
-  constexpr std::array<double, 10> kInner = {1.128379167095494,      -0.37612638902808615,
-                                             0.11283791658548713,    -0.026866169050599326,
-                                             0.0052239671935439,     -0.0008547933736519633,
-                                             0.00012046261269779797, -1.4795031400662045e-05,
-                                             1.5306373163641084e-06, -1.0469110332151208e-07};
-  constexpr std::array<double, 10> kOuter = {
-      9.552682170078822e-06, 0.2818449832871979,   0.28499592304188454, 0.22712553133649308,
-      0.2628817479958926,    -0.17190514292813444, 0.5029629549401916,  -0.7029932424994794,
-      0.4013557248785041,    -0.08630834655415859};
-  const auto size = clamp(magnitude(x), 0, 4.2);  // above it 1 is right
-  const auto square = size * size;
-  const auto t = x.like(1) / (size * 0.5 + 1);
-  const auto outer = x.like(1) - quick::exp(-square) * polynomial(t, kOuter);
-  const auto inner = size * polynomial(square, kInner);
-  return with_sign_of(select(size < 1, inner, outer), x);
-}
 auto exp2(Wide x) -> Wide {
   return quick::exp(x * std::numbers::ln2);
 }
@@ -112,20 +93,42 @@ auto log10(Wide x) -> Wide {
 
 /// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
-auto narrow_exp(Wide x) -> Wide {
+auto narrow_split(Wide y) -> std::pair<Wide, lane::Bits> {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
-  const auto y = clamp(x, -104, 89);
   const auto k = nearest(y * std::numbers::log2e);
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
   constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
                                              1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  auto& b = *x.b;
-  const auto bits = bits_of(x);
-  return scaled(polynomial(r, kTaylor), {&b, b.CreateFPToSI(k.v, bits.v->getType())});
+  auto* type = bits_of(y).v->getType();
+  return {polynomial(r, kTaylor), {y.b, y.b->CreateFPToSI(k.v, type)}};
+}
+auto narrow_exp(Wide x) -> Wide {
+  const auto [value, k] = narrow_split(clamp(x, -104, 89));
+  return scaled(value, k);
+}
+/// Where e^x is a normal number; above it is infinite, below nothing is to be seen of it.
+auto narrow_exp_normal(Wide x) -> Wide {
+  const auto [value, k] = narrow_split(clamp(x, -87, 89));
+  return value * power_of_two(k, x);
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
 auto narrow_sigmoid(Wide x) -> Wide {
-  return x.like(1) / (narrow_exp(-x) + 1);
+  return x.like(1) / (narrow_exp_normal(-x) + 1);
+}
+/// Up to 0.927 erf(x)/x - 1 as a polynomial in x*x, beyond it log(erfc(x))/x as one in x. Fitted at
+/// Chebyshev's nodes.
+auto narrow_erf(Wide x) -> Wide {
+  constexpr std::array<double, 7> kInner = {
+      0.12837916612625122,  -0.37612634897232056,  0.11283694207668304,  -0.02685929648578167,
+      0.005200729705393314, -0.000813879247289151, 8.351897122338414e-05};
+  constexpr std::array<double, 9> kOuter = {
+      -1.1287342309951782,   -0.6348386406898499,    -0.10666902363300323,
+      0.024020303040742874,  -0.0036686973180621862, 0.0002762448275461793,
+      1.279368188988883e-05, -4.499955139181111e-06, 2.7748529873861116e-07};
+  const auto size = clamp(magnitude(x), 0, 4);  // from there on it is 1
+  const auto inner = fma(x, polynomial(x * x, kInner), x);
+  const auto outer = x.like(1) - narrow_exp_normal(size * polynomial(size, kOuter));
+  return select(size < 0.927, inner, with_sign_of(outer, x));
 }
 
 /// Functions of one or two floats. `wide` is float64's; `narrow` is float32's, where that is not
@@ -163,7 +166,7 @@ constexpr std::array kFunctions = {
     FunctionRow{TileOp::asinh, lane::asinh, lane::asinh},
     FunctionRow{TileOp::acosh, lane::acosh, lane::acosh},
     FunctionRow{TileOp::atanh, lane::atanh, lane::atanh},
-    FunctionRow{TileOp::erf, lane::erf, quick::erf},
+    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native},
     FunctionRow{TileOp::erfc, lane::erfc, lane::erfc},
     FunctionRow{TileOp::erfinv, lane::erfinv, lane::erfinv},
     FunctionRow{TileOp::lgamma, lane::lgamma, lane::lgamma},

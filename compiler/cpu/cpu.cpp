@@ -7,6 +7,7 @@
 #include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
 #include "compiler/runtime/codegen_library.h"
+#include "core/ops/blas.h"
 
 namespace assay {
 namespace {
@@ -21,6 +22,7 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
         kernels_(kernels),
         pool_(threads) {}
 
+  [[nodiscard]] auto threads() const -> int { return pool_.size(); }
   [[nodiscard]] auto launch(const std::string& kernel, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
     const auto known = functions_.find(kernel);
@@ -123,6 +125,7 @@ class CpuProgram final : public CompiledProgram {
   /// Bound where that can be; else, and where somebody watches, statement by statement.
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
+    const BlasThreads limit(launcher_.threads());
     if (is_bound_ && !options.tap) {
       const auto ready = cache_.find(inputs);
       if (ready) {

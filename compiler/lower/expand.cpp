@@ -155,6 +155,37 @@ auto layer_norm(Composer& c) -> Datum {
   return {DatumList{to(c, result, c.meta(0).dtype), mean, scale}};
 }
 
+/// Arguments: gradient, input, normalised shape, mean, 1/deviation, weight, bias, which gradients
+/// are wanted. What is reduced for the weights is reduced over the other dimensions.
+auto layer_norm_backward(Composer& c) -> Datum {
+  const auto rank = c.meta(1).rank();
+  const auto first = rank - static_cast<int>(c.exprs(2).size());
+  Ints inner, outer;
+  for (int i = 0; i < rank; ++i) (i < first ? outer : inner).push_back(i);
+  if (c.meta(3).rank() != rank || c.meta(4).rank() != rank || outer.empty())
+    return c.unsupported("statistics of other dimensions"), Datum{};
+  const auto grad = widened(c, c.arg(0));
+  const auto over = int_list(inner);
+  const auto scale = widened(c, c.arg(4));
+  const auto hat = mul(c, sub(c, widened(c, c.arg(1)), widened(c, c.arg(3))), scale);
+  const auto wants = c.flags(7);
+  DatumList results(3);
+  if (wants[0]) {
+    const auto g = c.has(5) ? mul(c, grad, widened(c, c.arg(5))) : grad;
+    const auto mean = c.call("aten.mean.dim", {g, over, truth(true)});
+    const auto mean_hat = c.call("aten.mean.dim", {mul(c, g, hat), over, truth(true)});
+    const auto rest = sub(c, sub(c, g, mean), mul(c, hat, mean_hat));
+    results[0] = to(c, mul(c, scale, rest), c.meta(1).dtype);
+  }
+  const auto summed = [&](const Datum& x, int like) {
+    const auto sum = c.call("aten.sum.dim_IntList", {x, int_list(outer), truth(false)});
+    return to(c, sum, c.meta(like).dtype);
+  };
+  if (wants[1] && c.has(5)) results[1] = summed(mul(c, grad, hat), 5);
+  if (wants[2] && c.has(6)) results[2] = summed(grad, 6);
+  return {std::move(results)};
+}
+
 template <bool kMax>
 auto extreme_pair(Composer& c) -> Datum {
   if (c.meta(0).rank() == 0) return c.unsupported("an extreme of one number"), Datum{};
@@ -179,6 +210,7 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.gelu_backward.default", gelu_backward},
     ExpansionRow{"aten.silu_backward.default", silu_backward},
     ExpansionRow{"aten.native_layer_norm.default", layer_norm},
+    ExpansionRow{"aten.native_layer_norm_backward.default", layer_norm_backward},
     ExpansionRow{"aten.max.dim", extreme_pair<true>},
     ExpansionRow{"aten.min.dim", extreme_pair<false>},
 };

@@ -15,6 +15,11 @@ void AccessSteps::visit(const TileRegion& region) {
   }
 }
 
+auto AccessSteps::maker(TileId id) const -> const TileStatement* {
+  const auto known = makers_.find(id);
+  return known == makers_.end() ? nullptr : known->second;
+}
+
 auto AccessSteps::constant(TileId id) const -> std::optional<std::int64_t> {
   const auto made = makers_.find(id);
   if (made == makers_.end()) return std::nullopt;

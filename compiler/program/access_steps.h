@@ -14,6 +14,8 @@ class AccessSteps {
   explicit AccessSteps(const TileKernel& kernel);
   /// Elements that the index moves by; nothing where that is no constant.
   [[nodiscard]] auto step(TileId index, std::size_t axis) const -> std::optional<std::int64_t>;
+  /// What makes a value; null for parameters of regions.
+  [[nodiscard]] auto maker(TileId id) const -> const TileStatement*;
   /// Loads and stores in all regions.
   [[nodiscard]] auto accesses() const -> const std::vector<const TileStatement*>& {
     return accesses_;

@@ -19,6 +19,7 @@ class Planner {
     levels_.assign(kernel_.values.size(), 0);
     for (const auto& statement : kernel_.body.body) ASSAY_TRY_VOID(add(statement));
     order_axes();
+    find_tiles();
     return std::move(plan_);
   }
 
@@ -112,6 +113,41 @@ class Planner {
     const auto axis = static_cast<std::size_t>(plan_.vector_axis);
     plan_.vector_is_reduced = (reduced_ >> axis & 1U) != 0;
     list_of(axis).push_back(axis);
+  }
+  /// Loads that are contiguous along another axis than the stores are taken as whole vectors along
+  /// it and transposed in registers.
+  void find_tiles() {
+    const AccessSteps steps(kernel_);
+    constexpr std::size_t kStatements = 32;  // they are repeated for each row of a tile
+    if (reduced_ != 0 || plan_.parallel.size() < 2 || plan_.statements.size() > kStatements) return;
+    const auto vector_axis = plan_.parallel.back();
+    for (const auto other : plan_.parallel) {
+      if (other == vector_axis) continue;
+      bool any = false;
+      for (auto& one : plan_.statements) {
+        if (!std::holds_alternative<TileLoad>(one.statement->what)) continue;
+        const auto index = one.statement->operands[0];
+        const auto along = steps.step(index, vector_axis);
+        one.is_tiled = one.statement->operands[1] == kNoTile && along != 0 && along != 1 &&
+                       steps.step(index, other) == 1 && is_arithmetic(steps, index);
+        any = any || one.is_tiled;
+      }
+      if (!any) continue;
+      plan_.has_tiles = true;
+      std::erase(plan_.parallel, other);
+      plan_.parallel.insert(plan_.parallel.end() - 1, other);
+      return;
+    }
+  }
+  /// Whether an index is made of indices, numbers and parameters alone.
+  auto is_arithmetic(const AccessSteps& steps, TileId id) const -> bool {
+    const auto* made = steps.maker(id);
+    if (made == nullptr || kernel_.type(id).dtype != DType::int64) return false;
+    if (std::holds_alternative<TileCompute>(made->what))
+      return std::ranges::all_of(made->operands, [&](TileId one) { return is_arithmetic(steps, one); });
+    return std::holds_alternative<TileIndex>(made->what) ||
+           std::holds_alternative<TileConstant>(made->what) ||
+           std::holds_alternative<TileParamValue>(made->what);
   }
   auto list_of(std::size_t axis) -> std::vector<std::size_t>& {
     return (reduced_ >> axis & 1U) != 0 ? plan_.reduced : plan_.parallel;

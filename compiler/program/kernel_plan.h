@@ -22,6 +22,7 @@ struct PlannedStatement {
   std::optional<std::size_t> reduction;  ///< index; the statement is its last
   AxisSet axes = 0;                      ///< that it runs over
   int level = 0;                         ///< how many passes have to be over before it has a value
+  bool is_tiled = false;                 ///< a load that is contiguous along the tile's other axis
 };
 
 struct KernelPlan {
@@ -29,6 +30,7 @@ struct KernelPlan {
   std::vector<std::size_t> reduced;   ///< likewise, inside
   int vector_axis = -1;               ///< the last of one of the lists; -1: nothing varies
   bool vector_is_reduced = false;
+  bool has_tiles = false;  ///< the last two parallel axes run in square tiles; see is_tiled
   std::vector<PlannedStatement> statements;  ///< in order, without those that reductions absorbed
   std::vector<PlannedReduction> reductions;
   int levels = 1;  ///< passes over the reduced axes, at most

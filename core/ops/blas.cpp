@@ -100,4 +100,11 @@ template void add_product(Complex, const MatrixView<Complex>&, const MatrixView<
 template void add_product(std::int64_t, const MatrixView<std::int64_t>&,
                           const MatrixView<std::int64_t>&, std::int64_t*, std::int64_t);
 
+BlasThreads::BlasThreads(int threads) : before_(openblas_get_num_threads()) {
+  openblas_set_num_threads(threads);
+}
+BlasThreads::~BlasThreads() {
+  openblas_set_num_threads(before_);
+}
+
 }  // namespace assay

@@ -30,4 +30,16 @@ template <class T>
 void add_product(T alpha, const MatrixView<T>& a, const MatrixView<T>& b, T* c,
                  std::int64_t c_row_stride);
 
+/// While it lives, products of this process run on at most so many threads.
+class BlasThreads {
+ public:
+  explicit BlasThreads(int threads);
+  ~BlasThreads();
+  BlasThreads(const BlasThreads&) = delete;
+  auto operator=(const BlasThreads&) -> BlasThreads& = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace assay

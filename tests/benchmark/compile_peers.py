@@ -28,6 +28,23 @@ def call(text):
     return f"        a = torch.ops.aten.{text}\n"
 
 
+SMALL_INDEX = """        c = torch.ops.aten.abs.default(x)
+        d = torch.ops.aten.mul.Tensor(c, 10)
+        e = torch.ops.aten._to_copy.default(d, dtype = torch.int64)
+        i = torch.ops.aten.clamp.default(e, 0, 63)
+"""
+
+
+def small_index(x):
+    return (x.abs() * 10).to(torch.int64).clamp(0, 63)
+
+
+def layer_norm_backward(x, r, w, b):
+    _, mean, rstd = torch.ops.aten.native_layer_norm(x, [x.shape[1]], w, b, 1e-05)
+    return torch.ops.aten.native_layer_norm_backward(
+        r, x, [x.shape[1]], mean, rstd, w, b, [True, False, False])[0]
+
+
 # name, parameters, body of the graph, the same in PyTorch
 KERNELS = [
     ("chain", X, "        s = torch.ops.aten.sigmoid.default(x)\n        c = torch.ops.aten.mul.Tensor(s, x)\n"
@@ -43,6 +60,17 @@ KERNELS = [
     ("full_sum", X, call("sum.default(x)"), lambda x: x.sum()),
     ("pad", X, call("constant_pad_nd.default(x, [3, 5, 2, 1], 0.0)"),
      lambda x: F.pad(x, (3, 5, 2, 1))),
+    ("norm_back", X + ', r: "f32[s0, s1][s1, 1]cpu", ' + ROW, LAYER_NORM.replace("a = m[0]", "u = m[1]\n        v = m[2]")
+     + "        g = torch.ops.aten.native_layer_norm_backward.default(r, x, [s1], u, v, w, b, "
+     "[True, False, False])\n        a = g[0]\n",
+     lambda x, r, w, b: layer_norm_backward(x, r, w, b)),
+    ("cat", X + ', r: "f32[s0, s1][s1, 1]cpu"', call("cat.default([x, r], 1)"),
+     lambda x, r: torch.cat([x, r], 1)),
+    ("gather", X + ', r: "f32[s0, s1][s1, 1]cpu"', SMALL_INDEX + call("gather.default(r, 1, i)"),
+     lambda x, r: torch.gather(r, 1, small_index(x))),
+    ("embedding", X + ', b: "f32[s1][1]cpu", r: "f32[s0, s1][s1, 1]cpu"',
+     SMALL_INDEX.replace("(x)", "(b)") + call("embedding.default(r, i)"),
+     lambda x, b, r: F.embedding(small_index(b), r)),
     ("transpose", X, "        t = torch.ops.aten.permute.default(x, [1, 0])\n"
      + call("clone.default(t, memory_format = torch.contiguous_format)"),
      lambda x: x.t().contiguous()),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/unit/compiler/cpu/one_kernel.h"
@@ -153,6 +154,41 @@ TEST_F(CpuTest, SumsDoNotDependOnVectorsOrThreads) {
         if (first.empty()) first = sums;
         EXPECT_EQ(sums, first) << lanes << " lanes, " << threads << " threads";
       }
+  }
+}
+
+/// out[i, j] = in[j, i] + other[i, j]: what is read along columns goes through square tiles.
+TEST_F(CpuTest, Transposes) {
+  for (const auto dtype : {DType::boolean, DType::float16, DType::int32, DType::float64}) {
+    const OneKernel kernel(fmt::format(
+        "kernel k \"pointwise\"\nparam in buffer {0}\nparam other buffer {0}\n"
+        "param out buffer {0}\nparam n scalar int64\nparam m scalar int64\n"
+        "axis x parallel exact max 1024 block (1) extent (n)\n"
+        "axis y parallel exact max 1024 block (1) extent (m)\nbody {{\n"
+        "  %0:int64[x] = index(x) line 0\n  %1:int64[y] = index(y) line 0\n"
+        "  %2:int64[] = param(n) line 0\n  %3:int64[] = param(m) line 0\n"
+        "  %4:int64[y] = mul %1 %2 line 0\n  %5:int64[x y] = add %4 %0 line 0\n"
+        "  %6:int64[x] = mul %0 %3 line 0\n  %7:int64[x y] = add %6 %1 line 0\n"
+        "  %8:{0}[x y] = load(in) %5 _ _ line 0\n  %9:{0}[x y] = load(other) %7 _ _ line 0\n"
+        "  %10:{0}[x y] = max %8 %9 line 0\n  store(out) %7 %10 _ line 0\n}}\n",
+        name(dtype)));
+    constexpr std::array<std::array<std::int64_t, 2>, 6> kSizes = {
+        {{1, 1}, {16, 16}, {17, 40}, {33, 16}, {5, 70}, {257, 300}}};
+    for (const auto& [n, m] : kSizes)
+      for (const int lanes : {4, 16})
+        for (const int threads : {1, 3}) {
+          const auto input = random_tensor(dtype, {m, n}, 3);
+          const auto other = random_tensor(dtype, {n, m}, 4);
+          auto mine = *Tensor::contiguous(dtype, {n, m}),
+               theirs = *Tensor::contiguous(dtype, {n, m});
+          CpuOptions options;
+          options.threads = threads;
+          options.native.lanes = lanes;
+          run_native(kernel, {{input}, {other}, {mine}, {Expr(n)}, {Expr(m)}}, options);
+          kernel.run(Interpreter(table()), {{input}, {other}, {theirs}, {Expr(n)}, {Expr(m)}});
+          EXPECT_TRUE(std::ranges::equal(mine.storage->bytes(), theirs.storage->bytes()))
+              << name(dtype) << ", " << n << " by " << m;
+        }
   }
 }
 

@@ -362,6 +362,15 @@ auto expanded() -> std::vector<Row> {
         "n = aten.native_layer_norm.default(x, [6], w, None, 1e-05)\na = n[0]\nd = n[1]\ne = n[2]\n"
         "m = aten.native_layer_norm.default(x, [6], None, w, 1e-05)\nf = m[0]",
         "a, d, e, f"}},
+      {"LayerNormBackward",
+       {in,
+        "n = aten.native_layer_norm.default(x, [6], w, w, 1e-05)\nu = n[1]\nv = n[2]\n"
+        "m = aten.native_layer_norm_backward.default(y, x, [6], u, v, w, w, [True, True, True])\n"
+        "a = m[0]\nd = m[1]\ne = m[2]\n"
+        "k = aten.native_layer_norm_backward.default(y, x, [6], u, v, None, w, [True, False, "
+        "True])\n"
+        "f = k[0]\ng = k[2]",
+        "a, d, e, f, g"}},
       {"GeluBackward",
        {in,
         "a = aten.gelu_backward.default(x, y)\n"
