@@ -15,8 +15,8 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
     -> Result<std::unique_ptr<Executor>> {
   if (options.executor == "interpret") return std::make_unique<Interpreter>(table);
   if (options.executor == "cpu")
-    return std::make_unique<CpuExecutor>(table,
-                                         CpuOptions{.threads = options.threads, .native = {}});
+    return std::make_unique<CpuExecutor>(
+        table, CpuOptions{.threads = options.threads, .reuse = options.reuse, .native = {}});
   return std::unexpected(
       Error{ErrorCode::usage, fmt::format("--executor {}: interpret or cpu", options.executor)});
 }

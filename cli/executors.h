@@ -13,6 +13,7 @@ namespace assay::cli {
 struct ExecutorOptions {
   std::string executor = "interpret";
   int threads = 0;
+  bool reuse = true;  ///< of the memory of temporaries
 };
 
 void add_executor(Arguments& arguments, ExecutorOptions& options);

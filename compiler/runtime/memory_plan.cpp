@@ -64,10 +64,11 @@ class Planner {
         continue;
       }
       block_of[i] = blocks_.size();
+      const bool dies_early = options_.dies_early && buffer.last > buffer.first;
       blocks_.push_back({{i},
                          rounded_up(buffer.size_bytes) + 2 * options_.redzone_bytes,
                          buffer.first,
-                         buffer.last,
+                         dies_early ? buffer.last - 1 : buffer.last,
                          -1});
     }
   }
