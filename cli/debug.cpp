@@ -1,6 +1,7 @@
 // assay debug: which node lies.
 #include "cli/command.h"
 #include "cli/compiled.h"
+#include "cli/executed.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "core/graph/annotation.h"
@@ -23,6 +24,7 @@ struct Options {
   bool allow_unchecked = false, links = false, stages = false;
   ReportFiles files;
   CompiledOptions compiled;
+  ExecutorOptions executor{.executor = {}};
 };
 
 /// `s77=6,s27=8`: values by name, in the pool of `env`.
@@ -109,7 +111,9 @@ auto run_debug(const Options& options) -> Result<int> {
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
   if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
-  return exit;
+  if (options.executor.executor.empty() || options.json) return exit;
+  ASSAY_TRY(const bool differs, debug_executed(capture, known.table, options.executor, debug.at));
+  return differs ? kFindings : exit;
 }
 
 }  // namespace
@@ -132,6 +136,7 @@ auto add_debug(Arguments& arguments) -> Action {
   arguments.flag("--json", options->json, "print the report as JSON");
   arguments.flag("--links", options->links, kLinksHelp);
   add_compiled(arguments, options->compiled);
+  add_executor(arguments, options->executor);
   add_report_files(arguments, options->files);
   arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
   arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");

@@ -14,9 +14,14 @@ void add_executor(Arguments& arguments, ExecutorOptions& options) {
 auto make_executor(const ExecutorOptions& options, const OpTable& table)
     -> Result<std::unique_ptr<Executor>> {
   if (options.executor == "interpret") return std::make_unique<Interpreter>(table);
-  if (options.executor == "cpu")
-    return std::make_unique<CpuExecutor>(
-        table, CpuOptions{.threads = options.threads, .reuse = options.reuse, .native = {}});
+  if (options.executor == "cpu") {
+    CpuOptions cpu;
+    cpu.threads = options.threads;
+    cpu.reuse = options.reuse;
+    cpu.is_bound = options.bound;
+    cpu.native.lanes = options.vectors ? 0 : 1;
+    return std::make_unique<CpuExecutor>(table, cpu);
+  }
   return std::unexpected(
       Error{ErrorCode::usage, fmt::format("--executor {}: interpret or cpu", options.executor)});
 }

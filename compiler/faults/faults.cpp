@@ -96,12 +96,14 @@ class Injector {
     return false;
   }
 
-  auto returned() const -> std::set<std::string> {
+  /// Buffers that are returned as they are.
+  [[nodiscard]] auto returned() const -> std::set<std::string> {
     std::set<std::string> names;
     for (const auto& op : ops_)
       if (const auto* what = std::get_if<HostReturn>(&op.what))
         for (const auto& value : what->values)
-          names.insert(value.mentions.begin(), value.mentions.end());
+          if (const auto* view = std::get_if<HostView>(&value.value))
+            if (!view->is_reinterpreted) names.insert(view->base);
     return names;
   }
   /// Rows of returned matrices stand 16 elements further apart.
@@ -113,11 +115,17 @@ class Injector {
       return true;
     });
   }
+  /// Of inputs that kernels read.
   auto drop_asserts() -> bool {
     const auto& inputs = program_.functions.back().inputs;
+    std::set<std::string> read;
+    for (const auto& op : ops_)
+      if (const auto* launch = std::get_if<HostLaunch>(&op.what))
+        for (const auto& arg : launch->args) read.insert(arg.mentions.begin(), arg.mentions.end());
     return std::erase_if(ops_, [&](const HostOp& op) {
              const auto* check = std::get_if<HostCheck>(&op.what);
-             return check != nullptr && std::ranges::find(inputs, check->name) != inputs.end();
+             return check != nullptr && read.contains(check->name) &&
+                    std::ranges::find(inputs, check->name) != inputs.end();
            }) > 0;
   }
 
@@ -184,6 +192,7 @@ class Injector {
   auto lose_dependency() -> bool {
     HostOp* before = nullptr;
     for (auto& op : ops_) {
+      if (std::holds_alternative<HostCall>(op.what)) before = nullptr;
       const auto* launch = std::get_if<HostLaunch>(&op.what);
       if (launch == nullptr) continue;
       if (before != nullptr && shares_buffer(*before, *launch)) {
