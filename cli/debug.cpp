@@ -112,7 +112,10 @@ auto run_debug(const Options& options) -> Result<int> {
                                  .paint = paint()}));
   if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
   if (options.executor.executor.empty() || options.json) return exit;
-  ASSAY_TRY(const bool differs, debug_executed(capture, known.table, options.executor, debug.at));
+  ExecutedOptions executed;
+  executed.executor = options.executor;
+  executed.at = debug.at;
+  ASSAY_TRY(const bool differs, debug_executed(capture, known.table, executed));
   return differs ? kFindings : exit;
 }
 

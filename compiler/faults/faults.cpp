@@ -192,10 +192,9 @@ class Injector {
   auto lose_dependency() -> bool {
     HostOp* before = nullptr;
     for (auto& op : ops_) {
-      if (std::holds_alternative<HostCall>(op.what)) before = nullptr;
       const auto* launch = std::get_if<HostLaunch>(&op.what);
       if (launch == nullptr) continue;
-      if (before != nullptr && shares_buffer(*before, *launch)) {
+      if (before != nullptr && shares_buffer(*before, *launch) && is_of_allocations(*launch)) {
         move_before(*before, op);
         return true;
       }
@@ -212,6 +211,20 @@ class Injector {
               std::ranges::find(inputs, name) == inputs.end())
             return true;
     return false;
+  }
+  /// Its buffers are inputs or allocated, none the result of a call that it would overtake.
+  [[nodiscard]] auto is_of_allocations(const HostLaunch& launch) const -> bool {
+    const auto is_known = [&](const std::string& name) {
+      const auto& inputs = program_.functions.back().inputs;
+      return std::ranges::find(inputs, name) != inputs.end() ||
+             std::ranges::any_of(ops_, [&](const HostOp& op) {
+               const auto* alloc = std::get_if<HostAlloc>(&op.what);
+               return alloc != nullptr && alloc->name == name;
+             });
+    };
+    return std::ranges::all_of(launch.args, [&](const HostArg& arg) {
+      return std::ranges::all_of(arg.mentions, is_known);
+    });
   }
   /// Allocations between the two go along.
   void move_before(const HostOp& first, const HostOp& second) {

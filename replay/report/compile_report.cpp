@@ -101,14 +101,14 @@ auto check_text(const CompiledComparison& comparison, const Paint& paint) -> std
 auto outputs_text(const ProgramRun& run) -> std::string {
   std::string text;
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-    text += fmt::format("output {}: {}", i, to_string(run.outputs[i]));
+    text += fmt::format("output[{}]: {}", i, to_string(run.outputs[i]));
     if (const auto* tensor = run.outputs[i].real(); tensor && !is_complex(tensor->dtype())) {
       double sum = 0, magnitude = 0;
       for (const auto value : to_vector<double>(*tensor)) {
         sum += value;
         magnitude += std::abs(value);
       }
-      text += fmt::format(" sum {:.9g} abs sum {:.9g}", sum, magnitude);
+      text += fmt::format("  sum {:.6g}  abs {:.6g}", sum, magnitude);
     }
     text += "\n";
   }
