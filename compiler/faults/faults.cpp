@@ -30,6 +30,9 @@ constexpr std::array kRows = {
              "a kernel runs before the one whose result it reads", "pytorch#103720", check},
     FaultRow{Fault::short_loop, "short-loop", "the outermost loop of kernels ends one early",
              "the class of wrong tails and masks", compare},
+    FaultRow{Fault::lost_store, "lost-store",
+             "a kernel that stores several tensors leaves the first one out",
+             "the class of stores taken for dead", check},
 };
 
 class Injector {
@@ -58,6 +61,8 @@ class Injector {
         return lose_dependency();
       case Fault::short_loop:
         return each_kernel([](TileKernel& kernel) { return shorten(kernel); });
+      case Fault::lost_store:
+        return each_kernel([](TileKernel& kernel) { return lose_store(kernel); });
     }
     return false;
   }
@@ -94,6 +99,16 @@ class Injector {
       return true;
     }
     return false;
+  }
+
+  static auto lose_store(TileKernel& kernel) -> bool {
+    auto& body = kernel.body.body;
+    const auto is_store = [](const TileStatement& one) {
+      return std::holds_alternative<TileStore>(one.what);
+    };
+    if (std::ranges::count_if(body, is_store) < 2) return false;
+    body.erase(std::ranges::find_if(body, is_store));
+    return true;
   }
 
   /// Buffers that are returned as they are.

@@ -21,6 +21,7 @@ enum class Fault : std::uint8_t {
   lost_mutation,
   lost_dependency,
   short_loop,
+  lost_store,
 };
 
 /// Who must see a fault.

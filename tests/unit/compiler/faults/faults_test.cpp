@@ -77,6 +77,26 @@ auto graphs() -> const std::vector<SmallGraph>& {
        "a = aten.cumsum.default(x, 0)\nb = aten.tanh.default(a)\nc = aten.cumsum.default(b, 1)\n"
        "d = aten.cumsum.default(c, 0)\ne = aten.add.Tensor(d, b)",
        "e"},
+      {"x: f32[s0, 4]; n: Sym(s0)",
+       "a = aten.exp.default(x)\nb = aten.sin.default(x)\nc = aten.cumsum.default(a, 1)\n"
+       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "e"},
+      {"x: f32[s0, 5]; n: Sym(s0)",
+       "a = aten.tanh.default(x)\nb = aten.cos.default(x)\nc = aten.cumsum.default(a, 1)\n"
+       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "e"},
+      {"x: f32[s0, 3]; n: Sym(s0)",
+       "a = aten.sigmoid.default(x)\nb = aten.neg.default(x)\nc = aten.cumsum.default(a, 1)\n"
+       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "e"},
+      {"x: f32[s0, 6]; n: Sym(s0)",
+       "a = aten.relu.default(x)\nb = aten.abs.default(x)\nc = aten.cumsum.default(a, 1)\n"
+       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "e"},
+      {"x: f32[s0, 7]; n: Sym(s0)",
+       "a = aten.erf.default(x)\nb = aten.exp.default(x)\nc = aten.cumsum.default(a, 1)\n"
+       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "e"},
   };
   return kGraphs;
 }
@@ -185,6 +205,8 @@ auto blame(Fault fault) -> std::string_view {
       return "output 0: ";
     case Fault::specialised:
       return "is false";
+    case Fault::lost_store:
+      return "nothing was written there";
     case Fault::lost_mutation:
       return " after: ";
     case Fault::lost_dependency:
