@@ -6,6 +6,7 @@
 
 #include "compiler/faults/faults.h"
 #include "compiler/interpret/interpret.h"
+#include "replay/runner/decision_blame.h"
 #include "replay/runner/program_memory.h"
 #include "tests/support/compiled.h"
 
@@ -238,6 +239,35 @@ TEST(Faults, TheNamedToolSeesEachAndBlamesTheRightThing) {
                              seeded);
     EXPECT_GE(seeded, 5) << row.name;
   }
+}
+
+TEST(Faults, AFaultThatNeedsOneFusionIsBlamedOnIt) {
+  const SmallGraph graph{"x: f32[s0, 4]; n: Sym(s0)",
+                         "a = aten.exp.default(x)\nb = aten.sin.default(x)\n"
+                         "c = aten.cumsum.default(a, 1)\nd = aten.cumsum.default(b, 0)\n"
+                         "e = aten.add.Tensor(c, d)\nf = aten.neg.default(e)",
+                         "f"};
+  const auto capture = testing::capture_of(graph);
+  ASSERT_TRUE(capture);
+  CompileOptions wrong;
+  wrong.fault = Fault::lost_store;
+  const auto compiled = compile_graph(*capture, table(), wrong);
+  ASSERT_TRUE(compiled);
+  const auto differs = [&](const CompileVariant& variant) -> Result<bool> {
+    const DecisionFilter filter{{}, variant.fusions, true};
+    auto options = wrong;
+    options.schedule.is_forbidden = [&](const CompileDecision& decision) {
+      return forbids(filter, decision);
+    };
+    const auto other = compile_graph(*capture, table(), options);
+    if (!other) return false;  // no kernel stores two tensors
+    Caught seen;
+    run(graph, *capture, *other, seen);
+    return seen.any();
+  };
+  const auto blame = blame_decisions(compiled->decisions, differs);
+  ASSERT_TRUE(blame);
+  EXPECT_EQ(blame->needed, (std::vector<std::string>{"fuse:b:a"}));
 }
 
 }  // namespace
