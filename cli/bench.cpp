@@ -1,7 +1,5 @@
 // assay bench: how long a compiled graph takes, and how close to the machine's memory it comes.
-#include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "cli/command.h"
 #include "cli/executors.h"
@@ -21,37 +19,6 @@ struct Options {
 
 auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Median of `runs` calls after one that is not counted.
-auto median(int runs, const std::function<Result<void>()>& call) -> Result<double> {
-  std::vector<double> seconds;
-  for (int i = 0; i <= runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    ASSAY_TRY_VOID(call());
-    if (i > 0) seconds.push_back(seconds_since(start));
-  }
-  std::ranges::nth_element(seconds, seconds.begin() + runs / 2);
-  return seconds[static_cast<std::size_t>(runs / 2)];
-}
-
-/// Bytes per second of a copy by one thread, read and written counted, of memory beyond the caches.
-auto copy_bandwidth() -> double {
-  constexpr std::size_t kBytes = 256 << 20;
-  std::vector<std::byte> from(kBytes, std::byte{1}), to(kBytes);
-  const auto once = [&]() -> Result<void> {
-    std::memcpy(to.data(), from.data(), kBytes);
-    return {};
-  };
-  return 2.0 * kBytes / median(5, once).value_or(1);
-}
-
-auto bytes_of(const DatumList& data) -> double {
-  double bytes = 0;
-  for (const auto& datum : data)
-    if (const auto* tensor = datum.real())
-      bytes += static_cast<double>(tensor->numel() * size_bytes(tensor->dtype()));
-  return bytes;
 }
 
 auto run_bench(const Options& options) -> Result<int> {
@@ -75,14 +42,9 @@ auto run_bench(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
   const double code = seconds_since(middle);
   const auto inputs = program_inputs(capture.graph, given);
-  double bytes = bytes_of(inputs);
-  bool is_first = true;
-  ASSAY_TRY(const double seconds, median(options.runs, [&]() -> Result<void> {
-              ASSAY_TRY(const auto run, program->run(inputs, {}));
-              if (std::exchange(is_first, false)) bytes += bytes_of(run.outputs);
-              return {};
-            }));
-  const double rate = bytes / seconds, copy = copy_bandwidth();
+  ASSAY_TRY(const auto times, program->measure(inputs, options.runs));
+  const auto [seconds, bytes, copy] = times;
+  const double rate = bytes / seconds;
   if (options.json)
     fmt::print(
         "{{\"executor\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, \"bytes_per_s\": {:.0f}, "
@@ -90,9 +52,8 @@ auto run_bench(const Options& options) -> Result<int> {
         executor->name(), seconds, bytes, rate, copy, lowering, code);
   else
     fmt::print(
-        "{}: {:.3f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy by "
-        "one "
-        "thread\ncompiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
+        "{}: {:.4f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n"
+        "compiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
         executor->name(), seconds * 1e3, options.runs, rate / 1e9, 100 * rate / copy,
         (lowering + code) * 1e3, lowering * 1e3, code * 1e3);
   return kNothingFound;

@@ -1,15 +1,19 @@
 // assay compile: a capture's graph as a program, with every decision and its reason.
 #include "replay/runner/compile.h"
+
 #include "cli/command.h"
 #include "cli/executors.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
+#include "compiler/cuda/gpu_code.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
 #include "replay/report/compile_report.h"
 #include "replay/report/programs.h"
 #include "replay/runner/decisions.h"
+#include "replay/runner/execute.h"
 #include "replay/runner/program_memory.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -19,7 +23,8 @@ struct Options {
   ExecutorOptions executor;
   std::vector<std::string> library, ban, only;
   bool check = false, prove = false, all = false, kernels = false, decisions = false,
-       memory = false, no_fusion = false, no_reuse = false, json = false;
+       memory = false, no_fusion = false, no_reuse = false, ptx = false, json = false;
+  int architecture = 80;
 };
 
 /// A compiled graph with what it was made from.
@@ -96,7 +101,27 @@ auto prove(const Options& options, const Job& job) -> int {
   return exit_code(state_of(programs));
 }
 
+/// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
+auto print_ptx(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto bytes, read_file(options.file));
+  if (holds_programs(bytes)) {
+    ASSAY_TRY(const auto programs, read_programs(bytes, options.file));
+    for (const auto& one : programs) {
+      ASSAY_TRY(const auto text, ptx_text(one.program, options.architecture));
+      fmt::print("// {}\n{}", one.name, text);
+    }
+    return kNothingFound;
+  }
+  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
+  ASSAY_TRY(const auto known, table_for(capture));
+  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, {}));
+  ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture));
+  fmt::print("{}", text);
+  return kNothingFound;
+}
+
 auto run_compile(const Options& options) -> Result<int> {
+  if (options.ptx) return print_ptx(options);
   if (!options.at.empty() && !options.check && !options.memory)
     return std::unexpected(Error{ErrorCode::usage, "--at is of --check and --memory"});
   if (options.prove && options.check && options.json)
@@ -148,6 +173,8 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--all", options->all,
                  "with --prove: every obligation, not only those not proved");
   add_executor(arguments, options->executor);
+  arguments.flag("--redzones", options->executor.redzones,
+                 "with --executor cpu: redzones and poison around temporaries");
   arguments.option("--at", &options->at, "with --check or --memory: at these sizes, e.g. s77=5");
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
@@ -162,6 +189,10 @@ auto add_compile(Arguments& arguments) -> Action {
                    "allow only what was accepted there: output of --decisions --json");
   arguments.option("--fault", &options->fault,
                    "make the program wrong on purpose, to see who notices, e.g. short-storage");
+  arguments.flag("--ptx", options->ptx,
+                 "print the code of the kernels for NVIDIA GPUs; FILE may be a log or wrapper");
+  arguments.option("--architecture", &options->architecture,
+                   "with --ptx: compute capability, e.g. 90");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_compile(*options);

@@ -31,6 +31,7 @@ void add_compiled(Arguments& arguments, CompiledOptions& options) {
                    "of a log: JSON with the function's inputs and recorded answers");
   arguments.option("--blocks", &options.blocks,
                    "of compiled programs: lanes per block, or seed:N for random ones");
+  add_executor(arguments, options.executor);
 }
 
 auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool judges)
@@ -44,6 +45,10 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
     asked.answers = &*answers;
   }
   const auto table = build_op_table();
+  auto chosen = options.executor;
+  if (chosen.executor.empty()) chosen.executor = "interpret";
+  ASSAY_TRY(const auto executor, make_executor(chosen, table));
+  asked.executor = executor.get();
   ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));
   fmt::print("{}", options.json ? executions_json(execution, options.file)
                                 : executions_text(execution, paint()));

@@ -4,12 +4,14 @@
 #include <string_view>
 
 #include "cli/arguments.h"
+#include "cli/executors.h"
 #include "core/base/result.h"
 
 namespace assay::cli {
 
 struct CompiledOptions {
   std::string file, inputs, blocks;
+  ExecutorOptions executor{.executor = {}};  ///< not named: interpret
   bool check = false, json = false;
 };
 void add_compiled(Arguments& arguments, CompiledOptions& options);

@@ -24,7 +24,6 @@ struct Options {
   bool allow_unchecked = false, links = false, stages = false;
   ReportFiles files;
   CompiledOptions compiled;
-  ExecutorOptions executor{.executor = {}};
 };
 
 /// `s77=6,s27=8`: values by name, in the pool of `env`.
@@ -111,9 +110,9 @@ auto run_debug(const Options& options) -> Result<int> {
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
   if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
-  if (options.executor.executor.empty() || options.json) return exit;
+  if (options.compiled.executor.executor.empty() || options.json) return exit;
   ExecutedOptions executed;
-  executed.executor = options.executor;
+  executed.executor = options.compiled.executor;
   executed.at = debug.at;
   ASSAY_TRY(const bool differs, debug_executed(capture, known.table, executed));
   return differs ? kFindings : exit;
@@ -139,7 +138,6 @@ auto add_debug(Arguments& arguments) -> Action {
   arguments.flag("--json", options->json, "print the report as JSON");
   arguments.flag("--links", options->links, kLinksHelp);
   add_compiled(arguments, options->compiled);
-  add_executor(arguments, options->executor);
   add_report_files(arguments, options->files);
   arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
   arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");

@@ -1,13 +1,16 @@
 #include "cli/executors.h"
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/cuda/cuda.h"
+#include "compiler/cuda/tiled_interpreter.h"
 #include "compiler/interpret/interpret.h"
 
 namespace assay::cli {
 
 void add_executor(Arguments& arguments, ExecutorOptions& options) {
   arguments.option("--executor", &options.executor,
-                   "interpret, which checks every access, or cpu: machine code");
+                   "interpret, which checks every access; cpu: machine code; cuda: an NVIDIA GPU; "
+                   "tiles: interpret what the GPU would run");
   arguments.option("--threads", &options.threads, "of --executor cpu; 0: one per processor");
 }
 
@@ -19,11 +22,15 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
     cpu.threads = options.threads;
     cpu.reuse = options.reuse;
     cpu.is_bound = options.bound;
+    cpu.is_checked = options.redzones;
     cpu.native.lanes = options.vectors ? 0 : 1;
     return std::make_unique<CpuExecutor>(table, cpu);
   }
+  if (options.executor == "tiles") return std::make_unique<TiledInterpreter>(table);
+  if (options.executor == "cuda") return std::make_unique<CudaExecutor>(table);
   return std::unexpected(
-      Error{ErrorCode::usage, fmt::format("--executor {}: interpret or cpu", options.executor)});
+      Error{ErrorCode::usage,
+            fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});
 }
 
 }  // namespace assay::cli

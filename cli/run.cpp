@@ -17,7 +17,6 @@ namespace {
 
 struct Options {
   std::string file, at, graph;
-  ExecutorOptions executor{.executor = {}};
   bool stats = false, json = false;
   CompiledOptions compiled;
 };
@@ -51,7 +50,7 @@ auto run_compiled_graph(const Options& options, const Capture& capture, const Ru
                         const OpTable& table) -> Result<int> {
   if (options.stats || options.json)
     return std::unexpected(Error{ErrorCode::usage, "--stats and --json are without --executor"});
-  ASSAY_TRY(const auto executor, make_executor(options.executor, table));
+  ASSAY_TRY(const auto executor, make_executor(options.compiled.executor, table));
   ASSAY_TRY(const auto compiled, compile_graph(capture, table));
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
   ASSAY_TRY(const auto run, program->run(program_inputs(capture.graph, inputs), {}));
@@ -81,7 +80,7 @@ auto run_file(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
   if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   ASSAY_TRY(const auto known, table_for(capture));
-  if (!options.executor.executor.empty())
+  if (!options.compiled.executor.executor.empty())
     return run_compiled_graph(options, capture, inputs, known.table);
   Progress progress("running");
   const auto run = run_graph(
@@ -114,7 +113,6 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.flag("--check", options->compiled.check,
                  "of compiled programs: exit code 1 where an access is wrong");
   add_compiled(arguments, options->compiled);
-  add_executor(arguments, options->executor);
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);

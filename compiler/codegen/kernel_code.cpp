@@ -34,7 +34,7 @@ class KernelEmitter {
         plan_(plan),
         lanes_(lanes),
         b_(module.getContext()),
-        code_(b_, module, lanes),
+        code_(b_, lanes),
         indices_(kernel.axes.size()) {}
 
   auto run(const std::string& name) -> Result<void> {
@@ -339,7 +339,7 @@ class KernelEmitter {
     for (const auto operand : one.operands)
       operands.push_back(is_vector ? vector(operand) : scalar(operand));
     const auto from = dtype(one.operands.back());
-    set(id, code_.compute(what.op, std::move(operands), from, dtype(id)));
+    set(id, code_.compute(what.op, operands, from, dtype(id)));
   }
 
   /// Lanes of an access that take part: those of the tail, and those of the statement's mask.

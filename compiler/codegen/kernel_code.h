@@ -1,6 +1,6 @@
 // A kernel as an LLVM function. Internal to compiler/codegen.
 #pragma once
-#include "compiler/codegen/kernel_plan.h"
+#include "compiler/program/kernel_plan.h"
 #include "compiler/codegen/lane_code.h"
 
 namespace assay {

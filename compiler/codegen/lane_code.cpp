@@ -4,8 +4,10 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <cmath>
 
 #include "compiler/codegen/lane_math.h"
+#include "compiler/codegen/lane_wide.h"
 
 namespace assay {
 namespace {
@@ -56,6 +58,10 @@ constexpr std::array kInstructions = {
                    [](Builder& b, const Values& v, bool s) { return b.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, v[0], v[1]); }},
     InstructionRow{maximum, binary<llvm::Intrinsic::maximum>,
                    [](Builder& b, const Values& v, bool s) { return b.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, v[0], v[1]); }},
+    InstructionRow{minimum_number, [](Builder& b, const Values& v) { return b.CreateSelect(b.CreateOr(b.CreateFCmpOLT(v[0], v[1]), b.CreateFCmpUNO(v[1], v[1])), v[0], v[1]); },
+                   [](Builder& b, const Values& v, bool s) { return b.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, v[0], v[1]); }},
+    InstructionRow{maximum_number, [](Builder& b, const Values& v) { return b.CreateSelect(b.CreateOr(b.CreateFCmpOGT(v[0], v[1]), b.CreateFCmpUNO(v[1], v[1])), v[0], v[1]); },
+                   [](Builder& b, const Values& v, bool s) { return b.CreateBinaryIntrinsic(s ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, v[0], v[1]); }},
     InstructionRow{bit_and, nullptr, [](Builder& b, const Values& v, bool) { return b.CreateAnd(v[0], v[1]); }},
     InstructionRow{bit_or, nullptr, [](Builder& b, const Values& v, bool) { return b.CreateOr(v[0], v[1]); }},
     InstructionRow{bit_xor, nullptr, [](Builder& b, const Values& v, bool) { return b.CreateXor(v[0], v[1]); }},
@@ -84,17 +90,6 @@ constexpr std::array kInstructions = {
 // clang-format on
 
 }  // namespace
-
-extern "C" void assay_lanes(int op, int from, int to, const void* const* operands,
-                            std::int64_t operand_count, void* result, std::int64_t count) {
-  std::array<TileLanes, 3> lanes;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(operand_count); ++i)
-    lanes[i] = {operands[i], 1};
-  const auto evaluate =
-      tile_evaluate(static_cast<TileOp>(op), static_cast<DType>(from), static_cast<DType>(to));
-  evaluate(std::span(lanes).first(static_cast<std::size_t>(operand_count)), result,
-           static_cast<std::size_t>(count));
-}
 
 auto LaneCode::lane_type(DType dtype) -> Type* {
   if (dtype == DType::boolean) return b_.getInt1Ty();
@@ -127,26 +122,29 @@ auto LaneCode::constant(DType dtype, std::int64_t value) -> Value* {
 
 /// Nothing traps: by zero the quotient is all ones and the remainder the dividend, and the smallest
 /// number by -1 is itself, as in the table.
-auto LaneCode::quotient(TileOp op, Value* a, Value* b, bool is_signed) -> Value* {
+auto LaneCode::divided(TileOp op, Value* a, Value* b, bool is_signed) -> Value* {
   const auto zero = llvm::Constant::getNullValue(b->getType());
   const auto one = llvm::ConstantInt::get(b->getType(), 1);
   const auto ones = llvm::Constant::getAllOnesValue(b->getType());
   const auto by_zero = b_.CreateICmpEQ(b, zero);
   const auto by = b_.CreateSelect(by_zero, one, b);
-  const bool wants_rest = op == TileOp::floor_remainder;
+  const bool wants_rest = op == TileOp::floor_remainder || op == TileOp::remainder;
+  const bool floors = op == TileOp::floor_remainder || op == TileOp::floor_quotient;
   if (!is_signed)
     return wants_rest ? b_.CreateSelect(by_zero, a, b_.CreateURem(a, by))
                       : b_.CreateSelect(by_zero, ones, b_.CreateUDiv(a, by));
   const auto negates = b_.CreateICmpEQ(by, ones);
   const auto divisor = b_.CreateSelect(negates, one, by);
-  const auto rest = b_.CreateSRem(a, divisor);
-  const auto wrong = b_.CreateAnd(b_.CreateICmpNE(rest, zero),
-                                  b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero));
+  const auto whole = b_.CreateSDiv(a, divisor);
+  // A division is dear, a second one for the rest too dear.
+  const auto rest = b_.CreateSub(a, b_.CreateMul(whole, divisor));
+  auto* differs = b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero);
+  const auto wrong = floors ? b_.CreateAnd(b_.CreateICmpNE(rest, zero), differs)
+                            : llvm::Constant::getNullValue(differs->getType());
   if (wants_rest) {
     const auto floored = b_.CreateSelect(wrong, b_.CreateAdd(rest, divisor), rest);
     return b_.CreateSelect(by_zero, a, floored);
   }
-  const auto whole = b_.CreateSDiv(a, divisor);
   const auto floored = b_.CreateSelect(wrong, b_.CreateSub(whole, one), whole);
   const auto signed_whole = b_.CreateSelect(negates, b_.CreateNeg(a), floored);
   return b_.CreateSelect(by_zero, ones, signed_whole);
@@ -200,65 +198,92 @@ auto LaneCode::cast(Value* value, DType from, DType to) -> Value* {
   if (from_float && to_float) return b_.CreateFPCast(value, type);
   if (to_float)
     return is_signed(from) ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type);
-  if (from_float) return nullptr;
+  if (from_float) return to_integer(value, to);
   return is_signed(from) ? b_.CreateSExtOrTrunc(value, type) : b_.CreateZExtOrTrunc(value, type);
 }
 
-auto LaneCode::slot(Type* type) -> Value* {
-  auto& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at(&entry, entry.begin());
-  auto* made = at.CreateAlloca(type);
-  made->setAlignment(llvm::Align(64));
-  return made;
+/// Zero where the shift is the width or more; to the right what the sign fills in.
+auto LaneCode::shift(TileOp op, Value* a, Value* by, bool is_signed) -> Value* {
+  auto* type = a->getType();
+  auto* zero = llvm::Constant::getNullValue(type);
+  auto* width = llvm::ConstantInt::get(type, type->getScalarSizeInBits());
+  auto* fits = b_.CreateICmpULT(by, width);  // a negative shift does not
+  auto* amount = b_.CreateSelect(fits, by, zero);
+  if (op == TileOp::shift_left) return b_.CreateSelect(fits, b_.CreateShl(a, amount), zero);
+  if (!is_signed) return b_.CreateSelect(fits, b_.CreateLShr(a, amount), zero);
+  auto* most = llvm::ConstantInt::get(type, type->getScalarSizeInBits() - 1);
+  return b_.CreateAShr(a, b_.CreateSelect(fits, by, most));
 }
 
-auto LaneCode::called(TileOp op, const Values& operands, DType from, DType to) -> Value* {
-  const bool is_vector = operands.back()->getType()->isVectorTy();
-  auto* pointers = slot(llvm::ArrayType::get(b_.getPtrTy(), operands.size()));
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    auto* value = operands[i];
-    if (value->getType()->getScalarType()->isIntegerTy(1)) value = to_memory(value, DType::boolean);
-    auto* place = slot(value->getType());
-    b_.CreateStore(value, place);
-    b_.CreateStore(place, b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), pointers, i));
-  }
-  auto* lane = to == DType::boolean ? b_.getInt8Ty() : lane_type(to);
-  auto* type = is_vector ? vector_of(lane) : lane;
-  auto* result = slot(type);
-  auto* i32 = b_.getInt32Ty();
-  auto* i64 = b_.getInt64Ty();
-  const auto function = module_.getOrInsertFunction("assay_lanes", b_.getVoidTy(), i32, i32, i32,
-                                                    b_.getPtrTy(), i64, b_.getPtrTy(), i64);
-  const auto number = [&](auto value) { return b_.getInt32(static_cast<std::uint32_t>(value)); };
-  b_.CreateCall(function,
-                {number(op), number(lane_dtype(from)), number(lane_dtype(to)), pointers,
-                 b_.getInt64(operands.size()), result, b_.getInt64(is_vector ? lanes_ : 1)});
-  auto* value = static_cast<Value*>(b_.CreateLoad(type, result));
-  return to == DType::boolean ? from_memory(value, DType::boolean) : value;
+auto LaneCode::upper_product(Value* a, Value* b, bool is_signed) -> Value* {
+  auto* type = a->getType();
+  const auto bits = type->getScalarSizeInBits();
+  auto* wide = lane::shaped(b_.getIntNTy(2 * bits), type);
+  const auto widened = [&](Value* x) {
+    return is_signed ? b_.CreateSExt(x, wide) : b_.CreateZExt(x, wide);
+  };
+  auto* product = b_.CreateMul(widened(a), widened(b));
+  return b_.CreateTrunc(b_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), type);
 }
 
-auto LaneCode::direct(TileOp op, const Values& v, DType from, DType to) -> Value* {
-  const bool floats = is_floating(from);
-  for (const auto& row : kInstructions) {
-    if (row.op != op) continue;
-    if (floats) return row.floats != nullptr ? row.floats(b_, v) : nullptr;
-    return row.ints != nullptr ? row.ints(b_, v, is_signed(from)) : nullptr;
-  }
-  if (op == TileOp::cast) return cast(v[0], from, to);
-  const bool divides = op == TileOp::floor_quotient || op == TileOp::floor_remainder;
-  if (divides && !floats && from != DType::boolean)
-    return quotient(op, v[0], v[1], is_signed(from));
+/// Toward zero, NaN to 0, saturated at 32 bits or more; narrower types take the low bits.
+auto LaneCode::to_integer(Value* value, DType to) -> Value* {
+  const auto bits = std::max(32U, static_cast<unsigned>(8 * size_bytes(to)));
+  auto* wide = lane::shaped(b_.getIntNTy(bits), value->getType());
+  const auto id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  auto* number = b_.CreateIntrinsic(id, {wide, value->getType()}, {value});
+  return b_.CreateTrunc(number, lane::shaped(lane_type(to), value->getType()));
+}
+
+/// Bits as they are in memory.
+auto LaneCode::bitcast(Value* value, DType from, DType to) -> Value* {
+  auto* stored = to_memory(value, from);
+  auto* type = lane::shaped(memory_type(to), value->getType());
+  return from_memory(b_.CreateBitCast(stored, type), to);
+}
+
+auto LaneCode::integers(TileOp op, const Values& v, DType dtype) -> Value* {
+  using enum TileOp;
+  const bool is_negative_possible = is_signed(dtype);
+  if (op == shift_left || op == shift_right) return shift(op, v[0], v[1], is_negative_possible);
+  if (op == high_product) return upper_product(v[0], v[1], is_negative_possible);
+  if (op != absolute) return divided(op, v[0], v[1], is_negative_possible);
+  if (!is_negative_possible) return v[0];
+  auto* is_below = b_.CreateICmpSLT(v[0], llvm::Constant::getNullValue(v[0]->getType()));
+  return b_.CreateSelect(is_below, b_.CreateNeg(v[0]), v[0]);
+}
+
+auto LaneCode::floats(TileOp op, const Values& v) -> Value* {
   auto* type = v[0]->getType();
   if (op == TileOp::rsqrt)
     return b_.CreateFDiv(like(type, 1), b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]));
-  if (lane_dtype(from) != DType::float32) return nullptr;
-  return emit_function(b_, op, v[0]);
+  if (op == TileOp::floor_quotient)
+    return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b_.CreateFDiv(v[0], v[1]));
+  if (op == TileOp::is_infinite || op == TileOp::is_finite) {
+    auto* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v[0]);
+    return op == TileOp::is_finite ? b_.CreateFCmpOLT(size, like(type, INFINITY))
+                                   : b_.CreateFCmpOEQ(size, like(type, INFINITY));
+  }
+  if (op == TileOp::sign_bit) return lane::sign_bit({&b_, v[0]}).v;
+  if (op == TileOp::floor_remainder) {
+    auto* rest = emit_function(b_, TileOp::remainder, v);
+    auto* zero = like(type, 0);
+    auto* differ = b_.CreateXor(b_.CreateFCmpOLT(rest, zero), b_.CreateFCmpOLT(v[1], zero));
+    auto* wrong = b_.CreateAnd(differ, b_.CreateFCmpUNE(rest, zero));
+    return b_.CreateSelect(wrong, b_.CreateFAdd(rest, v[1]), rest);
+  }
+  return emit_function(b_, op, v);
 }
 
-auto LaneCode::compute(TileOp op, Values operands, DType from, DType to) -> Value* {
-  auto* value = direct(op, operands, from, to);
-  if (value == nullptr) value = called(op, operands, from, to);
-  return rounded(value, to);
+auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Value* {
+  const bool of_floats = is_floating(from);
+  if (op == TileOp::cast) return rounded(cast(v[0], from, to), to);
+  if (op == TileOp::bitcast) return bitcast(v[0], from, to);
+  for (const auto& row : kInstructions)
+    if (row.op == op && of_floats && row.floats != nullptr) return rounded(row.floats(b_, v), to);
+  for (const auto& row : kInstructions)
+    if (row.op == op && !of_floats && row.ints != nullptr) return row.ints(b_, v, is_signed(from));
+  return of_floats ? rounded(floats(op, v), to) : integers(op, v, from);
 }
 
 }  // namespace assay

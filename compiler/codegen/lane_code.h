@@ -9,8 +9,7 @@ namespace assay {
 /// Emits operations of the table for values of `lanes` lanes, or of one.
 class LaneCode {
  public:
-  LaneCode(llvm::IRBuilder<>& builder, llvm::Module& module, unsigned lanes)
-      : b_(builder), module_(module), lanes_(lanes) {}
+  LaneCode(llvm::IRBuilder<>& builder, unsigned lanes) : b_(builder), lanes_(lanes) {}
 
   /// Type that a lane is computed in: i1 for truth values, float for narrower floats.
   [[nodiscard]] auto lane_type(DType dtype) -> llvm::Type*;
@@ -21,10 +20,11 @@ class LaneCode {
   [[nodiscard]] auto constant(DType dtype, double value) -> llvm::Value*;
   [[nodiscard]] auto constant(DType dtype, std::int64_t value) -> llvm::Value*;
 
-  /// Operands are all vectors or all scalars. `from` is the operands' dtype (of select that of its
-  /// branches), `to` the result's.
-  [[nodiscard]] auto compute(TileOp op, std::vector<llvm::Value*> operands, DType from, DType to)
-      -> llvm::Value*;
+  /// Every operation of the table has code, without calls and for any dtypes that its row takes; it
+  /// may end the basic block. Operands are all vectors or all scalars. `from` is the operands'
+  /// dtype (of select that of its branches), `to` the result's.
+  [[nodiscard]] auto compute(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
+                             DType to) -> llvm::Value*;
   /// The value as it is kept in memory, and back.
   [[nodiscard]] auto to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   [[nodiscard]] auto from_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
@@ -36,24 +36,21 @@ class LaneCode {
   [[nodiscard]] auto rounded(llvm::Value* value, DType dtype) -> llvm::Value*;
 
  private:
-  [[nodiscard]] auto direct(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
-                            DType to) -> llvm::Value*;
   [[nodiscard]] auto cast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
-  [[nodiscard]] auto quotient(TileOp op, llvm::Value* a, llvm::Value* b, bool is_signed)
+  [[nodiscard]] auto divided(TileOp op, llvm::Value* a, llvm::Value* b, bool is_signed)
       -> llvm::Value*;
-  /// Through the loop over lanes that the interpreter uses.
-  [[nodiscard]] auto called(TileOp op, const std::vector<llvm::Value*>& operands, DType from,
-                            DType to) -> llvm::Value*;
-  [[nodiscard]] auto slot(llvm::Type* type) -> llvm::Value*;
+  [[nodiscard]] auto shift(TileOp op, llvm::Value* a, llvm::Value* by, bool is_signed)
+      -> llvm::Value*;
+  [[nodiscard]] auto upper_product(llvm::Value* a, llvm::Value* b, bool is_signed) -> llvm::Value*;
+  [[nodiscard]] auto to_integer(llvm::Value* value, DType to) -> llvm::Value*;
+  [[nodiscard]] auto bitcast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
+  [[nodiscard]] auto integers(TileOp op, const std::vector<llvm::Value*>& operands, DType dtype)
+      -> llvm::Value*;
+  [[nodiscard]] auto floats(TileOp op, const std::vector<llvm::Value*>& operands) -> llvm::Value*;
   [[nodiscard]] auto like(llvm::Type* type, double value) -> llvm::Value*;
 
   llvm::IRBuilder<>& b_;
-  llvm::Module& module_;
   unsigned lanes_;
 };
-
-/// Called by generated code: one operation over `count` lanes, as the table defines it.
-extern "C" void assay_lanes(int op, int from, int to, const void* const* operands,
-                            std::int64_t operand_count, void* result, std::int64_t count);
 
 }  // namespace assay

@@ -1,14 +1,16 @@
-// Functions of float32 lanes, computed in float64 and rounded once: wrong by at most one unit in
-// the last place, as a rule right. Internal to compiler/codegen.
+// Functions of float lanes. float32 is computed in float64 and rounded once, as a rule: wrong by at
+// most one unit in the last place. Internal to compiler/codegen.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
+
+#include <span>
 
 #include "compiler/program/op_table.h"
 
 namespace assay {
 
-/// Null for functions that have no code here.
-[[nodiscard]] auto emit_function(llvm::IRBuilder<>& builder, TileOp op, llvm::Value* x)
-    -> llvm::Value*;
+/// Operands are all float32 or all float64. Null for operations that are no functions.
+[[nodiscard]] auto emit_function(llvm::IRBuilder<>& builder, TileOp op,
+                                 std::span<llvm::Value* const> operands) -> llvm::Value*;
 
 }  // namespace assay

@@ -68,12 +68,6 @@ class Jitted final : public NativeCode {
       llvm::raw_string_ostream stream(text_);
       module->print(stream, nullptr);
     }
-    auto symbol = llvm::orc::ExecutorAddr::fromPtr(&assay_lanes);
-    auto& library = jit_->getMainJITDylib();
-    const auto name = jit_->mangleAndIntern("assay_lanes");
-    if (auto error = library.define(llvm::orc::absoluteSymbols(
-            {{name, {symbol, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable}}})))
-      return unsupported("symbols: {}", llvm::toString(std::move(error)));
     if (auto error =
             jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
       return unsupported("code: {}", llvm::toString(std::move(error)));

@@ -1,51 +1,15 @@
 #include "compiler/cpu/cpu.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "compiler/cpu/thread_pool.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
+#include "compiler/runtime/codegen_library.h"
 
 namespace assay {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// Beside the program that runs, in its library folder, or where the environment says.
-auto library_places() -> std::vector<fs::path> {
-  constexpr const char* kName = "libassay_codegen.so";
-  std::vector<fs::path> places;
-  if (const char* given = std::getenv("ASSAY_CODEGEN")) places.emplace_back(given);
-  std::error_code error;
-  auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  places.push_back(folder / ".." / ASSAY_LIBDIR / "assay" / kName);
-  for (int up = 0; up < 4 && folder.has_relative_path(); ++up, folder = folder.parent_path())
-    places.push_back(folder / kName);
-  return places;
-}
-
-auto code_generator() -> Result<CompileNative> {
-  static const auto kOpened = []() -> Result<CompileNative> {
-    std::string problem = "libassay_codegen.so is not there";
-    for (const auto& place : library_places()) {
-      std::error_code error;
-      if (!fs::exists(place, error)) continue;
-      void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library != nullptr)
-        if (auto* entry = dlsym(library, kCompileNativeSymbol))
-          return reinterpret_cast<CompileNative>(entry);  // what dlsym is for
-      problem = dlerror();
-    }
-    return std::unexpected(
-        Error{ErrorCode::missing_tool, fmt::format("no machine code: {}", problem)});
-  }();
-  return kOpened;
-}
 
 class NativeLauncher final : public KernelLauncher, public BoundDevice {
  public:
@@ -57,7 +21,7 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
         kernels_(kernels),
         pool_(threads) {}
 
-  [[nodiscard]] auto launch(const std::string& kernel, const TileLaunch& launch) const
+  [[nodiscard]] auto launch(const std::string& kernel, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
     const auto known = functions_.find(kernel);
     if (known == functions_.end() || known->second->run == nullptr) return std::nullopt;
@@ -178,7 +142,7 @@ class CpuProgram final : public CompiledProgram {
   const HostProgram& program_;
   CompiledKernels kernels_;
   const OpTable& table_;
-  NativeLauncher launcher_;
+  mutable NativeLauncher launcher_;
   mutable BindingCache cache_;
   std::shared_ptr<std::atomic<std::size_t>> bindings_;
   mutable std::atomic<bool> is_bound_;
@@ -189,7 +153,8 @@ class CpuProgram final : public CompiledProgram {
 auto CpuExecutor::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");
-  ASSAY_TRY(const auto generate, code_generator());
+  ASSAY_TRY(void* const entry, codegen_entry(kCompileNativeSymbol));
+  const auto generate = reinterpret_cast<CompileNative>(entry);  // what dlsym is for
   CompiledKernels interpreted;
   std::vector<const TileKernel*> kernels;
   std::map<std::uint64_t, std::size_t> by_hash;  // equal kernels are compiled once

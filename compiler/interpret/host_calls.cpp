@@ -75,6 +75,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   std::vector<RunValue> outs;
   for (const auto& arg : what.args) {
     ASSAY_TRY(const auto read, value(op, arg));
+    ASSAY_TRY_VOID(to_host(read));
     if (arg.keyword == "out") {
       outs = read.is_list ? read.items : std::vector{read};
       continue;

@@ -138,16 +138,28 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   auto chosen = choose_blocks(kernel, launch, scalars);
   if (!chosen)
     return with_context(chosen.error(), fmt::format("line {}: {}", op.line, what.kernel));
+  launch.scalars = std::move(scalars);
   if (recorder_ != nullptr) {
     ++result_.launches;
     recorder_->launch(op, what.kernel, launch);
     return {};
   }
-  if (launcher_ != nullptr)
+  const auto* chosen_code = &code;
+  if (launcher_ != nullptr) {
     if (auto done = launcher_->launch(what.kernel, launch)) {
       ++result_.launches;
       return *std::move(done);
     }
+    ASSAY_TRY(const auto* const other, launcher_->instead(what.kernel, launch));
+    if (other != nullptr) chosen_code = other;
+  }
+  return run_tiles(op, what, *chosen_code, launch);
+}
+
+/// Every access of the launch is checked.
+auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const TileCode& code,
+                            TileLaunch& launch) -> Result<void> {
+  const auto& kernel = code.kernel();
   std::set<RunStorage*> written;
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     if (auto* storage = launch.arguments[i].storage; storage != nullptr && code.writes(i))

@@ -67,7 +67,11 @@ auto HostMachine::run(const DatumList& inputs) -> Result<ProgramRun> {
   std::vector<RunValue> values;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     values.push_back(from_datum(function.inputs[i], inputs[i]));
+  const auto given = values;
   ASSAY_TRY(const auto outputs, call(function, std::move(values)));
+  for (const auto* list : {&given, &outputs})
+    for (const auto& one : *list) ASSAY_TRY_VOID(to_host(one));
+  if (launcher_ != nullptr) ASSAY_TRY_VOID(launcher_->finish());
   for (const auto& output : outputs) result_.outputs.push_back(datum(output));
   return std::move(result_);
 }

@@ -35,7 +35,7 @@ class HostMachine {
   /// With a launcher nothing is checked: code that it runs leaves no marks. With a recorder nothing
   /// is computed: errors are unsupported (what the program does depends on data).
   HostMachine(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-              const ProgramRunOptions& options, const KernelLauncher* launcher = nullptr,
+              const ProgramRunOptions& options, KernelLauncher* launcher = nullptr,
               HostRecorder* recorder = nullptr)
       : program_(program),
         kernels_(kernels),
@@ -69,7 +69,7 @@ class HostMachine {
 
   // host_values.cpp
   [[nodiscard]] auto is_unchecked() const -> bool {
-    return launcher_ != nullptr || recorder_ != nullptr;
+    return recorder_ != nullptr || (launcher_ != nullptr && !launcher_->is_checked());
   }
   [[nodiscard]] auto number(const Expr& e) const -> Result<std::int64_t>;
   [[nodiscard]] auto numbers(const Dims& dims) const -> Result<Ints>;
@@ -84,6 +84,8 @@ class HostMachine {
   void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
   void check_written(const HostOp& op, const RunBuffer& buffer);
   void set_written(const RunBuffer& buffer);
+  /// What the host looks at comes to the host; in lists too.
+  [[nodiscard]] auto to_host(const RunValue& value) -> Result<void>;
 
   // host_calls.cpp
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
@@ -96,6 +98,8 @@ class HostMachine {
   // host_launch.cpp
   [[nodiscard]] auto bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
                                  TileLaunch& launch, Binding& scalars) -> Result<void>;
+  [[nodiscard]] auto run_tiles(const HostOp& op, const HostLaunch& what, const TileCode& code,
+                               TileLaunch& launch) -> Result<void>;
   [[nodiscard]] auto choose_blocks(const TileKernel& kernel, TileLaunch& launch, Binding& scalars)
       -> Result<void>;
   [[nodiscard]] auto choose_block(const TileAxis& axis, std::int64_t extent, std::int64_t room)
@@ -105,7 +109,7 @@ class HostMachine {
   const CompiledKernels& kernels_;
   RealDomain domain_;
   const ProgramRunOptions& options_;
-  const KernelLauncher* launcher_;
+  KernelLauncher* launcher_;
   HostRecorder* recorder_;
   ProgramRun result_;
   Binding binding_;

@@ -83,6 +83,7 @@ auto HostMachine::element_of(const HostOp& op, const std::string& name) -> Resul
     return bad_input("line {}: `{}` is no tensor of one element", op.line, name);
   const auto& tensor = source->buffer->tensor;
   check_written(op, *source->buffer);
+  ASSAY_TRY_VOID(to_host(*source));
   if (is_floating(tensor.dtype())) return Expr::real(to_vector<double>(tensor)[0]);
   const Expr number = to_vector<std::int64_t>(tensor)[0];
   return tensor.dtype() == DType::boolean ? Expr::boolean(!number.is_int(0)) : number;
@@ -172,7 +173,15 @@ void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
   result_.findings.back().times = times;
 }
 
+auto HostMachine::to_host(const RunValue& value) -> Result<void> {
+  if (launcher_ == nullptr) return {};
+  if (value.buffer) ASSAY_TRY_VOID(launcher_->to_host(*value.buffer->storage));
+  for (const auto& item : value.items) ASSAY_TRY_VOID(to_host(item));
+  return {};
+}
+
 void HostMachine::set_written(const RunBuffer& buffer) {
+  if (launcher_ != nullptr) launcher_->host_wrote(*buffer.storage);
   if (buffer.storage->initialised().empty()) return;
   const auto& meta = buffer.tensor.meta;
   const auto size = size_bytes(meta.dtype);

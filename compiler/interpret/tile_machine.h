@@ -63,6 +63,7 @@ struct TileLaunch {
   std::vector<std::int64_t> blocks;     ///< by axis; of nested ones the largest
   std::vector<std::int64_t> extents;    ///< by axis, of exact ones
   std::array<std::int64_t, 3> grid = {1, 1, 1};
+  Binding scalars;  ///< symbols of parameters, blocks and the launcher's own arguments
   std::uint32_t first_program = 1;
   /// Called once per statement and kind of fault; counts are kept here.
   std::function<void(RunFinding)> report;

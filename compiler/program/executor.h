@@ -64,6 +64,13 @@ struct ProgramRun {
   bool is_random = false;  ///< a library call drew random numbers that are Assay's own
 };
 
+/// How long a program takes when nothing but it runs.
+struct ProgramTimes {
+  double seconds = 0;           ///< median of the calls, without the first
+  double bytes = 0;             ///< of inputs and outputs
+  double copy_bytes_per_s = 0;  ///< of a copy on the same device, read and written counted
+};
+
 /// A program that is ready to run.
 class CompiledProgram {
  public:
@@ -73,7 +80,13 @@ class CompiledProgram {
   /// understood, a call without a row), bad_input (inputs that do not fit).
   [[nodiscard]] virtual auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> = 0;
+  /// Inputs are where the program needs them, before the clock starts. Errors: as run.
+  [[nodiscard]] virtual auto measure(const DatumList& inputs, int calls) const
+      -> Result<ProgramTimes>;
 };
+
+/// Bytes of the elements of all tensors among them.
+[[nodiscard]] auto bytes_of(const DatumList& data) -> double;
 
 class Executor {
  public:

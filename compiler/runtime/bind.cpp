@@ -30,6 +30,7 @@ class Recorder final : public HostRecorder {
     made.extents = launch.extents;
     made.blocks = launch.blocks;
     made.grid = launch.grid;
+    made.scalars = launch.scalars;
     const auto& params = kernels_.at(kernel).kernel().params;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];

@@ -50,6 +50,7 @@ struct BoundLaunch {
   std::vector<BoundArgument> arguments;       ///< by parameter
   std::vector<std::int64_t> extents, blocks;  ///< by axis
   std::array<std::int64_t, 3> grid = {1, 1, 1};
+  Binding scalars;  ///< as TileLaunch has them
 };
 /// A row of the table that computes. Tensors of `args` and `result` have no storage: the buffers
 /// they stand in follow in order, those of the arguments first.

@@ -81,7 +81,9 @@ auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
 class LogExecutor {
  public:
   LogExecutor(const OpTable& table, const ExecuteOptions& options)
-      : executor_(table), options_(options) {}
+      : interpreter_(table),
+        executor_(options.executor != nullptr ? *options.executor : interpreter_),
+        options_(options) {}
 
   auto take() -> LogExecution { return std::move(result_); }
 
@@ -256,7 +258,8 @@ class LogExecutor {
     }
   }
 
-  Interpreter executor_;
+  Interpreter interpreter_;
+  const Executor& executor_;
   const ExecuteOptions& options_;
   LogExecution result_;
   std::vector<Tensor> given_;                        ///< as the function got them
@@ -264,6 +267,22 @@ class LogExecutor {
   std::optional<DatumList> forward_outputs_;
   bool is_random_ = false;
 };
+
+auto read_compilation(const TraceLog& log, const TraceCompilation& compilation,
+                      const std::string& name) -> Result<std::vector<Compiled>> {
+  std::vector<Compiled> programs;
+  const auto shapes = trace_shapes(log, compilation);
+  for (const auto& part : compilation.output_codes) {
+    const auto& event = log.events[part.event];
+    auto program = read_wrapper(event.payload, shapes.env);
+    if (!program)
+      return with_context(program.error(),
+                          fmt::format("{}: {} {}", name, compilation.compile_id, part.name));
+    programs.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
+                        role_of(event.payload), event.line, *std::move(program)});
+  }
+  return programs;
+}
 
 auto execute_log(std::string_view bytes, const std::string& name, const OpTable& table,
                  const ExecuteOptions& options) -> Result<LogExecution> {
@@ -274,17 +293,7 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
   bool any = false;
   for (const auto& compilation : all) {
     if (compilation.output_codes.empty()) continue;
-    const auto shapes = trace_shapes(*log, compilation);
-    std::vector<Compiled> programs;
-    for (const auto& part : compilation.output_codes) {
-      const auto& event = log->events[part.event];
-      auto program = read_wrapper(event.payload, shapes.env);
-      if (!program)
-        return with_context(program.error(),
-                            fmt::format("{}: {} {}", name, compilation.compile_id, part.name));
-      programs.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
-                          role_of(event.payload), event.line, *std::move(program)});
-    }
+    ASSAY_TRY(auto programs, read_compilation(*log, compilation, name));
     executor.run_all(programs, input_plan(*log, compilation,
                                           options.answers ? options.answers->inputs.size() : 0));
     any = true;
@@ -294,6 +303,25 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
 }
 
 }  // namespace
+
+auto read_programs(std::string_view bytes, const std::string& name)
+    -> Result<std::vector<NamedProgram>> {
+  std::vector<NamedProgram> all;
+  if (detect_format(bytes) != InputFormat::torch_trace) {
+    auto program = read_wrapper(bytes);
+    if (!program) return with_context(std::move(program).error(), name);
+    all.push_back({name, *std::move(program)});
+    return all;
+  }
+  auto log = read_torch_trace(bytes);
+  if (!log) return with_context(std::move(log).error(), name);
+  for (const auto& compilation : compilations(*log)) {
+    ASSAY_TRY(auto programs, read_compilation(*log, compilation, name));
+    for (auto& one : programs) all.push_back({std::move(one.name), std::move(one.program)});
+  }
+  if (all.empty()) return unsupported("{}: the log has no inductor_output_code", name);
+  return all;
+}
 
 auto execute_programs(std::string_view bytes, const std::string& name, const OpTable& table,
                       const ExecuteOptions& options) -> Result<LogExecution> {

@@ -40,7 +40,17 @@ struct ExecuteOptions {
   ProgramRunOptions run;
   /// Of the last compilation that has a program; made-up contents without.
   const ProgramAnswers* answers = nullptr;
+  const Executor* executor = nullptr;  ///< the interpreter without
 };
+
+/// A program with what it is called: in a log by compilation and event, else the file.
+struct NamedProgram {
+  std::string name;
+  HostProgram program;
+};
+/// Programs of a log or wrapper as they are read. Errors: as execute_programs.
+[[nodiscard]] auto read_programs(std::string_view bytes, const std::string& name)
+    -> Result<std::vector<NamedProgram>>;
 
 /// Backward programs get what the forward one saved. Errors: of the readers, naming `name`;
 /// unsupported where a log holds no program. What a program refuses is in its row.

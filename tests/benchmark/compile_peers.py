@@ -1,6 +1,7 @@
-"""Kernels of `assay bench --executor cpu` beside PyTorch's eager mode and Inductor, in one run.
+"""Kernels of `assay bench` beside PyTorch's eager mode and Inductor, in one run.
 
-usage: compile_peers.py ASSAY [--threads N]     needs torch; prints medians in ms and their ratios.
+usage: compile_peers.py ASSAY [--threads N] [--executor cuda]     needs torch; prints medians in ms
+and their ratios; on a GPU in time of its own clock, and beside its copy.
 """
 
 import argparse
@@ -46,12 +47,23 @@ KERNELS = [
      + call("clone.default(t, memory_format = torch.contiguous_format)"),
      lambda x: x.t().contiguous()),
 ]
-SIZES = [(64, 256), (127, 1000), (1024, 768), (1999, 1537)]
+SIZES = {"cpu": [(64, 256), (127, 1000), (1024, 768), (1999, 1537)],
+         "cuda": [(65536, 1024), (16384, 4096), (4096, 16384), (262144, 256), (30011, 2047),
+                  (60000, 1000), (1024, 65536)]}
 
 
-def median_ms(run, count=15):
+def median_ms(run, on_gpu, count=15):
     run()
     times = []
+    for _ in range(count if on_gpu else 0):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        times.append(start.elapsed_time(stop) / 1e3)
+    if on_gpu:
+        return statistics.median(times) * 1e3
     for _ in range(count):
         start = time.perf_counter()
         run()
@@ -59,41 +71,50 @@ def median_ms(run, count=15):
     return statistics.median(times) * 1e3
 
 
-def inputs(parameters, rows, columns):
+def inputs(parameters, rows, columns, device):
     shapes = {"x": (rows, columns), "r": (rows, columns), "w": (columns,), "b": (columns,)}
     names = [part.split(":")[0].strip() for part in parameters.split(', ') if ": " in part]
-    return [torch.randn(shapes[name]) for name in names]
+    return [torch.randn(shapes[name], device=device) for name in names]
 
 
-def assay_ms(assay, graph, rows, columns, threads):
-    out = subprocess.run([assay, "bench", graph, "--at", f"s0={rows},s1={columns}", "--json",
-                          "--threads", str(threads), "--runs", "15"],
+def assay_ms(options, graph, rows, columns):
+    out = subprocess.run([options.assay, "bench", graph, "--at", f"s0={rows},s1={columns}",
+                          "--json", "--threads", str(options.threads), "--runs", "15",
+                          "--executor", options.executor],
                          capture_output=True, text=True, check=True).stdout
-    return json.loads(out)["median_s"] * 1e3
+    made = json.loads(out)
+    return made["median_s"] * 1e3, made["bytes_per_s"] / made["copy_bytes_per_s"]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("assay")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--executor", default="cpu")
+    parser.add_argument("--only", help="names of kernels, separated by commas")
     options = parser.parse_args()
+    on_gpu = options.executor == "cuda"
+    wanted = options.only.split(",") if options.only else [row[0] for row in KERNELS]
     torch.set_num_threads(options.threads)
     ratios = {"eager": [], "inductor": []}
-    print(f"{'kernel':<12}{'sizes':<12}{'assay':>9}{'eager':>9}{'inductor':>9}{'e/a':>7}{'i/a':>7}")
+    print(f"{'kernel':<12}{'sizes':<12}{'assay':>9}{'eager':>9}{'inductor':>9}{'e/a':>7}{'i/a':>7}{'of copy':>9}")
     with tempfile.TemporaryDirectory() as folder:
         for name, parameters, body, function in KERNELS:
             graph = pathlib.Path(folder) / f"{name}.txt"
-            graph.write_text(HEADER.format(parameters, body, "a"))
+            if name not in wanted:
+                continue
+            text = HEADER.format(parameters, body, "a")
+            graph.write_text(text.replace("]cpu", "]cuda:0") if on_gpu else text)
             compiled = torch.compile(function, dynamic=True)
-            for rows, columns in SIZES:
-                data = inputs(parameters, rows, columns)
-                mine = assay_ms(options.assay, graph, rows, columns, options.threads)
-                eager = median_ms(lambda: function(*data))
-                inductor = median_ms(lambda: compiled(*data))
+            for rows, columns in SIZES[options.executor]:
+                data = inputs(parameters, rows, columns, options.executor)
+                mine, share = assay_ms(options, graph, rows, columns)
+                eager = median_ms(lambda: function(*data), on_gpu)
+                inductor = median_ms(lambda: compiled(*data), on_gpu)
                 ratios["eager"].append(eager / mine)
                 ratios["inductor"].append(inductor / mine)
                 print(f"{name:<12}{rows}x{columns:<7}{mine:9.3f}{eager:9.3f}{inductor:9.3f}"
-                      f"{eager / mine:7.2f}{inductor / mine:7.2f}")
+                      f"{eager / mine:7.2f}{inductor / mine:7.2f}{share:9.2f}", flush=True)
     for peer, values in ratios.items():
         mean = math.exp(statistics.fmean(map(math.log, values)))
         print(f"geometric mean of {peer}/assay: {mean:.2f}, lowest {min(values):.2f}")

@@ -52,6 +52,8 @@ BAD_INCLUDES = [
      "compiler/cpu may not include compiler/lower"),
     ("compiler/runtime/x.h", '"compiler/cpu/cpu.h"',
      "compiler/runtime may not include compiler/cpu"),
+    ("compiler/cuda/x.h", '"compiler/schedule/schedule.h"',
+     "compiler/cuda may not include compiler/schedule"),
     ("compiler/faults/x.h", '"compiler/schedule/schedule.h"',
      "compiler/faults may not include compiler/schedule"),
     ("compiler/codegen/x.h", '"compiler/interpret/interpret.h"',

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/cuda/tiled_interpreter.h"
 #include "tests/support/compiled.h"
 
 namespace assay {
@@ -75,6 +76,51 @@ TEST(Programs, ComputeWhatRandomGraphsCompute) {
     ASSERT_EQ(testing::problems(graph, {"s0=3", "s0=1", "s0=4", "s0=6"}), "")
         << "ASSAY_SEED=" << seed << "\n"
         << testing::graph_text(graph);
+  }
+}
+
+/// Tiles, masks and loops that a GPU would run, with every access checked.
+TEST(Programs, ComputeTheSameInTiles) {
+  const auto table = build_op_table();
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const auto graph = random_graph(seed);
+    const auto capture = testing::capture_of(graph);
+    const auto compiled = testing::compiled(graph);
+    ASSERT_TRUE(capture && compiled);
+    for (const std::string sizes : {"s0=1", "s0=6", "s0=130"}) {
+      const auto inputs = testing::inputs_of(graph, *capture, sizes);
+      ASSERT_TRUE(inputs);
+      const auto result = compare_with_reference(capture->graph, *compiled,
+                                                 TiledInterpreter(table), *inputs, table);
+      ASSERT_TRUE(result) << result.error().message << "\n" << testing::graph_text(graph);
+      for (const auto& one : result->compared)
+        ASSERT_EQ(one.message, "") << one.what << " " << sizes << "\n"
+                                   << testing::graph_text(graph);
+      ASSERT_TRUE(result->run.findings.empty())
+          << result->run.findings[0].message << "\n" << testing::graph_text(graph);
+    }
+  }
+}
+
+/// Few rows that are long are reduced in parts.
+TEST(Programs, ReduceLongRowsInParts) {
+  const auto table = build_op_table();
+  for (const std::string call :
+       {"aten.sum.default(x)", "aten.sum.dim_IntList(x, [0])", "aten.sum.dim_IntList(x, [1])",
+        "aten.amax.default(x, [0])", "aten.mean.dim(x, [0, 1])", "aten.argmax.default(x, 0)",
+        "aten.prod.dim_int(x, 1)", "aten.any.dims(x, [0])"}) {
+    const SmallGraph graph{"x: f32[s0, s1]", "a = " + call + "\n", "a"};
+    const auto capture = testing::capture_of(graph);
+    const auto compiled = testing::compiled(graph);
+    ASSERT_TRUE(capture && compiled) << call;
+    for (const std::string sizes : {"s0=3,s1=30001", "s0=30001,s1=3", "s0=300,s1=257"}) {
+      const auto inputs = testing::inputs_of(graph, *capture, sizes);
+      ASSERT_TRUE(inputs) << call;
+      const auto result = compare_with_reference(capture->graph, *compiled,
+                                                 TiledInterpreter(table), *inputs, table);
+      ASSERT_TRUE(result) << call << ": " << result.error().message;
+      for (const auto& one : result->compared) ASSERT_EQ(one.message, "") << call << " " << sizes;
+    }
   }
 }
 

@@ -1,7 +1,9 @@
-#include "compiler/codegen/kernel_plan.h"
+#include "compiler/program/kernel_plan.h"
 
 #include <algorithm>
 #include <map>
+
+#include "compiler/program/access_steps.h"
 
 namespace assay {
 namespace {
@@ -95,50 +97,9 @@ class Planner {
     return {};
   }
 
-  /// How an index moves with an axis: by a constant, by something else, or not at all.
-  auto coefficient(TileId id, std::size_t axis) -> std::optional<std::int64_t> {
-    if ((kernel_.type(id).axes >> axis & 1U) == 0) return 0;
-    const auto* made = maker(id);
-    if (made == nullptr) return std::nullopt;
-    if (std::holds_alternative<TileIndex>(made->what)) return 1;
-    const auto* compute = std::get_if<TileCompute>(&made->what);
-    if (compute == nullptr || made->operands.size() != 2) return std::nullopt;
-    const auto a = coefficient(made->operands[0], axis);
-    const auto b = coefficient(made->operands[1], axis);
-    if (!a || !b) return std::nullopt;
-    if (compute->op == TileOp::add) return *a + *b;
-    if (compute->op == TileOp::sub) return *a - *b;
-    const auto times = [&](TileId constant, std::int64_t c) -> std::optional<std::int64_t> {
-      const auto* by = maker(constant);
-      const auto* value = by != nullptr ? std::get_if<TileConstant>(&by->what) : nullptr;
-      const auto* number = value != nullptr ? std::get_if<std::int64_t>(&value->value) : nullptr;
-      return number != nullptr ? std::optional(c * *number) : std::nullopt;
-    };
-    if (compute->op == TileOp::mul && *a == 0) return times(made->operands[0], *b);
-    if (compute->op == TileOp::mul && *b == 0) return times(made->operands[1], *a);
-    return std::nullopt;
-  }
-  auto maker(TileId id) -> const TileStatement* {
-    if (makers_.empty())
-      for (const auto& one : kernel_.body.body)
-        for (const auto result : one.results) makers_[result] = &one;
-    const auto known = makers_.find(id);
-    return known == makers_.end() ? nullptr : known->second;
-  }
-
   /// The axis along which most accesses are contiguous is vectorised, and stands innermost.
   void order_axes() {
-    std::vector<int> score(kernel_.axes.size(), 0);
-    for (const auto& one : plan_.statements) {
-      const bool is_access = std::holds_alternative<TileLoad>(one.statement->what) ||
-                             std::holds_alternative<TileStore>(one.statement->what);
-      if (!is_access) continue;
-      for (std::size_t axis = 0; axis < score.size(); ++axis) {
-        if ((kernel_.type(one.statement->operands[0]).axes >> axis & 1U) == 0) continue;
-        const auto by = coefficient(one.statement->operands[0], axis);
-        score[axis] += by == 1 ? 4 : by == 0 ? 0 : -1;
-      }
-    }
+    auto score = AccessSteps(kernel_).scores();
     for (std::size_t axis = 0; axis < score.size(); ++axis) {
       if (kernel_.axes[axis].extent->is_int(1)) score[axis] = -1000;
       if (plan_.vector_axis < 0 ||
@@ -163,7 +124,6 @@ class Planner {
   std::map<const TileStatement*, std::vector<TileId>> operands_of_;
   std::map<const TileStatement*, AxisSet> axes_of_;
   std::map<const TileStatement*, bool> absorbed_;
-  std::map<TileId, const TileStatement*> makers_;
 };
 
 }  // namespace

@@ -1,0 +1,379 @@
+// Values, control and arithmetic of a thread.
+#include "compiler/codegen/gpu_kernel.h"
+
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+
+namespace assay {
+namespace {
+
+using llvm::BasicBlock;
+
+constexpr unsigned kGlobal = 1, kShared = 3;
+
+}  // namespace
+
+GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel,
+                                   const TileLayout& layout)
+    : module_(module),
+      kernel_(kernel),
+      layout_(&layout),
+      b_(module.getContext()),
+      code_(b_, 1),
+      combine_(b_, code_),
+      steps_(kernel) {}
+
+void GpuKernelEmitter::fail(std::string message) {
+  if (error_.empty()) error_ = std::move(message);
+}
+
+auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
+  for (const auto& value : kernel_.values)
+    if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
+      return unsupported("8-bit floats have no code yet");
+  entry(name);
+  region(kernel_.body);
+  b_.CreateRetVoid();
+  if (!error_.empty()) return unsupported("{}", error_);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyFunction(*function_, &stream))
+    return unsupported("the code of {} is broken: {}", kernel_.name, stream.str());
+  return {};
+}
+
+/// Eight bytes per parameter; what a number is in the kernel follows from its dtype there.
+void GpuKernelEmitter::entry(const std::string& name) {
+  auto* pointer = b_.getPtrTy(kGlobal);
+  std::vector<llvm::Type*> types;
+  for (const auto& param : kernel_.params)
+    types.push_back(param.kind == TileParam::Kind::buffer ? static_cast<llvm::Type*>(pointer)
+                    : is_floating(param.dtype) ? b_.getDoubleTy() : b_.getInt64Ty());
+  types.push_back(pointer);
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  // The attributes that bound a block are ignored by LLVM 19, its metadata is not.
+  auto& context = module_.getContext();
+  const auto note = [&](const char* key, unsigned value) {
+    llvm::Metadata* parts[] = {llvm::ValueAsMetadata::get(function_),
+                               llvm::MDString::get(context, key),
+                               llvm::ConstantAsMetadata::get(b_.getInt32(value))};
+    module_.getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(context, parts));
+  };
+  note("kernel", 1);
+  note("maxntidx", static_cast<unsigned>(layout_->threads()));
+  for (auto& argument : function_->args()) params_.push_back(&argument);
+  b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
+  thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  // Room for one value of eight bytes per thread.
+  auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));
+  shared_ = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
+                                     llvm::UndefValue::get(room), "exchange", nullptr,
+                                     llvm::GlobalValue::NotThreadLocal, kShared);
+  shared_->setAlignment(llvm::Align(16));
+}
+
+// Values
+
+auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
+  return !is_single_lane_ && layout_->register_mask(axes) != 0;
+}
+
+auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
+  const auto& held = values_.at(id);
+  if (!held.lanes.empty()) return held.lanes[static_cast<std::size_t>(index)];
+  const auto offset = held.offsets.empty() ? 0 : held.offsets[static_cast<std::size_t>(index)];
+  if (offset == 0) return held.base;
+  return b_.CreateAdd(held.base, llvm::ConstantInt::get(held.base->getType(),
+                                                        static_cast<std::uint64_t>(offset), true));
+}
+
+auto GpuKernelEmitter::lanes(TileId id) -> Values {
+  Values all;
+  for (int i = 0; i < layout_->registers(); ++i) all.push_back(lane(id, i));
+  return all;
+}
+
+void GpuKernelEmitter::set(TileId id, Values lanes) {
+  if (!varies(axes(id)))
+    set(id, lanes[0]);
+  else
+    values_[id] = {nullptr, {}, std::move(lanes)};
+}
+
+auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values {
+  if (!varies(axes)) return {of(0)};
+  const auto mask = static_cast<int>(layout_->register_mask(axes));
+  Values all(static_cast<std::size_t>(layout_->registers()));
+  for (int i = 0; i < layout_->registers(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    all[at] = (i & ~mask) != 0 ? all[static_cast<std::size_t>(i & mask)] : of(i);
+  }
+  return all;
+}
+
+auto GpuKernelEmitter::as_int64(Value* value, DType of) -> Value* {
+  const bool is_signed = info(of).kind == DTypeKind::signed_integer;
+  return is_signed ? b_.CreateSExtOrTrunc(value, b_.getInt64Ty())
+                   : b_.CreateZExtOrTrunc(value, b_.getInt64Ty());
+}
+
+// Control
+
+void GpuKernelEmitter::region(const TileRegion& region) {
+  for (const auto& one : region.body) {
+    if (!error_.empty()) return;
+    emit(one);
+  }
+}
+
+template <class T>
+void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
+  fail(fmt::format("line {}: a statement that has no code for GPUs", one.line));
+}
+
+void GpuKernelEmitter::emit(const TileStatement& one) {
+  std::visit([&](const auto& what) { statement(one, what); }, one.what);
+}
+
+void GpuKernelEmitter::barrier() {
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+}
+
+void GpuKernelEmitter::when(Value* condition, const std::function<void()>& then) {
+  if (condition == nullptr) return then();
+  auto* inside = BasicBlock::Create(module_.getContext(), "then", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "after", function_);
+  b_.CreateCondBr(condition, inside, after);
+  b_.SetInsertPoint(inside);
+  then();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
+  barrier();
+}
+
+/// A false assert leaves its line for the host, and its thread is over.
+void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
+  if (!kernel_.asserts_are_on) return;
+  Value* failed = b_.getFalse();
+  const auto over = axes(one.operands[0]) | axes(one.operands[1]);
+  for (auto* one_failed : per_lane(over, [&](int i) -> Value* {
+         auto* wrong = b_.CreateNot(lane(one.operands[0], i));
+         return one.operands[1] == kNoTile ? wrong
+                                           : b_.CreateAnd(wrong, lane(one.operands[1], i));
+       }))
+    failed = b_.CreateOr(failed, one_failed);
+  when(failed, [&] {
+    b_.CreateAlignedStore(b_.getInt64(static_cast<std::uint64_t>(one.line)), params_.back(),
+                          llvm::Align(8), true);
+    auto* leave = llvm::FunctionType::get(b_.getVoidTy(), false);
+    b_.CreateCall(llvm::InlineAsm::get(leave, "membar.sys; exit;", "~{memory}", true));
+  });
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileLoop&) {
+  const auto& body = one.regions[0];
+  auto* begin = lane(one.operands[0], 0);
+  auto* end = lane(one.operands[1], 0);
+  auto* step = lane(one.operands[2], 0);
+  const auto entering = [&] {
+    std::vector<Values> all;
+    for (std::size_t i = 0; i + 1 < body.params.size(); ++i)
+      all.push_back(per_lane(axes(body.params[i + 1]),
+                             [&](int at) { return lane(one.operands[i + 3], at); }));
+    return all;
+  }();
+  auto* before = b_.GetInsertBlock();
+  auto* head = BasicBlock::Create(module_.getContext(), "head", function_);
+  auto* inside = BasicBlock::Create(module_.getContext(), "loop", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "after", function_);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  auto* i = b_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  std::vector<std::vector<llvm::PHINode*>> phis;
+  const auto outer = values_;
+  for (std::size_t carried = 0; carried < entering.size(); ++carried) {
+    auto& row = phis.emplace_back();
+    for (auto* value : entering[carried]) {
+      row.push_back(b_.CreatePHI(value->getType(), 2));
+      row.back()->addIncoming(value, before);
+    }
+    set(body.params[carried + 1], Values(row.begin(), row.end()));
+  }
+  // Loops of kernels count upwards: what they step by is a block, or 1.
+  b_.CreateCondBr(b_.CreateICmpSLT(i, end), inside, after);
+  b_.SetInsertPoint(inside);
+  set(body.params[0], i);
+  region(body);
+  for (std::size_t carried = 0; carried < phis.size() && error_.empty(); ++carried) {
+    const auto yielded = per_lane(axes(body.params[carried + 1]),
+                                  [&](int at) { return lane(body.yields[carried], at); });
+    for (std::size_t at = 0; at < phis[carried].size(); ++at)
+      phis[carried][at]->addIncoming(yielded[at], b_.GetInsertBlock());
+  }
+  i->addIncoming(b_.CreateAdd(i, step), b_.GetInsertBlock());
+  b_.CreateBr(head);
+  b_.SetInsertPoint(after);
+  values_ = outer;
+  for (std::size_t carried = 0; carried < phis.size(); ++carried)
+    set(one.results[carried], Values(phis[carried].begin(), phis[carried].end()));
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileIf&) {
+  auto* condition = lane(one.operands[0], 0);
+  auto* after = BasicBlock::Create(module_.getContext(), "joined");
+  const auto outer = values_;
+  std::vector<std::vector<Values>> results;
+  std::vector<BasicBlock*> from;
+  std::vector<BasicBlock*> begins;
+  for (int side = 0; side < 2; ++side)
+    begins.push_back(BasicBlock::Create(module_.getContext(), "branch", function_));
+  b_.CreateCondBr(condition, begins[0], begins[1]);
+  for (std::size_t side = 0; side < 2; ++side) {
+    b_.SetInsertPoint(begins[side]);
+    region(one.regions[side]);
+    auto& all = results.emplace_back();
+    for (std::size_t i = 0; i < one.results.size() && error_.empty(); ++i)
+      all.push_back(per_lane(axes(one.results[i]),
+                             [&](int at) { return lane(one.regions[side].yields[i], at); }));
+    from.push_back(b_.GetInsertBlock());
+    b_.CreateBr(after);
+    values_ = outer;
+  }
+  after->insertInto(function_);
+  b_.SetInsertPoint(after);
+  for (std::size_t i = 0; i < one.results.size() && error_.empty(); ++i) {
+    Values merged;
+    for (std::size_t at = 0; at < results[0][i].size(); ++at) {
+      auto* phi = b_.CreatePHI(results[0][i][at]->getType(), 2);
+      for (std::size_t side = 0; side < 2; ++side) phi->addIncoming(results[side][i][at], from[side]);
+      merged.push_back(phi);
+    }
+    set(one.results[i], std::move(merged));
+  }
+}
+
+// Arithmetic
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileConstant& what) {
+  const auto of = dtype(one.results[0]);
+  auto* value = std::visit([&](auto number) { return code_.constant(of, number); }, what.value);
+  set(one.results[0], code_.rounded(value, of));
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileParamValue& what) {
+  const auto of = dtype(one.results[0]);
+  auto* raw = params_[what.param];
+  auto* type = code_.lane_type(of);
+  const auto& param = kernel_.params[what.param];
+  if (param.fixed && !is_floating(of)) return set(one.results[0], code_.constant(of, *param.fixed));
+  Value* value = nullptr;
+  if (is_floating(of))
+    value = raw->getType()->isDoubleTy() ? b_.CreateFPCast(raw, type) : b_.CreateSIToFP(raw, type);
+  else
+    value = of == DType::boolean ? b_.CreateICmpNE(raw, b_.getInt64(0)) : b_.CreateTrunc(raw, type);
+  set(one.results[0], code_.rounded(value, of));
+}
+
+auto GpuKernelEmitter::coordinate(std::size_t axis, int index) -> Value* {
+  Value* value = b_.getInt32(0);
+  for (const auto& part : layout_->thread_parts(axis)) {
+    auto* bits = b_.CreateLShr(thread_, static_cast<unsigned>(part.first));
+    bits = b_.CreateAnd(bits, (1U << part.count) - 1);
+    value = b_.CreateOr(value, b_.CreateShl(bits, static_cast<unsigned>(part.to)));
+  }
+  const auto more = static_cast<std::uint32_t>(layout_->register_offset(axis, index));
+  return more == 0 ? value : b_.CreateAdd(value, b_.getInt32(more));
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileLane& what) {
+  const auto id = one.results[0];
+  Held held;
+  held.base = b_.CreateZExtOrTrunc(coordinate(what.axis, 0), code_.lane_type(dtype(id)));
+  if (varies(axes(id)))
+    for (int i = 0; i < layout_->registers(); ++i)
+      held.offsets.push_back(layout_->register_offset(what.axis, i));
+  values_[id] = std::move(held);
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& what) {
+  using namespace llvm::Intrinsic;
+  constexpr ID kIds[] = {nvvm_read_ptx_sreg_ctaid_x, nvvm_read_ptx_sreg_ctaid_y,
+                         nvvm_read_ptx_sreg_ctaid_z};
+  constexpr ID kCounts[] = {nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y,
+                            nvvm_read_ptx_sreg_nctaid_z};
+  auto* value = b_.CreateIntrinsic((what.is_count ? kCounts : kIds)[what.dimension], {}, {});
+  set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
+}
+
+/// Sums, differences and multiples of what moves with the registers by constants do so too.
+auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
+  const auto id = one.results[0];
+  const auto of = dtype(id);
+  if (is_floating(of) || of == DType::boolean || !varies(axes(id))) return false;
+  std::vector<const Held*> in;
+  for (const auto operand : one.operands) {
+    in.push_back(&values_.at(operand));
+    if (!in.back()->lanes.empty() || is_floating(dtype(operand))) return false;
+  }
+  const auto offset = [&](std::size_t operand, int i) -> std::int64_t {
+    const auto& all = in[operand]->offsets;
+    return all.empty() ? 0 : all[static_cast<std::size_t>(i)];
+  };
+  const auto made = [&](Value* base, const std::function<std::int64_t(int)>& at) {
+    Held held;
+    held.base = base;
+    for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
+    values_[id] = std::move(held);
+    return true;
+  };
+  if (op == TileOp::cast && dtype(one.operands[0]) != DType::boolean) {
+    const bool widens = size_bytes(of) >= size_bytes(dtype(one.operands[0]));
+    if (!widens) return false;
+    auto* type = code_.lane_type(of);
+    const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
+    auto* base = is_signed ? b_.CreateSExtOrTrunc(in[0]->base, type)
+                           : b_.CreateZExtOrTrunc(in[0]->base, type);
+    return made(base, [&](int i) { return offset(0, i); });
+  }
+  if (op == TileOp::add)
+    return made(b_.CreateAdd(in[0]->base, in[1]->base),
+                [&](int i) { return offset(0, i) + offset(1, i); });
+  if (op == TileOp::sub)
+    return made(b_.CreateSub(in[0]->base, in[1]->base),
+                [&](int i) { return offset(0, i) - offset(1, i); });
+  if (op != TileOp::mul) return false;
+  const bool left_moves = !in[0]->offsets.empty();
+  if (left_moves && !in[1]->offsets.empty()) return false;
+  const auto moving = left_moves ? std::size_t{0} : std::size_t{1};
+  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(in[1 - moving]->base);
+  if (by == nullptr) return false;
+  const auto factor = by->getSExtValue();
+  return made(b_.CreateMul(in[0]->base, in[1]->base),
+              [&](int i) { return factor * offset(moving, i); });
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
+  if (affine(one, what.op)) return;
+  const auto id = one.results[0];
+  const auto from = dtype(one.operands.back());
+  set(id, per_lane(axes(id), [&](int i) {
+        Values operands;
+        for (const auto operand : one.operands) operands.push_back(lane(operand, i));
+        return code_.compute(what.op, std::move(operands), from, dtype(id));
+      }));
+}
+
+template void GpuKernelEmitter::statement(const TileStatement&, const TileIndex&);
+template void GpuKernelEmitter::statement(const TileStatement&, const TileDot&);
+template void GpuKernelEmitter::statement(const TileStatement&, const TileNest&);
+
+}  // namespace assay

@@ -1,0 +1,142 @@
+// A tile kernel as the code of one thread of a GPU. Internal to compiler/codegen.
+//
+// A program of the grid is a block of threads. A thread holds the lanes that TileLayout gives it: a
+// value that varies over none of its registers is one LLVM value, any other one per register.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/combine_code.h"
+#include "compiler/codegen/lane_code.h"
+#include "compiler/cuda/tile_layout.h"
+#include "compiler/program/access_steps.h"
+#include "compiler/program/kernel.h"
+#include "core/base/result.h"
+
+namespace assay {
+
+class GpuKernelEmitter {
+ public:
+  GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout);
+  /// Adds the entry to the module. Errors: unsupported (a statement or dtype without code).
+  [[nodiscard]] auto run(const std::string& name) -> Result<void>;
+
+ private:
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+  /// One value for all registers, or one plus a constant per register, or one per register.
+  struct Held {
+    Value* base = nullptr;
+    std::vector<std::int64_t> offsets;
+    Values lanes;
+  };
+
+  // gpu_kernel.cpp
+  void fail(std::string message);
+  void entry(const std::string& name);
+  void region(const TileRegion& region);
+  void emit(const TileStatement& one);
+  template <class T>
+  void statement(const TileStatement& one, const T& what);
+  void statement(const TileStatement& one, const TileConstant& what);
+  void statement(const TileStatement& one, const TileParamValue& what);
+  void statement(const TileStatement& one, const TileLane& what);
+  void statement(const TileStatement& one, const TileProgram& what);
+  void statement(const TileStatement& one, const TileCompute& what);
+  void statement(const TileStatement& one, const TileBarrier& what);
+  void statement(const TileStatement& one, const TileAssert& what);
+  void statement(const TileStatement& one, const TileLoop& what);
+  void statement(const TileStatement& one, const TileIf& what);
+  [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
+  [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
+  [[nodiscard]] auto axes(TileId id) const -> AxisSet {
+    return id == kNoTile ? 0 : kernel_.type(id).axes;
+  }
+  [[nodiscard]] auto varies(AxisSet axes) const -> bool;
+  [[nodiscard]] auto lane(TileId id, int index) -> Value*;
+  [[nodiscard]] auto lanes(TileId id) -> Values;
+  void set(TileId id, Value* value) { values_[id] = {value, {}, {}}; }
+  void set(TileId id, Values lanes);
+  /// One value per register; computed once for registers that only differ in other axes.
+  [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
+  [[nodiscard]] auto special(const char* what) -> Value*;  ///< a special register
+  void barrier();
+  void when(Value* condition, const std::function<void()>& then);
+  [[nodiscard]] auto as_int64(Value* value, DType of) -> Value*;
+
+  // gpu_memory.cpp
+  void statement(const TileStatement& one, const TileLoad& what);
+  void statement(const TileStatement& one, const TileStore& what);
+  void statement(const TileStatement& one, const TileAtomic& what);
+  void statement(const TileStatement& one, const TileSearch& what);
+  [[nodiscard]] auto address(std::size_t param, Value* index, DType index_dtype) -> Value*;
+  /// How many registers from `index` on are neighbours in memory.
+  [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
+  [[nodiscard]] auto mask(TileId id, int index) -> Value*;
+  [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
+  void guarded_store(Value* value, Value* place, Value* condition);
+  [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
+  /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
+  [[nodiscard]] auto leader(AxisSet axes) -> Value*;
+  [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
+  [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
+
+  void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
+
+  // gpu_transpose.cpp
+  /// Stores along an axis that is not the fastest one go through shared memory, so that they are
+  /// as wide and coalesced as the loads. False where that cannot be, or is not worth it.
+  [[nodiscard]] auto transposed_store(const TileStatement& one, const TileStore& what) -> bool;
+  [[nodiscard]] auto pure_slice(const TileStatement& one) const
+      -> std::optional<std::vector<const TileStatement*>>;
+
+  // gpu_lanes.cpp
+  void statement(const TileStatement& one, const TileReduce& what);
+  void statement(const TileStatement& one, const TileScan& what);
+  void statement(const TileStatement& one, const TileSort& what);
+  /// Lanes of several values: by value, then by register.
+  using Parts = std::vector<Values>;
+  [[nodiscard]] auto parts_of(const TileStatement& one, std::size_t count) -> Parts;
+  [[nodiscard]] auto combine(const TileStatement& one, TileCombine how, const Values& a,
+                             const Values& b) -> Values;
+  /// Where a coordinate of an axis with some bits set, cleared or flipped is to be found.
+  struct Source {
+    unsigned thread_set = 0, thread_cleared = 0, thread_flipped = 0;
+    unsigned register_set = 0, register_cleared = 0, register_flipped = 0;
+  };
+  enum class Change : std::uint8_t { set, clear, flip };
+  void change(Source& source, std::size_t axis, int bit, Change how) const;
+  /// By register: what the register of `source` holds.
+  [[nodiscard]] auto fetched(const Values& values, const Source& source) -> Values;
+  [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
+  /// What each of these threads holds.
+  [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;
+  /// Truth of a bit of the coordinate in a register.
+  [[nodiscard]] auto has_bit(std::size_t axis, int bit, int index) -> Value*;
+  void fold_threads(const TileStatement& one, TileCombine how, unsigned mask, Parts& parts,
+                    int index);
+  [[nodiscard]] auto coordinate(std::size_t axis, int index) -> Value*;
+
+  // gpu_random.cpp
+  void statement(const TileStatement& one, const TileRandom& what);
+  [[nodiscard]] auto philox_words(Value* seed, Value* offset) -> Values;
+
+  llvm::Module& module_;
+  const TileKernel& kernel_;
+  const TileLayout* layout_;
+  llvm::IRBuilder<> b_;
+  LaneCode code_;
+  CombineCode combine_;
+  llvm::Function* function_ = nullptr;
+  Value* thread_ = nullptr;
+  Values params_;
+  llvm::GlobalVariable* shared_ = nullptr;
+  std::map<TileId, Held> values_;
+  bool is_single_lane_ = false;  ///< inside a region that combines two lanes
+  std::string error_;
+  AccessSteps steps_;
+};
+
+}  // namespace assay

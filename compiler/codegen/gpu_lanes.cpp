@@ -1,0 +1,330 @@
+// What lanes have to do with each other: reductions, scans and sorts, within a thread's registers,
+// by shuffles within a warp, and through shared memory.
+//
+// The order is fixed by the layout: reductions fold by halves, the highest bit of a coordinate
+// first; scans take in the sum of the half below, the lowest bit first (Sklansky's).
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include <bit>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::Value;
+
+constexpr unsigned kWarpMask = 31;
+
+/// Bits of a mask from the highest to the lowest.
+auto bits_of(unsigned mask) -> std::vector<unsigned> {
+  std::vector<unsigned> bits;
+  for (unsigned bit = 1U << 31; bit != 0; bit >>= 1)
+    if ((mask & bit) != 0) bits.push_back(bit);
+  return bits;
+}
+
+auto is_commutative(TileCombine how) -> bool {
+  return how != TileCombine::region && how != TileCombine::welford &&
+         how != TileCombine::online_softmax;
+}
+
+}  // namespace
+
+auto GpuKernelEmitter::parts_of(const TileStatement& one, std::size_t count) -> Parts {
+  Parts parts;
+  for (std::size_t i = 0; i < count; ++i) parts.push_back(lanes(one.operands[i]));
+  return parts;
+}
+
+/// `a` stands before `b`.
+auto GpuKernelEmitter::combine(const TileStatement& one, TileCombine how, const Values& a,
+                               const Values& b) -> Values {
+  if (how != TileCombine::region) {
+    std::vector<DType> dtypes;
+    for (std::size_t i = 0; i < a.size(); ++i) dtypes.push_back(dtype(one.operands[i]));
+    return combine_.combined(how, a, b, dtypes);
+  }
+  const auto& body = one.regions[0];
+  const auto outer = values_;
+  const bool was_single = is_single_lane_;
+  is_single_lane_ = true;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    set(body.params[i], a[i]);
+    set(body.params[i + a.size()], b[i]);
+  }
+  region(body);
+  Values made;
+  for (const auto id : body.yields)
+    if (error_.empty()) made.push_back(lane(id, 0));
+  is_single_lane_ = was_single;
+  values_ = outer;
+  if (!error_.empty()) return a;
+  return made;
+}
+
+// Lanes of other registers and threads
+
+void GpuKernelEmitter::change(Source& source, std::size_t axis, int bit, Change how) const {
+  const auto place = layout_->bit(layout_->axes[axis].shift + bit);
+  const auto thread = place.is_register ? 0U : 1U << place.index;
+  const auto reg = place.is_register ? 1U << place.index : 0U;
+  (how == Change::set    ? source.thread_set
+   : how == Change::clear ? source.thread_cleared
+                          : source.thread_flipped) |= thread;
+  (how == Change::set    ? source.register_set
+   : how == Change::clear ? source.register_cleared
+                          : source.register_flipped) |= reg;
+}
+
+auto GpuKernelEmitter::shuffled(Value* value, Value* thread) -> Value* {
+  auto* type = value->getType();
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  auto* raw = b_.CreateBitCast(value, b_.getIntNTy(bits));
+  const auto moved = [&](Value* word) -> Value* {
+    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                              {b_.getInt32(~0U), word, thread, b_.getInt32(kWarpMask)});
+  };
+  if (bits <= 32) {
+    auto* word = moved(b_.CreateZExt(raw, b_.getInt32Ty()));
+    return b_.CreateBitCast(b_.CreateTrunc(word, b_.getIntNTy(bits)), type);
+  }
+  auto* low = moved(b_.CreateTrunc(raw, b_.getInt32Ty()));
+  auto* high = moved(b_.CreateTrunc(b_.CreateLShr(raw, 32), b_.getInt32Ty()));
+  auto* whole = b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()),
+                            b_.CreateShl(b_.CreateZExt(high, b_.getInt64Ty()), 32));
+  return b_.CreateBitCast(whole, type);
+}
+
+auto GpuKernelEmitter::through_shared(Value* value, const Values& threads) -> Values {
+  auto* type = value->getType();
+  auto* stored = type->isIntegerTy(1) ? b_.CreateZExt(value, b_.getInt8Ty()) : value;
+  const auto place = [&](Value* thread) {
+    return b_.CreateGEP(b_.getInt64Ty(), shared_, b_.CreateZExt(thread, b_.getInt64Ty()));
+  };
+  const llvm::Align align(8);
+  b_.CreateAlignedStore(stored, place(thread_), align);
+  barrier();
+  Values read;
+  for (auto* thread : threads) {
+    auto* got = b_.CreateAlignedLoad(stored->getType(), place(thread), align);
+    read.push_back(type->isIntegerTy(1) ? b_.CreateICmpNE(got, b_.getInt8(0))
+                                        : static_cast<Value*>(got));
+  }
+  barrier();
+  return read;
+}
+
+auto GpuKernelEmitter::fetched(const Values& values, const Source& source) -> Values {
+  const auto touched = source.thread_set | source.thread_cleared | source.thread_flipped;
+  Value* thread = thread_;
+  if (touched != 0) {
+    thread = b_.CreateXor(thread, source.thread_flipped);
+    thread = b_.CreateAnd(thread, ~source.thread_cleared);
+    thread = b_.CreateOr(thread, source.thread_set);
+  }
+  std::map<Value*, Value*> moved;  // equal registers travel once
+  Values all;
+  for (unsigned i = 0; i < values.size(); ++i) {
+    const auto from = ((i ^ source.register_flipped) & ~source.register_cleared) | source.register_set;
+    auto* value = values[from];
+    if (touched == 0) {
+      all.push_back(value);
+      continue;
+    }
+    auto& there = moved[value];
+    if (there == nullptr)
+      there = touched <= kWarpMask ? shuffled(value, thread) : through_shared(value, {thread})[0];
+    all.push_back(there);
+  }
+  return all;
+}
+
+auto GpuKernelEmitter::has_bit(std::size_t axis, int bit, int index) -> Value* {
+  Source source;
+  change(source, axis, bit, Change::flip);
+  if (source.thread_flipped == 0)
+    return b_.getInt1((static_cast<unsigned>(index) & source.register_flipped) != 0);
+  return b_.CreateICmpNE(b_.CreateAnd(thread_, source.thread_flipped), b_.getInt32(0));
+}
+
+// Reductions
+
+/// Folds one register's values over threads: first those of other warps, then the warp's own.
+void GpuKernelEmitter::fold_threads(const TileStatement& one, TileCombine how, unsigned mask,
+                                    Parts& parts, int index) {
+  const auto at = static_cast<std::size_t>(index);
+  Values mine;
+  for (auto& part : parts) mine.push_back(part[at]);
+  if (const auto across = mask & ~kWarpMask; across != 0) {
+    const auto count = 1U << std::popcount(across);
+    Values threads;
+    auto* base = b_.CreateAnd(thread_, ~across);
+    unsigned subset = 0;
+    for (unsigned i = 0; i < count; ++i, subset = (subset - across) & across)
+      threads.push_back(b_.CreateOr(base, subset));
+    std::vector<Values> others;
+    for (auto* value : mine) others.push_back(through_shared(value, threads));
+    std::vector<Values> rows(count);
+    for (std::size_t i = 0; i < count; ++i)
+      for (auto& part : others) rows[i].push_back(part[i]);
+    for (auto half = count / 2; half > 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) rows[i] = combine(one, how, rows[i], rows[i + half]);
+    mine = rows[0];
+  }
+  for (const auto bit : bits_of(mask & kWarpMask)) {
+    auto* thread = b_.CreateXor(thread_, bit);
+    Values other;
+    for (auto* value : mine) other.push_back(shuffled(value, thread));
+    if (is_commutative(how)) {
+      mine = combine(one, how, mine, other);
+      continue;
+    }
+    auto* is_upper = b_.CreateICmpNE(b_.CreateAnd(thread_, bit), b_.getInt32(0));
+    Values lower, upper;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      lower.push_back(b_.CreateSelect(is_upper, other[i], mine[i]));
+      upper.push_back(b_.CreateSelect(is_upper, mine[i], other[i]));
+    }
+    mine = combine(one, how, lower, upper);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i][at] = mine[i];
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& what) {
+  auto parts = parts_of(one, one.operands.size());
+  const auto axis = AxisSet{1} << what.axis;
+  const auto column = [&](std::size_t i) {
+    Values all;
+    for (auto& part : parts) all.push_back(part[i]);
+    return all;
+  };
+  // Registers of neighbouring lanes are folded last, as their bits are the lowest.
+  const auto registers = layout_->register_mask(axis);
+  const auto neighbours = (1U << layout_->contiguous_bits) - 1;
+  const auto fold_registers = [&](unsigned mask) {
+    for (const auto bit : bits_of(mask))
+      for (unsigned i = 0; i < parts[0].size(); ++i) {
+        if ((i & bit) != 0) continue;
+        const auto made = combine(one, what.combine, column(i), column(i | bit));
+        for (std::size_t part = 0; part < parts.size(); ++part)
+          parts[part][i] = parts[part][i | bit] = made[part];
+      }
+  };
+  fold_registers(registers & ~neighbours);
+  AxisSet over = 0;
+  for (const auto id : one.operands) over |= axes(id);
+  const auto apart = static_cast<int>(layout_->register_mask(over & ~axis) | (registers & neighbours));
+  for (int i = 0; i < layout_->registers(); ++i) {
+    if ((i & ~apart) == 0) {
+      fold_threads(one, what.combine, layout_->thread_mask(axis), parts, i);
+      continue;
+    }
+    for (auto& part : parts)
+      part[static_cast<std::size_t>(i)] = part[static_cast<std::size_t>(i & apart)];
+  }
+  fold_registers(registers & neighbours);
+  for (std::size_t i = 0; i < one.results.size(); ++i) {
+    const auto id = one.results[i];
+    set(id, per_lane(axes(id), [&](int at) {
+          return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
+        }));
+  }
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what) {
+  auto parts = parts_of(one, one.operands.size());
+  for (int bit = 0; bit < layout_->axes[what.axis].bits; ++bit) {
+    // The last lane of the half before this lane's, seen in the scan's direction.
+    Source source;
+    change(source, what.axis, bit, what.is_reverse ? Change::set : Change::clear);
+    for (int lower = 0; lower < bit; ++lower)
+      change(source, what.axis, lower, what.is_reverse ? Change::clear : Change::set);
+    Parts before;
+    for (const auto& part : parts) before.push_back(fetched(part, source));
+    for (int i = 0; i < layout_->registers(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      auto* upper = has_bit(what.axis, bit, i);
+      auto* takes = what.is_reverse ? b_.CreateNot(upper) : upper;
+      Values a, b;
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        a.push_back(before[part][at]);
+        b.push_back(parts[part][at]);
+      }
+      const auto made = combine(one, what.combine, a, b);
+      for (std::size_t part = 0; part < parts.size(); ++part)
+        parts[part][at] = b_.CreateSelect(takes, made[part], b[part]);
+    }
+  }
+  for (std::size_t i = 0; i < one.results.size(); ++i) {
+    const auto id = one.results[i];
+    set(id, per_lane(axes(id), [&](int at) {
+          return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
+        }));
+  }
+}
+
+/// Batcher's bitonic network over (takes part, key, place), which is a total order: so it is stable.
+void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what) {
+  const auto count = one.results.size();
+  auto parts = parts_of(one, count);
+  const auto key_dtype = dtype(one.operands[0]);
+  auto* limit = one.operands.back() == kNoTile
+                    ? nullptr
+                    : as_int64(lane(one.operands.back(), 0), dtype(one.operands.back()));
+  Values places, outside;
+  for (int i = 0; i < layout_->registers(); ++i) {
+    auto* place = coordinate(what.axis, i);
+    places.push_back(place);
+    outside.push_back(limit == nullptr ? b_.getFalse()
+                                       : b_.CreateICmpSGE(b_.CreateZExt(place, b_.getInt64Ty()), limit));
+  }
+  parts.push_back(places);
+  parts.push_back(outside);
+  const auto is_before = [&](const Values& a, const Values& b) -> Value* {
+    const auto compare = [&](const Values& x, const Values& y) -> Value* {
+      const auto op = what.is_descending ? TileOp::gt : TileOp::lt;
+      auto* less = code_.compute(op, {x[0], y[0]}, key_dtype, DType::boolean);
+      if (!is_floating(key_dtype)) return less;
+      auto* x_nan = b_.CreateFCmpUNO(x[0], x[0]);
+      auto* y_nan = b_.CreateFCmpUNO(y[0], y[0]);
+      auto* by_nan = what.is_descending ? b_.CreateAnd(x_nan, b_.CreateNot(y_nan))
+                                        : b_.CreateAnd(y_nan, b_.CreateNot(x_nan));
+      return b_.CreateOr(less, by_nan);
+    };
+    auto* less = compare(a, b);
+    auto* greater = compare(b, a);
+    auto* earlier = b_.CreateICmpULT(a[count], b[count]);
+    auto* inside = b_.CreateOr(less, b_.CreateAnd(b_.CreateNot(greater), earlier));
+    auto* either_outside = b_.CreateOr(a[count + 1], b[count + 1]);
+    auto* both_outside = b_.CreateAnd(a[count + 1], b[count + 1]);
+    auto* by_place = b_.CreateSelect(both_outside, earlier, b[count + 1]);
+    return b_.CreateSelect(either_outside, by_place, inside);
+  };
+  const auto bits = layout_->axes[what.axis].bits;
+  for (int size = 1; size <= bits; ++size)
+    for (int step = size - 1; step >= 0; --step) {
+      Source source;
+      change(source, what.axis, step, Change::flip);
+      Parts other;
+      for (const auto& part : parts) other.push_back(fetched(part, source));
+      for (int i = 0; i < layout_->registers(); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        Values mine, theirs;
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+          mine.push_back(parts[part][at]);
+          theirs.push_back(other[part][at]);
+        }
+        auto* is_high = has_bit(what.axis, step, i);
+        auto* is_falling = size == bits ? b_.getFalse() : has_bit(what.axis, size, i);
+        auto* wants_first = b_.CreateICmpEQ(is_high, is_falling);
+        auto* takes = b_.CreateICmpEQ(wants_first, is_before(theirs, mine));
+        for (std::size_t part = 0; part < parts.size(); ++part)
+          parts[part][at] = b_.CreateSelect(takes, theirs[part], mine[part]);
+      }
+    }
+  for (std::size_t i = 0; i < count; ++i) set(one.results[i], parts[i]);
+}
+
+}  // namespace assay

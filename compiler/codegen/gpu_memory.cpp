@@ -1,0 +1,335 @@
+// Accesses of a thread: wide where its registers are neighbours in memory, all are meant and the
+// place is aligned, which is asked when it runs; else one by one under a predicate.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr int kWidestBytes = 16;
+
+/// PTX has no registers of eight bits, so bytes travel in sixteen.
+struct AccessRow {
+  int size;
+  const char* type;
+  const char* constraint;
+};
+constexpr AccessRow kAccesses[] = {{1, "u8", "h"}, {2, "b16", "h"}, {4, "b32", "r"},
+                                   {8, "b64", "l"}};
+
+auto access_row(unsigned bits) -> const AccessRow& {
+  for (const auto& row : kAccesses)
+    if (8 * static_cast<unsigned>(row.size) >= bits) return row;
+  return kAccesses[3];
+}
+auto register_type(llvm::IRBuilder<>& b, unsigned bits) -> llvm::Type* {
+  return b.getIntNTy(std::max(bits, 16U));
+}
+
+}  // namespace
+
+auto GpuKernelEmitter::address(std::size_t param, Value* index, DType index_dtype) -> Value* {
+  return b_.CreateGEP(code_.memory_type(kernel_.params[param].dtype), params_[param],
+                      as_int64(index, index_dtype));
+}
+
+auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
+  return id == kNoTile ? nullptr : lane(id, index);
+}
+
+auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
+  const auto& held = values_.at(index_id);
+  if (held.offsets.empty()) return 1;
+  int length = 1 << layout_->contiguous_bits;
+  while (length * size > kWidestBytes) length /= 2;
+  const auto fits = [&](int wanted) {
+    if (index % wanted != 0) return false;
+    for (int i = 1; i < wanted; ++i)
+      if (held.offsets[static_cast<std::size_t>(index + i)] !=
+          held.offsets[static_cast<std::size_t>(index)] + i)
+        return false;
+    return true;
+  };
+  while (length > 1 && !fits(length)) length /= 2;
+  return std::max(length, 1);
+}
+
+/// Nothing is read where the condition is false; the value is 0 there.
+auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value* {
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  if (condition == nullptr) return b_.CreateAlignedLoad(type, place, llvm::Align(bits / 8));
+  const auto& row = access_row(bits);
+  auto* held = register_type(b_, bits);
+  const auto text = fmt::format("mov.b{} $0, 0;\n\t@$2 ld.global.{} $0, [$1];",
+                                held->getPrimitiveSizeInBits().getFixedValue(), row.type);
+  auto* asm_type = llvm::FunctionType::get(held, {place->getType(), b_.getInt1Ty()}, false);
+  auto* code = llvm::InlineAsm::get(asm_type, text,
+                                    fmt::format("={},l,b,~{{memory}}", row.constraint), true);
+  auto* raw = b_.CreateTrunc(b_.CreateCall(code, {place, condition}), b_.getIntNTy(bits));
+  return b_.CreateBitCast(raw, type);
+}
+
+void GpuKernelEmitter::guarded_store(Value* value, Value* place, Value* condition) {
+  const auto bits = static_cast<unsigned>(value->getType()->getPrimitiveSizeInBits());
+  if (condition == nullptr) {
+    b_.CreateAlignedStore(value, place, llvm::Align(bits / 8));
+    return;
+  }
+  const auto& row = access_row(bits);
+  auto* held = register_type(b_, bits);
+  auto* raw = b_.CreateZExt(b_.CreateBitCast(value, b_.getIntNTy(bits)), held);
+  const auto text = fmt::format("@$2 st.global.{} [$0], $1;", row.type);
+  auto* asm_type =
+      llvm::FunctionType::get(b_.getVoidTy(), {place->getType(), held, b_.getInt1Ty()}, false);
+  auto* code = llvm::InlineAsm::get(asm_type, text, fmt::format("l,{},b,~{{memory}}", row.constraint),
+                                    true);
+  b_.CreateCall(code, {place, raw, condition});
+}
+
+auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
+  auto* number = b_.CreatePtrToInt(place, b_.getInt64Ty());
+  auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
+  auto* all = b_.CreateICmpEQ(low, b_.getInt64(0));
+  for (auto* one : masks)
+    if (one != nullptr) all = b_.CreateAnd(all, one);
+  return all;
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
+  const auto id = one.results[0];
+  const auto of = dtype(id);
+  auto* type = code_.memory_type(kernel_.params[what.param].dtype);
+  const auto size = static_cast<int>(type->getPrimitiveSizeInBits() / 8);
+  const auto index_id = one.operands[0];
+  const auto finish = [&](Value* raw, int i) -> Value* {
+    auto* value = code_.from_memory(raw, of);
+    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile) return value;
+    return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
+  };
+  const auto single = [&](int i) {
+    auto* place = address(what.param, lane(index_id, i), dtype(index_id));
+    return guarded_load(type, place, mask(one.operands[1], i));
+  };
+  const auto over = axes(index_id) | axes(one.operands[1]);
+  if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
+    // Lanes of an index that moves otherwise; equal ones are read once.
+    const auto raw = per_lane(over, single);
+    return set(id, per_lane(axes(id), [&](int i) {
+                 return finish(raw[raw.size() == 1 ? 0 : static_cast<std::size_t>(i)], i);
+               }));
+  }
+  Values lanes(static_cast<std::size_t>(layout_->registers()));
+  const auto register_mask = static_cast<int>(layout_->register_mask(over));
+  for (int i = 0; i < layout_->registers();) {
+    const auto length = run_length(index_id, i, size);
+    Values raw;
+    if ((i & ~register_mask) != 0) {  // another copy of what was read
+      for (int k = 0; k < length; ++k, ++i)
+        lanes[static_cast<std::size_t>(i)] = lanes[static_cast<std::size_t>(i & register_mask)];
+      continue;
+    }
+    if (length == 1) {
+      raw.push_back(single(i));
+    } else {
+      Values masks;
+      for (int k = 0; k < length; ++k) masks.push_back(mask(one.operands[1], i + k));
+      auto* place = address(what.param, lane(index_id, i), dtype(index_id));
+      auto* wide = llvm::FixedVectorType::get(type, static_cast<unsigned>(length));
+      auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+      auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+      auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
+      b_.CreateCondBr(all_and_aligned(masks, place, length * size), fast, slow);
+      b_.SetInsertPoint(fast);
+      auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(length * size)));
+      Values from_fast, from_slow;
+      for (int k = 0; k < length; ++k)
+        from_fast.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(k)));
+      b_.CreateBr(after);
+      b_.SetInsertPoint(slow);
+      for (int k = 0; k < length; ++k) from_slow.push_back(single(i + k));
+      auto* slow_end = b_.GetInsertBlock();
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+      for (int k = 0; k < length; ++k) {
+        auto* phi = b_.CreatePHI(type, 2);
+        phi->addIncoming(from_fast[static_cast<std::size_t>(k)], fast);
+        phi->addIncoming(from_slow[static_cast<std::size_t>(k)], slow_end);
+        raw.push_back(phi);
+      }
+    }
+    for (std::size_t k = 0; k < raw.size(); ++k, ++i)
+      lanes[static_cast<std::size_t>(i)] = raw[k];
+  }
+  for (int i = 0; i < layout_->registers(); ++i)
+    lanes[static_cast<std::size_t>(i)] = finish(lanes[static_cast<std::size_t>(i)], i);
+  set(id, std::move(lanes));
+}
+
+auto GpuKernelEmitter::leader(AxisSet over) -> Value* {
+  const auto every = (AxisSet{1} << kernel_.axes.size()) - 1;
+  const auto idle = layout_->copy_mask() | layout_->thread_mask(every & ~over);
+  if (idle == 0) return nullptr;
+  return b_.CreateICmpEQ(b_.CreateAnd(thread_, idle), b_.getInt32(0));
+}
+
+auto GpuKernelEmitter::is_leading(AxisSet over, int index) const -> bool {
+  const auto every = (AxisSet{1} << kernel_.axes.size()) - 1;
+  return (static_cast<unsigned>(index) & layout_->register_mask(every & ~over)) == 0;
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what) {
+  if (transposed_store(one, what)) return;
+  const auto of = kernel_.params[what.param].dtype;
+  Values stored;
+  for (auto* value : lanes(one.operands[1])) stored.push_back(code_.to_memory(value, of));
+  store_lanes(one, what.param, stored);
+}
+
+/// `all` by register, as they are in memory.
+void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param,
+                                   const Values& all) {
+  const auto of = kernel_.params[param].dtype;
+  const auto size = static_cast<int>(size_bytes(of));
+  const auto index_id = one.operands[0];
+  const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
+  auto* acts = leader(over);
+  const auto condition = [&](int i) -> Value* {
+    auto* given = mask(one.operands[2], i);
+    if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
+    return b_.CreateAnd(given, acts);
+  };
+  const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
+  const auto single = [&](int i) {
+    guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)), condition(i));
+  };
+  for (int i = 0; i < layout_->registers();) {
+    const auto length = run_length(index_id, i, size);
+    if (length == 1 || !is_leading(over, i)) {
+      if (is_leading(over, i)) single(i);
+      ++i;
+      continue;
+    }
+    Values conditions;
+    for (int k = 0; k < length; ++k) conditions.push_back(condition(i + k));
+    auto* place = address(param, lane(index_id, i), dtype(index_id));
+    auto* type = code_.memory_type(of);
+    Value* whole = llvm::UndefValue::get(
+        llvm::FixedVectorType::get(type, static_cast<unsigned>(length)));
+    for (int k = 0; k < length; ++k)
+      whole = b_.CreateInsertElement(whole, stored(i + k), static_cast<std::uint64_t>(k));
+    auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+    auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+    auto* after = BasicBlock::Create(module_.getContext(), "stored", function_);
+    b_.CreateCondBr(all_and_aligned(conditions, place, length * size), fast, slow);
+    b_.SetInsertPoint(fast);
+    b_.CreateAlignedStore(whole, place, llvm::Align(static_cast<unsigned>(length * size)));
+    b_.CreateBr(after);
+    b_.SetInsertPoint(slow);
+    for (int k = 0; k < length; ++k) single(i + k);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    i += length;
+  }
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& what) {
+  using RMW = llvm::AtomicRMWInst;
+  const auto of = kernel_.params[what.param].dtype;
+  const bool is_float = is_floating(of);
+  const bool is_signed = info(of).kind == DTypeKind::signed_integer;
+  std::optional<RMW::BinOp> op;
+  if (what.is_exchange) op = RMW::Xchg;
+  else if (what.op == TileOp::add) op = is_float ? RMW::FAdd : RMW::Add;
+  else if (what.op == TileOp::maximum && !is_float) op = is_signed ? RMW::Max : RMW::UMax;
+  else if (what.op == TileOp::minimum && !is_float) op = is_signed ? RMW::Min : RMW::UMin;
+  else if (what.op == TileOp::bit_and) op = RMW::And;
+  else if (what.op == TileOp::bit_or) op = RMW::Or;
+  else if (what.op == TileOp::bit_xor) op = RMW::Xor;
+  if (!op || size_bytes(of) < 4)
+    return fail(fmt::format("line {}: an atomic operation that has no code for GPUs", one.line));
+  const auto id = one.results[0];
+  const auto over = axes(one.operands[0]) | axes(one.operands[1]) | axes(one.operands[2]);
+  auto* acts = leader(over);
+  auto* none = llvm::Constant::getNullValue(code_.memory_type(of));
+  Values before(static_cast<std::size_t>(layout_->registers()), none);
+  for (int i = 0; i < layout_->registers(); ++i) {
+    if (!is_leading(over, i)) continue;
+    auto* condition = mask(one.operands[2], i);
+    if (condition == nullptr) condition = acts;
+    else if (acts != nullptr) condition = b_.CreateAnd(condition, acts);
+    auto* place = address(what.param, lane(one.operands[0], i), dtype(one.operands[0]));
+    auto* value = code_.to_memory(lane(one.operands[1], i), of);
+    auto* entering = b_.GetInsertBlock();
+    Value* got = nullptr;
+    BasicBlock* inside = nullptr;
+    when(condition, [&] {
+      got = b_.CreateAtomicRMW(*op, place, value,
+                               llvm::Align(static_cast<unsigned>(size_bytes(of))),
+                               llvm::AtomicOrdering::Monotonic);
+      inside = b_.GetInsertBlock();
+    });
+    if (condition != nullptr) {
+      auto* phi = b_.CreatePHI(value->getType(), 2);
+      phi->addIncoming(none, entering);
+      phi->addIncoming(got, inside);
+      got = phi;
+    }
+    before[static_cast<std::size_t>(i)] = got;
+  }
+  set(id, per_lane(axes(id), [&](int i) {
+        return code_.from_memory(before[static_cast<std::size_t>(i)], of);
+      }));
+}
+
+auto GpuKernelEmitter::element(std::size_t param, Value* index, DType of) -> Value* {
+  const auto stored = kernel_.params[param].dtype;
+  auto* raw = b_.CreateLoad(code_.memory_type(stored), address(param, index, DType::int64));
+  return code_.compute(TileOp::cast, {code_.from_memory(raw, stored)}, stored, of);
+}
+
+/// Halving between boundaries, lane by lane.
+void GpuKernelEmitter::statement(const TileStatement& one, const TileSearch& what) {
+  const auto id = one.results[0];
+  const auto of = dtype(one.operands[0]);
+  auto* i64 = b_.getInt64Ty();
+  const auto operand = [&](std::size_t at, int i) -> Value* {
+    return as_int64(lane(one.operands[at], i), dtype(one.operands[at]));
+  };
+  set(id, per_lane(axes(id), [&](int i) -> Value* {
+        auto* before = b_.GetInsertBlock();
+        auto* count = operand(1, i);
+        auto* head = BasicBlock::Create(module_.getContext(), "search", function_);
+        auto* inside = BasicBlock::Create(module_.getContext(), "halve", function_);
+        auto* after = BasicBlock::Create(module_.getContext(), "found", function_);
+        b_.CreateBr(head);
+        b_.SetInsertPoint(head);
+        auto* low = b_.CreatePHI(i64, 2);
+        auto* high = b_.CreatePHI(i64, 2);
+        low->addIncoming(b_.getInt64(0), before);
+        high->addIncoming(count, before);
+        b_.CreateCondBr(b_.CreateICmpSLT(low, high), inside, after);
+        b_.SetInsertPoint(inside);
+        auto* middle = b_.CreateAdd(low, b_.CreateLShr(b_.CreateSub(high, low), 1));
+        Value* number = middle;
+        if (what.sorter) {
+          auto* sorted = b_.CreateAdd(operand(5, i), b_.CreateMul(middle, operand(4, i)));
+          number = element(*what.sorter, sorted, DType::int64);
+        }
+        auto* at = b_.CreateAdd(operand(3, i), b_.CreateMul(number, operand(2, i)));
+        auto* bound = element(what.param, at, of);
+        auto* reached = code_.compute(what.is_right ? TileOp::ge : TileOp::gt,
+                                      {lane(one.operands[0], i), bound}, of, DType::boolean);
+        low->addIncoming(b_.CreateSelect(reached, b_.CreateAdd(middle, b_.getInt64(1)), low), inside);
+        high->addIncoming(b_.CreateSelect(reached, high, middle), inside);
+        b_.CreateBr(head);
+        b_.SetInsertPoint(after);
+        return b_.CreateTrunc(low, code_.lane_type(dtype(id)));
+      }));
+}
+
+}  // namespace assay

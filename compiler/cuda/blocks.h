@@ -1,0 +1,22 @@
+// Blocks of tile kernels and how their lanes are divided among threads.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "compiler/cuda/tile_layout.h"
+#include "compiler/program/kernel.h"
+
+namespace assay {
+
+/// Lanes of every axis: what the kernel fixes, and powers of two for what is open, so that
+/// neighbouring threads touch neighbouring elements. `extents` by axis; where one is not known a
+/// large one is taken.
+[[nodiscard]] auto choose_gpu_blocks(const TileKernel& kernel,
+                                     const std::vector<std::int64_t>& extents)
+    -> std::vector<std::int64_t>;
+
+/// Errors: unsupported (too many lanes).
+[[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks)
+    -> Result<TileLayout>;
+
+}  // namespace assay

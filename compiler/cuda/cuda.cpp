@@ -1,0 +1,319 @@
+#include "compiler/cuda/cuda.h"
+
+#include <list>
+#include <map>
+
+#include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/gpu_program.h"
+#include "compiler/interpret/host_machine.h"
+#include "compiler/program/text.h"
+
+namespace assay {
+namespace {
+
+using Variants = std::map<GpuVariantKey, GpuVariant>;
+/// A kernel of a program with the variants that runs asked for.
+struct LoadedKernel {
+  explicit LoadedKernel(const TileKernel& kernel) : gpu(kernel) {}
+  GpuKernel gpu;
+  Variants variants;
+  std::map<const GpuKernel*, Variants> parts;  ///< of what it is split into
+  std::string not_compiled;
+};
+
+}  // namespace
+
+struct CudaState {
+  std::unique_ptr<cuda::Driver> driver;
+  std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
+  std::vector<cuda::ModuleHandle*> modules;
+  std::vector<std::shared_ptr<const TileKernel>> kept;
+
+  ~CudaState() {
+    for (auto* module : modules) driver->unload(module);
+  }
+
+  /// The code for this launch. Errors: unsupported (no code for the kernel), what the driver says.
+  auto variant(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key)
+      -> Result<GpuVariant*> {
+    if (const auto known = variants.find(key); known != variants.end()) return &known->second;
+    ASSAY_TRY(auto made, kernel.variant(key));
+    ASSAY_TRY_VOID(make_ptx({&made}, driver->facts().capability));
+    if (!made.not_compiled.empty()) return unsupported("{}", made.not_compiled);
+    ASSAY_TRY(auto* const module, driver->load(made.ptx));
+    modules.push_back(module);
+    ASSAY_TRY(made.function, driver->function(module, "kernel"));
+    return &variants.emplace(key, std::move(made)).first->second;
+  }
+};
+
+namespace {
+
+/// Launches of one run. A storage is on the host, on the GPU, or on both.
+class CudaLauncher final : public KernelLauncher {
+ public:
+  CudaLauncher(CudaState& state, const std::map<std::string, LoadedKernel*>& kernels,
+               const CompiledKernels& code)
+      : state_(state), driver_(*state.driver), kernels_(kernels), code_(code) {}
+  ~CudaLauncher() override {
+    for (const auto& [storage, mirror] : mirrors_) driver_.free(mirror.address);
+    if (asserts_ != 0) driver_.free(asserts_);
+  }
+  CudaLauncher(const CudaLauncher&) = delete;
+  auto operator=(const CudaLauncher&) -> CudaLauncher& = delete;
+
+  [[nodiscard]] auto launch(const std::string& name, const TileLaunch& launch)
+      -> std::optional<Result<void>> override {
+    const auto known = kernels_.find(name);
+    if (known == kernels_.end()) return std::nullopt;
+    auto& kernel = *known->second;
+    const auto& code = code_.at(name);
+    if (kernel.not_compiled.empty()) {
+      const auto key = kernel.gpu.key(launch);
+      const auto variant = state_.variant(kernel.gpu, kernel.variants, key);
+      if (variant) return run(name, kernel, key, **variant, code, launch);
+      kernel.not_compiled = variant.error().message;
+    }
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      auto* storage = launch.arguments[i].storage;
+      if (storage == nullptr) continue;
+      if (auto here = to_host(*storage); !here) return here;
+      if (code.writes(i)) host_wrote(*storage);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] auto to_host(RunStorage& storage) -> Result<void> override {
+    const auto known = mirrors_.find(&storage);
+    if (known == mirrors_.end() || known->second.host_is_new) return {};
+    known->second.host_is_new = true;
+    return driver_.to_host({storage.bytes(), static_cast<std::size_t>(storage.size_bytes())},
+                           known->second.address);
+  }
+  void host_wrote(RunStorage& storage) override {
+    if (const auto known = mirrors_.find(&storage); known != mirrors_.end())
+      known->second.device_is_new = false;
+  }
+
+  [[nodiscard]] auto finish() -> Result<void> override {
+    ASSAY_TRY_VOID(driver_.wait());
+    if (asserts_ == 0) return {};
+    std::vector<std::int64_t> lines(names_.size());
+    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(lines)), asserts_));
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (lines[i] != 0)
+        return bad_input("kernel {}: the assert in line {} is false", names_[i], lines[i]);
+    return {};
+  }
+
+ private:
+  struct Mirror {
+    cuda::Address address = 0;
+    bool host_is_new = true, device_is_new = false;
+  };
+  static constexpr std::size_t kMostLaunches = 4096;  ///< whose asserts are told apart
+
+  auto on_device(RunStorage& storage) -> Result<Mirror*> {
+    auto& mirror = mirrors_[&storage];
+    const auto bytes = static_cast<std::size_t>(storage.size_bytes());
+    if (mirror.address == 0) {
+      ASSAY_TRY(mirror.address, driver_.allocate(bytes));
+    }
+    if (!mirror.device_is_new) {
+      ASSAY_TRY_VOID(driver_.to_device(mirror.address, {storage.bytes(), bytes}));
+      mirror.device_is_new = true;
+    }
+    return &mirror;
+  }
+
+  /// Where a launch leaves the line of an assert that is false.
+  auto assert_place(const std::string& name) -> Result<cuda::Address> {
+    if (asserts_ == 0) {
+      ASSAY_TRY(asserts_, driver_.allocate(kMostLaunches * sizeof(std::int64_t)));
+      ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kMostLaunches * sizeof(std::int64_t)));
+    }
+    if (names_.size() < kMostLaunches) names_.push_back(name);
+    return asserts_ + (names_.size() - 1) * sizeof(std::int64_t);
+  }
+
+  auto run(const std::string& name, const LoadedKernel& kernel, const GpuVariantKey& key,
+           const GpuVariant& variant, const TileCode& code, const TileLaunch& launch)
+      -> Result<void> {
+    ASSAY_TRY(const auto shape, kernel.gpu.shape(key, variant, launch));
+    if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
+    std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const auto& argument = launch.arguments[i];
+      const auto& param = variant.kernel.params[i];
+      if (param.kind == TileParam::Kind::buffer) {
+        if (argument.storage == nullptr) continue;
+        ASSAY_TRY(auto* const mirror, on_device(*argument.storage));
+        values[i] = mirror->address + static_cast<std::uint64_t>(argument.offset_bytes);
+      } else if (is_floating(param.dtype)) {
+        values[i] = std::bit_cast<std::uint64_t>(argument.real);
+      } else {
+        values[i] = static_cast<std::uint64_t>(argument.integer);
+      }
+    }
+    for (std::size_t i = 0; i < variant.extents.size(); ++i)
+      values[variant.extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
+    ASSAY_TRY(values.back(), assert_place(name));
+    std::vector<void*> arguments;
+    for (auto& value : values) arguments.push_back(&value);
+    ASSAY_TRY_VOID(driver_.launch(variant.function, shape, arguments));
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i)
+      if (auto* storage = launch.arguments[i].storage; storage != nullptr && code.writes(i))
+        mirrors_[storage].host_is_new = false;
+    return {};
+  }
+
+  CudaState& state_;
+  cuda::Driver& driver_;
+  const std::map<std::string, LoadedKernel*>& kernels_;
+  const CompiledKernels& code_;
+  std::map<RunStorage*, Mirror> mirrors_;
+  cuda::Address asserts_ = 0;
+  std::vector<std::string> names_;
+};
+
+/// Bound programs get the variants that launches statement by statement use.
+class StateLoader final : public GpuLoader {
+ public:
+  StateLoader(CudaState& state, const std::map<std::string, LoadedKernel*>& kernels)
+      : state_(state), kernels_(kernels) {}
+  [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
+      -> Result<Launches> override {
+    auto& kernel = *kernels_.at(name);
+    Launches launches;
+    if (const auto split = kernel.gpu.split(launch)) {
+      launches.parts_bytes = split->parts_bytes;
+      launches.numbers = split->numbers;
+      for (std::size_t i = 0; i < split->kernels.size(); ++i) {
+        auto& part = kernel.parts[split->kernels[i]];
+        TileLaunch asked;
+        asked.extents = split->extents[i];
+        ASSAY_TRY(launches.kernels.emplace_back(), load(*split->kernels[i], part, asked));
+      }
+      return launches;
+    }
+    ASSAY_TRY(launches.kernels.emplace_back(), load(kernel.gpu, kernel.variants, launch));
+    return launches;
+  }
+
+ private:
+  auto load(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch)
+      -> Result<Loaded> {
+    const auto key = kernel.key(launch);
+    ASSAY_TRY(auto* const variant, state_.variant(kernel, variants, key));
+    ASSAY_TRY(const auto shape, kernel.shape(key, *variant, launch));
+    return Loaded{variant, shape, launch.extents};
+  }
+
+  CudaState& state_;
+  const std::map<std::string, LoadedKernel*>& kernels_;
+};
+
+class CudaProgram final : public CompiledProgram {
+ public:
+  CudaProgram(const HostProgram& program, CompiledKernels code, const OpTable& table,
+              std::shared_ptr<CudaState> state,
+              std::map<std::string, LoadedKernel*> kernels)
+      : program_(program),
+        code_(std::move(code)),
+        table_(table),
+        state_(std::move(state)),
+        kernels_(std::move(kernels)) {}
+  [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
+      -> Result<ProgramRun> override {
+    if (!options.tap)
+      if (const auto ready = bound(inputs)) return (*ready)->run(inputs);
+    CudaLauncher launcher(*state_, kernels_, code_);
+    return HostMachine(program_, code_, table_, options, &launcher).run(inputs);
+  }
+  [[nodiscard]] auto measure(const DatumList& inputs, int calls) const
+      -> Result<ProgramTimes> override {
+    ASSAY_TRY(auto* const ready, bound(inputs));
+    return ready->measure(inputs, calls);
+  }
+
+ private:
+  /// The program at this binding; the ones used last are kept. Errors: of binding, or a kernel
+  /// without code.
+  auto bound(const DatumList& inputs) const -> Result<GpuProgram*> {
+    for (auto at = bound_.begin(); at != bound_.end(); ++at) {
+      if (!at->first.fits(inputs)) continue;
+      bound_.splice(bound_.begin(), bound_, at);
+      return bound_.front().second.get();
+    }
+    auto key = BindingKey::of(inputs);
+    if (!key) return unsupported("inputs that are neither tensors nor numbers");
+    ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
+    StateLoader loader(*state_, kernels_);
+    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader));
+    bound_.emplace_front(*std::move(key), std::move(ready));
+    constexpr std::size_t kMostBindings = 16;
+    if (bound_.size() > kMostBindings) bound_.pop_back();
+    return bound_.front().second.get();
+  }
+
+  const HostProgram& program_;
+  CompiledKernels code_;
+  const OpTable& table_;
+  std::shared_ptr<CudaState> state_;
+  std::map<std::string, LoadedKernel*> kernels_;
+  mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
+};
+
+}  // namespace
+
+CudaExecutor::CudaExecutor(const OpTable& table)
+    : table_(table), state_(std::make_shared<CudaState>()) {}
+CudaExecutor::~CudaExecutor() = default;
+
+auto CudaExecutor::compile(const HostProgram& program) const
+    -> Result<std::unique_ptr<CompiledProgram>> {
+  if (program.functions.empty()) return bad_input("the program has no function");
+  if (!program.not_understood.empty()) {
+    const auto& line = program.not_understood[0];
+    return unsupported("line {}: `{}`: {}", line.line, line.text, line.reason);
+  }
+  if (state_->driver == nullptr) {
+    ASSAY_TRY(state_->driver, cuda::Driver::open());
+  }
+  CompiledKernels code;
+  std::map<std::string, LoadedKernel*> kernels;
+  for (const auto& [key, source] : program.kernels) {
+    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
+    ASSAY_TRY(auto compiled, TileCode::compile(*source.kernel));
+    code.emplace(key, std::move(compiled));
+    // Symbols of grids belong to a program; what has exact axes is told extents instead.
+    const auto identity = GpuKernel(*source.kernel).is_exact()
+                              ? structural_hash(*source.kernel)
+                              : reinterpret_cast<std::uintptr_t>(source.kernel.get());
+    auto& loaded = state_->kernels[identity];
+    if (loaded == nullptr) {
+      state_->kept.push_back(source.kernel);
+      loaded = std::make_unique<LoadedKernel>(*source.kernel);
+    }
+    kernels[key] = loaded.get();
+  }
+  return std::make_unique<CudaProgram>(program, std::move(code), table_, state_,
+                                       std::move(kernels));
+}
+
+auto CudaExecutor::kernels() const -> std::vector<CudaKernelReport> {
+  std::vector<CudaKernelReport> all;
+  for (const auto& [hash, kernel] : state_->kernels)
+    all.push_back({kernel->gpu.kernel().name, kernel->not_compiled,
+                   static_cast<int>(kernel->variants.size())});
+  return all;
+}
+
+auto CudaExecutor::device() const -> std::string {
+  if (state_->driver == nullptr) return {};
+  const auto& facts = state_->driver->facts();
+  return fmt::format("{}, compute capability {}.{}", facts.name, facts.capability / 10,
+                     facts.capability % 10);
+}
+
+}  // namespace assay

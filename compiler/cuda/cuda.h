@@ -1,0 +1,43 @@
+// The executor that runs kernels on an NVIDIA GPU.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/program/executor.h"
+#include "core/ops/op_table.h"
+
+namespace assay {
+
+struct CudaState;  ///< the driver and what is loaded
+
+struct CudaKernelReport {
+  std::string name;
+  std::string not_compiled;  ///< empty: it has code
+  int variants = 0;
+};
+
+/// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks
+/// at it. Library calls run on the reference kernels of `table`, which must outlive the executor,
+/// and kernels without code in the interpreter, on the host.
+class CudaExecutor final : public Executor {
+ public:
+  explicit CudaExecutor(const OpTable& table);
+  ~CudaExecutor() override;
+  CudaExecutor(const CudaExecutor&) = delete;
+  auto operator=(const CudaExecutor&) -> CudaExecutor& = delete;
+  [[nodiscard]] auto name() const -> std::string_view override { return "cuda"; }
+  /// Errors: missing_tool where there is no driver, no GPU or no code generator.
+  [[nodiscard]] auto compile(const HostProgram& program) const
+      -> Result<std::unique_ptr<CompiledProgram>> override;
+  /// Kernels of all programs, after their runs.
+  [[nodiscard]] auto kernels() const -> std::vector<CudaKernelReport>;
+  /// The GPU's name and compute capability, once a program was compiled.
+  [[nodiscard]] auto device() const -> std::string;
+
+ private:
+  const OpTable& table_;
+  std::shared_ptr<CudaState> state_;
+};
+
+}  // namespace assay

@@ -1,0 +1,148 @@
+#include "compiler/cuda/gpu_code.h"
+
+#include <limits>
+
+#include "compiler/cuda/blocks.h"
+#include "compiler/runtime/codegen_library.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kEntry = "kernel";
+
+}  // namespace
+
+struct GpuKernel::Split {
+  explicit Split(SplitKernel made)
+      : kernels(std::move(made)), first(kernels.first), second(kernels.second) {}
+  SplitKernel kernels;
+  GpuKernel first, second;
+};
+
+GpuKernel::~GpuKernel() = default;
+
+GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
+  is_exact_ = kernel.grid.empty() &&
+              std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
+  if (!is_exact_) return;
+  auto plan = plan_tiles(kernel);
+  if (plan)
+    plan_ = std::move(*plan);
+  else
+    not_planned_ = plan.error().message;
+}
+
+auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
+  if (plan_) return {choose_tiles(*plan_, launch.extents), {}};
+  return {{}, choose_gpu_blocks(kernel_, launch.extents)};
+}
+
+auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
+  if (!plan_) return std::nullopt;
+  const auto programs = tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
+  const auto choice = choose_split(plan_->loops, launch.extents, programs);
+  if (!choice) return std::nullopt;
+  const auto [known, is_new] = splits_.try_emplace(choice->axis);
+  if (is_new)
+    if (auto made = split_kernel(kernel_, plan_->loops, choice->axis))
+      known->second = std::make_unique<Split>(*std::move(made));
+  if (known->second == nullptr) return std::nullopt;
+  const auto& split = *known->second;
+  SplitLaunch launches;
+  launches.kernels = {&split.first, &split.second};
+  launches.extents = {launch.extents, launch.extents};
+  launches.extents[0][choice->axis] = choice->length;
+  for (const auto axis : plan_->loops.reduced) launches.extents[1][axis] = 1;
+  for (auto& extents : launches.extents) extents.push_back(choice->parts);
+  launches.numbers = {choice->length, launch.extents[choice->axis]};
+  std::int64_t elements = choice->parts;
+  for (const auto axis : split.kernels.parallel) {
+    launches.numbers.push_back(launch.extents[axis]);
+    elements *= launch.extents[axis];
+  }
+  for (const auto dtype : split.kernels.parts)
+    launches.parts_bytes.push_back(elements * size_bytes(dtype));
+  return launches;
+}
+
+auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
+  if (is_exact_ && !plan_) return unsupported("{}", not_planned_);
+  GpuVariant variant;
+  if (plan_) {
+    ASSAY_TRY(auto tiled, tile_kernel(kernel_, *plan_, key.choice));
+    variant.kernel = std::move(tiled.kernel);
+    variant.extents = std::move(tiled.extents);
+    for (const auto& axis : variant.kernel.axes) variant.blocks.push_back(axis.max_block);
+  } else {
+    variant.kernel = kernel_;
+    variant.blocks = key.blocks;
+    // Blocks are constants of the code.
+    for (std::size_t i = 0; i < kernel_.axes.size(); ++i)
+      for (auto& param : variant.kernel.params)
+        if (param.kind == TileParam::Kind::block && param.symbol == kernel_.axes[i].block)
+          param.fixed = key.blocks[i];
+  }
+  ASSAY_TRY(variant.layout, layout_for(variant.kernel, variant.blocks));
+  return variant;
+}
+
+auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
+                      const TileLaunch& launch) const -> Result<cuda::LaunchShape> {
+  cuda::LaunchShape shape;
+  shape.threads = static_cast<unsigned>(variant.layout.threads());
+  std::array<std::int64_t, 3> grid = {1, 1, 1};
+  if (plan_) {
+    grid[0] = tiled_programs(*plan_, key.choice, launch.extents);
+  } else {
+    if (kernel_.grid.empty()) return unsupported("the grid of {} is not known", kernel_.name);
+    auto scalars = launch.scalars;
+    for (std::size_t i = 0; i < kernel_.axes.size(); ++i)
+      if (!kernel_.axes[i].block.is_const()) scalars[kernel_.axes[i].block] = key.blocks[i];
+    for (std::size_t i = 0; i < kernel_.grid.size() && i < grid.size(); ++i) {
+      ASSAY_TRY(grid[i], evaluate_int(kernel_.grid[i], scalars));
+    }
+  }
+  constexpr std::array<std::int64_t, 3> kMost = {std::numeric_limits<std::int32_t>::max(), 65535,
+                                                 65535};
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    if (grid[i] > kMost[i]) return unsupported("a grid of {} programs", grid[i]);
+    shape.grid[i] = static_cast<unsigned>(std::max<std::int64_t>(grid[i], 0));
+  }
+  return shape;
+}
+
+auto make_ptx(std::vector<GpuVariant*> variants, int architecture) -> Result<void> {
+  ASSAY_TRY(void* const entry, codegen_entry(kCompilePtxSymbol));
+  const auto generate = reinterpret_cast<CompilePtx>(entry);  // what dlsym is for
+  std::vector<PtxRequest> requests;
+  for (const auto* variant : variants)
+    requests.push_back({&variant->kernel, variant->layout, kEntry});
+  ASSAY_TRY(auto code, generate(requests, {.architecture = architecture}));
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    variants[i]->ptx = std::move(code[i].text);
+    variants[i]->not_compiled = std::move(code[i].not_compiled);
+  }
+  return {};
+}
+
+auto ptx_text(const HostProgram& program, int architecture) -> Result<std::string> {
+  constexpr std::int64_t kUsualExtent = 1000;
+  std::string text;
+  for (const auto& [name, source] : program.kernels) {
+    text += fmt::format("// kernel {}\n", name);
+    if (!source.kernel) {
+      text += fmt::format("// not read: {}\n", source.not_read);
+      continue;
+    }
+    const GpuKernel gpu(*source.kernel);
+    TileLaunch launch;
+    launch.extents.assign(source.kernel->axes.size(), kUsualExtent);
+    auto variant = gpu.variant(gpu.key(launch));
+    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, architecture));
+    const auto problem = variant ? variant->not_compiled : variant.error().message;
+    text += problem.empty() ? variant->ptx : fmt::format("// no code: {}\n", problem);
+  }
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,80 @@
+// Kernels of one program on a GPU: their variants by facts of a launch, made when they are needed.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/cuda/ptx.h"
+#include "compiler/cuda/splitting.h"
+#include "compiler/cuda/tiling.h"
+#include "compiler/interpret/tile_machine.h"
+#include "compiler/program/program.h"
+#include "compiler/runtime/cuda/driver.h"
+
+namespace assay {
+
+/// What a variant is made for; kernels of exact axes have a choice of tiles, others blocks.
+struct GpuVariantKey {
+  TileChoice choice;
+  std::vector<std::int64_t> blocks;
+  friend auto operator<=>(const GpuVariantKey&, const GpuVariantKey&) = default;
+};
+
+/// Code of a kernel for some blocks, without a GPU.
+struct GpuVariant {
+  TileKernel kernel;                  ///< as it is compiled
+  std::vector<std::size_t> extents;   ///< parameters of exact axes' extents
+  std::vector<std::int64_t> blocks;
+  TileLayout layout;
+  std::string ptx, not_compiled;
+  cuda::FunctionHandle* function = nullptr;
+};
+
+class GpuKernel;
+
+/// A launch as two, which take the arguments of the launch, then the buffers of parts, then numbers.
+struct SplitLaunch {
+  std::array<const GpuKernel*, 2> kernels = {};
+  std::array<std::vector<std::int64_t>, 2> extents;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> parts_bytes;
+};
+
+/// A kernel and what is chosen for its launches. Needs no GPU.
+class GpuKernel {
+ public:
+  explicit GpuKernel(const TileKernel& kernel);
+  ~GpuKernel();
+  GpuKernel(const GpuKernel&) = delete;
+  auto operator=(const GpuKernel&) -> GpuKernel& = delete;
+  /// Few long rows are reduced in parts; nothing for other launches.
+  [[nodiscard]] auto split(const TileLaunch& launch) const -> std::optional<SplitLaunch>;
+  [[nodiscard]] auto key(const TileLaunch& launch) const -> GpuVariantKey;
+  /// Without code. Errors: unsupported.
+  [[nodiscard]] auto variant(const GpuVariantKey& key) const -> Result<GpuVariant>;
+  /// Programs of the launch. Errors: unsupported (a grid that is not known, or too large).
+  [[nodiscard]] auto shape(const GpuVariantKey& key, const GpuVariant& variant,
+                           const TileLaunch& launch) const -> Result<cuda::LaunchShape>;
+  [[nodiscard]] auto kernel() const -> const TileKernel& { return kernel_; }
+  [[nodiscard]] auto is_exact() const -> bool { return is_exact_; }
+
+ private:
+  const TileKernel& kernel_;
+  bool is_exact_ = false;
+  std::optional<TilePlan> plan_;
+  std::string not_planned_;
+  struct Split;
+  mutable std::map<std::size_t, std::unique_ptr<Split>> splits_;  ///< by axis; null: it cannot be
+};
+
+/// PTX for variants. Errors: missing_tool (no code generator), unsupported.
+[[nodiscard]] auto make_ptx(std::vector<GpuVariant*> variants, int architecture) -> Result<void>;
+
+/// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements
+/// where blocks depend on extents; what has no code says why in a comment. Errors: as make_ptx.
+[[nodiscard]] auto ptx_text(const HostProgram& program, int architecture) -> Result<std::string>;
+
+}  // namespace assay

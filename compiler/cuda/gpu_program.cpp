@@ -1,0 +1,255 @@
+#include "compiler/cuda/gpu_program.h"
+
+#include <algorithm>
+#include <map>
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kAssertBytes = sizeof(std::int64_t);
+
+}  // namespace
+
+auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader)
+    -> Result<std::unique_ptr<GpuProgram>> {
+  std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), driver));
+  ASSAY_TRY_VOID(made->place_buffers());
+  for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
+    if (const auto* launch = std::get_if<BoundLaunch>(&made->bound_.steps[at])) {
+      ASSAY_TRY_VOID(made->add(*launch, loader));
+      continue;
+    }
+    Part part;
+    part.step = at;
+    made->parts_.push_back(std::move(part));
+  }
+  for (auto& part : made->parts_)
+    if (!part.launches.empty()) ASSAY_TRY_VOID(made->make_graph(part));
+  return made;
+}
+
+GpuProgram::~GpuProgram() {
+  for (auto& part : parts_) driver_.destroy(part.graph, part.exec);
+  for (const auto address : owned_) driver_.free(address);
+}
+
+auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
+  ASSAY_TRY(const auto address,
+            driver_.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+  owned_.push_back(address);
+  return address;
+}
+
+auto GpuProgram::place_buffers() -> Result<void> {
+  plan_ = plan_memory(bound_, {});
+  places_.assign(bound_.buffers.size(), 0);
+  is_written_.assign(bound_.buffers.size(), false);
+  ASSAY_TRY(const auto arena, own(plan_.arena_bytes));
+  ASSAY_TRY(asserts_, own(kAssertBytes));
+  ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kAssertBytes));
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!bound_.buffers[i].is_used) continue;
+    if (plan_.offsets[i] >= 0) {
+      places_[i] = arena + static_cast<std::uint64_t>(plan_.offsets[i]);
+    } else {
+      ASSAY_TRY(places_[i], own(bound_.buffers[i].size_bytes));
+    }
+  }
+  return {};
+}
+
+auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void> {
+  TileLaunch asked;
+  asked.extents = launch.extents;
+  asked.blocks = launch.blocks;
+  asked.scalars = launch.scalars;
+  const auto& name = bound_.kernels[launch.kernel];
+  ASSAY_TRY(const auto loaded, loader.load(name, asked));
+  std::vector<std::uint64_t> behind;  // what the kernels take beside the launch's arguments
+  for (const auto bytes : loaded.parts_bytes) {
+    ASSAY_TRY(behind.emplace_back(), own(bytes));
+  }
+  for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
+  for (const auto& argument : launch.arguments)
+    if (argument.buffer) is_written_[*argument.buffer] = true;
+  for (const auto& [variant, shape, extents] : loaded.kernels) {
+    if (std::ranges::count(shape.grid, 0U) > 0) continue;
+    if (parts_.empty() || parts_.back().launches.empty()) parts_.emplace_back();
+    auto& made = parts_.back().launches.emplace_back();
+    made.function = variant->function;
+    made.shape = shape;
+    made.kernel = name;
+    made.values.assign(variant->kernel.params.size() + 1, 0);
+    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+      const auto& argument = launch.arguments[i];
+      if (argument.buffer)
+        made.values[i] =
+            places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
+      else
+        made.values[i] = is_floating(variant->kernel.params[i].dtype)
+                             ? std::bit_cast<std::uint64_t>(argument.real)
+                             : static_cast<std::uint64_t>(argument.integer);
+    }
+    std::ranges::copy(behind,
+                      made.values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
+    for (std::size_t i = 0; i < variant->extents.size(); ++i)
+      made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
+    made.values.back() = asserts_;
+  }
+  return {};
+}
+
+auto GpuProgram::make_graph(Part& part) -> Result<void> {
+  ASSAY_TRY(part.graph, driver_.new_graph());
+  cuda::GraphNodeHandle* before = nullptr;
+  for (auto& launch : part.launches) {
+    for (auto& value : launch.values) launch.arguments.push_back(&value);
+    ASSAY_TRY(before, driver_.add_launch(part.graph, before, launch.function, launch.shape,
+                                         launch.arguments));
+  }
+  ASSAY_TRY(part.exec, driver_.instantiate(part.graph));
+  return {};
+}
+
+auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
+  for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (buffer.kind != BoundBuffer::Kind::input || !buffer.is_used) continue;
+    const auto bytes = inputs[buffer.input].real()->storage->bytes();
+    ASSAY_TRY_VOID(driver_.to_device(places_[i], bytes));
+  }
+  return {};
+}
+
+auto GpuProgram::run_parts() -> Result<void> {
+  for (const auto& part : parts_) {
+    if (part.exec != nullptr)
+      ASSAY_TRY_VOID(driver_.run(part.exec));
+    else
+      ASSAY_TRY_VOID(on_host(bound_.steps[part.step]));
+  }
+  return {};
+}
+
+/// Buffers of the step come to the host, and go back when it is done.
+auto GpuProgram::on_host(const BoundStep& step) -> Result<void> {
+  std::map<std::size_t, std::shared_ptr<Storage>> here;
+  const auto fetch = [&](std::size_t buffer) -> Result<void> {
+    auto& storage = here[buffer];
+    if (storage) return {};
+    storage = std::make_shared<Storage>(bound_.buffers[buffer].size_bytes);
+    return driver_.to_host(storage->bytes(), places_[buffer]);
+  };
+  const auto send_back = [&]() -> Result<void> {
+    for (const auto& [buffer, storage] : here)
+      ASSAY_TRY_VOID(driver_.to_device(places_[buffer], storage->bytes()));
+    return driver_.wait();
+  };
+  if (const auto* copy = std::get_if<BoundCopy>(&step)) {
+    ASSAY_TRY_VOID(fetch(copy->from.buffer));
+    ASSAY_TRY_VOID(fetch(copy->to.buffer));
+    is_written_[copy->to.buffer] = true;
+    Tensor to{here.at(copy->to.buffer), copy->to.meta};
+    copy_elems(Tensor{here.at(copy->from.buffer), copy->from.meta}, to);
+    return send_back();
+  }
+  const auto& call = std::get<BoundCall>(step);
+  if (!call.row->kernel) return {};
+  auto args = call.args;
+  auto result = call.result;
+  std::vector<Tensor*> tensors;
+  const auto add = [&](Tensor& tensor) { tensors.push_back(&tensor); };
+  for (auto& arg : args) visit_tensors(arg, add);
+  visit_tensors(result, add);
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const auto buffer = call.buffers[k];
+    is_written_[buffer] = true;
+    ASSAY_TRY_VOID(fetch(buffer));
+    if (k >= call.arg_tensors && bound_.buffers[buffer].is_made_by_call)
+      std::ranges::fill(here.at(buffer)->bytes(), std::byte{0});
+    tensors[k]->storage = here.at(buffer);
+  }
+  const auto metas = [&] {
+    std::vector<RealMeta> all;
+    for (const auto* tensor : tensors) all.push_back(tensor->meta);
+    return all;
+  }();
+  KernelCall run(*call.row, args, result);
+  call.row->kernel(run);
+  if (const auto& error = run.error())
+    return unsupported("line {}: {}: {}", call.op->line, call.row->name(), error->message);
+  // A kernel may give another storage than it was told to.
+  for (auto k = call.arg_tensors; k < tensors.size(); ++k) {
+    const auto& place = here.at(call.buffers[k]);
+    if (tensors[k]->storage == place) continue;
+    Tensor to{place, metas[k]};
+    copy_elems(*tensors[k], to);
+  }
+  return send_back();
+}
+
+auto GpuProgram::check_asserts() -> Result<void> {
+  std::int64_t line = 0;
+  ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(&line, 1)), asserts_));
+  if (line == 0) return {};
+  ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kAssertBytes));
+  return bad_input("an assert of a kernel is false, in its line {}", line);
+}
+
+auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
+  ASSAY_TRY_VOID(send(inputs));
+  ASSAY_TRY_VOID(run_parts());
+  ASSAY_TRY_VOID(check_asserts());
+  ProgramRun run = bound_.counts;
+  std::map<std::size_t, std::shared_ptr<Storage>> fetched;
+  for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (buffer.kind != BoundBuffer::Kind::input || !buffer.is_used) continue;
+    const auto& storage = inputs[buffer.input].real()->storage;
+    fetched[i] = storage;
+    if (is_written_[i]) ASSAY_TRY_VOID(driver_.to_host(storage->bytes(), places_[i]));
+  }
+  run.outputs = bound_.outputs;
+  std::size_t next = 0;
+  Result<void> done;
+  for (auto& output : run.outputs)
+    visit_tensors(output, [&](Tensor& tensor) {
+      const auto buffer = bound_.output_buffers[next++];
+      auto& storage = fetched[buffer];
+      if (!storage) {
+        storage = std::make_shared<Storage>(bound_.buffers[buffer].size_bytes);
+        if (done) done = driver_.to_host(storage->bytes(), places_[buffer]);
+      }
+      tensor.storage = storage;
+    });
+  ASSAY_TRY_VOID(done);
+  return run;
+}
+
+auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
+  ASSAY_TRY_VOID(send(inputs));
+  const auto timed = [&](const auto& work) -> Result<double> {
+    std::vector<double> seconds;
+    for (int i = 0; i <= calls; ++i) {
+      ASSAY_TRY_VOID(driver_.start_clock());
+      ASSAY_TRY_VOID(work());
+      ASSAY_TRY(const auto milliseconds, driver_.stop_clock());
+      if (i > 0) seconds.push_back(milliseconds * 1e-3);
+    }
+    std::ranges::nth_element(seconds, seconds.begin() + calls / 2);
+    return seconds[static_cast<std::size_t>(calls / 2)];
+  };
+  ProgramTimes times;
+  times.bytes = bytes_of(inputs) + bytes_of(bound_.outputs);
+  ASSAY_TRY(times.seconds, timed([&] { return run_parts(); }));
+  constexpr std::size_t kCopyBytes = std::size_t{1} << 30;
+  ASSAY_TRY(const auto from, driver_.allocate(kCopyBytes));
+  ASSAY_TRY(const auto to, driver_.allocate(kCopyBytes));
+  ASSAY_TRY(const auto copying, timed([&] { return driver_.copy(to, from, kCopyBytes); }));
+  driver_.free(from);
+  driver_.free(to);
+  times.copy_bytes_per_s = 2.0 * kCopyBytes / copying;
+  return times;
+}
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+// A bound program on a GPU: buffers in its memory, launches prepared, between library calls as
+// graphs of the driver.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "compiler/cuda/gpu_code.h"
+#include "compiler/runtime/bound.h"
+#include "compiler/runtime/memory_plan.h"
+
+namespace assay {
+
+/// Gives kernels their code. Errors: unsupported (no code), what the driver says.
+class GpuLoader {
+ public:
+  virtual ~GpuLoader() = default;
+  struct Loaded {
+    const GpuVariant* variant = nullptr;
+    cuda::LaunchShape shape;
+    std::vector<std::int64_t> extents;  ///< of exact axes
+  };
+  /// One behind the other; arguments are those of the launch, then buffers of parts, then numbers.
+  struct Launches {
+    std::vector<Loaded> kernels;
+    std::vector<std::int64_t> parts_bytes, numbers;
+  };
+  [[nodiscard]] virtual auto load(const std::string& kernel, const TileLaunch& launch)
+      -> Result<Launches> = 0;
+};
+
+class GpuProgram {
+ public:
+  /// Errors: unsupported (a kernel without code; callers run statement by statement then), memory.
+  [[nodiscard]] static auto make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader)
+      -> Result<std::unique_ptr<GpuProgram>>;
+  ~GpuProgram();
+  GpuProgram(const GpuProgram&) = delete;
+  auto operator=(const GpuProgram&) -> GpuProgram& = delete;
+
+  /// Inputs must fit the binding; those that the program changes are changed.
+  [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
+  /// The inputs stay on the GPU; outputs are not fetched.
+  [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
+
+ private:
+  struct Launch {
+    cuda::FunctionHandle* function = nullptr;
+    cuda::LaunchShape shape;
+    std::vector<std::uint64_t> values;  ///< of the arguments
+    std::vector<void*> arguments;
+    std::string kernel;
+  };
+  /// Launches one behind the other, or one call or copy on the host.
+  struct Part {
+    std::vector<Launch> launches;
+    std::size_t step = 0;  ///< of the call or copy
+    cuda::GraphHandle* graph = nullptr;
+    cuda::GraphExecHandle* exec = nullptr;
+  };
+  GpuProgram(BoundProgram bound, cuda::Driver& driver)
+      : bound_(std::move(bound)), driver_(driver) {}
+  [[nodiscard]] auto place_buffers() -> Result<void>;
+  [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
+  [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
+  [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
+  [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
+  [[nodiscard]] auto run_parts() -> Result<void>;
+  [[nodiscard]] auto on_host(const BoundStep& step) -> Result<void>;
+  [[nodiscard]] auto check_asserts() -> Result<void>;
+
+  BoundProgram bound_;
+  cuda::Driver& driver_;
+  MemoryPlan plan_;
+  std::vector<cuda::Address> owned_;   ///< freed at the end
+  std::vector<cuda::Address> places_;  ///< by buffer
+  std::vector<Part> parts_;
+  cuda::Address asserts_ = 0;
+  std::vector<bool> is_written_;  ///< by buffer: a step changes it
+};
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// PTX for kernels: what the code generator, a library of its own that needs LLVM, gives to the
+// executor. Nothing here knows LLVM, and nothing here needs a GPU.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/cuda/tile_layout.h"
+#include "compiler/program/kernel.h"
+#include "core/base/result.h"
+
+namespace assay {
+
+/// A tile kernel (no axis is exact) with everything that is chosen before its code is made.
+struct PtxRequest {
+  const TileKernel* kernel = nullptr;
+  TileLayout layout;
+  std::string name;  ///< of the entry
+};
+
+/// The entry takes eight bytes per parameter of the kernel, in order (pointers, int64, float64),
+/// then a pointer to eight bytes that get the line of an assert that is false.
+struct PtxCode {
+  std::string text;
+  std::string not_compiled;  ///< why there is no text
+};
+
+struct PtxOptions {
+  int architecture = 80;  ///< compute capability, ten times the major one
+  bool keep_ir = false;   ///< LLVM's IR stands in front of the text, as comments
+};
+
+/// Entry of the code generator's library.
+using CompilePtx = Result<std::vector<PtxCode>> (*)(const std::vector<PtxRequest>& requests,
+                                                    const PtxOptions& options);
+inline constexpr const char* kCompilePtxSymbol = "assay_compile_ptx";
+
+}  // namespace assay

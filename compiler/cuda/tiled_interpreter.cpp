@@ -1,0 +1,115 @@
+#include "compiler/cuda/tiled_interpreter.h"
+
+#include <map>
+
+#include "compiler/cuda/gpu_code.h"
+#include "compiler/interpret/host_machine.h"
+
+namespace assay {
+namespace {
+
+class TiledLauncher final : public KernelLauncher {
+ public:
+  explicit TiledLauncher(const CompiledKernels& kernels) : kernels_(kernels) {}
+  /// What is split runs here, both kernels in turn; all else in the machine.
+  [[nodiscard]] auto launch(const std::string& name, const TileLaunch& launch)
+      -> std::optional<Result<void>> override {
+    const auto split = gpu(name).split(launch);
+    if (!split) return std::nullopt;
+    return run(*split, launch);
+  }
+  [[nodiscard]] auto is_checked() const -> bool override { return true; }
+
+  [[nodiscard]] auto instead(const std::string& name, TileLaunch& launch)
+      -> Result<const TileCode*> override {
+    return fit(gpu(name), launch);
+  }
+
+ private:
+  struct Made {
+    GpuVariant variant;
+    std::optional<TileCode> code;
+  };
+
+  auto gpu(const std::string& name) -> const GpuKernel& {
+    auto& known = gpus_[name];
+    if (known == nullptr) known = std::make_unique<GpuKernel>(kernels_.at(name).kernel());
+    return *known;
+  }
+
+  auto run(const SplitLaunch& split, const TileLaunch& launch) -> Result<void> {
+    std::vector<std::unique_ptr<RunStorage>> parts;
+    for (const auto bytes : split.parts_bytes)
+      parts.push_back(std::make_unique<RunStorage>("parts", std::make_shared<Storage>(bytes), 1, false));
+    for (std::size_t i = 0; i < split.kernels.size(); ++i) {
+      TileLaunch one = launch;
+      one.extents = split.extents[i];
+      for (const auto& storage : parts) one.arguments.push_back({.storage = storage.get()});
+      for (const auto number : split.numbers) one.arguments.push_back({.integer = number});
+      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one));
+      std::string problem;
+      one.report = [&](const RunFinding& finding) { problem = finding.message; };
+      ASSAY_TRY_VOID(TileMachine(*code, one).run());
+      if (!problem.empty()) return bad_input("{}: {}", code->kernel().name, problem);
+    }
+    return {};
+  }
+
+  auto fit(const GpuKernel& gpu, TileLaunch& launch) -> Result<const TileCode*> {
+    const auto key = gpu.key(launch);
+    auto& made = made_[{&gpu, key}];
+    if (made == nullptr) {
+      ASSAY_TRY(auto variant, gpu.variant(key));
+      made = std::make_unique<Made>(Made{std::move(variant), {}});
+      ASSAY_TRY(made->code, TileCode::compile(made->variant.kernel));
+    }
+    const auto& variant = made->variant;
+    ASSAY_TRY(const auto shape, gpu.shape(key, variant, launch));
+    launch.blocks = variant.blocks;
+    launch.grid = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    const auto extents = std::exchange(launch.extents, {});
+    launch.extents.assign(variant.kernel.axes.size(), 1);
+    launch.arguments.resize(variant.kernel.params.size());
+    for (std::size_t i = 0; i < variant.extents.size(); ++i)
+      launch.arguments[variant.extents[i]].integer = extents[i];
+    for (std::size_t i = 0; i < variant.kernel.params.size(); ++i)
+      if (const auto& fixed = variant.kernel.params[i].fixed) launch.arguments[i].integer = *fixed;
+    return &*made->code;
+  }
+
+  const CompiledKernels& kernels_;
+  std::map<std::string, std::unique_ptr<GpuKernel>> gpus_;
+  std::map<std::pair<const GpuKernel*, GpuVariantKey>, std::unique_ptr<Made>> made_;
+};
+
+class TiledProgram final : public CompiledProgram {
+ public:
+  TiledProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table)
+      : program_(program), kernels_(std::move(kernels)), table_(table) {}
+  [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
+      -> Result<ProgramRun> override {
+    TiledLauncher launcher(kernels_);
+    return HostMachine(program_, kernels_, table_, options, &launcher).run(inputs);
+  }
+
+ private:
+  const HostProgram& program_;
+  CompiledKernels kernels_;
+  const OpTable& table_;
+};
+
+}  // namespace
+
+auto TiledInterpreter::compile(const HostProgram& program) const
+    -> Result<std::unique_ptr<CompiledProgram>> {
+  if (program.functions.empty()) return bad_input("the program has no function");
+  CompiledKernels kernels;
+  for (const auto& [key, source] : program.kernels) {
+    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
+    ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
+    kernels.emplace(key, std::move(code));
+  }
+  return std::make_unique<TiledProgram>(program, std::move(kernels), table_);
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+#include "compiler/program/access_steps.h"
+
+namespace assay {
+
+AccessSteps::AccessSteps(const TileKernel& kernel) : kernel_(kernel) {
+  visit(kernel.body);
+}
+
+void AccessSteps::visit(const TileRegion& region) {
+  for (const auto& one : region.body) {
+    for (const auto id : one.results) makers_[id] = &one;
+    if (std::holds_alternative<TileLoad>(one.what) || std::holds_alternative<TileStore>(one.what))
+      accesses_.push_back(&one);
+    for (const auto& inner : one.regions) visit(inner);
+  }
+}
+
+auto AccessSteps::constant(TileId id) const -> std::optional<std::int64_t> {
+  const auto made = makers_.find(id);
+  if (made == makers_.end()) return std::nullopt;
+  if (const auto* value = std::get_if<TileConstant>(&made->second->what))
+    if (const auto* number = std::get_if<std::int64_t>(&value->value)) return *number;
+  if (const auto* param = std::get_if<TileParamValue>(&made->second->what))
+    return kernel_.params[param->param].fixed;
+  return std::nullopt;
+}
+
+auto AccessSteps::step(TileId index, std::size_t axis) const -> std::optional<std::int64_t> {
+  if ((kernel_.type(index).axes >> axis & 1U) == 0) return 0;
+  const auto made = makers_.find(index);
+  if (made == makers_.end()) return std::nullopt;
+  const auto& one = *made->second;
+  if (std::holds_alternative<TileIndex>(one.what) || std::holds_alternative<TileLane>(one.what))
+    return 1;
+  const auto* compute = std::get_if<TileCompute>(&one.what);
+  if (compute == nullptr) return std::nullopt;
+  if (compute->op == TileOp::cast && !is_floating(kernel_.type(one.operands[0]).dtype))
+    return step(one.operands[0], axis);
+  if (one.operands.size() != 2) return std::nullopt;
+  const auto a = step(one.operands[0], axis);
+  const auto b = step(one.operands[1], axis);
+  if (!a || !b) return std::nullopt;
+  if (compute->op == TileOp::add) return *a + *b;
+  if (compute->op == TileOp::sub) return *a - *b;
+  if (compute->op != TileOp::mul || (*a != 0 && *b != 0)) return std::nullopt;
+  const auto by = constant(one.operands[*a == 0 ? 0 : 1]);
+  return by ? std::optional(*by * (*a + *b)) : std::nullopt;
+}
+
+auto AccessSteps::scores() const -> std::vector<int> {
+  std::vector<int> score(kernel_.axes.size(), 0);
+  for (const auto* one : accesses_)
+    for (std::size_t axis = 0; axis < score.size(); ++axis) {
+      if ((kernel_.type(one->operands[0]).axes >> axis & 1U) == 0) continue;
+      const auto by = step(one->operands[0], axis);
+      score[axis] += by == 1 ? 4 : by == 0 ? 0 : -1;
+    }
+  return score;
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// How the accesses of a kernel move through memory when an axis' lane or index grows by one.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "compiler/program/kernel.h"
+
+namespace assay {
+
+class AccessSteps {
+ public:
+  explicit AccessSteps(const TileKernel& kernel);
+  /// Elements that the index moves by; nothing where that is no constant.
+  [[nodiscard]] auto step(TileId index, std::size_t axis) const -> std::optional<std::int64_t>;
+  /// Loads and stores in all regions.
+  [[nodiscard]] auto accesses() const -> const std::vector<const TileStatement*>& {
+    return accesses_;
+  }
+  /// By axis: how well its lanes suit neighbouring threads. Accesses that it moves by one count.
+  [[nodiscard]] auto scores() const -> std::vector<int>;
+
+ private:
+  void visit(const TileRegion& region);
+  [[nodiscard]] auto constant(TileId id) const -> std::optional<std::int64_t>;
+  const TileKernel& kernel_;
+  std::map<TileId, const TileStatement*> makers_;
+  std::vector<const TileStatement*> accesses_;
+};
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#include "compiler/program/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+/// Median of `calls` after one that is not counted.
+template <class Call>
+auto median(int calls, const Call& call) -> Result<double> {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  for (int i = 0; i <= calls; ++i) {
+    const auto start = Clock::now();
+    ASSAY_TRY_VOID(call());
+    if (i > 0) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + calls / 2);
+  return seconds[static_cast<std::size_t>(calls / 2)];
+}
+
+/// One thread, memory beyond the caches.
+auto copy_bandwidth() -> double {
+  constexpr std::size_t kBytes = 256 << 20;
+  std::vector<std::byte> from(kBytes, std::byte{1}), to(kBytes);
+  const auto once = [&]() -> Result<void> {
+    std::memcpy(to.data(), from.data(), kBytes);
+    return {};
+  };
+  return 2.0 * kBytes / median(5, once).value_or(1);
+}
+
+}  // namespace
+
+auto bytes_of(const DatumList& data) -> double {
+  double bytes = 0;
+  for (const auto& datum : data)
+    if (const auto* tensor = datum.real())
+      bytes += static_cast<double>(tensor->numel() * size_bytes(tensor->dtype()));
+  return bytes;
+}
+
+auto CompiledProgram::measure(const DatumList& inputs, int calls) const -> Result<ProgramTimes> {
+  ProgramTimes times;
+  times.bytes = bytes_of(inputs);
+  bool is_first = true;
+  ASSAY_TRY(times.seconds, median(calls, [&]() -> Result<void> {
+              ASSAY_TRY(const auto done, run(inputs, {}));
+              if (std::exchange(is_first, false)) times.bytes += bytes_of(done.outputs);
+              return {};
+            }));
+  times.copy_bytes_per_s = copy_bandwidth();
+  return times;
+}
+
+}  // namespace assay

@@ -1,0 +1,99 @@
+#include "compiler/program/kernel_builder.h"
+
+#include <limits>
+
+namespace assay {
+
+auto KernelBuilder::axes_of(const std::vector<TileId>& ids) const -> AxisSet {
+  AxisSet axes = 0;
+  for (const auto id : ids)
+    if (id != kNoTile) axes |= type(id).axes;
+  return axes;
+}
+
+auto KernelBuilder::value(DType dtype, AxisSet axes) -> TileId {
+  kernel_.values.push_back({{dtype, axes}, {}});
+  return static_cast<TileId>(kernel_.values.size() - 1);
+}
+
+auto KernelBuilder::add(decltype(TileStatement::what) what, std::vector<TileId> operands,
+                        DType dtype, AxisSet axes) -> TileId {
+  TileStatement one;
+  one.what = std::move(what);
+  one.operands = std::move(operands);
+  one.results = {value(dtype, axes)};
+  const auto id = one.results[0];
+  append(std::move(one));
+  return id;
+}
+
+void KernelBuilder::append(TileStatement one) {
+  one.line = line_;
+  body_->push_back(std::move(one));
+}
+
+auto KernelBuilder::compute(TileOp op, const std::vector<TileId>& operands,
+                            std::optional<DType> to) -> TileId {
+  const bool is_truth = tile_op_row(op).result == TileResult::boolean;
+  const auto dtype = to ? *to : is_truth ? DType::boolean : type(operands.back()).dtype;
+  return add(TileCompute{op}, operands, dtype, axes_of(operands));
+}
+
+auto KernelBuilder::number(DType dtype, std::int64_t value) -> TileId {
+  if (is_floating(dtype)) return add(TileConstant{static_cast<double>(value)}, {}, dtype, 0);
+  return add(TileConstant{value}, {}, dtype, 0);
+}
+
+auto KernelBuilder::param(std::size_t index, DType dtype) -> TileId {
+  const auto of = kernel_.params[index].dtype;
+  const auto id = add(TileParamValue{index}, {}, of, 0);
+  return of == dtype ? id : compute(TileOp::cast, {id}, dtype);
+}
+
+auto KernelBuilder::both(TileId a, TileId b) -> TileId {
+  if (a == kNoTile || b == kNoTile) return a == kNoTile ? b : a;
+  return compute(TileOp::bit_and, {a, b});
+}
+
+auto KernelBuilder::identity(TileCombine combine, std::size_t part, DType of) -> TileId {
+  using enum TileCombine;
+  constexpr auto kInfinity = std::numeric_limits<double>::infinity();
+  const auto extreme = [&](bool is_low) {
+    if (is_floating(of)) return add(TileConstant{is_low ? -kInfinity : kInfinity}, {}, of, 0);
+    if (of == DType::boolean) return number(of, is_low ? 0 : 1);
+    const auto bits = 8 * size_bytes(of);
+    if (info(of).kind != DTypeKind::signed_integer) {
+      if (is_low) return number(of, 0);
+      return number(of, bits == 64 ? -1 : (std::int64_t{1} << bits) - 1);
+    }
+    const auto most = static_cast<std::int64_t>((std::uint64_t{1} << (bits - 1)) - 1);
+    return number(of, is_low ? -most - 1 : most);
+  };
+  if (part == 1) return number(of, INT64_MAX);
+  if (combine == max || combine == argmax) return extreme(true);
+  if (combine == min || combine == argmin) return extreme(false);
+  return number(of, combine == product || combine == all ? 1 : 0);
+}
+
+auto KernelBuilder::scalar_param(const std::string& name) -> std::size_t {
+  TileParam param;
+  param.name = name;
+  param.kind = TileParam::Kind::scalar;
+  param.dtype = DType::int64;
+  kernel_.params.push_back(std::move(param));
+  return kernel_.params.size() - 1;
+}
+
+auto KernelBuilder::reduce(TileCombine combine, std::size_t axis, std::vector<TileId> operands)
+    -> std::vector<TileId> {
+  TileStatement one;
+  one.what = TileReduce{combine, axis};
+  const auto rest = axes_of(operands) & ~(AxisSet{1} << axis);
+  for (const auto id : operands) one.results.push_back(value(type(id).dtype, rest));
+  one.operands = std::move(operands);
+  auto results = one.results;
+  append(std::move(one));
+  return results;
+}
+
+}  // namespace assay

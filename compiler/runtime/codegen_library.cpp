@@ -1,0 +1,51 @@
+#include "compiler/runtime/codegen_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Beside the program that runs, in its library folder, or where the environment says.
+auto library_places() -> std::vector<fs::path> {
+  constexpr const char* kName = "libassay_codegen.so";
+  std::vector<fs::path> places;
+  if (const char* given = std::getenv("ASSAY_CODEGEN")) places.emplace_back(given);
+  std::error_code error;
+  auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  places.push_back(folder / ".." / ASSAY_LIBDIR / "assay" / kName);
+  for (int up = 0; up < 4 && folder.has_relative_path(); ++up, folder = folder.parent_path())
+    places.push_back(folder / kName);
+  return places;
+}
+
+auto library() -> Result<void*> {
+  static const auto kOpened = []() -> Result<void*> {
+    std::string problem = "libassay_codegen.so is not there";
+    for (const auto& place : library_places()) {
+      std::error_code error;
+      if (!fs::exists(place, error)) continue;
+      if (void* opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return opened;
+      problem = dlerror();
+    }
+    return std::unexpected(
+        Error{ErrorCode::missing_tool, fmt::format("no machine code: {}", problem)});
+  }();
+  return kOpened;
+}
+
+}  // namespace
+
+auto codegen_entry(const char* symbol) -> Result<void*> {
+  ASSAY_TRY(void* const opened, library());
+  if (void* entry = dlsym(opened, symbol)) return entry;
+  return std::unexpected(
+      Error{ErrorCode::missing_tool, fmt::format("no machine code: {}", dlerror())});
+}
+
+}  // namespace assay

@@ -1,0 +1,284 @@
+#include "compiler/runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include <map>
+
+namespace assay::cuda {
+
+namespace {
+struct ContextHandle;
+/// CUDA_KERNEL_NODE_PARAMS of version 2.
+struct KernelNode {
+  FunctionHandle* function = nullptr;
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  ContextHandle* context = nullptr;
+};
+auto node_of(FunctionHandle* function, const LaunchShape& shape, std::span<void* const> arguments)
+    -> KernelNode {
+  KernelNode node;
+  node.function = function;
+  node.grid_x = shape.grid[0];
+  node.grid_y = shape.grid[1];
+  node.grid_z = shape.grid[2];
+  node.block_x = shape.threads;
+  node.arguments = const_cast<void**>(arguments.data());  // the driver only reads them
+  return node;
+}
+
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kMultiprocessors = 16;
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;
+constexpr std::size_t kLogBytes = 8192;
+}  // namespace
+
+// Name in the library, then the signature. Names with a suffix are newer forms of old calls.
+#define ASSAY_CUDA_CALLS(X)                                                                      \
+  X(cuInit, (unsigned))                                                                          \
+  X(cuDriverGetVersion, (int*))                                                                  \
+  X(cuGetErrorName, (int, const char**))                                                         \
+  X(cuGetErrorString, (int, const char**))                                                       \
+  X(cuDeviceGetCount, (int*))                                                                    \
+  X(cuDeviceGet, (int*, int))                                                                    \
+  X(cuDeviceGetName, (char*, int, int))                                                          \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                      \
+  X(cuDeviceTotalMem_v2, (std::size_t*, int))                                                    \
+  X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                            \
+  X(cuDevicePrimaryCtxRelease_v2, (int))                                                         \
+  X(cuCtxSetCurrent, (ContextHandle*))                                                           \
+  X(cuMemAlloc_v2, (Address*, std::size_t))                                                      \
+  X(cuMemFree_v2, (Address))                                                                     \
+  X(cuMemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamHandle*))                    \
+  X(cuMemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamHandle*))                          \
+  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamHandle*))                        \
+  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle*))                       \
+  X(cuModuleLoadDataEx, (ModuleHandle**, const void*, unsigned, int*, void**))                   \
+  X(cuModuleUnload, (ModuleHandle*))                                                             \
+  X(cuModuleGetFunction, (FunctionHandle**, ModuleHandle*, const char*))                         \
+  X(cuLaunchKernel, (FunctionHandle*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                     unsigned, StreamHandle*, void**, void**))                                   \
+  X(cuStreamCreate, (StreamHandle**, unsigned))                                                  \
+  X(cuStreamSynchronize, (StreamHandle*))                                                        \
+  X(cuStreamDestroy_v2, (StreamHandle*))                                                         \
+  X(cuEventCreate, (EventHandle**, unsigned))                                                    \
+  X(cuEventRecord, (EventHandle*, StreamHandle*))                                                \
+  X(cuEventSynchronize, (EventHandle*))                                                          \
+  X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                    \
+  X(cuEventDestroy_v2, (EventHandle*))                                                           \
+  X(cuGraphCreate, (GraphHandle**, unsigned))                                                    \
+  X(cuGraphAddKernelNode_v2, (GraphNodeHandle**, GraphHandle*, GraphNodeHandle* const*,          \
+                              std::size_t, const KernelNode*))                                   \
+  X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))          \
+  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle*, GraphNodeHandle*, const KernelNode*))  \
+  X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                            \
+  X(cuGraphExecDestroy, (GraphExecHandle*))                                                      \
+  X(cuGraphDestroy, (GraphHandle*))
+
+struct Functions {
+#define ASSAY_CUDA_MEMBER(name, signature) int(*name) signature = nullptr;
+  ASSAY_CUDA_CALLS(ASSAY_CUDA_MEMBER)
+#undef ASSAY_CUDA_MEMBER
+};
+
+/// Freed memory by size; sizes are rounded so that few remain.
+struct Driver::Pool {
+  std::map<std::size_t, std::vector<Address>> unused;
+  std::map<Address, std::size_t> sizes;
+};
+
+namespace {
+auto missing(std::string text) -> std::unexpected<Error> {
+  return std::unexpected(Error{ErrorCode::missing_tool, std::move(text)});
+}
+auto rounded(std::size_t bytes) -> std::size_t {
+  constexpr std::size_t kPage = 512, kLarge = std::size_t{1} << 20;
+  const auto step = bytes < kLarge ? kPage : kLarge;
+  return (std::max<std::size_t>(bytes, 1) + step - 1) / step * step;
+}
+}  // namespace
+
+Driver::Driver() : functions_(std::make_unique<Functions>()), pool_(std::make_unique<Pool>()) {}
+
+auto Driver::open() -> Result<std::unique_ptr<Driver>> {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    return missing("no GPU: NVIDIA's driver (libcuda.so.1) is not on this machine");
+  std::unique_ptr<Driver> driver(new Driver);
+#define ASSAY_CUDA_LOAD(name, signature)                                               \
+  driver->functions_->name = reinterpret_cast<int(*) signature>(dlsym(library, #name)); \
+  if (driver->functions_->name == nullptr)                                             \
+    return missing("no GPU: NVIDIA's driver is too old: it has no " #name);
+  ASSAY_CUDA_CALLS(ASSAY_CUDA_LOAD)
+#undef ASSAY_CUDA_LOAD
+  ASSAY_TRY_VOID(driver->start());
+  return driver;
+}
+
+auto Driver::checked(int status, const char* call) const -> Result<void> {
+  if (status == 0) return {};
+  const char* name = nullptr;
+  const char* text = nullptr;
+  functions_->cuGetErrorName(status, &name);
+  functions_->cuGetErrorString(status, &text);
+  return unsupported("{}: {} ({})", call, name == nullptr ? "unknown error" : name,
+                     text == nullptr ? std::to_string(status) : text);
+}
+
+auto Driver::start() -> Result<void> {
+  const auto& f = *functions_;
+  if (const auto ready = checked(f.cuInit(0), "cuInit"); !ready)
+    return missing(fmt::format("no GPU: {}", ready.error().message));
+  int count = 0;
+  ASSAY_TRY_VOID(checked(f.cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  if (count == 0) return missing("no GPU: the driver finds none");
+  ASSAY_TRY_VOID(checked(f.cuDeviceGet(&device_, 0), "cuDeviceGet"));
+  std::array<char, 256> name = {};
+  ASSAY_TRY_VOID(checked(f.cuDeviceGetName(name.data(), name.size(), device_), "cuDeviceGetName"));
+  facts_.name = name.data();
+  int major = 0, minor = 0;
+  f.cuDeviceGetAttribute(&major, kCapabilityMajor, device_);
+  f.cuDeviceGetAttribute(&minor, kCapabilityMinor, device_);
+  f.cuDeviceGetAttribute(&facts_.multiprocessors, kMultiprocessors, device_);
+  f.cuDriverGetVersion(&facts_.driver_version);
+  f.cuDeviceTotalMem_v2(&facts_.memory_bytes, device_);
+  facts_.capability = 10 * major + minor;
+  ContextHandle* context = nullptr;
+  ASSAY_TRY_VOID(checked(f.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain"));
+  ASSAY_TRY_VOID(checked(f.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
+  constexpr unsigned kNonBlocking = 1;
+  ASSAY_TRY_VOID(checked(f.cuStreamCreate(&stream_, kNonBlocking), "cuStreamCreate"));
+  for (auto& event : events_) ASSAY_TRY_VOID(checked(f.cuEventCreate(&event, 0), "cuEventCreate"));
+  return {};
+}
+
+Driver::~Driver() {
+  const auto& f = *functions_;
+  if (stream_ == nullptr) return;
+  for (const auto& [address, size] : pool_->sizes) f.cuMemFree_v2(address);
+  for (auto* event : events_)
+    if (event != nullptr) f.cuEventDestroy_v2(event);
+  f.cuStreamDestroy_v2(stream_);
+  f.cuDevicePrimaryCtxRelease_v2(device_);
+}
+
+auto Driver::allocate(std::size_t bytes) -> Result<Address> {
+  const auto size = rounded(bytes);
+  auto& unused = pool_->unused[size];
+  if (!unused.empty()) {
+    const auto address = unused.back();
+    unused.pop_back();
+    return address;
+  }
+  Address address = 0;
+  ASSAY_TRY_VOID(checked(functions_->cuMemAlloc_v2(&address, size), "cuMemAlloc"));
+  pool_->sizes[address] = size;
+  return address;
+}
+void Driver::free(Address address) {
+  if (const auto known = pool_->sizes.find(address); known != pool_->sizes.end())
+    pool_->unused[known->second].push_back(address);
+}
+
+auto Driver::to_device(Address to, std::span<const std::byte> from) -> Result<void> {
+  if (from.empty()) return {};
+  return checked(functions_->cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream_),
+                 "cuMemcpyHtoD");
+}
+auto Driver::to_host(std::span<std::byte> to, Address from) -> Result<void> {
+  if (to.empty()) return {};
+  ASSAY_TRY_VOID(checked(functions_->cuMemcpyDtoHAsync_v2(to.data(), from, to.size(), stream_),
+                         "cuMemcpyDtoH"));
+  return wait();
+}
+auto Driver::copy(Address to, Address from, std::size_t bytes) -> Result<void> {
+  return checked(functions_->cuMemcpyDtoDAsync_v2(to, from, bytes, stream_), "cuMemcpyDtoD");
+}
+auto Driver::fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<void> {
+  return checked(functions_->cuMemsetD8Async(at, value, bytes, stream_), "cuMemsetD8");
+}
+
+auto Driver::load(const std::string& ptx) -> Result<ModuleHandle*> {
+  std::string log(kLogBytes, '\0');
+  std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
+  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(kLogBytes)};
+  ModuleHandle* module = nullptr;
+  const auto status = checked(
+      functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(), options.data(),
+                                     values.data()),
+      "cuModuleLoadData");
+  if (!status) return unsupported("{}: {}", status.error().message, log.c_str());
+  return module;
+}
+void Driver::unload(ModuleHandle* module) {
+  functions_->cuModuleUnload(module);
+}
+auto Driver::function(ModuleHandle* module, const std::string& name) -> Result<FunctionHandle*> {
+  FunctionHandle* function = nullptr;
+  ASSAY_TRY_VOID(checked(functions_->cuModuleGetFunction(&function, module, name.c_str()),
+                         "cuModuleGetFunction"));
+  return function;
+}
+
+auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
+                    std::span<void* const> arguments) -> Result<void> {
+  return checked(functions_->cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
+                                            shape.threads, 1, 1, 0, stream_,
+                                            const_cast<void**>(arguments.data()), nullptr),
+                 "cuLaunchKernel");
+}
+auto Driver::wait() -> Result<void> {
+  return checked(functions_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+auto Driver::start_clock() -> Result<void> {
+  return checked(functions_->cuEventRecord(events_[0], stream_), "cuEventRecord");
+}
+auto Driver::stop_clock() -> Result<double> {
+  ASSAY_TRY_VOID(checked(functions_->cuEventRecord(events_[1], stream_), "cuEventRecord"));
+  ASSAY_TRY_VOID(checked(functions_->cuEventSynchronize(events_[1]), "cuEventSynchronize"));
+  float milliseconds = 0;
+  ASSAY_TRY_VOID(checked(functions_->cuEventElapsedTime(&milliseconds, events_[0], events_[1]),
+                         "cuEventElapsedTime"));
+  return milliseconds;
+}
+
+auto Driver::new_graph() -> Result<GraphHandle*> {
+  GraphHandle* graph = nullptr;
+  ASSAY_TRY_VOID(checked(functions_->cuGraphCreate(&graph, 0), "cuGraphCreate"));
+  return graph;
+}
+auto Driver::add_launch(GraphHandle* graph, GraphNodeHandle* before, FunctionHandle* function,
+                        const LaunchShape& shape, std::span<void* const> arguments)
+    -> Result<GraphNodeHandle*> {
+  const auto node = node_of(function, shape, arguments);
+  GraphNodeHandle* made = nullptr;
+  ASSAY_TRY_VOID(checked(functions_->cuGraphAddKernelNode_v2(&made, graph, &before,
+                                                             before == nullptr ? 0 : 1, &node),
+                         "cuGraphAddKernelNode"));
+  return made;
+}
+auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
+  GraphExecHandle* exec = nullptr;
+  ASSAY_TRY_VOID(checked(functions_->cuGraphInstantiateWithFlags(&exec, graph, 0),
+                         "cuGraphInstantiate"));
+  return exec;
+}
+auto Driver::update(GraphExecHandle* exec, GraphNodeHandle* node, FunctionHandle* function,
+                    const LaunchShape& shape, std::span<void* const> arguments) -> Result<void> {
+  const auto params = node_of(function, shape, arguments);
+  return checked(functions_->cuGraphExecKernelNodeSetParams_v2(exec, node, &params),
+                 "cuGraphExecKernelNodeSetParams");
+}
+auto Driver::run(GraphExecHandle* exec) -> Result<void> {
+  return checked(functions_->cuGraphLaunch(exec, stream_), "cuGraphLaunch");
+}
+void Driver::destroy(GraphHandle* graph, GraphExecHandle* exec) {
+  if (exec != nullptr) functions_->cuGraphExecDestroy(exec);
+  if (graph != nullptr) functions_->cuGraphDestroy(graph);
+}
+
+}  // namespace assay::cuda

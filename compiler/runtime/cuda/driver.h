@@ -1,0 +1,103 @@
+// NVIDIA's driver, opened when somebody asks for a GPU: nothing is linked, and a machine without it
+// is told so in one line. Declarations are our own; numbers are those of the driver's interface.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace assay::cuda {
+
+/// An address in the GPU's memory; 0 is none.
+using Address = std::uint64_t;
+struct ModuleHandle;
+struct FunctionHandle;
+struct StreamHandle;
+struct EventHandle;
+struct GraphHandle;
+struct GraphNodeHandle;
+struct GraphExecHandle;
+
+struct DeviceFacts {
+  std::string name;
+  int capability = 0;  ///< ten times the major number plus the minor one
+  int multiprocessors = 0;
+  int driver_version = 0;  ///< 12040 is 12.4
+  std::size_t memory_bytes = 0;
+};
+
+struct LaunchShape {
+  std::array<unsigned, 3> grid = {1, 1, 1};
+  unsigned threads = 1;
+};
+
+struct Functions;
+
+/// The first GPU with its primary context and one stream. Everything happens in the stream's order.
+/// Errors name the call of the driver and what it said.
+class Driver {
+ public:
+  /// Errors: missing_tool (no driver, no GPU).
+  [[nodiscard]] static auto open() -> Result<std::unique_ptr<Driver>>;
+  ~Driver();
+  Driver(const Driver&) = delete;
+  auto operator=(const Driver&) -> Driver& = delete;
+
+  [[nodiscard]] auto facts() const -> const DeviceFacts& { return facts_; }
+
+  /// At least 256 bytes aligned; memory that was freed is handed out again.
+  [[nodiscard]] auto allocate(std::size_t bytes) -> Result<Address>;
+  void free(Address address);
+  [[nodiscard]] auto to_device(Address to, std::span<const std::byte> from) -> Result<void>;
+  /// Waits for what was launched before.
+  [[nodiscard]] auto to_host(std::span<std::byte> to, Address from) -> Result<void>;
+  [[nodiscard]] auto copy(Address to, Address from, std::size_t bytes) -> Result<void>;
+  [[nodiscard]] auto fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<void>;
+
+  /// Assembles PTX and loads it. Errors: the assembler's own words.
+  [[nodiscard]] auto load(const std::string& ptx) -> Result<ModuleHandle*>;
+  void unload(ModuleHandle* module);
+  [[nodiscard]] auto function(ModuleHandle* module, const std::string& name)
+      -> Result<FunctionHandle*>;
+  /// `arguments` point to the values.
+  [[nodiscard]] auto launch(FunctionHandle* function, const LaunchShape& shape,
+                            std::span<void* const> arguments) -> Result<void>;
+  [[nodiscard]] auto wait() -> Result<void>;
+
+  /// Milliseconds of GPU time between begin and end of `work`.
+  [[nodiscard]] auto start_clock() -> Result<void>;
+  [[nodiscard]] auto stop_clock() -> Result<double>;
+
+  // Graphs of launches, one after the other
+  [[nodiscard]] auto new_graph() -> Result<GraphHandle*>;
+  /// After `before`, if that is given.
+  [[nodiscard]] auto add_launch(GraphHandle* graph, GraphNodeHandle* before,
+                                FunctionHandle* function, const LaunchShape& shape,
+                                std::span<void* const> arguments) -> Result<GraphNodeHandle*>;
+  [[nodiscard]] auto instantiate(GraphHandle* graph) -> Result<GraphExecHandle*>;
+  [[nodiscard]] auto update(GraphExecHandle* exec, GraphNodeHandle* node, FunctionHandle* function,
+                            const LaunchShape& shape, std::span<void* const> arguments)
+      -> Result<void>;
+  [[nodiscard]] auto run(GraphExecHandle* exec) -> Result<void>;
+  void destroy(GraphHandle* graph, GraphExecHandle* exec);
+
+ private:
+  Driver();
+  [[nodiscard]] auto checked(int status, const char* call) const -> Result<void>;
+  [[nodiscard]] auto start() -> Result<void>;
+
+  std::unique_ptr<Functions> functions_;
+  DeviceFacts facts_;
+  int device_ = 0;
+  StreamHandle* stream_ = nullptr;
+  std::array<EventHandle*, 2> events_ = {};
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace assay::cuda

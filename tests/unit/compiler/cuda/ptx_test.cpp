@@ -1,0 +1,119 @@
+// Code of kernels for GPUs: what is made without one, and that its absence is told.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/cuda/blocks.h"
+#include "compiler/cuda/cuda.h"
+#include "compiler/cuda/gpu_code.h"
+#include "compiler/program/text.h"
+#include "core/shape/shape_env.h"
+
+namespace assay {
+namespace {
+
+class PtxTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto made = make_ptx({}, 80); !made) GTEST_SKIP() << made.error().message;
+  }
+  /// Kernel, variant and code for axes of these extents.
+  static auto made(const std::string& text, std::vector<std::int64_t> extents) -> GpuVariant {
+    static ShapeEnv env;
+    const auto kernel = parse_kernel(text, env.pool());
+    EXPECT_TRUE(kernel) << (kernel ? "" : kernel.error().message) << "\n" << text;
+    const GpuKernel gpu(*kernel);
+    TileLaunch launch;
+    launch.extents = std::move(extents);
+    auto variant = gpu.variant(gpu.key(launch));
+    EXPECT_TRUE(variant) << (variant ? "" : variant.error().message);
+    EXPECT_TRUE(make_ptx({&*variant}, 80));
+    EXPECT_TRUE(assembles(variant->ptx)) << variant->ptx;
+    return *std::move(variant);
+  }
+  /// By ptxas, where CUDA's tools are installed.
+  static auto assembles(const std::string& ptx) -> bool {
+    if (ptx.empty() || std::system("command -v ptxas >/dev/null 2>&1") != 0) return true;
+    const auto path = std::filesystem::temp_directory_path() /
+                      fmt::format("assay_ptx_{}.ptx", ::getpid());
+    std::ofstream(path) << ptx;
+    const auto status = std::system(
+        fmt::format("ptxas -arch=sm_80 -o /dev/null {}", path.string()).c_str());
+    std::filesystem::remove(path);
+    return status == 0;
+  }
+};
+
+constexpr std::string_view kScale =
+    "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
+    "param n scalar int64\naxis x parallel exact max 1024 block (1) extent (n)\nbody {\n"
+    "  %0:int64[x] = index(x) line 0\n  %1:float32[x] = load(in) %0 _ _ line 0\n"
+    "  %2:float32[x] = mul %1 %1 line 0\n  store(out) %0 %2 _ line 0\n}\n";
+constexpr std::string_view kRows =
+    "kernel k \"reduction\"\nparam in buffer float32\nparam out buffer float32\n"
+    "param n scalar int64\nparam m scalar int64\n"
+    "axis x parallel exact max 1024 block (1) extent (n)\n"
+    "axis r reduction exact max 1024 block (1) extent (m)\nbody {\n"
+    "  %0:int64[x] = index(x) line 0\n  %1:int64[r] = index(r) line 0\n"
+    "  %2:int64[] = param(m) line 0\n  %3:int64[x] = mul %0 %2 line 0\n"
+    "  %4:int64[x r] = add %3 %1 line 0\n  %5:float32[x r] = load(in) %4 _ _ line 0\n"
+    "  %6:float32[x] = reduce(sum r) %5 line 0\n  store(out) %0 %6 _ line 0\n}\n";
+
+TEST_F(PtxTest, ContiguousAccessesAreWide) {
+  const auto variant = made(std::string(kScale), {1 << 20});
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_NE(variant.ptx.find("ld.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("st.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find(fmt::format(".maxntid {}", variant.layout.threads())),
+            std::string::npos);
+}
+
+TEST_F(PtxTest, ShortRowsAreFoldedInAWarp) {
+  const auto variant = made(std::string(kRows), {4096, 100});
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_NE(variant.ptx.find("shfl.sync"), std::string::npos);
+  EXPECT_EQ(variant.ptx.find("bar.sync"), std::string::npos);
+}
+
+TEST_F(PtxTest, LongRowsAreFoldedThroughSharedMemory) {
+  const auto variant = made(std::string(kRows), {4, 100000});
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_NE(variant.ptx.find("bar.sync"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("ld.shared"), std::string::npos);
+}
+
+TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
+  ShapeEnv env;
+  const auto kernel = parse_kernel(kRows, env.pool());
+  ASSERT_TRUE(kernel);
+  const GpuKernel gpu(*kernel);
+  std::set<GpuVariantKey> keys;
+  for (std::int64_t rows = 1; rows <= 64; ++rows)
+    for (std::int64_t columns = 1; columns < 20000; columns += 97) {
+      TileLaunch launch;
+      launch.extents = {rows, columns};
+      keys.insert(gpu.key(launch));
+    }
+  EXPECT_LE(keys.size(), 8U);  // one per row length class, and one for longer rows
+}
+
+TEST_F(PtxTest, UnknownArchitecturesAreRefused) {
+  GpuVariant none;
+  const auto refused = make_ptx({&none}, 35);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("3.5"), std::string::npos);
+}
+
+TEST(Cuda, AMachineWithoutGpuIsToldSo) {
+  const auto driver = cuda::Driver::open();
+  if (driver) GTEST_SKIP() << "this machine has a GPU: " << (*driver)->facts().name;
+  EXPECT_EQ(driver.error().code, ErrorCode::missing_tool);
+  EXPECT_TRUE(driver.error().message.starts_with("no GPU: ")) << driver.error().message;
+}
+
+}  // namespace
+}  // namespace assay
