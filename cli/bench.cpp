@@ -14,7 +14,7 @@ struct Options {
   std::string file, at, graph;
   ExecutorOptions executor{.executor = "cpu"};
   int runs = 20;
-  bool no_fusion = false, json = false;
+  bool no_fusion = false, unbound = false, json = false;
 };
 
 auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
@@ -35,7 +35,9 @@ auto run_bench(const Options& options) -> Result<int> {
   asked.schedule.fuse = !options.no_fusion;
   ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
   const double lowering = seconds_since(start);
-  ASSAY_TRY(const auto executor, make_executor(options.executor, known.table));
+  auto chosen = options.executor;
+  chosen.bound = !options.unbound;
+  ASSAY_TRY(const auto executor, make_executor(chosen, known.table));
   const auto middle = std::chrono::steady_clock::now();
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
   const double code = seconds_since(middle);
@@ -68,6 +70,8 @@ auto add_bench(Arguments& arguments) -> Action {
   add_executor(arguments, options->executor);
   arguments.option("--runs", &options->runs, "how often it is run");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
+  arguments.flag("--unbound", options->unbound,
+                 "evaluate the host side in every call, not once for these sizes");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_bench(*options);

@@ -7,40 +7,95 @@
 #include "cli/report_files.h"
 #include "compiler/cuda/gpu_code.h"
 #include "replay/bundle/open.h"
-#include "replay/report/compile_report.h"
 #include "replay/formats/file.h"
+#include "replay/report/compile_report.h"
 #include "replay/report/programs.h"
+#include "replay/runner/decisions.h"
 #include "replay/runner/execute.h"
+#include "replay/runner/program_memory.h"
 #include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, at, graph;
+  std::string file, at, graph, fault, decisions_of;
   ExecutorOptions executor;
-  std::vector<std::string> ban;
+  std::vector<std::string> library, ban, only;
   bool check = false, prove = false, all = false, kernels = false, decisions = false,
-       no_fusion = false, ptx = false, json = false;
+       memory = false, no_fusion = false, no_reuse = false, ptx = false, json = false;
   int architecture = 80;
 };
 
-/// Runs program and graph on the same inputs.
-auto check(const Options& options, const Capture& capture, const CompiledGraph& compiled,
-           const OpTable& table) -> Result<CompiledComparison> {
-  Binding at;
-  if (!options.at.empty()) {
-    ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
+/// A compiled graph with what it was made from.
+struct Job {
+  Capture capture;
+  OpTable table;
+  CompiledGraph compiled;
+  std::optional<Fault> fault;
+};
+
+auto inputs_of(const Options& options, const Capture& capture) -> Result<RunInputs> {
+  if (options.at.empty()) return recorded_inputs(capture);
+  ASSAY_TRY(const auto at, parse_binding(capture.graph.env, options.at));
+  return inputs_at(capture, at);
+}
+
+/// What the options say about choices of the compiler.
+auto compile_options(const Options& options) -> Result<CompileOptions> {
+  CompileOptions asked;
+  asked.schedule.fuse = !options.no_fusion;
+  asked.not_lowered = {options.library.begin(), options.library.end()};
+  DecisionFilter filter;
+  for (const auto& text : options.ban) {
+    ASSAY_TRY(filter.banned.emplace_back(), parse_decision(text));
   }
-  ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
-  ASSAY_TRY(const auto executor, make_executor(options.executor, table));
-  return compare_with_reference(capture.graph, compiled, *executor, inputs, table);
+  for (const auto& text : options.only) {
+    ASSAY_TRY(filter.only.emplace_back(), parse_decision(text));
+  }
+  filter.has_only = !options.only.empty();
+  if (!options.decisions_of.empty()) {
+    ASSAY_TRY(const auto text, read_file(options.decisions_of));
+    ASSAY_TRY(const auto accepted, read_decisions(text, options.decisions_of));
+    filter.only.insert(filter.only.end(), accepted.begin(), accepted.end());
+    filter.has_only = true;
+  }
+  asked.schedule.is_forbidden = [filter](const CompileDecision& decision) {
+    return forbids(filter, decision);
+  };
+  if (!options.fault.empty()) {
+    asked.fault = find_fault(options.fault);
+    if (!asked.fault) {
+      std::vector<std::string_view> names;
+      for (const auto& row : fault_rows()) names.push_back(row.name);
+      return std::unexpected(Error{
+          ErrorCode::usage, fmt::format("--fault {}: {}", options.fault, fmt::join(names, ", "))});
+    }
+  }
+  return asked;
+}
+
+/// Runs program and graph on the same inputs.
+auto check(const Options& options, const Job& job) -> Result<CompiledComparison> {
+  ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
+  auto chosen = options.executor;
+  chosen.reuse = !options.no_reuse;
+  ASSAY_TRY(const auto executor, make_executor(chosen, job.table));
+  return compare_with_reference(job.capture.graph, job.compiled, *executor, inputs, job.table);
+}
+
+auto plan(const Options& options, Job& job) -> Result<ProgramMemory> {
+  ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
+  MemoryPlanOptions asked;
+  asked.reuse = !options.no_reuse;
+  asked.dies_early = job.fault == Fault::early_death;
+  return plan_compiled(job.capture.graph, job.compiled, inputs, job.table, asked);
 }
 
 /// Prints what is proved about the program.
-auto prove(const Options& options, const Capture& capture, const CompiledGraph& compiled) -> int {
+auto prove(const Options& options, const Job& job) -> int {
   std::vector<ProvedProgram> programs;
-  programs.push_back({options.file, 0, {}, prove_compiled(capture.graph, compiled)});
+  programs.push_back({options.file, 0, {}, prove_compiled(job.capture.graph, job.compiled)});
   fmt::print("{}", options.json ? programs_json(programs, options.file)
                                 : programs_text(programs, options.all, paint()));
   return exit_code(state_of(programs));
@@ -67,25 +122,39 @@ auto print_ptx(const Options& options) -> Result<int> {
 
 auto run_compile(const Options& options) -> Result<int> {
   if (options.ptx) return print_ptx(options);
-  if (!options.at.empty() && !options.check)
-    return std::unexpected(Error{ErrorCode::usage, "--at is of --check"});
-  if (options.prove && options.check)
-    return std::unexpected(Error{ErrorCode::usage, "--check or --prove, one at a time"});
-  ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
-  ASSAY_TRY(const auto known, table_for(capture));
-  CompileOptions asked;
-  asked.schedule.fuse = !options.no_fusion;
-  asked.not_lowered = {options.ban.begin(), options.ban.end()};
-  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
-  if (options.prove) return prove(options, capture, compiled);
+  if (!options.at.empty() && !options.check && !options.memory)
+    return std::unexpected(Error{ErrorCode::usage, "--at is of --check and --memory"});
+  if (options.prove && options.check && options.json)
+    return std::unexpected(Error{ErrorCode::usage, "--json: --check or --prove, one at a time"});
+  ASSAY_TRY(const auto asked, compile_options(options));
+  ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
+  ASSAY_TRY(auto known, table_for(capture));
+  Job job{std::move(capture), std::move(known.table), {}, asked.fault};
+  ASSAY_TRY(job.compiled, compile_graph(job.capture, job.table, asked));
+  int exit = kNothingFound;
+  if (options.prove) {
+    exit = prove(options, job);
+    if (!options.check) return exit;
+  }
+  std::optional<ProgramMemory> memory;
+  if (options.memory) {
+    ASSAY_TRY(memory, plan(options, job));
+  }
   std::optional<CompiledComparison> comparison;
   if (options.check) {
-    ASSAY_TRY(comparison, check(options, capture, compiled, known.table));
+    ASSAY_TRY(comparison, check(options, job));
   }
-  const CompileReport report{capture.graph, compiled, comparison ? &*comparison : nullptr,
-                             options.kernels, options.decisions};
-  fmt::print("{}", options.json ? compile_json(report) : compile_text(report, paint()));
-  return comparison && has_findings(*comparison) ? kFindings : kNothingFound;
+  if (options.prove) {
+    fmt::print("{}", check_text(*comparison, paint()));
+  } else {
+    const CompileReport report{
+        job.capture.graph, job.compiled,      comparison ? &*comparison : nullptr,
+        options.kernels,   options.decisions, memory ? &*memory : nullptr};
+    fmt::print("{}", options.json ? compile_json(report) : compile_text(report, paint()));
+  }
+  if ((comparison && has_findings(*comparison)) || (memory && !memory->broken.empty()))
+    return kFindings;
+  return exit;
 }
 
 }  // namespace
@@ -104,10 +173,22 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--all", options->all,
                  "with --prove: every obligation, not only those not proved");
   add_executor(arguments, options->executor);
-  arguments.option("--at", &options->at, "with --check: at these sizes, e.g. s77=5");
+  arguments.flag("--redzones", options->executor.redzones,
+                 "with --executor cpu: redzones and poison around temporaries");
+  arguments.option("--at", &options->at, "with --check or --memory: at these sizes, e.g. s77=5");
+  arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
-  arguments.option("--library", &options->ban,
+  arguments.flag("--no-reuse", options->no_reuse, "a place of its own for every temporary");
+  arguments.option("--library", &options->library,
                    "call this operator instead of compiling it, e.g. aten.add.Tensor; repeatable");
+  arguments.option("--ban", &options->ban,
+                   "forbid a decision: fuse:NODE, fuse:NODE:KERNEL or store:NODE; repeatable");
+  arguments.option("--only", &options->only,
+                   "allow only these decisions of their kind, written as with --ban; repeatable");
+  arguments.option("--decisions-of", &options->decisions_of,
+                   "allow only what was accepted there: output of --decisions --json");
+  arguments.option("--fault", &options->fault,
+                   "make the program wrong on purpose, to see who notices, e.g. short-storage");
   arguments.flag("--ptx", options->ptx,
                  "print the code of the kernels for NVIDIA GPUs; FILE may be a log or wrapper");
   arguments.option("--architecture", &options->architecture,

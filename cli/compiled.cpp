@@ -45,7 +45,9 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
     asked.answers = &*answers;
   }
   const auto table = build_op_table();
-  ASSAY_TRY(const auto executor, make_executor(options.executor, table));
+  auto chosen = options.executor;
+  if (chosen.executor.empty()) chosen.executor = "interpret";
+  ASSAY_TRY(const auto executor, make_executor(chosen, table));
   asked.executor = executor.get();
   ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));
   fmt::print("{}", options.json ? executions_json(execution, options.file)

@@ -11,7 +11,7 @@ namespace assay::cli {
 
 struct CompiledOptions {
   std::string file, inputs, blocks;
-  ExecutorOptions executor;
+  ExecutorOptions executor{.executor = {}};  ///< not named: interpret
   bool check = false, json = false;
 };
 void add_compiled(Arguments& arguments, CompiledOptions& options);

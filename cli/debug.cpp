@@ -1,6 +1,7 @@
 // assay debug: which node lies.
 #include "cli/command.h"
 #include "cli/compiled.h"
+#include "cli/executed.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "core/graph/annotation.h"
@@ -109,7 +110,12 @@ auto run_debug(const Options& options) -> Result<int> {
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
   if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
-  return exit;
+  if (options.compiled.executor.executor.empty() || options.json) return exit;
+  ExecutedOptions executed;
+  executed.executor = options.compiled.executor;
+  executed.at = debug.at;
+  ASSAY_TRY(const bool differs, debug_executed(capture, known.table, executed));
+  return differs ? kFindings : exit;
 }
 
 }  // namespace

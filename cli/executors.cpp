@@ -17,13 +17,20 @@ void add_executor(Arguments& arguments, ExecutorOptions& options) {
 auto make_executor(const ExecutorOptions& options, const OpTable& table)
     -> Result<std::unique_ptr<Executor>> {
   if (options.executor == "interpret") return std::make_unique<Interpreter>(table);
-  if (options.executor == "cpu")
-    return std::make_unique<CpuExecutor>(table,
-                                         CpuOptions{.threads = options.threads, .native = {}});
+  if (options.executor == "cpu") {
+    CpuOptions cpu;
+    cpu.threads = options.threads;
+    cpu.reuse = options.reuse;
+    cpu.is_bound = options.bound;
+    cpu.is_checked = options.redzones;
+    cpu.native.lanes = options.vectors ? 0 : 1;
+    return std::make_unique<CpuExecutor>(table, cpu);
+  }
   if (options.executor == "tiles") return std::make_unique<TiledInterpreter>(table);
   if (options.executor == "cuda") return std::make_unique<CudaExecutor>(table);
   return std::unexpected(
-      Error{ErrorCode::usage, fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});
+      Error{ErrorCode::usage,
+            fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});
 }
 
 }  // namespace assay::cli

@@ -13,6 +13,10 @@ namespace assay::cli {
 struct ExecutorOptions {
   std::string executor = "interpret";
   int threads = 0;
+  bool reuse = true;      ///< of the memory of temporaries
+  bool vectors = true;    ///< false: scalar code
+  bool redzones = false;  ///< of cpu: around temporaries, which start as poison
+  bool bound = true;      ///< false: the host side is evaluated in every call
 };
 
 void add_executor(Arguments& arguments, ExecutorOptions& options);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/executed.h"
 #include "cli/minify_program.h"
 #include "cli/operators.h"
 #include "compiler/prove/prover.h"
@@ -96,6 +97,11 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
     if (rest.empty()) return usage_error("--oracle: exec: needs a command");
     return exec_oracle(rest);
   }
+  if (kind == "executor") {
+    ASSAY_TRY(const auto executed, parse_executed(rest));
+    ASSAY_TRY_VOID(make_executor(executed.executor, table));
+    return executor_oracle(table, executed, options.oracle);
+  }
   if (kind == "node" || kind == "chain") {
     if (rest.empty()) return usage_error("--oracle: node: needs names of nodes");
     return node_oracle(split(rest, ','), kind == "chain");
@@ -107,7 +113,7 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
   }
   return usage_error(
       fmt::format("--oracle: \"{}\" is none of debug[:KIND], prove[:KIND], exec:COMMAND, "
-                  "torch[:MODE], run[:FAULT], node:NAMES, chain:NAMES",
+                  "executor:NAME[:FAULT], torch[:MODE], run[:FAULT], node:NAMES, chain:NAMES",
                   options.oracle));
 }
 
@@ -276,6 +282,11 @@ auto minify_file(const Options& options) -> Result<int> {
     fmt::print("{}", summary_json(result));
   else
     print_result(result, options.output);
+  if (result.reproduced && options.oracle.starts_with("executor:") && !options.json) {
+    ASSAY_TRY(const auto executed, parse_executed(options.oracle.substr(9)));
+    ASSAY_TRY(const auto blame, blame_text(result.minimal, table, executed));
+    fmt::print("  decisions  {}\n", blame);
+  }
   const int exit = !result.complete ? kUndecided : result.reproduced ? kFindings : kNothingFound;
   if (trace) ASSAY_TRY_VOID(trace->finish(result, exit));
   if (options.links && !options.json)
@@ -301,6 +312,8 @@ auto add_minify(Arguments& arguments) -> Action {
       "command), "
       "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
+      "executor:NAME[:FAULT] (compiled and run there, cpu or interpret, it differs from its "
+      "graph), "
       "run[:FAULT] (of compiled programs: what `run --check` finds), "
       "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
       kShowsDefault);

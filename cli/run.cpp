@@ -3,10 +3,12 @@
 #include "replay/interp/run.h"
 #include "cli/command.h"
 #include "cli/compiled.h"
+#include "cli/executors.h"
 #include "cli/operators.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/report/compile_report.h"
 #include "replay/report/run_report.h"
 #include "replay/runner/programs.h"
 
@@ -43,6 +45,21 @@ auto stood_in(const Capture& capture, const GraphRun& run) -> std::vector<std::s
   return lines;
 }
 
+/// Compiles the graph and runs the program.
+auto run_compiled_graph(const Options& options, const Capture& capture, const RunInputs& inputs,
+                        const OpTable& table) -> Result<int> {
+  if (options.stats || options.json)
+    return std::unexpected(Error{ErrorCode::usage, "--stats and --json are without --executor"});
+  ASSAY_TRY(const auto executor, make_executor(options.compiled.executor, table));
+  ASSAY_TRY(const auto compiled, compile_graph(capture, table));
+  ASSAY_TRY(const auto program, executor->compile(compiled.program));
+  ASSAY_TRY(const auto run, program->run(program_inputs(capture.graph, inputs), {}));
+  fmt::print("{}", outputs_text(run));
+  for (const auto& finding : run.findings)
+    fmt::print("{} {}: {}\n", name(finding.fault), finding.statement, finding.message);
+  return run.findings.empty() ? kNothingFound : kFindings;
+}
+
 auto run_file(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto bytes, read_file(options.file));
   const auto& compiled = options.compiled;
@@ -63,6 +80,8 @@ auto run_file(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
   if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   ASSAY_TRY(const auto known, table_for(capture));
+  if (!options.compiled.executor.executor.empty())
+    return run_compiled_graph(options, capture, inputs, known.table);
   Progress progress("running");
   const auto run = run_graph(
       capture.graph, inputs, known.table,

@@ -10,6 +10,7 @@ class TiledInterpreter final : public Executor {
  public:
   explicit TiledInterpreter(const OpTable& table) : table_(table) {}
   [[nodiscard]] auto name() const -> std::string_view override { return "tiles"; }
+  [[nodiscard]] auto is_checked() const -> bool override { return true; }
   /// Errors: as the interpreter's. A kernel that has no tiles is an error of its launch.
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;

@@ -11,6 +11,7 @@ class Interpreter final : public Executor {
  public:
   explicit Interpreter(const OpTable& table) : table_(table) {}
   [[nodiscard]] auto name() const -> std::string_view override { return "interpret"; }
+  [[nodiscard]] auto is_checked() const -> bool override { return true; }
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;
 

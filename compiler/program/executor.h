@@ -92,6 +92,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   [[nodiscard]] virtual auto name() const -> std::string_view = 0;
+  /// Does a run look at every access?
+  [[nodiscard]] virtual auto is_checked() const -> bool { return false; }
   /// The program must outlive the result. Errors: unsupported.
   [[nodiscard]] virtual auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> = 0;

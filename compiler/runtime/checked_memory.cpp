@@ -26,7 +26,7 @@ auto ReadyProgram::redzones(std::size_t buffer) const -> std::array<std::span<st
 void ReadyProgram::birth(std::size_t at) {
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
     const auto& buffer = bound_.buffers[i];
-    const bool stands_over = buffer.over && options_.memory.reuse;
+    const bool stands_over = buffer.over && plan_.offsets[i] == plan_.offsets[*buffer.over];
     if (plan_.offsets[i] < 0 || buffer.first != at || stands_over) continue;
     for (const auto zone : redzones(i)) std::ranges::fill(zone, kPoison);
     std::ranges::fill(bytes_of(i), poison_of(buffer.dtype));
@@ -36,7 +36,9 @@ void ReadyProgram::birth(std::size_t at) {
 void ReadyProgram::death(std::size_t at, ProgramRun& run) {
   const auto handed_over = [&](std::size_t i) {
     return std::ranges::any_of(bound_.buffers, [&](const BoundBuffer& other) {
-      return other.over == i && options_.memory.reuse;
+      return other.over == i &&
+             plan_.offsets[static_cast<std::size_t>(&other - bound_.buffers.data())] ==
+                 plan_.offsets[i];
     });
   };
   const auto* op = std::visit([](const auto& step) { return step.op; }, bound_.steps[at]);

@@ -29,8 +29,8 @@ auto overlap(const Block& a, const Block& b) -> bool {
 
 class Planner {
  public:
-  Planner(const BoundProgram& bound, const MemoryPlanOptions& options)
-      : bound_(bound), options_(options) {
+  Planner(const BoundProgram& bound, const MemoryPlanOptions& options, bool in_place)
+      : bound_(bound), options_(options), in_place_(in_place && options.reuse) {
     make_blocks();
   }
 
@@ -56,7 +56,7 @@ class Planner {
     for (const auto i : order) {
       const auto& buffer = bound_.buffers[i];
       if (!is_planned(buffer)) continue;
-      if (options_.reuse && buffer.over && block_of[*buffer.over]) {
+      if (in_place_ && buffer.over && block_of[*buffer.over]) {
         auto& block = blocks_[*block_of[*buffer.over]];
         block.buffers.push_back(i);
         block.last = std::max(block.last, buffer.last);
@@ -64,10 +64,11 @@ class Planner {
         continue;
       }
       block_of[i] = blocks_.size();
+      const bool dies_early = options_.dies_early && buffer.last > buffer.first;
       blocks_.push_back({{i},
                          rounded_up(buffer.size_bytes) + 2 * options_.redzone_bytes,
                          buffer.first,
-                         buffer.last,
+                         dies_early ? buffer.last - 1 : buffer.last,
                          -1});
     }
   }
@@ -93,56 +94,81 @@ class Planner {
     return end;
   }
 
-  /// The better of two orders: by size, and by bytes times life.
+  /// The best of some orders, each improved by placing what ends last first. The effort is a number
+  /// of comparisons, so a plan depends on nothing but the program.
   auto place_best() -> std::int64_t {
     const auto by_size = [](const Block& block) { return static_cast<double>(block.bytes); };
     const auto by_area = [](const Block& block) {
       return static_cast<double>(block.bytes) * static_cast<double>(block.last - block.first + 1);
     };
     const auto by_birth = [](const Block& block) { return -static_cast<double>(block.first); };
+    const auto by_life = [](const Block& block) {
+      return static_cast<double>(block.last - block.first);
+    };
+    const auto least = live_blocks();
     auto best = std::numeric_limits<std::int64_t>::max();
-    std::vector<Block> chosen;
+    std::vector<Block> chosen = blocks_;
     const auto attempt = [&](const auto& key) {
-      const auto end = place(key);
-      if (end >= best) return;
-      best = end;
-      chosen = blocks_;
+      std::vector<std::size_t> order(blocks_.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, std::ranges::greater(),
+                               [&](std::size_t i) { return key(blocks_[i]); });
+      constexpr std::size_t kEffort = 10'000'000;
+      const auto rounds =
+          std::clamp<std::size_t>(kEffort / (blocks_.size() * blocks_.size() + 1), 1, 100);
+      for (std::size_t round = 0; round < rounds && best > least; ++round) {
+        const auto end = place(order);
+        if (end < best) {
+          best = end;
+          chosen = blocks_;
+        }
+        const auto last = std::ranges::find_if(
+            order, [&](std::size_t i) { return blocks_[i].offset + blocks_[i].bytes == end; });
+        if (last == order.begin() || last == order.end()) break;
+        std::rotate(order.begin(), last, last + 1);
+      }
     };
     attempt(by_size);
     attempt(by_area);
+    attempt(by_life);
     attempt(by_birth);
     blocks_ = std::move(chosen);
-    return best;
+    return blocks_.empty() ? 0 : best;
   }
 
-  template <class Key>
-  auto place(const Key& key) -> std::int64_t {
-    std::vector<std::size_t> order(blocks_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&](std::size_t i) { return key(blocks_[i]); });
+  /// Largest sum of blocks that live at one step: no plan needs less.
+  [[nodiscard]] auto live_blocks() const -> std::int64_t {
+    std::vector<std::int64_t> change(bound_.steps.size() + 2, 0);
+    for (const auto& block : blocks_) {
+      change[block.first] += block.bytes;
+      change[block.last + 1] -= block.bytes;
+    }
+    std::int64_t live = 0, most = 0;
+    for (const auto one : change) most = std::max(most, live += one);
+    return most;
+  }
+
+  auto place(const std::vector<std::size_t>& order) -> std::int64_t {
     std::int64_t end = 0;
-    std::vector<std::size_t> placed;
+    std::vector<const Block*> placed;  // by offset
     for (const auto i : order) {
       auto& block = blocks_[i];
-      std::vector<const Block*> near;
-      for (const auto other : placed)
-        if (overlap(block, blocks_[other])) near.push_back(&blocks_[other]);
-      std::ranges::sort(near, {}, &Block::offset);
-      block.offset = smallest_gap(near, block.bytes);
+      block.offset = smallest_gap(placed, block);
       end = std::max(end, block.offset + block.bytes);
-      placed.push_back(i);
+      placed.insert(std::ranges::upper_bound(placed, block.offset, {}, &Block::offset), &block);
     }
     return end;
   }
 
-  /// Start of the smallest gap between blocks that holds `bytes`, else behind the last.
-  static auto smallest_gap(const std::vector<const Block*>& near, std::int64_t bytes)
+  /// Start of the smallest gap that holds a block between those that live with it, else behind
+  /// them.
+  static auto smallest_gap(const std::vector<const Block*>& placed, const Block& block)
       -> std::int64_t {
     std::int64_t from = 0, best = -1, best_size = std::numeric_limits<std::int64_t>::max();
-    for (const auto* other : near) {
+    for (const auto* other : placed) {
+      if (!overlap(block, *other)) continue;
       const auto size = other->offset - from;
-      if (size >= bytes && size < best_size) {
+      if (size >= block.bytes && size < best_size) {
         best = from;
         best_size = size;
       }
@@ -188,13 +214,18 @@ class Planner {
 
   const BoundProgram& bound_;
   MemoryPlanOptions options_;
+  bool in_place_;
   std::vector<Block> blocks_;
 };
 
 }  // namespace
 
 auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options) -> MemoryPlan {
-  return Planner(bound, options).run();
+  auto plan = Planner(bound, options, true).run();
+  if (!options.reuse || plan.arena_bytes <= plan.live_bytes) return plan;
+  // Chains of buffers in place live long, which may cost more than it saves.
+  auto other = Planner(bound, options, false).run();
+  return other.arena_bytes < plan.arena_bytes ? other : plan;
 }
 
 auto check_plan(const BoundProgram& bound, const MemoryPlan& plan) -> std::vector<std::string> {

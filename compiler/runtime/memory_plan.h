@@ -13,6 +13,7 @@ inline constexpr std::int64_t kArenaAlignment = 64;
 
 struct MemoryPlanOptions {
   bool reuse = true;               ///< false: every buffer has a place of its own
+  bool dies_early = false;         ///< a fault: buffers are dead one step before they are
   std::int64_t redzone_bytes = 0;  ///< before and behind every buffer, a multiple of the alignment
 };
 

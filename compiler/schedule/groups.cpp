@@ -254,8 +254,14 @@ class Grouper {
         std::string reason;
         auto place = try_join(id, nest, at, reason);
         const auto& leader = graph_.defs[result_.units[at].roots[0]].origin;
-        decisions_.push_back({CompileDecision::Kind::fuse, place.has_value(), def.origin, leader,
-                              place ? "same loops" : reason});
+        CompileDecision decision{CompileDecision::Kind::fuse, place.has_value(), def.origin, leader,
+                                 place ? "same loops" : reason};
+        if (place && options_.is_forbidden && options_.is_forbidden(decision)) {
+          place.reset();
+          decision.accepted = false;
+          decision.reason = "forbidden";
+        }
+        decisions_.push_back(std::move(decision));
         if (!place) continue;
         join(id, nest, at, *std::move(place));
         done = true;

@@ -117,9 +117,16 @@ class Chooser {
     } else if (weight > options_.most_operations) {
       reason = fmt::format("{} operations per element", weight);
     }
-    if (!reason.empty()) choice_.stored[id] = true;
-    const bool is_stored = !reason.empty();
-    if (!is_stored) reason = fmt::format("{} operations where it is read", weight);
+    const bool is_needed = choice_.stored[id] || def.reduction;
+    bool is_stored = !reason.empty();
+    if (is_stored && !is_needed && options_.is_forbidden &&
+        options_.is_forbidden(
+            {CompileDecision::Kind::store, true, def.origin, def.target, reason})) {
+      is_stored = false;
+      reason = "forbidden";
+    }
+    if (is_stored) choice_.stored[id] = true;
+    if (reason.empty()) reason = fmt::format("{} operations where it is read", weight);
     decisions_.push_back({CompileDecision::Kind::store, is_stored, def.origin, def.target, reason});
   }
 

@@ -333,7 +333,7 @@ class Writer {
 }  // namespace
 
 auto name(CompileDecision::Kind kind) -> std::string_view {
-  constexpr std::array<std::string_view, 3> kNames = {"store", "fuse", "library"};
+  constexpr std::array<std::string_view, 4> kNames = {"store", "fuse", "library", "reuse"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -2,6 +2,7 @@
 // one kernel, in which order they run. Legality is decided by equal expressions and by
 // dependencies, never by hints; every choice is a decision with its reason.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct CompileDecision {
     store,    ///< a tensor goes into memory, or is computed where it is read
     fuse,     ///< a tensor is computed in a kernel with others
     library,  ///< an operator is called, not compiled
+    reuse,    ///< a temporary stands where a dead one stood; made when sizes are bound
   };
   Kind kind = Kind::fuse;
   bool accepted = false;
@@ -45,6 +47,8 @@ struct ScheduleOptions {
   bool fuse = true;
   std::size_t most_tensors = 64;  ///< computed by one kernel
   int most_operations = 96;       ///< of one element, before it goes into memory
+  /// Asked before a fusion, or a store that is not needed for a right result, is accepted.
+  std::function<bool(const CompileDecision&)> is_forbidden = {};
 };
 
 struct CompiledGraph {

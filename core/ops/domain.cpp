@@ -141,6 +141,16 @@ auto has_unknown(const Datum& datum, bool has_kernel) -> bool {
   return false;
 }
 
+/// Without sizes that only data tell.
+auto has_constant_layout(const Datum& datum) -> bool {
+  if (const auto* list = datum.list()) return std::ranges::all_of(*list, has_constant_layout);
+  const auto* fake = datum.fake();
+  if (fake == nullptr) return true;
+  const auto is_const = [](const Expr& e) { return e.is_const(); };
+  return std::ranges::all_of(fake->meta.sizes, is_const) &&
+         std::ranges::all_of(fake->meta.strides, is_const) && fake->meta.offset.is_const();
+}
+
 /// Rules on layouts inside of a decomposition; rows that compute are handed on as tensors.
 class LeafDomain final : public Domain {
  public:
@@ -149,9 +159,8 @@ class LeafDomain final : public Domain {
       : like_(like), storages_(storages), context_(context), leaf_(leaf) {}
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override {
     if (row.decomposition) return run_decomposition(row, args, *this);
-    if (row.measure) return unsupported("{}: its sizes depend on data", row.name());
     ASSAY_TRY(auto layout, run_rule(row, args, context_));
-    if (has_unknown(layout, row.kernel != nullptr))
+    if (has_unknown(layout, row.kernel != nullptr) || !has_constant_layout(layout))
       return unsupported("{}: what it gives depends on data", row.name());
     DatumList given;
     std::vector<const Storage*> known;
@@ -186,7 +195,8 @@ class LeafDomain final : public Domain {
 }  // namespace
 
 auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
-  ShapeContext context;
+  const ShapeEnv env;  // for symbols of sizes that only data tell
+  ShapeContext context(env);
   Storages storages(context);
   LeafDomain inner(like_, storages, context, leaf_);
   for (auto& arg : args) arg = storages.to_fake(arg);

@@ -1,5 +1,7 @@
 #include "replay/report/compile_report.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 namespace assay {
@@ -30,11 +32,50 @@ auto decision_text(const CompileDecision& decision) -> std::string {
       return fmt::format("{} {} the kernel of {}: {}", decision.subject,
                          decision.accepted ? "joins" : "does not join", decision.other,
                          decision.reason);
+    case CompileDecision::Kind::reuse:
+      return decision.accepted
+                 ? fmt::format("{} stands where {} stood: {}", decision.subject, decision.other,
+                               decision.reason)
+                 : fmt::format("{} has a place of its own: {}", decision.subject, decision.reason);
     case CompileDecision::Kind::library:
       break;
   }
   return fmt::format("{}: {} is called: {}", decision.subject, decision.other, decision.reason);
 }
+
+auto memory_text(const ProgramMemory& memory, const Paint& paint) -> std::string {
+  std::string text;
+  const auto& plan = memory.plan;
+  for (std::size_t i = 0; i < memory.bound.buffers.size(); ++i) {
+    const auto& buffer = memory.bound.buffers[i];
+    if (plan.offsets[i] >= 0)
+      text += fmt::format("{}: bytes {} to {}, steps {} to {}\n", buffer.name, plan.offsets[i],
+                          plan.offsets[i] + buffer.size_bytes, buffer.first, buffer.last);
+  }
+  for (const auto& broken : memory.broken)
+    text += fmt::format("{} {}\n", paint("wrong plan:", Style::red), broken);
+  text += fmt::format("temporaries: {} bytes in the arena, {} live at once, {} without reuse\n",
+                      plan.arena_bytes, plan.live_bytes, plan.sum_bytes);
+  return text;
+}
+
+auto memory_json(const ProgramMemory& memory) -> Json {
+  Json json = {{"arena_bytes", memory.plan.arena_bytes},
+               {"live_bytes", memory.plan.live_bytes},
+               {"sum_bytes", memory.plan.sum_bytes},
+               {"broken", memory.broken},
+               {"buffers", Json::array()}};
+  for (std::size_t i = 0; i < memory.bound.buffers.size(); ++i)
+    if (const auto& buffer = memory.bound.buffers[i]; memory.plan.offsets[i] >= 0)
+      json["buffers"].push_back({{"name", buffer.name},
+                                 {"offset_bytes", memory.plan.offsets[i]},
+                                 {"size_bytes", buffer.size_bytes},
+                                 {"first_step", buffer.first},
+                                 {"last_step", buffer.last}});
+  return json;
+}
+
+}  // namespace
 
 auto check_text(const CompiledComparison& comparison, const Paint& paint) -> std::string {
   std::string text;
@@ -57,7 +98,22 @@ auto check_text(const CompiledComparison& comparison, const Paint& paint) -> std
   return text;
 }
 
-}  // namespace
+auto outputs_text(const ProgramRun& run) -> std::string {
+  std::string text;
+  for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+    text += fmt::format("output[{}]: {}", i, to_string(run.outputs[i]));
+    if (const auto* tensor = run.outputs[i].real(); tensor && !is_complex(tensor->dtype())) {
+      double sum = 0, magnitude = 0;
+      for (const auto value : to_vector<double>(*tensor)) {
+        sum += value;
+        magnitude += std::abs(value);
+      }
+      text += fmt::format("  sum {:.6g}  abs {:.6g}", sum, magnitude);
+    }
+    text += "\n";
+  }
+  return text + fmt::format("{} launches, {} library calls\n", run.launches, run.calls);
+}
 
 auto has_findings(const CompiledComparison& comparison) -> bool {
   if (!comparison.run.findings.empty()) return true;
@@ -79,6 +135,7 @@ auto compile_text(const CompileReport& report, const Paint& paint) -> std::strin
   }
   text += fmt::format("{} calls of the graph: {} kernels, {} library calls, {} tensors in memory\n",
                       report.graph.call_count(), counts.kernels, counts.calls, counts.stored);
+  if (report.memory != nullptr) text += memory_text(*report.memory, paint);
   if (report.comparison != nullptr) text += check_text(*report.comparison, paint);
   return text;
 }
@@ -102,6 +159,7 @@ auto compile_json(const CompileReport& report) -> std::string {
                                    {"subject", decision.subject},
                                    {"other", decision.other},
                                    {"reason", decision.reason}});
+  if (report.memory != nullptr) json["memory"] = memory_json(*report.memory);
   if (const auto* comparison = report.comparison) {
     auto& check = json["check"];
     check["compared"] = comparison->compared.size();

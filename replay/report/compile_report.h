@@ -4,6 +4,7 @@
 
 #include "replay/report/paint.h"
 #include "replay/runner/compile.h"
+#include "replay/runner/program_memory.h"
 
 namespace assay {
 
@@ -12,10 +13,15 @@ struct CompileReport {
   const CompiledGraph& compiled;
   const CompiledComparison* comparison = nullptr;  ///< null: not run
   bool kernels = false, decisions = false;
+  const ProgramMemory* memory = nullptr;  ///< null: not planned
 };
 
 [[nodiscard]] auto compile_text(const CompileReport& report, const Paint& paint) -> std::string;
 [[nodiscard]] auto compile_json(const CompileReport& report) -> std::string;
+/// What `assay compile --check` says, and what a program that was run returns.
+[[nodiscard]] auto check_text(const CompiledComparison& comparison, const Paint& paint)
+    -> std::string;
+[[nodiscard]] auto outputs_text(const ProgramRun& run) -> std::string;
 /// A difference, or a wrong access.
 [[nodiscard]] auto has_findings(const CompiledComparison& comparison) -> bool;
 

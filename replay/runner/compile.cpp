@@ -260,7 +260,10 @@ auto program_inputs(const Graph& graph, const RunInputs& inputs) -> DatumList {
 auto compile_graph(const Capture& capture, const OpTable& table, const CompileOptions& options)
     -> Result<CompiledGraph> {
   ASSAY_TRY(auto input, GraphCompiler(capture, table, options).run());
-  return schedule(std::move(input), options.schedule);
+  ASSAY_TRY(auto compiled, schedule(std::move(input), options.schedule));
+  if (options.fault && !apply_fault(*options.fault, compiled.program))
+    return bad_input("the fault finds nothing in this program");
+  return compiled;
 }
 
 auto prove_compiled(const Graph& graph, const CompiledGraph& compiled) -> WrapperReport {
@@ -280,7 +283,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   DatumList mine;
   for (const auto& datum : given) mine.push_back(copier.copy(datum));
   CompiledComparison result;
-  result.is_checked = executor.name() == "interpret";
+  result.is_checked = executor.is_checked();
   const auto start = std::chrono::steady_clock::now();
   ASSAY_TRY(result.run, program->run(mine, {}));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

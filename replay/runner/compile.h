@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/faults/faults.h"
 #include "compiler/program/executor.h"
 #include "compiler/prove/wrapper_bounds.h"
 #include "compiler/schedule/schedule.h"
@@ -18,10 +19,12 @@ namespace assay {
 struct CompileOptions {
   ScheduleOptions schedule;
   std::set<std::string> not_lowered;  ///< operators that stay library calls
+  std::optional<Fault> fault;         ///< the program is made wrong on purpose
 };
 
 /// Inputs in the order of the graph's placeholders, then the attributes it reads. Errors:
-/// unsupported (an operator without a row, a higher-order operator), naming the node.
+/// unsupported (an operator without a row, a higher-order operator), naming the node; bad_input
+/// where a fault finds nothing to be wrong about.
 [[nodiscard]] auto compile_graph(const Capture& capture, const OpTable& table,
                                  const CompileOptions& options = {}) -> Result<CompiledGraph>;
 /// Names of the attributes that compile_graph makes inputs of, in order.

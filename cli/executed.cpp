@@ -1,0 +1,126 @@
+#include "cli/executed.h"
+
+#include "cli/command.h"
+#include "replay/report/compile_report.h"
+#include "replay/runner/decision_blame.h"
+
+namespace assay::cli {
+namespace {
+
+auto inputs_of(const Capture& capture, const ExecutedOptions& options) -> Result<RunInputs> {
+  return options.at.empty() ? recorded_inputs(capture) : inputs_at(capture, options.at);
+}
+
+auto compared(const Capture& capture, const OpTable& table, const ExecutedOptions& options,
+              const CompiledGraph& compiled) -> Result<CompiledComparison> {
+  ASSAY_TRY(const auto inputs, inputs_of(capture, options));
+  ASSAY_TRY(const auto executor, make_executor(options.executor, table));
+  return compare_with_reference(capture.graph, compiled, *executor, inputs, table);
+}
+
+auto compiled_with(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Result<CompiledGraph> {
+  CompileOptions asked;
+  asked.fault = options.fault;
+  return compile_graph(capture, table, asked);
+}
+
+/// The first difference, or the first wrong access.
+auto signature_of(const CompiledComparison& comparison) -> Signature {
+  Signature signature;
+  signature.stage = "executor";
+  for (const auto& finding : comparison.run.findings) {
+    signature.error_class = name(finding.fault);
+    return signature;
+  }
+  signature.error_class = "differs";
+  signature.numeric = "mismatch";
+  return signature;
+}
+
+auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Observed {
+  Observed seen;
+  const auto compiled = compiled_with(capture, table, options);
+  if (!compiled) {
+    // A fault that finds nothing to be wrong about leaves a right program.
+    seen.outcome = compiled.error().code == ErrorCode::bad_input && options.fault
+                       ? Outcome::passes
+                       : Outcome::invalid;
+    seen.output = compiled.error().message;
+    return seen;
+  }
+  const auto comparison = compared(capture, table, options, *compiled);
+  if (!comparison) {
+    seen.outcome = Outcome::invalid;
+    seen.output = comparison.error().message;
+    return seen;
+  }
+  if (!has_findings(*comparison)) return seen;
+  seen.outcome = Outcome::fails;
+  seen.signature = signature_of(*comparison);
+  seen.output = check_text(*comparison, {});
+  return seen;
+}
+
+}  // namespace
+
+auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {
+  ExecutedOptions options;
+  const auto colon = text.find(':');
+  options.executor.executor = text.substr(0, colon);
+  if (colon == std::string::npos) return options;
+  options.fault = find_fault(text.substr(colon + 1));
+  if (!options.fault)
+    return std::unexpected(
+        Error{ErrorCode::usage, fmt::format("\"{}\" is no fault", text.substr(colon + 1))});
+  return options;
+}
+
+auto blame_text(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Result<std::string> {
+  const auto differs = [&](const CompileVariant& variant) -> Result<bool> {
+    const DecisionFilter filter{{}, variant.fusions, true};
+    CompileOptions asked;
+    asked.fault = options.fault;
+    asked.schedule.is_forbidden = [&](const CompileDecision& decision) {
+      return forbids(filter, decision);
+    };
+    auto other = options;
+    other.executor.reuse = variant.reuse;
+    other.executor.vectors = variant.vectors;
+    other.executor.bound = variant.bound;
+    const auto compiled = compile_graph(capture, table, asked);
+    if (!compiled && options.fault && compiled.error().code == ErrorCode::bad_input) return false;
+    if (!compiled) return std::unexpected(compiled.error());
+    ASSAY_TRY(const auto found, compared(capture, table, other, *compiled));
+    return has_findings(found);
+  };
+  ASSAY_TRY(const auto compiled, compiled_with(capture, table, options));
+  ASSAY_TRY(const auto blame, blame_decisions(compiled.decisions, differs));
+  if (blame.needed.empty())
+    return fmt::format("it differs with every choice of the compiler off too ({} runs)",
+                       blame.runs);
+  return fmt::format("it differs only with {} ({} runs)", fmt::join(blame.needed, ", "),
+                     blame.runs);
+}
+
+auto debug_executed(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Result<bool> {
+  ASSAY_TRY(const auto compiled, compiled_with(capture, table, options));
+  ASSAY_TRY(const auto comparison, compared(capture, table, options, compiled));
+  fmt::print("on {}: {}", options.executor.executor, check_text(comparison, paint()));
+  if (!has_findings(comparison)) return false;
+  ASSAY_TRY(const auto blame, blame_text(capture, table, options));
+  fmt::print("{}\n", blame);
+  return true;
+}
+
+auto executor_oracle(const OpTable& table, const ExecutedOptions& options,
+                     const std::string& identity) -> std::unique_ptr<Oracle> {
+  return function_oracle(identity, [&table, options](const Capture& capture) {
+    return judge(capture, table, options);
+  });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,285 @@
+#include "compiler/faults/faults.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace assay {
+namespace {
+
+using enum FaultCatcher;
+constexpr std::array kRows = {
+    FaultRow{Fault::short_storage, "short-storage", "buffers are allocated without their last row",
+             "pytorch#169760", prove},
+    FaultRow{Fault::leaked_strides, "leaked-strides",
+             "what is returned keeps strides padded for alignment", "pytorch#177546", compare},
+    FaultRow{Fault::early_death, "early-death",
+             "the memory plan takes buffers for dead one step before they are", "pytorch#100314",
+             plan},
+    FaultRow{Fault::dropped_asserts, "dropped-asserts", "layouts of inputs are not asserted",
+             "pytorch#96296", prove},
+    FaultRow{Fault::narrow_index, "narrow-index", "indices are computed in 32 bits",
+             "pytorch#189108", prove},
+    FaultRow{Fault::specialised, "specialised", "sizes are asserted to be those of the hints",
+             "pytorch#92079", check},
+    FaultRow{Fault::lost_offset, "lost-offset", "views begin where their storage does",
+             "pytorch#191002", compare},
+    FaultRow{Fault::lost_mutation, "lost-mutation", "writes into inputs are dropped",
+             "pytorch#88375", compare},
+    FaultRow{Fault::lost_dependency, "lost-dependency",
+             "a kernel runs before the one whose result it reads", "the class of lost dependencies",
+             check},
+    FaultRow{Fault::short_loop, "short-loop", "the outermost loop of kernels ends one early",
+             "the class of wrong tails and masks", compare},
+    FaultRow{Fault::lost_store, "lost-store",
+             "a kernel that stores several tensors leaves the first one out",
+             "the class of stores taken for dead", check},
+};
+
+class Injector {
+ public:
+  explicit Injector(HostProgram& program) : program_(program), ops_(program.functions.back().ops) {}
+
+  auto run(Fault fault) -> bool {
+    switch (fault) {
+      case Fault::short_storage:
+        return each<HostAlloc>([](HostAlloc& alloc) { return shorten(alloc); });
+      case Fault::leaked_strides:
+        return leak_strides();
+      case Fault::early_death:
+        return true;
+      case Fault::dropped_asserts:
+        return drop_asserts();
+      case Fault::narrow_index:
+        return each_kernel([](TileKernel& kernel) { return narrow(kernel); });
+      case Fault::specialised:
+        return specialise();
+      case Fault::lost_offset:
+        return lose_offsets();
+      case Fault::lost_mutation:
+        return lose_mutations();
+      case Fault::lost_dependency:
+        return lose_dependency();
+      case Fault::short_loop:
+        return each_kernel([](TileKernel& kernel) { return shorten(kernel); });
+      case Fault::lost_store:
+        return each_kernel([](TileKernel& kernel) { return lose_store(kernel); });
+    }
+    return false;
+  }
+
+ private:
+  template <class T, class F>
+  auto each(const F& change) -> bool {
+    bool any = false;
+    for (auto& op : ops_)
+      if (auto* what = std::get_if<T>(&op.what)) any = change(*what) || any;
+    return any;
+  }
+  template <class F>
+  auto each_kernel(const F& change) -> bool {
+    bool any = false;
+    for (auto& [name, source] : program_.kernels) {
+      auto kernel = *source.kernel;
+      if (!change(kernel)) continue;
+      source.kernel = std::make_shared<const TileKernel>(std::move(kernel));
+      any = true;
+    }
+    return any;
+  }
+
+  static auto shorten(HostAlloc& alloc) -> bool {
+    if (alloc.sizes.empty() || alloc.sizes[0].is_int(1)) return false;
+    alloc.sizes[0] = alloc.sizes[0] - 1;
+    return true;
+  }
+  static auto shorten(TileKernel& kernel) -> bool {
+    for (auto& axis : kernel.axes) {
+      if (axis.kind != TileAxis::Kind::parallel || !axis.extent) continue;
+      axis.extent = *axis.extent - 1;
+      return true;
+    }
+    return false;
+  }
+
+  static auto lose_store(TileKernel& kernel) -> bool {
+    auto& body = kernel.body.body;
+    const auto is_store = [](const TileStatement& one) {
+      return std::holds_alternative<TileStore>(one.what);
+    };
+    if (std::ranges::count_if(body, is_store) < 2) return false;
+    body.erase(std::ranges::find_if(body, is_store));
+    return true;
+  }
+
+  /// Buffers that are returned as they are.
+  [[nodiscard]] auto returned() const -> std::set<std::string> {
+    std::set<std::string> names;
+    for (const auto& op : ops_)
+      if (const auto* what = std::get_if<HostReturn>(&op.what))
+        for (const auto& value : what->values)
+          if (const auto* view = std::get_if<HostView>(&value.value))
+            if (!view->is_reinterpreted) names.insert(view->base);
+    return names;
+  }
+  /// Rows of returned matrices stand 16 elements further apart.
+  auto leak_strides() -> bool {
+    const auto names = returned();
+    return each<HostAlloc>([&](HostAlloc& alloc) {
+      if (alloc.sizes.size() < 2 || !names.contains(alloc.name)) return false;
+      alloc.strides[0] = alloc.strides[0] + 16;
+      return true;
+    });
+  }
+  /// Of inputs that kernels read.
+  auto drop_asserts() -> bool {
+    const auto& inputs = program_.functions.back().inputs;
+    std::set<std::string> read;
+    for (const auto& op : ops_)
+      if (const auto* launch = std::get_if<HostLaunch>(&op.what))
+        for (const auto& arg : launch->args) read.insert(arg.mentions.begin(), arg.mentions.end());
+    return std::erase_if(ops_, [&](const HostOp& op) {
+             const auto* check = std::get_if<HostCheck>(&op.what);
+             return check != nullptr && read.contains(check->name) &&
+                    std::ranges::find(inputs, check->name) != inputs.end();
+           }) > 0;
+  }
+
+  /// Numbers of the kernel that indices are made of: neither read from memory nor written there.
+  static auto narrow(TileKernel& kernel) -> bool {
+    auto narrowed = kernel;
+    bool has_index = false;
+    for (auto& param : narrowed.params)
+      if (param.kind == TileParam::Kind::scalar && param.dtype == DType::int64)
+        param.dtype = DType::int32;
+    for (auto& value : narrowed.values)
+      if (value.type.dtype == DType::int64) value.type.dtype = DType::int32;
+    for (const auto& one : narrowed.body.body)
+      has_index = has_index || std::holds_alternative<TileIndex>(one.what);
+    if (!has_index || !verify(narrowed).empty()) return false;
+    kernel = std::move(narrowed);
+    return true;
+  }
+
+  auto specialise() -> bool {
+    const auto hints = program_.env.hints();
+    std::vector<HostOp> made;
+    for (const auto& op : ops_) {
+      const auto* scalar = std::get_if<HostScalar>(&op.what);
+      if (scalar == nullptr || !scalar->is_input) continue;
+      const auto hint = hints.find(scalar->symbol);
+      if (hint == hints.end()) continue;
+      HostOp fact;
+      fact.what = HostFact{eq(scalar->symbol, hint->second)};
+      fact.line = op.line;
+      fact.text = "assert " + op.text;
+      made.push_back(std::move(fact));
+    }
+    const auto after = std::ranges::find_if(
+        ops_, [](const HostOp& op) { return !std::holds_alternative<HostScalar>(op.what); });
+    ops_.insert(after, made.begin(), made.end());
+    return !made.empty();
+  }
+
+  auto lose_offsets() -> bool {
+    bool any = false;
+    const auto lose = [&](HostArgs& args) {
+      for (auto& arg : args)
+        if (auto* view = std::get_if<HostView>(&arg.value))
+          if (view->is_reinterpreted && !view->offset.is_int(0)) {
+            view->offset = 0;
+            any = true;
+          }
+    };
+    for (auto& op : ops_) {
+      if (auto* call = std::get_if<HostCall>(&op.what)) lose(call->args);
+      if (auto* done = std::get_if<HostReturn>(&op.what)) lose(done->values);
+    }
+    return any;
+  }
+  auto lose_mutations() -> bool {
+    return std::erase_if(ops_, [](const HostOp& op) {
+             const auto* call = std::get_if<HostCall>(&op.what);
+             return call != nullptr && call->target.ends_with("aten.copy_.default");
+           }) > 0;
+  }
+
+  /// The first launch that reads what the launch before it made runs before that.
+  auto lose_dependency() -> bool {
+    HostOp* before = nullptr;
+    for (auto& op : ops_) {
+      const auto* launch = std::get_if<HostLaunch>(&op.what);
+      if (launch == nullptr) continue;
+      if (before != nullptr && shares_buffer(*before, *launch) && is_of_allocations(*launch)) {
+        move_before(*before, op);
+        return true;
+      }
+      before = &op;
+    }
+    return false;
+  }
+  [[nodiscard]] auto shares_buffer(const HostOp& before, const HostLaunch& launch) const -> bool {
+    const auto& inputs = program_.functions.back().inputs;
+    for (const auto& mine : std::get<HostLaunch>(before.what).args)
+      for (const auto& name : mine.mentions)
+        for (const auto& other : launch.args)
+          if (std::ranges::find(other.mentions, name) != other.mentions.end() &&
+              std::ranges::find(inputs, name) == inputs.end())
+            return true;
+    return false;
+  }
+  /// Its buffers are inputs or allocated, none the result of a call that it would overtake.
+  [[nodiscard]] auto is_of_allocations(const HostLaunch& launch) const -> bool {
+    const auto is_known = [&](const std::string& name) {
+      const auto& inputs = program_.functions.back().inputs;
+      return std::ranges::find(inputs, name) != inputs.end() ||
+             std::ranges::any_of(ops_, [&](const HostOp& op) {
+               const auto* alloc = std::get_if<HostAlloc>(&op.what);
+               return alloc != nullptr && alloc->name == name;
+             });
+    };
+    return std::ranges::all_of(launch.args, [&](const HostArg& arg) {
+      return std::ranges::all_of(arg.mentions, is_known);
+    });
+  }
+  /// Allocations between the two go along.
+  void move_before(const HostOp& first, const HostOp& second) {
+    const auto to = &first - ops_.data();
+    const auto from = &second - ops_.data();
+    std::stable_partition(ops_.begin() + to, ops_.begin() + from + 1, [&](const HostOp& op) {
+      return std::holds_alternative<HostAlloc>(op.what);
+    });
+    const auto is_launch = [](const HostOp& op) {
+      return std::holds_alternative<HostLaunch>(op.what);
+    };
+    const auto a = std::find_if(ops_.begin() + to, ops_.end(), is_launch);
+    const auto b = std::find_if(a + 1, ops_.end(), is_launch);
+    std::iter_swap(a, b);
+  }
+
+  HostProgram& program_;
+  std::vector<HostOp>& ops_;
+};
+
+}  // namespace
+
+auto name(FaultCatcher catcher) -> std::string_view {
+  constexpr std::array<std::string_view, 4> kNames = {"prove", "check", "compare", "plan"};
+  return kNames[static_cast<std::size_t>(catcher)];
+}
+
+auto fault_rows() -> std::span<const FaultRow> {
+  return kRows;
+}
+
+auto find_fault(std::string_view name) -> std::optional<Fault> {
+  for (const auto& row : kRows)
+    if (row.name == name) return row.fault;
+  return std::nullopt;
+}
+
+auto apply_fault(Fault fault, HostProgram& program) -> bool {
+  return Injector(program).run(fault);
+}
+
+}  // namespace assay
