@@ -42,9 +42,11 @@ auto CombineCode::identity(TileCombine combine, std::size_t part, DType of) -> V
   if (combine == Combine::region) return nullptr;
   const bool picks = combine == Combine::argmin || combine == Combine::argmax;
   if (picks && part == 1) return code_.constant(of, INT64_MAX);
-  if (part == 0 && (combine == Combine::max || combine == Combine::argmax || combine == Combine::online_softmax))
+  if (part == 0 &&
+      (combine == Combine::max || combine == Combine::argmax || combine == Combine::online_softmax))
     return extreme(of, true);
-  if (part == 0 && (combine == Combine::min || combine == Combine::argmin)) return extreme(of, false);
+  if (part == 0 && (combine == Combine::min || combine == Combine::argmin))
+    return extreme(of, false);
   const double value = combine == Combine::product || combine == Combine::all ? 1 : 0;
   if (of == DType::boolean) return b_.getInt1(value != 0);
   return is_floating(of) ? code_.constant(of, value)
@@ -77,8 +79,8 @@ auto CombineCode::welford(const Values& a, const Values& b, DType of) -> Values 
   };
   auto* weight = op(TileOp::add, a[2], b[2]);
   auto* zero = llvm::Constant::getNullValue(weight->getType());
-  auto* share = b_.CreateSelect(b_.CreateFCmpOEQ(weight, zero), zero,
-                                op(TileOp::divide, b[2], weight));
+  auto* share =
+      b_.CreateSelect(b_.CreateFCmpOEQ(weight, zero), zero, op(TileOp::divide, b[2], weight));
   auto* delta = op(TileOp::sub, b[0], a[0]);
   auto* mean = op(TileOp::add, a[0], op(TileOp::mul, delta, share));
   auto* spread = op(TileOp::mul, op(TileOp::mul, delta, delta), op(TileOp::mul, a[2], share));

@@ -50,7 +50,8 @@ void GpuKernelEmitter::entry(const std::string& name) {
   std::vector<llvm::Type*> types;
   for (const auto& param : kernel_.params)
     types.push_back(param.kind == TileParam::Kind::buffer ? static_cast<llvm::Type*>(pointer)
-                    : is_floating(param.dtype) ? b_.getDoubleTy() : b_.getInt64Ty());
+                    : is_floating(param.dtype)            ? b_.getDoubleTy()
+                                                          : b_.getInt64Ty());
   types.push_back(pointer);
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
@@ -166,8 +167,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
   const auto over = axes(one.operands[0]) | axes(one.operands[1]);
   for (auto* one_failed : per_lane(over, [&](int i) -> Value* {
          auto* wrong = b_.CreateNot(lane(one.operands[0], i));
-         return one.operands[1] == kNoTile ? wrong
-                                           : b_.CreateAnd(wrong, lane(one.operands[1], i));
+         return one.operands[1] == kNoTile ? wrong : b_.CreateAnd(wrong, lane(one.operands[1], i));
        }))
     failed = b_.CreateOr(failed, one_failed);
   when(failed, [&] {
@@ -254,7 +254,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileIf&) {
     Values merged;
     for (std::size_t at = 0; at < results[0][i].size(); ++at) {
       auto* phi = b_.CreatePHI(results[0][i][at]->getType(), 2);
-      for (std::size_t side = 0; side < 2; ++side) phi->addIncoming(results[side][i][at], from[side]);
+      for (std::size_t side = 0; side < 2; ++side)
+        phi->addIncoming(results[side][i][at], from[side]);
       merged.push_back(phi);
     }
     set(one.results[i], std::move(merged));

@@ -70,10 +70,10 @@ void GpuKernelEmitter::change(Source& source, std::size_t axis, int bit, Change 
   const auto place = layout_->bit(layout_->axes[axis].shift + bit);
   const auto thread = place.is_register ? 0U : 1U << place.index;
   const auto reg = place.is_register ? 1U << place.index : 0U;
-  (how == Change::set    ? source.thread_set
+  (how == Change::set     ? source.thread_set
    : how == Change::clear ? source.thread_cleared
                           : source.thread_flipped) |= thread;
-  (how == Change::set    ? source.register_set
+  (how == Change::set     ? source.register_set
    : how == Change::clear ? source.register_cleared
                           : source.register_flipped) |= reg;
 }
@@ -127,7 +127,8 @@ auto GpuKernelEmitter::fetched(const Values& values, const Source& source) -> Va
   std::map<Value*, Value*> moved;  // equal registers travel once
   Values all;
   for (unsigned i = 0; i < values.size(); ++i) {
-    const auto from = ((i ^ source.register_flipped) & ~source.register_cleared) | source.register_set;
+    const auto from =
+        ((i ^ source.register_flipped) & ~source.register_cleared) | source.register_set;
     auto* value = values[from];
     if (touched == 0) {
       all.push_back(value);
@@ -215,7 +216,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
   fold_registers(registers & ~neighbours);
   AxisSet over = 0;
   for (const auto id : one.operands) over |= axes(id);
-  const auto apart = static_cast<int>(layout_->register_mask(over & ~axis) | (registers & neighbours));
+  const auto apart =
+      static_cast<int>(layout_->register_mask(over & ~axis) | (registers & neighbours));
   for (int i = 0; i < layout_->registers(); ++i) {
     if ((i & ~apart) == 0) {
       fold_threads(one, what.combine, layout_->thread_mask(axis), parts, i);
@@ -265,7 +267,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what)
   }
 }
 
-/// Batcher's bitonic network over (takes part, key, place), which is a total order: so it is stable.
+/// Batcher's bitonic network over (takes part, key, place), which is a total order: so it is
+/// stable.
 void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what) {
   const auto count = one.results.size();
   auto parts = parts_of(one, count);
@@ -277,8 +280,9 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what)
   for (int i = 0; i < layout_->registers(); ++i) {
     auto* place = coordinate(what.axis, i);
     places.push_back(place);
-    outside.push_back(limit == nullptr ? b_.getFalse()
-                                       : b_.CreateICmpSGE(b_.CreateZExt(place, b_.getInt64Ty()), limit));
+    outside.push_back(limit == nullptr
+                          ? b_.getFalse()
+                          : b_.CreateICmpSGE(b_.CreateZExt(place, b_.getInt64Ty()), limit));
   }
   parts.push_back(places);
   parts.push_back(outside);

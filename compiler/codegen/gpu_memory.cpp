@@ -19,8 +19,8 @@ struct AccessRow {
   const char* type;
   const char* constraint;
 };
-constexpr AccessRow kAccesses[] = {{1, "u8", "h"}, {2, "b16", "h"}, {4, "b32", "r"},
-                                   {8, "b64", "l"}};
+constexpr AccessRow kAccesses[] = {
+    {1, "u8", "h"}, {2, "b16", "h"}, {4, "b32", "r"}, {8, "b64", "l"}};
 
 auto access_row(unsigned bits) -> const AccessRow& {
   for (const auto& row : kAccesses)
@@ -86,8 +86,8 @@ void GpuKernelEmitter::guarded_store(Value* value, Value* place, Value* conditio
   const auto text = fmt::format("@$2 st.global.{} [$0], $1;", row.type);
   auto* asm_type =
       llvm::FunctionType::get(b_.getVoidTy(), {place->getType(), held, b_.getInt1Ty()}, false);
-  auto* code = llvm::InlineAsm::get(asm_type, text, fmt::format("l,{},b,~{{memory}}", row.constraint),
-                                    true);
+  auto* code =
+      llvm::InlineAsm::get(asm_type, text, fmt::format("l,{},b,~{{memory}}", row.constraint), true);
   b_.CreateCall(code, {place, raw, condition});
 }
 
@@ -145,7 +145,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
       auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
       b_.CreateCondBr(all_and_aligned(masks, place, length * size), fast, slow);
       b_.SetInsertPoint(fast);
-      auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(length * size)));
+      auto* whole =
+          b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(length * size)));
       Values from_fast, from_slow;
       for (int k = 0; k < length; ++k)
         from_fast.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(k)));
@@ -162,8 +163,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
         raw.push_back(phi);
       }
     }
-    for (std::size_t k = 0; k < raw.size(); ++k, ++i)
-      lanes[static_cast<std::size_t>(i)] = raw[k];
+    for (std::size_t k = 0; k < raw.size(); ++k, ++i) lanes[static_cast<std::size_t>(i)] = raw[k];
   }
   for (int i = 0; i < layout_->registers(); ++i)
     lanes[static_cast<std::size_t>(i)] = finish(lanes[static_cast<std::size_t>(i)], i);
@@ -191,8 +191,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what
 }
 
 /// `all` by register, as they are in memory.
-void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param,
-                                   const Values& all) {
+void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, const Values& all) {
   const auto of = kernel_.params[param].dtype;
   const auto size = static_cast<int>(size_bytes(of));
   const auto index_id = one.operands[0];
@@ -218,8 +217,8 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param,
     for (int k = 0; k < length; ++k) conditions.push_back(condition(i + k));
     auto* place = address(param, lane(index_id, i), dtype(index_id));
     auto* type = code_.memory_type(of);
-    Value* whole = llvm::UndefValue::get(
-        llvm::FixedVectorType::get(type, static_cast<unsigned>(length)));
+    Value* whole =
+        llvm::UndefValue::get(llvm::FixedVectorType::get(type, static_cast<unsigned>(length)));
     for (int k = 0; k < length; ++k)
       whole = b_.CreateInsertElement(whole, stored(i + k), static_cast<std::uint64_t>(k));
     auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
@@ -243,13 +242,20 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   const bool is_float = is_floating(of);
   const bool is_signed = info(of).kind == DTypeKind::signed_integer;
   std::optional<RMW::BinOp> op;
-  if (what.is_exchange) op = RMW::Xchg;
-  else if (what.op == TileOp::add) op = is_float ? RMW::FAdd : RMW::Add;
-  else if (what.op == TileOp::maximum && !is_float) op = is_signed ? RMW::Max : RMW::UMax;
-  else if (what.op == TileOp::minimum && !is_float) op = is_signed ? RMW::Min : RMW::UMin;
-  else if (what.op == TileOp::bit_and) op = RMW::And;
-  else if (what.op == TileOp::bit_or) op = RMW::Or;
-  else if (what.op == TileOp::bit_xor) op = RMW::Xor;
+  if (what.is_exchange)
+    op = RMW::Xchg;
+  else if (what.op == TileOp::add)
+    op = is_float ? RMW::FAdd : RMW::Add;
+  else if (what.op == TileOp::maximum && !is_float)
+    op = is_signed ? RMW::Max : RMW::UMax;
+  else if (what.op == TileOp::minimum && !is_float)
+    op = is_signed ? RMW::Min : RMW::UMin;
+  else if (what.op == TileOp::bit_and)
+    op = RMW::And;
+  else if (what.op == TileOp::bit_or)
+    op = RMW::Or;
+  else if (what.op == TileOp::bit_xor)
+    op = RMW::Xor;
   if (!op || size_bytes(of) < 4)
     return fail(fmt::format("line {}: an atomic operation that has no code for GPUs", one.line));
   const auto id = one.results[0];
@@ -260,17 +266,19 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i)) continue;
     auto* condition = mask(one.operands[2], i);
-    if (condition == nullptr) condition = acts;
-    else if (acts != nullptr) condition = b_.CreateAnd(condition, acts);
+    if (condition == nullptr)
+      condition = acts;
+    else if (acts != nullptr)
+      condition = b_.CreateAnd(condition, acts);
     auto* place = address(what.param, lane(one.operands[0], i), dtype(one.operands[0]));
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();
     Value* got = nullptr;
     BasicBlock* inside = nullptr;
     when(condition, [&] {
-      got = b_.CreateAtomicRMW(*op, place, value,
-                               llvm::Align(static_cast<unsigned>(size_bytes(of))),
-                               llvm::AtomicOrdering::Monotonic);
+      got =
+          b_.CreateAtomicRMW(*op, place, value, llvm::Align(static_cast<unsigned>(size_bytes(of))),
+                             llvm::AtomicOrdering::Monotonic);
       inside = b_.GetInsertBlock();
     });
     if (condition != nullptr) {
@@ -324,7 +332,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSearch& wha
         auto* bound = element(what.param, at, of);
         auto* reached = code_.compute(what.is_right ? TileOp::ge : TileOp::gt,
                                       {lane(one.operands[0], i), bound}, of, DType::boolean);
-        low->addIncoming(b_.CreateSelect(reached, b_.CreateAdd(middle, b_.getInt64(1)), low), inside);
+        low->addIncoming(b_.CreateSelect(reached, b_.CreateAdd(middle, b_.getInt64(1)), low),
+                         inside);
         high->addIncoming(b_.CreateSelect(reached, high, middle), inside);
         b_.CreateBr(head);
         b_.SetInsertPoint(after);

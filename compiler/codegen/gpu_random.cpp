@@ -64,16 +64,18 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileRandom& wha
           return code_.compute(cast, {value}, of, dtype(id));
         };
         switch (what.kind) {
-          case TileRandomKind::uniform: return narrowed(uniform(words[0]), kFloat);
+          case TileRandomKind::uniform:
+            return narrowed(uniform(words[0]), kFloat);
           case TileRandomKind::normal: {
             auto* radius = op(maximum, {uniform(words[0]), number(1.0e-7F)});
-            auto* angle =
-                op(mul, {number(2 * std::numbers::pi_v<float>), uniform(words[1])});
+            auto* angle = op(mul, {number(2 * std::numbers::pi_v<float>), uniform(words[1])});
             auto* length = op(sqrt, {op(mul, {number(-2), op(log, {radius})})});
             return narrowed(op(mul, {length, op(cos, {angle})}), kFloat);
           }
-          case TileRandomKind::integer: return narrowed(words[0], DType::uint32);
-          case TileRandomKind::integer64: break;
+          case TileRandomKind::integer:
+            return narrowed(words[0], DType::uint32);
+          case TileRandomKind::integer64:
+            break;
         }
         auto* wide = b_.getInt64Ty();
         auto* whole = b_.CreateOr(b_.CreateShl(b_.CreateZExt(words[1], wide), 32),

@@ -50,7 +50,8 @@ auto GpuKernelEmitter::transposed_store(const TileStatement& one, const TileStor
   const auto sides = std::array{std::int64_t{1} << layout_->axes[fastest].bits,
                                 std::int64_t{1} << layout_->axes[other].bits};
   if (std::min(sides[0], sides[1]) < kLeastSide) return false;
-  if ((axes(one.operands[0]) & both) != both || (axes(one.operands[1]) & both) != both) return false;
+  if ((axes(one.operands[0]) & both) != both || (axes(one.operands[1]) & both) != both)
+    return false;
   if (steps_.step(one.operands[0], other) != 1 || steps_.step(one.operands[0], fastest) == 1)
     return false;
   const auto slice = pure_slice(one);
@@ -60,8 +61,8 @@ auto GpuKernelEmitter::transposed_store(const TileStatement& one, const TileStor
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::swap(order[0], order[other]);
-  const auto turned = make_tile_layout(blocks, order, 1 << layout_->contiguous_bits,
-                                       layout_->registers());
+  const auto turned =
+      make_tile_layout(blocks, order, 1 << layout_->contiguous_bits, layout_->registers());
   if (!turned || turned->thread_bits != layout_->thread_bits) return false;
 
   const auto of = kernel_.params[what.param].dtype;

@@ -466,8 +466,8 @@ class KernelEmitter : KernelFrame {
       auto* made = at.CreateAlloca(llvm::ArrayType::get(held_type(of), slots()));
       made->setAlignment(llvm::Align(64));
       partials_[{i, part}] = made;
-      auto* first = code_.to_memory_if_truth(
-          code_.splat(combine_.identity(reduction.combine, part, of)), of);
+      auto* first =
+          code_.to_memory_if_truth(code_.splat(combine_.identity(reduction.combine, part, of)), of);
       for (unsigned slot = 0; slot < slots(); ++slot)
         b_.CreateStore(first, place(i, part, b_.getInt64(slot)));
     }
@@ -489,8 +489,7 @@ class KernelEmitter : KernelFrame {
       before.push_back(held(i, part, slot));
       now.push_back(vector(reduction.operands[part]));
     }
-    const auto made =
-        combine_.combined(reduction.combine, before, now, dtypes_of(reduction));
+    const auto made = combine_.combined(reduction.combine, before, now, dtypes_of(reduction));
     for (std::size_t part = 0; part < made.size(); ++part) {
       auto* value = made[part];
       if (plan_.vector_is_reduced && mask_ != nullptr)

@@ -1,7 +1,7 @@
 // A kernel as an LLVM function. Internal to compiler/codegen.
 #pragma once
-#include "compiler/program/kernel_plan.h"
 #include "compiler/codegen/lane_code.h"
+#include "compiler/program/kernel_plan.h"
 
 namespace assay {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/program/kernel_plan.h"
 #include "compiler/codegen/combine_code.h"
 #include "compiler/codegen/lane_code.h"
+#include "compiler/program/kernel_plan.h"
 
 namespace assay {
 

@@ -25,8 +25,10 @@ struct ArchitectureRow {
   const char* processor;
   const char* features;
 };
-constexpr ArchitectureRow kArchitectures[] = {
-    {90, "sm_90", "+ptx80"}, {86, "sm_86", "+ptx71"}, {80, "sm_80", "+ptx71"}, {70, "sm_70", "+ptx70"}};
+constexpr ArchitectureRow kArchitectures[] = {{90, "sm_90", "+ptx80"},
+                                              {86, "sm_86", "+ptx71"},
+                                              {80, "sm_80", "+ptx71"},
+                                              {70, "sm_70", "+ptx70"}};
 
 auto machine_for(int architecture) -> Result<std::unique_ptr<llvm::TargetMachine>> {
   static std::once_flag started;

@@ -216,8 +216,7 @@ class StateLoader final : public GpuLoader {
 class CudaProgram final : public CompiledProgram {
  public:
   CudaProgram(const HostProgram& program, CompiledKernels code, const OpTable& table,
-              std::shared_ptr<CudaState> state,
-              std::map<std::string, LoadedKernel*> kernels)
+              std::shared_ptr<CudaState> state, std::map<std::string, LoadedKernel*> kernels)
       : program_(program),
         code_(std::move(code)),
         table_(table),

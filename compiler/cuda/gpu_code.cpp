@@ -39,7 +39,8 @@ auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
 
 auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
   if (!plan_) return std::nullopt;
-  const auto programs = tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
+  const auto programs =
+      tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
   const auto choice = choose_split(plan_->loops, launch.extents, programs);
   if (!choice) return std::nullopt;
   const auto [known, is_new] = splits_.try_emplace(choice->axis);

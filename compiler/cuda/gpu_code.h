@@ -25,8 +25,8 @@ struct GpuVariantKey {
 
 /// Code of a kernel for some blocks, without a GPU.
 struct GpuVariant {
-  TileKernel kernel;                  ///< as it is compiled
-  std::vector<std::size_t> extents;   ///< parameters of exact axes' extents
+  TileKernel kernel;                 ///< as it is compiled
+  std::vector<std::size_t> extents;  ///< parameters of exact axes' extents
   std::vector<std::int64_t> blocks;
   TileLayout layout;
   std::string ptx, not_compiled;
@@ -35,7 +35,8 @@ struct GpuVariant {
 
 class GpuKernel;
 
-/// A launch as two, which take the arguments of the launch, then the buffers of parts, then numbers.
+/// A launch as two, which take the arguments of the launch, then the buffers of parts, then
+/// numbers.
 struct SplitLaunch {
   std::array<const GpuKernel*, 2> kernels = {};
   std::array<std::vector<std::int64_t>, 2> extents;

@@ -73,8 +73,8 @@ class Splitter {
     auto at = index(b, parts_axis);
     for (std::size_t i = 0; i < plan_.parallel.size(); ++i) {
       const auto extent = b.param(extents_[i], DType::int64);
-      at = b.compute(TileOp::add, {b.compute(TileOp::mul, {at, extent}),
-                                   index(b, plan_.parallel[i])});
+      at = b.compute(TileOp::add,
+                     {b.compute(TileOp::mul, {at, extent}), index(b, plan_.parallel[i])});
     }
     return at;
   }
@@ -95,8 +95,8 @@ class Splitter {
     start(b, split, "parts");
     auto& kernel = b.kernel();
     kernel.axes[split.parts_axis].kind = TileAxis::Kind::parallel;
-    const auto origin = b.compute(
-        TileOp::mul, {index(b, split.parts_axis), b.param(length_, DType::int64)});
+    const auto origin =
+        b.compute(TileOp::mul, {index(b, split.parts_axis), b.param(length_, DType::int64)});
     const auto divided = b.compute(TileOp::add, {origin, index(b, axis_)});
     const auto inside = b.compute(TileOp::lt, {divided, b.param(extent_, DType::int64)});
     const auto bit = AxisSet{1} << axis_;
@@ -128,8 +128,8 @@ class Splitter {
         continue;
       }
       copy(b, one);
-      if (auto& last = b.last(); std::holds_alternative<TileLoad>(last.what) &&
-                                 (b.axes_of(last.operands) & bit) != 0) {
+      if (auto& last = b.last();
+          std::holds_alternative<TileLoad>(last.what) && (b.axes_of(last.operands) & bit) != 0) {
         auto guarded = std::move(last);
         b.drop_last();
         guarded.operands[1] = b.both(guarded.operands[1], inside);
@@ -187,15 +187,16 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
   SplitChoice choice;
   std::int64_t longest = 0;
   for (const auto axis : plan.reduced) {
-    const bool is_contiguous = static_cast<int>(axis) == plan.vector_axis && plan.reduced.size() > 1;
+    const bool is_contiguous =
+        static_cast<int>(axis) == plan.vector_axis && plan.reduced.size() > 1;
     const auto worth = is_contiguous ? extents[axis] / 64 : extents[axis];
     if (worth <= longest) continue;
     longest = worth;
     choice.axis = axis;
   }
   const auto extent = extents[choice.axis];
-  auto parts = std::min({kManyPrograms / programs, elements / kLeastElements / programs,
-                         extent / kLeastLength});
+  auto parts = std::min(
+      {kManyPrograms / programs, elements / kLeastElements / programs, extent / kLeastLength});
   if (parts < 2) return std::nullopt;
   choice.length = (extent + parts - 1) / parts;
   choice.length = (choice.length + kLengthGrain - 1) / kLengthGrain * kLengthGrain;

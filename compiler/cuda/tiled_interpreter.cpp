@@ -40,7 +40,8 @@ class TiledLauncher final : public KernelLauncher {
   auto run(const SplitLaunch& split, const TileLaunch& launch) -> Result<void> {
     std::vector<std::unique_ptr<RunStorage>> parts;
     for (const auto bytes : split.parts_bytes)
-      parts.push_back(std::make_unique<RunStorage>("parts", std::make_shared<Storage>(bytes), 1, false));
+      parts.push_back(
+          std::make_unique<RunStorage>("parts", std::make_shared<Storage>(bytes), 1, false));
     for (std::size_t i = 0; i < split.kernels.size(); ++i) {
       TileLaunch one = launch;
       one.extents = split.extents[i];

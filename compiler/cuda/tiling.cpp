@@ -14,8 +14,7 @@ namespace {
 constexpr std::int64_t kTile = 512;  ///< lanes of a tile without reduction: 128 threads
 constexpr std::int64_t kColumnTile = 128, kColumnRows = 8;
 constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
-constexpr std::array<std::int64_t, 8> kRows = {128,  256,  512,  1024,
-                                               2048, 4096, 8192, 16384};
+constexpr std::array<std::int64_t, 8> kRows = {128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
 
@@ -71,9 +70,7 @@ class Tiler {
   [[nodiscard]] auto index_dtype() const -> DType {
     return choice_.is_narrow ? DType::int32 : DType::int64;
   }
-  auto extent(std::size_t exact) -> TileId {
-    return b_.param(extents_[exact], index_dtype());
-  }
+  auto extent(std::size_t exact) -> TileId { return b_.param(extents_[exact], index_dtype()); }
   void axis(std::vector<std::size_t> of, const char* name, TileAxis::Kind kind,
             std::int64_t block) {
     if (of.empty()) return;
@@ -215,9 +212,8 @@ class Tiler {
   }
 
   [[nodiscard]] auto varies(const PlannedStatement& planned) const -> bool {
-    return std::ranges::any_of(plan_.reduced, [&](std::size_t axis) {
-      return (planned.axes >> axis & 1U) != 0;
-    });
+    return std::ranges::any_of(plan_.reduced,
+                               [&](std::size_t axis) { return (planned.axes >> axis & 1U) != 0; });
   }
   [[nodiscard]] static auto is_target(const PlannedStatement& planned) -> bool {
     return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what);
@@ -297,8 +293,8 @@ class Tiler {
       for (const auto id : reduction.operands) now.push_back(value(id));
       const auto made = combined(reduction.combine, carried[at].before, now);
       for (std::size_t part = 0; part < made.size(); ++part)
-        region.yields.push_back(b_.compute(
-            TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
+        region.yields.push_back(
+            b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
       ++at;
     }
     b_.redirect(outside);
@@ -336,11 +332,15 @@ class Tiler {
     if (is_floating(of)) {
       const auto a_nan = b_.compute(TileOp::is_nan, {a[0]});
       const auto b_nan = b_.compute(TileOp::is_nan, {b[0]});
-      const auto only_b = b_.compute(TileOp::bit_and, {b_nan, b_.compute(TileOp::bit_not, {a_nan})});
+      const auto only_b =
+          b_.compute(TileOp::bit_and, {b_nan, b_.compute(TileOp::bit_not, {a_nan})});
       better = b_.compute(TileOp::bit_or, {better, only_b});
       same = b_.compute(TileOp::bit_or, {same, b_.compute(TileOp::bit_and, {a_nan, b_nan})});
-      better = b_.compute(TileOp::bit_and,
-                       {better, b_.compute(TileOp::bit_not, {b_.compute(TileOp::bit_and, {a_nan, b_.compute(TileOp::bit_not, {b_nan})})})});
+      better = b_.compute(
+          TileOp::bit_and,
+          {better, b_.compute(TileOp::bit_not,
+                              {b_.compute(TileOp::bit_and,
+                                          {a_nan, b_.compute(TileOp::bit_not, {b_nan})})})});
     }
     const auto earlier = b_.compute(TileOp::lt, {b[1], a[1]});
     better = b_.compute(TileOp::bit_or, {better, b_.compute(TileOp::bit_and, {same, earlier})});

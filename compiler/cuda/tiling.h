@@ -1,9 +1,9 @@
 // A kernel of exact axes, as our compiler makes it, as a tile kernel with blocks, masks and loops.
 //
 // Its axes become at most four: `x`, the one along which most accesses are contiguous, if it is
-// parallel; `t`, along which others are, where something is transposed; `y`, all other parallel ones
-// as one number; `r`, all reduced ones likewise. Reduced axes stand whole in a tile, or are looped
-// over once per pass that KernelPlan needs.
+// parallel; `t`, along which others are, where something is transposed; `y`, all other parallel
+// ones as one number; `r`, all reduced ones likewise. Reduced axes stand whole in a tile, or are
+// looped over once per pass that KernelPlan needs.
 #pragma once
 #include <array>
 #include <cstdint>

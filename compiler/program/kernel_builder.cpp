@@ -32,8 +32,8 @@ void KernelBuilder::append(TileStatement one) {
   body_->push_back(std::move(one));
 }
 
-auto KernelBuilder::compute(TileOp op, const std::vector<TileId>& operands,
-                            std::optional<DType> to) -> TileId {
+auto KernelBuilder::compute(TileOp op, const std::vector<TileId>& operands, std::optional<DType> to)
+    -> TileId {
   const bool is_truth = tile_op_row(op).result == TileResult::boolean;
   const auto dtype = to ? *to : is_truth ? DType::boolean : type(operands.back()).dtype;
   return add(TileCompute{op}, operands, dtype, axes_of(operands));

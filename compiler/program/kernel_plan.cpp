@@ -144,7 +144,8 @@ class Planner {
     const auto* made = steps.maker(id);
     if (made == nullptr || kernel_.type(id).dtype != DType::int64) return false;
     if (std::holds_alternative<TileCompute>(made->what))
-      return std::ranges::all_of(made->operands, [&](TileId one) { return is_arithmetic(steps, one); });
+      return std::ranges::all_of(made->operands,
+                                 [&](TileId one) { return is_arithmetic(steps, one); });
     return std::holds_alternative<TileIndex>(made->what) ||
            std::holds_alternative<TileConstant>(made->what) ||
            std::holds_alternative<TileParamValue>(made->what);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/tiled_interpreter.h"
 #include "replay/runner/execute.h"
 #include "tests/support/corpus.h"
 
@@ -17,13 +19,14 @@ class ProgramsCorpus : public ::testing::Test {
     folder_ = *folder;
   }
   /// What is wrong about a log, in one line; empty if it gives the recorded answers.
-  auto problem(const std::filesystem::path& path, const ProgramRunOptions& options) -> std::string {
+  auto problem(const std::filesystem::path& path, const ProgramRunOptions& options,
+               const Executor* executor) -> std::string {
     auto beside = path;
     beside.replace_extension(".json");
     const auto answers = read_program_answers(testing::read_text(beside), beside.string());
     if (!answers) return answers.error().message;
     const auto run = execute_programs(testing::read_text(path), path.string(), table_,
-                                      {.run = options, .answers = &*answers});
+                                      {.run = options, .answers = &*answers, .executor = executor});
     if (!run) return run.error().message;
     for (const auto& program : run->programs) {
       if (program.error) return program.error->message;
@@ -33,12 +36,13 @@ class ProgramsCorpus : public ::testing::Test {
       if (!one.message.empty()) return one.what + ": " + one.message;
     return run->compared.empty() ? "nothing was compared" : "";
   }
-  void all_agree(std::string_view ending, const ProgramRunOptions& options) {
+  void all_agree(std::string_view ending, const ProgramRunOptions& options,
+                 const Executor* executor = nullptr) {
     const auto files = testing::files_ending(folder_, ending);
     ASSERT_FALSE(files.empty());
     std::size_t wrong = 0;
     for (const auto& path : files)
-      if (const auto text = problem(path, options); !text.empty()) {
+      if (const auto text = problem(path, options, executor); !text.empty()) {
         ++wrong;
         std::cout << path.filename().string() << ": " << text << "\n";
       }
@@ -50,6 +54,29 @@ class ProgramsCorpus : public ::testing::Test {
 
 TEST_F(ProgramsCorpus, CudaProgramsGiveTheRecordedAnswers) {
   all_agree(".cuda.log", {});
+}
+
+TEST_F(ProgramsCorpus, CudaProgramsGiveThemInTheTilesOfAGpu) {
+  const TiledInterpreter tiles(table_);
+  all_agree(".cuda.log", {}, &tiles);
+}
+
+/// What has no code runs on the host: nothing of Inductor's kernels does.
+TEST_F(ProgramsCorpus, KernelsForGpusHaveCode) {
+  if (const auto made = make_ptx({}, 90); !made) GTEST_SKIP() << made.error().message;
+  int kernels = 0;
+  for (const auto& path : testing::files_ending(folder_, ".cuda.log")) {
+    const auto programs = read_programs(testing::read_text(path), path.string());
+    ASSERT_TRUE(programs) << path;
+    for (const auto& one : *programs) {
+      const auto text = ptx_text(one.program, 90);
+      ASSERT_TRUE(text) << path;
+      EXPECT_EQ(text->find("// no"), std::string::npos)
+          << path << text->substr(text->find("// no"), 200);
+      kernels += static_cast<int>(one.program.kernels.size());
+    }
+  }
+  EXPECT_GT(kernels, 100);
 }
 
 TEST_F(ProgramsCorpus, CpuProgramsGiveTheRecordedAnswers) {

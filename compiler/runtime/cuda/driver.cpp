@@ -37,45 +37,45 @@ constexpr std::size_t kLogBytes = 8192;
 }  // namespace
 
 // Name in the library, then the signature. Names with a suffix are newer forms of old calls.
-#define ASSAY_CUDA_CALLS(X)                                                                      \
-  X(cuInit, (unsigned))                                                                          \
-  X(cuDriverGetVersion, (int*))                                                                  \
-  X(cuGetErrorName, (int, const char**))                                                         \
-  X(cuGetErrorString, (int, const char**))                                                       \
-  X(cuDeviceGetCount, (int*))                                                                    \
-  X(cuDeviceGet, (int*, int))                                                                    \
-  X(cuDeviceGetName, (char*, int, int))                                                          \
-  X(cuDeviceGetAttribute, (int*, int, int))                                                      \
-  X(cuDeviceTotalMem_v2, (std::size_t*, int))                                                    \
-  X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                            \
-  X(cuDevicePrimaryCtxRelease_v2, (int))                                                         \
-  X(cuCtxSetCurrent, (ContextHandle*))                                                           \
-  X(cuMemAlloc_v2, (Address*, std::size_t))                                                      \
-  X(cuMemFree_v2, (Address))                                                                     \
-  X(cuMemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamHandle*))                    \
-  X(cuMemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamHandle*))                          \
-  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamHandle*))                        \
-  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle*))                       \
-  X(cuModuleLoadDataEx, (ModuleHandle**, const void*, unsigned, int*, void**))                   \
-  X(cuModuleUnload, (ModuleHandle*))                                                             \
-  X(cuModuleGetFunction, (FunctionHandle**, ModuleHandle*, const char*))                         \
+#define ASSAY_CUDA_CALLS(X)                                                                       \
+  X(cuInit, (unsigned))                                                                           \
+  X(cuDriverGetVersion, (int*))                                                                   \
+  X(cuGetErrorName, (int, const char**))                                                          \
+  X(cuGetErrorString, (int, const char**))                                                        \
+  X(cuDeviceGetCount, (int*))                                                                     \
+  X(cuDeviceGet, (int*, int))                                                                     \
+  X(cuDeviceGetName, (char*, int, int))                                                           \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                       \
+  X(cuDeviceTotalMem_v2, (std::size_t*, int))                                                     \
+  X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                             \
+  X(cuDevicePrimaryCtxRelease_v2, (int))                                                          \
+  X(cuCtxSetCurrent, (ContextHandle*))                                                            \
+  X(cuMemAlloc_v2, (Address*, std::size_t))                                                       \
+  X(cuMemFree_v2, (Address))                                                                      \
+  X(cuMemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamHandle*))                     \
+  X(cuMemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamHandle*))                           \
+  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamHandle*))                         \
+  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle*))                        \
+  X(cuModuleLoadDataEx, (ModuleHandle**, const void*, unsigned, int*, void**))                    \
+  X(cuModuleUnload, (ModuleHandle*))                                                              \
+  X(cuModuleGetFunction, (FunctionHandle**, ModuleHandle*, const char*))                          \
   X(cuLaunchKernel, (FunctionHandle*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                     unsigned, StreamHandle*, void**, void**))                                   \
-  X(cuStreamCreate, (StreamHandle**, unsigned))                                                  \
-  X(cuStreamSynchronize, (StreamHandle*))                                                        \
-  X(cuStreamDestroy_v2, (StreamHandle*))                                                         \
-  X(cuEventCreate, (EventHandle**, unsigned))                                                    \
-  X(cuEventRecord, (EventHandle*, StreamHandle*))                                                \
-  X(cuEventSynchronize, (EventHandle*))                                                          \
-  X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                    \
-  X(cuEventDestroy_v2, (EventHandle*))                                                           \
-  X(cuGraphCreate, (GraphHandle**, unsigned))                                                    \
-  X(cuGraphAddKernelNode_v2, (GraphNodeHandle**, GraphHandle*, GraphNodeHandle* const*,          \
-                              std::size_t, const KernelNode*))                                   \
-  X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))          \
-  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle*, GraphNodeHandle*, const KernelNode*))  \
-  X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                            \
-  X(cuGraphExecDestroy, (GraphExecHandle*))                                                      \
+                     unsigned, StreamHandle*, void**, void**))                                    \
+  X(cuStreamCreate, (StreamHandle**, unsigned))                                                   \
+  X(cuStreamSynchronize, (StreamHandle*))                                                         \
+  X(cuStreamDestroy_v2, (StreamHandle*))                                                          \
+  X(cuEventCreate, (EventHandle**, unsigned))                                                     \
+  X(cuEventRecord, (EventHandle*, StreamHandle*))                                                 \
+  X(cuEventSynchronize, (EventHandle*))                                                           \
+  X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                     \
+  X(cuEventDestroy_v2, (EventHandle*))                                                            \
+  X(cuGraphCreate, (GraphHandle**, unsigned))                                                     \
+  X(cuGraphAddKernelNode_v2,                                                                      \
+    (GraphNodeHandle**, GraphHandle*, GraphNodeHandle* const*, std::size_t, const KernelNode*))   \
+  X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))           \
+  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle*, GraphNodeHandle*, const KernelNode*))   \
+  X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                             \
+  X(cuGraphExecDestroy, (GraphExecHandle*))                                                       \
   X(cuGraphDestroy, (GraphHandle*))
 
 struct Functions {
@@ -108,9 +108,9 @@ auto Driver::open() -> Result<std::unique_ptr<Driver>> {
   if (library == nullptr)
     return missing("no GPU: NVIDIA's driver (libcuda.so.1) is not on this machine");
   std::unique_ptr<Driver> driver(new Driver);
-#define ASSAY_CUDA_LOAD(name, signature)                                               \
+#define ASSAY_CUDA_LOAD(name, signature)                                                \
   driver->functions_->name = reinterpret_cast<int(*) signature>(dlsym(library, #name)); \
-  if (driver->functions_->name == nullptr)                                             \
+  if (driver->functions_->name == nullptr)                                              \
     return missing("no GPU: NVIDIA's driver is too old: it has no " #name);
   ASSAY_CUDA_CALLS(ASSAY_CUDA_LOAD)
 #undef ASSAY_CUDA_LOAD
@@ -147,7 +147,8 @@ auto Driver::start() -> Result<void> {
   f.cuDeviceTotalMem_v2(&facts_.memory_bytes, device_);
   facts_.capability = 10 * major + minor;
   ContextHandle* context = nullptr;
-  ASSAY_TRY_VOID(checked(f.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain"));
+  ASSAY_TRY_VOID(
+      checked(f.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain"));
   ASSAY_TRY_VOID(checked(f.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
   constexpr unsigned kNonBlocking = 1;
   ASSAY_TRY_VOID(checked(f.cuStreamCreate(&stream_, kNonBlocking), "cuStreamCreate"));
@@ -206,10 +207,9 @@ auto Driver::load(const std::string& ptx) -> Result<ModuleHandle*> {
   std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(kLogBytes)};
   ModuleHandle* module = nullptr;
-  const auto status = checked(
-      functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(), options.data(),
-                                     values.data()),
-      "cuModuleLoadData");
+  const auto status = checked(functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(),
+                                                             options.data(), values.data()),
+                              "cuModuleLoadData");
   if (!status) return unsupported("{}: {}", status.error().message, log.c_str());
   return module;
 }
@@ -256,15 +256,15 @@ auto Driver::add_launch(GraphHandle* graph, GraphNodeHandle* before, FunctionHan
     -> Result<GraphNodeHandle*> {
   const auto node = node_of(function, shape, arguments);
   GraphNodeHandle* made = nullptr;
-  ASSAY_TRY_VOID(checked(functions_->cuGraphAddKernelNode_v2(&made, graph, &before,
-                                                             before == nullptr ? 0 : 1, &node),
-                         "cuGraphAddKernelNode"));
+  ASSAY_TRY_VOID(checked(
+      functions_->cuGraphAddKernelNode_v2(&made, graph, &before, before == nullptr ? 0 : 1, &node),
+      "cuGraphAddKernelNode"));
   return made;
 }
 auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
   GraphExecHandle* exec = nullptr;
-  ASSAY_TRY_VOID(checked(functions_->cuGraphInstantiateWithFlags(&exec, graph, 0),
-                         "cuGraphInstantiate"));
+  ASSAY_TRY_VOID(
+      checked(functions_->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate"));
   return exec;
 }
 auto Driver::update(GraphExecHandle* exec, GraphNodeHandle* node, FunctionHandle* function,

@@ -90,14 +90,14 @@ TEST(Programs, ComputeTheSameInTiles) {
     for (const std::string sizes : {"s0=1", "s0=6", "s0=130"}) {
       const auto inputs = testing::inputs_of(graph, *capture, sizes);
       ASSERT_TRUE(inputs);
-      const auto result = compare_with_reference(capture->graph, *compiled,
-                                                 TiledInterpreter(table), *inputs, table);
+      const auto result = compare_with_reference(capture->graph, *compiled, TiledInterpreter(table),
+                                                 *inputs, table);
       ASSERT_TRUE(result) << result.error().message << "\n" << testing::graph_text(graph);
       for (const auto& one : result->compared)
         ASSERT_EQ(one.message, "") << one.what << " " << sizes << "\n"
                                    << testing::graph_text(graph);
-      ASSERT_TRUE(result->run.findings.empty())
-          << result->run.findings[0].message << "\n" << testing::graph_text(graph);
+      ASSERT_TRUE(result->run.findings.empty()) << result->run.findings[0].message << "\n"
+                                                << testing::graph_text(graph);
     }
   }
 }
@@ -116,8 +116,8 @@ TEST(Programs, ReduceLongRowsInParts) {
     for (const std::string sizes : {"s0=3,s1=30001", "s0=30001,s1=3", "s0=300,s1=257"}) {
       const auto inputs = testing::inputs_of(graph, *capture, sizes);
       ASSERT_TRUE(inputs) << call;
-      const auto result = compare_with_reference(capture->graph, *compiled,
-                                                 TiledInterpreter(table), *inputs, table);
+      const auto result = compare_with_reference(capture->graph, *compiled, TiledInterpreter(table),
+                                                 *inputs, table);
       ASSERT_TRUE(result) << call << ": " << result.error().message;
       for (const auto& one : result->compared) ASSERT_EQ(one.message, "") << call << " " << sizes;
     }

@@ -38,11 +38,11 @@ class PtxTest : public ::testing::Test {
   /// By ptxas, where CUDA's tools are installed.
   static auto assembles(const std::string& ptx) -> bool {
     if (ptx.empty() || std::system("command -v ptxas >/dev/null 2>&1") != 0) return true;
-    const auto path = std::filesystem::temp_directory_path() /
-                      fmt::format("assay_ptx_{}.ptx", ::getpid());
+    const auto path =
+        std::filesystem::temp_directory_path() / fmt::format("assay_ptx_{}.ptx", ::getpid());
     std::ofstream(path) << ptx;
-    const auto status = std::system(
-        fmt::format("ptxas -arch=sm_80 -o /dev/null {}", path.string()).c_str());
+    const auto status =
+        std::system(fmt::format("ptxas -arch=sm_80 -o /dev/null {}", path.string()).c_str());
     std::filesystem::remove(path);
     return status == 0;
   }
@@ -62,6 +62,17 @@ constexpr std::string_view kRows =
     "  %2:int64[] = param(m) line 0\n  %3:int64[x] = mul %0 %2 line 0\n"
     "  %4:int64[x r] = add %3 %1 line 0\n  %5:float32[x r] = load(in) %4 _ _ line 0\n"
     "  %6:float32[x] = reduce(sum r) %5 line 0\n  store(out) %0 %6 _ line 0\n}\n";
+
+constexpr std::string_view kTransposed =
+    "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
+    "param n scalar int64\nparam m scalar int64\n"
+    "axis i parallel exact max 1024 block (1) extent (n)\n"
+    "axis j parallel exact max 1024 block (1) extent (m)\nbody {\n"
+    "  %0:int64[i] = index(i) line 0\n  %1:int64[j] = index(j) line 0\n"
+    "  %2:int64[] = param(m) line 0\n  %3:int64[i] = mul %0 %2 line 0\n"
+    "  %4:int64[i j] = add %3 %1 line 0\n  %5:int64[] = param(n) line 0\n"
+    "  %6:int64[j] = mul %1 %5 line 0\n  %7:int64[i j] = add %6 %0 line 0\n"
+    "  %8:float32[i j] = load(in) %4 _ _ line 0\n  store(out) %7 %8 _ line 0\n}\n";
 
 TEST_F(PtxTest, ContiguousAccessesAreWide) {
   const auto variant = made(std::string(kScale), {1 << 20});
@@ -86,6 +97,61 @@ TEST_F(PtxTest, LongRowsAreFoldedThroughSharedMemory) {
   EXPECT_NE(variant.ptx.find("ld.shared"), std::string::npos);
 }
 
+TEST_F(PtxTest, TransposedStoresAreWideToo) {
+  const auto variant = made(std::string(kTransposed), {1000, 1000});
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_NE(variant.ptx.find("ld.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("st.shared"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("st.global.v4.f32"), std::string::npos);
+}
+
+/// Loads with an index that the other statements make, as text.
+TEST_F(PtxTest, EveryOperationOfLanesHasCode) {
+  int tried = 0;
+  for (const auto& row : tile_ops()) {
+    if (row.op == TileOp::cast || row.op == TileOp::bitcast) continue;
+    for (const auto dtype : {DType::boolean, DType::int32, DType::int64, DType::float16,
+                             DType::bfloat16, DType::float32, DType::float64}) {
+      const bool is_select = row.result == TileResult::select;
+      const auto to = row.result == TileResult::boolean ? DType::boolean : dtype;
+      if (tile_evaluate(row.op, lane_dtype(dtype), lane_dtype(to)) == nullptr) continue;
+      std::string text = "kernel k \"pointwise\"\n", loads, operands;
+      for (int i = 0; i < row.operands; ++i) {
+        const auto of = is_select && i == 0 ? DType::boolean : dtype;
+        text += fmt::format("param p{} buffer {}\n", i, name(of));
+        loads += fmt::format("  %{}:{}[x] = load(p{}) %0 _ _ line 0\n", i + 1, name(of), i);
+        operands += fmt::format(" %{}", i + 1);
+      }
+      text += fmt::format(
+          "param out buffer {}\nparam n scalar int64\n"
+          "axis x parallel exact max 1024 block (1) extent (n)\nbody {{\n"
+          "  %0:int64[x] = index(x) line 0\n{}  %{}:{}[x] = {}{} line 0\n"
+          "  store(out) %0 %{} _ line 0\n}}\n",
+          name(to), loads, row.operands + 1, name(to), row.name, operands, row.operands + 1);
+      EXPECT_EQ(made(text, {1000}).not_compiled, "") << row.name << " of " << name(dtype);
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 200);
+}
+
+TEST(Splitting, FewLongRowsAreReducedInParts) {
+  ShapeEnv env;
+  const auto kernel = parse_kernel(kRows, env.pool());
+  ASSERT_TRUE(kernel);
+  const GpuKernel gpu(*kernel);
+  TileLaunch launch;
+  launch.extents = {2, 1 << 20};
+  const auto split = gpu.split(launch);
+  ASSERT_TRUE(split);
+  for (const auto* part : split->kernels) EXPECT_TRUE(verify(part->kernel()).empty());
+  const auto parts = split->extents[0].back();
+  EXPECT_GT(parts, 16);
+  EXPECT_GE(parts * split->extents[0][1], 1 << 20);  // nothing is left out
+  launch.extents = {100000, 1000};
+  EXPECT_FALSE(gpu.split(launch));
+}
+
 TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
   ShapeEnv env;
   const auto kernel = parse_kernel(kRows, env.pool());
@@ -98,7 +164,7 @@ TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
       launch.extents = {rows, columns};
       keys.insert(gpu.key(launch));
     }
-  EXPECT_LE(keys.size(), 8U);  // one per row length class, and one for longer rows
+  EXPECT_LE(keys.size(), 9U);  // one per class of row lengths, and one for longer rows
 }
 
 TEST_F(PtxTest, UnknownArchitecturesAreRefused) {
