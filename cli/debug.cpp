@@ -81,6 +81,8 @@ auto run_debug(const Options& options) -> Result<int> {
     asked.json = options.json;
     return run_compiled(asked, bytes, true);
   }
+  if (options.json && !options.compiled.executor.executor.empty())
+    return std::unexpected(Error{ErrorCode::usage, "--json is without --executor"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   DebugOptions debug;
@@ -110,7 +112,7 @@ auto run_debug(const Options& options) -> Result<int> {
                                  .limit = options.all ? SIZE_MAX : 10,
                                  .paint = paint()}));
   if (options.links && !options.json) fmt::print("{}", links_text(report.findings, options.file));
-  if (options.compiled.executor.executor.empty() || options.json) return exit;
+  if (options.compiled.executor.executor.empty()) return exit;
   ExecutedOptions executed;
   executed.executor = options.compiled.executor;
   executed.at = debug.at;
