@@ -15,7 +15,8 @@ struct ExecutorOptions {
   int threads = 0;
   bool reuse = true;      ///< of the memory of temporaries
   bool vectors = true;    ///< false: scalar code
-  bool redzones = false;  ///< of cpu: around temporaries, which start as poison
+  /// Of cpu: around temporaries, which start as poison; of cuda: every access in bounds.
+  bool redzones = false;
   bool bound = true;      ///< false: the host side is evaluated in every call
 };
 

@@ -16,13 +16,14 @@ constexpr unsigned kGlobal = 1, kShared = 3;
 }  // namespace
 
 GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel,
-                                   const TileLayout& layout)
+                                   const TileLayout& layout, bool is_checked)
     : module_(module),
       kernel_(kernel),
       layout_(&layout),
       b_(module.getContext()),
       code_(b_, 1),
       combine_(b_, code_),
+      is_checked_(is_checked),
       steps_(kernel) {}
 
 void GpuKernelEmitter::fail(std::string message) {
@@ -53,6 +54,9 @@ void GpuKernelEmitter::entry(const std::string& name) {
                     : is_floating(param.dtype)            ? b_.getDoubleTy()
                                                           : b_.getInt64Ty());
   types.push_back(pointer);
+  for (const auto& param : kernel_.params)
+    if (is_checked_ && param.kind == TileParam::Kind::buffer)
+      types.insert(types.end(), 2, b_.getInt64Ty());
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -68,6 +72,13 @@ void GpuKernelEmitter::entry(const std::string& name) {
   note("kernel", 1);
   note("maxntidx", static_cast<unsigned>(layout_->threads()));
   for (auto& argument : function_->args()) params_.push_back(&argument);
+  const auto count = kernel_.params.size();
+  record_ = params_[count];
+  for (std::size_t i = 0, at = count + 1; i < count && is_checked_; ++i)
+    if (kernel_.params[i].kind == TileParam::Kind::buffer) {
+      bounds_[i] = {params_[at], params_[at + 1]};
+      at += 2;
+    }
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
   // Room for one value of eight bytes per thread.
@@ -171,8 +182,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
        }))
     failed = b_.CreateOr(failed, one_failed);
   when(failed, [&] {
-    b_.CreateAlignedStore(b_.getInt64(static_cast<std::uint64_t>(one.line)), params_.back(),
-                          llvm::Align(8), true);
+    record(one.line, b_.getInt64(~std::uint64_t{0}), b_.getInt64(0));
     auto* leave = llvm::FunctionType::get(b_.getVoidTy(), false);
     b_.CreateCall(llvm::InlineAsm::get(leave, "membar.sys; exit;", "~{memory}", true));
   });

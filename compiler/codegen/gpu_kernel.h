@@ -19,7 +19,8 @@ namespace assay {
 
 class GpuKernelEmitter {
  public:
-  GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout);
+  GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout,
+                   bool is_checked);
   /// Adds the entry to the module. Errors: unsupported (a statement or dtype without code).
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
@@ -75,6 +76,10 @@ class GpuKernelEmitter {
   /// How many registers from `index` on are neighbours in memory.
   [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
+  /// The condition of an access, in checked code only where the index is in bounds.
+  [[nodiscard]] auto checked(int line, std::size_t param, Value* index, DType index_dtype,
+                             Value* condition) -> Value*;
+  void record(int line, Value* param, Value* element);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
   void guarded_store(Value* value, Value* place, Value* condition);
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
@@ -132,6 +137,9 @@ class GpuKernelEmitter {
   llvm::Function* function_ = nullptr;
   Value* thread_ = nullptr;
   Values params_;
+  Value* record_ = nullptr;
+  std::map<std::size_t, std::array<Value*, 2>> bounds_;  ///< by parameter, of checked code
+  bool is_checked_ = false;
   llvm::GlobalVariable* shared_ = nullptr;
   std::map<TileId, Held> values_;
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes

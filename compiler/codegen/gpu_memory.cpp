@@ -44,7 +44,7 @@ auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
 
 auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
   const auto& held = values_.at(index_id);
-  if (held.offsets.empty()) return 1;
+  if (held.offsets.empty() || is_checked_) return 1;
   int length = 1 << layout_->contiguous_bits;
   while (length * size > kWidestBytes) length /= 2;
   const auto fits = [&](int wanted) {
@@ -57,6 +57,32 @@ auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const ->
   };
   while (length > 1 && !fits(length)) length /= 2;
   return std::max(length, 1);
+}
+
+/// The first thread writes; the others were not first.
+void GpuKernelEmitter::record(int line, Value* param, Value* element) {
+  auto* i64 = b_.getInt64Ty();
+  const llvm::Align align(8);
+  auto* told = b_.CreateAtomicCmpXchg(record_, b_.getInt64(0),
+                                      b_.getInt64(static_cast<std::uint64_t>(line) + 1), align,
+                                      llvm::AtomicOrdering::Monotonic,
+                                      llvm::AtomicOrdering::Monotonic);
+  when(b_.CreateExtractValue(told, 1), [&] {
+    b_.CreateAlignedStore(param, b_.CreateConstGEP1_64(i64, record_, 1), align, true);
+    b_.CreateAlignedStore(element, b_.CreateConstGEP1_64(i64, record_, 2), align, true);
+  });
+}
+
+auto GpuKernelEmitter::checked(int line, std::size_t param, Value* index, DType index_dtype,
+                               Value* condition) -> Value* {
+  if (!is_checked_) return condition;
+  const auto& [low, high] = bounds_.at(param);
+  auto* at = as_int64(index, index_dtype);
+  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, low), b_.CreateICmpSLT(at, high));
+  auto* wrong = b_.CreateNot(inside);
+  if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
+  when(wrong, [&] { record(line, b_.getInt64(param), at); });
+  return condition == nullptr ? inside : b_.CreateAnd(condition, inside);
 }
 
 /// Nothing is read where the condition is false; the value is 0 there.
@@ -112,8 +138,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
   const auto single = [&](int i) {
-    auto* place = address(what.param, lane(index_id, i), dtype(index_id));
-    return guarded_load(type, place, mask(one.operands[1], i));
+    auto* index = lane(index_id, i);
+    auto* condition =
+        checked(one.line, what.param, index, dtype(index_id), mask(one.operands[1], i));
+    return guarded_load(type, address(what.param, index, dtype(index_id)), condition);
   };
   const auto over = axes(index_id) | axes(one.operands[1]);
   if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
@@ -204,7 +232,9 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   const auto single = [&](int i) {
-    guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)), condition(i));
+    auto* index = lane(index_id, i);
+    auto* meant = checked(one.line, param, index, dtype(index_id), condition(i));
+    guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
   };
   for (int i = 0; i < layout_->registers();) {
     const auto length = run_length(index_id, i, size);
@@ -270,7 +300,9 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
       condition = acts;
     else if (acts != nullptr)
       condition = b_.CreateAnd(condition, acts);
-    auto* place = address(what.param, lane(one.operands[0], i), dtype(one.operands[0]));
+    auto* index = lane(one.operands[0], i);
+    condition = checked(one.line, what.param, index, dtype(one.operands[0]), condition);
+    auto* place = address(what.param, index, dtype(one.operands[0]));
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();
     Value* got = nullptr;

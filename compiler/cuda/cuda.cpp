@@ -25,6 +25,7 @@ struct LoadedKernel {
 
 struct CudaState {
   std::unique_ptr<cuda::Driver> driver;
+  bool is_checked = false;
   std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
   std::vector<cuda::ModuleHandle*> modules;
   std::vector<std::shared_ptr<const TileKernel>> kept;
@@ -38,7 +39,8 @@ struct CudaState {
       -> Result<GpuVariant*> {
     if (const auto known = variants.find(key); known != variants.end()) return &known->second;
     ASSAY_TRY(auto made, kernel.variant(key));
-    ASSAY_TRY_VOID(make_ptx({&made}, driver->facts().capability));
+    ASSAY_TRY_VOID(
+        make_ptx({&made}, {.architecture = driver->facts().capability, .is_checked = is_checked}));
     if (!made.not_compiled.empty()) return unsupported("{}", made.not_compiled);
     ASSAY_TRY(auto* const module, driver->load(made.ptx));
     modules.push_back(module);
@@ -57,7 +59,7 @@ class CudaLauncher final : public KernelLauncher {
       : state_(state), driver_(*state.driver), kernels_(kernels), code_(code) {}
   ~CudaLauncher() override {
     for (const auto& [storage, mirror] : mirrors_) driver_.free(mirror.address);
-    if (asserts_ != 0) driver_.free(asserts_);
+    if (records_ != 0) driver_.free(records_);
   }
   CudaLauncher(const CudaLauncher&) = delete;
   auto operator=(const CudaLauncher&) -> CudaLauncher& = delete;
@@ -71,7 +73,7 @@ class CudaLauncher final : public KernelLauncher {
     if (kernel.not_compiled.empty()) {
       const auto key = kernel.gpu.key(launch);
       const auto variant = state_.variant(kernel.gpu, kernel.variants, key);
-      if (variant) return run(name, kernel, key, **variant, code, launch);
+      if (variant) return run(kernel, key, **variant, code, launch);
       kernel.not_compiled = variant.error().message;
     }
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
@@ -97,12 +99,13 @@ class CudaLauncher final : public KernelLauncher {
 
   [[nodiscard]] auto finish() -> Result<void> override {
     ASSAY_TRY_VOID(driver_.wait());
-    if (asserts_ == 0) return {};
-    std::vector<std::int64_t> lines(names_.size());
-    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(lines)), asserts_));
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      if (lines[i] != 0)
-        return bad_input("kernel {}: the assert in line {} is false", names_[i], lines[i]);
+    if (records_ == 0) return {};
+    std::vector<GpuRecord> records(launched_.size());
+    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
+    for (std::size_t i = 0; i < records.size(); ++i)
+      if (const auto finding = finding_of(records[i], *launched_[i]))
+        return bad_input("kernel {}, line {}: {}", finding->kernel, finding->kernel_line,
+                         finding->message);
     return {};
   }
 
@@ -111,7 +114,7 @@ class CudaLauncher final : public KernelLauncher {
     cuda::Address address = 0;
     bool host_is_new = true, device_is_new = false;
   };
-  static constexpr std::size_t kMostLaunches = 4096;  ///< whose asserts are told apart
+  static constexpr std::size_t kMostRecords = 4096;  ///< later launches share the last one
 
   auto on_device(RunStorage& storage) -> Result<Mirror*> {
     auto& mirror = mirrors_[&storage];
@@ -126,17 +129,16 @@ class CudaLauncher final : public KernelLauncher {
     return &mirror;
   }
 
-  /// Where a launch leaves the line of an assert that is false.
-  auto assert_place(const std::string& name) -> Result<cuda::Address> {
-    if (asserts_ == 0) {
-      ASSAY_TRY(asserts_, driver_.allocate(kMostLaunches * sizeof(std::int64_t)));
-      ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kMostLaunches * sizeof(std::int64_t)));
+  auto record_for(const TileKernel& kernel) -> Result<cuda::Address> {
+    if (records_ == 0) {
+      ASSAY_TRY(records_, driver_.allocate(kMostRecords * sizeof(GpuRecord)));
+      ASSAY_TRY_VOID(driver_.fill(records_, 0, kMostRecords * sizeof(GpuRecord)));
     }
-    if (names_.size() < kMostLaunches) names_.push_back(name);
-    return asserts_ + (names_.size() - 1) * sizeof(std::int64_t);
+    if (launched_.size() < kMostRecords) launched_.push_back(&kernel);
+    return records_ + (launched_.size() - 1) * sizeof(GpuRecord);
   }
 
-  auto run(const std::string& name, const LoadedKernel& kernel, const GpuVariantKey& key,
+  auto run(const LoadedKernel& kernel, const GpuVariantKey& key,
            const GpuVariant& variant, const TileCode& code, const TileLaunch& launch)
       -> Result<void> {
     ASSAY_TRY(const auto shape, kernel.gpu.shape(key, variant, launch));
@@ -157,7 +159,14 @@ class CudaLauncher final : public KernelLauncher {
     }
     for (std::size_t i = 0; i < variant.extents.size(); ++i)
       values[variant.extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
-    ASSAY_TRY(values.back(), assert_place(name));
+    ASSAY_TRY(values.back(), record_for(variant.kernel));
+    if (state_.is_checked) {
+      std::vector<std::pair<std::int64_t, std::int64_t>> memory;
+      for (const auto& argument : launch.arguments)
+        memory.emplace_back(argument.offset_bytes,
+                            argument.storage == nullptr ? 0 : argument.storage->size_bytes());
+      add_bounds(variant.kernel, memory, values);
+    }
     std::vector<void*> arguments;
     for (auto& value : values) arguments.push_back(&value);
     ASSAY_TRY_VOID(driver_.launch(variant.function, shape, arguments));
@@ -172,8 +181,8 @@ class CudaLauncher final : public KernelLauncher {
   const std::map<std::string, LoadedKernel*>& kernels_;
   const CompiledKernels& code_;
   std::map<RunStorage*, Mirror> mirrors_;
-  cuda::Address asserts_ = 0;
-  std::vector<std::string> names_;
+  cuda::Address records_ = 0;
+  std::vector<const TileKernel*> launched_;
 };
 
 /// Bound programs get the variants that launches statement by statement use.
@@ -248,7 +257,8 @@ class CudaProgram final : public CompiledProgram {
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
     StateLoader loader(*state_, kernels_);
-    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader));
+    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader,
+                                            state_->is_checked));
     bound_.emplace_front(*std::move(key), std::move(ready));
     constexpr std::size_t kMostBindings = 16;
     if (bound_.size() > kMostBindings) bound_.pop_back();
@@ -265,8 +275,10 @@ class CudaProgram final : public CompiledProgram {
 
 }  // namespace
 
-CudaExecutor::CudaExecutor(const OpTable& table)
-    : table_(table), state_(std::make_shared<CudaState>()) {}
+CudaExecutor::CudaExecutor(const OpTable& table, CudaOptions options)
+    : table_(table), state_(std::make_shared<CudaState>()) {
+  state_->is_checked = options.is_checked;
+}
 CudaExecutor::~CudaExecutor() = default;
 
 auto CudaExecutor::compile(const HostProgram& program) const

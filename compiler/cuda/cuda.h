@@ -11,6 +11,11 @@ namespace assay {
 
 struct CudaState;  ///< the driver and what is loaded
 
+struct CudaOptions {
+  /// Accesses outside of a buffer do not happen and are findings.
+  bool is_checked = false;
+};
+
 struct CudaKernelReport {
   std::string name;
   std::string not_compiled;  ///< empty: it has code
@@ -22,7 +27,7 @@ struct CudaKernelReport {
 /// and kernels without code in the interpreter, on the host.
 class CudaExecutor final : public Executor {
  public:
-  explicit CudaExecutor(const OpTable& table);
+  explicit CudaExecutor(const OpTable& table, CudaOptions options = {});
   ~CudaExecutor() override;
   CudaExecutor(const CudaExecutor&) = delete;
   auto operator=(const CudaExecutor&) -> CudaExecutor& = delete;

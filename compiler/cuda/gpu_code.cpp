@@ -112,13 +112,42 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
   return shape;
 }
 
-auto make_ptx(std::vector<GpuVariant*> variants, int architecture) -> Result<void> {
+void add_bounds(const TileKernel& kernel,
+                const std::vector<std::pair<std::int64_t, std::int64_t>>& memory,
+                std::vector<std::uint64_t>& values) {
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+    if (kernel.params[i].kind != TileParam::Kind::buffer) continue;
+    const auto size = static_cast<std::int64_t>(size_bytes(kernel.params[i].dtype));
+    const auto [offset, bytes] = i < memory.size() ? memory[i] : std::pair<std::int64_t, std::int64_t>{};
+    values.push_back(static_cast<std::uint64_t>(-(offset / size)));
+    values.push_back(static_cast<std::uint64_t>((bytes - offset) / size));
+  }
+}
+
+auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optional<RunFinding> {
+  if (record.line == 0) return std::nullopt;
+  RunFinding finding;
+  finding.kernel = kernel.name;
+  finding.kernel_line = static_cast<int>(record.line - 1);
+  if (record.param < 0) {
+    finding.fault = RunFault::device_assert;
+    finding.message = "the assert is false";
+    return finding;
+  }
+  finding.fault = RunFault::out_of_bounds;
+  finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
+  finding.element = record.element;
+  finding.message = fmt::format("element {} of {} is outside of its memory", record.element, finding.param);
+  return finding;
+}
+
+auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> Result<void> {
   ASSAY_TRY(void* const entry, codegen_entry(kCompilePtxSymbol));
   const auto generate = reinterpret_cast<CompilePtx>(entry);  // what dlsym is for
   std::vector<PtxRequest> requests;
   for (const auto* variant : variants)
     requests.push_back({&variant->kernel, variant->layout, kEntry});
-  ASSAY_TRY(auto code, generate(requests, {.architecture = architecture}));
+  ASSAY_TRY(auto code, generate(requests, options));
   for (std::size_t i = 0; i < variants.size(); ++i) {
     variants[i]->ptx = std::move(code[i].text);
     variants[i]->not_compiled = std::move(code[i].not_compiled);
@@ -139,7 +168,7 @@ auto ptx_text(const HostProgram& program, int architecture) -> Result<std::strin
     TileLaunch launch;
     launch.extents.assign(source.kernel->axes.size(), kUsualExtent);
     auto variant = gpu.variant(gpu.key(launch));
-    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, architecture));
+    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, {.architecture = architecture}));
     const auto problem = variant ? variant->not_compiled : variant.error().message;
     text += problem.empty() ? variant->ptx : fmt::format("// no code: {}\n", problem);
   }

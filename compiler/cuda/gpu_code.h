@@ -72,7 +72,17 @@ class GpuKernel {
 };
 
 /// PTX for variants. Errors: missing_tool (no code generator), unsupported.
-[[nodiscard]] auto make_ptx(std::vector<GpuVariant*> variants, int architecture) -> Result<void>;
+[[nodiscard]] auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options)
+    -> Result<void>;
+
+/// Arguments of checked code behind the record: bounds of every buffer, by parameter its offset in
+/// and the size of what is behind it, in bytes.
+void add_bounds(const TileKernel& kernel,
+                const std::vector<std::pair<std::int64_t, std::int64_t>>& memory,
+                std::vector<std::uint64_t>& values);
+/// What a record says about a launch; nothing where nothing happened.
+[[nodiscard]] auto finding_of(const GpuRecord& record, const TileKernel& kernel)
+    -> std::optional<RunFinding>;
 
 /// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements
 /// where blocks depend on extents; what has no code says why in a comment. Errors: as make_ptx.

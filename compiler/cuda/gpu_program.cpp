@@ -6,13 +6,15 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kAssertBytes = sizeof(std::int64_t);
+/// More launches than these share the last record.
+constexpr std::size_t kMostRecords = 4096;
 
 }  // namespace
 
-auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader)
+auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader, bool is_checked)
     -> Result<std::unique_ptr<GpuProgram>> {
   std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), driver));
+  made->is_checked_ = is_checked;
   ASSAY_TRY_VOID(made->place_buffers());
   for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
     if (const auto* launch = std::get_if<BoundLaunch>(&made->bound_.steps[at])) {
@@ -45,8 +47,8 @@ auto GpuProgram::place_buffers() -> Result<void> {
   places_.assign(bound_.buffers.size(), 0);
   is_written_.assign(bound_.buffers.size(), false);
   ASSAY_TRY(const auto arena, own(plan_.arena_bytes));
-  ASSAY_TRY(asserts_, own(kAssertBytes));
-  ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kAssertBytes));
+  ASSAY_TRY(records_, own(kMostRecords * sizeof(GpuRecord)));
+  ASSAY_TRY_VOID(driver_.fill(records_, 0, kMostRecords * sizeof(GpuRecord)));
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (!bound_.buffers[i].is_used) continue;
     if (plan_.offsets[i] >= 0) {
@@ -78,7 +80,9 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     auto& made = parts_.back().launches.emplace_back();
     made.function = variant->function;
     made.shape = shape;
-    made.kernel = name;
+    made.op = launch.op;
+    made.kernel = &variant->kernel;
+    made.record = std::min(launches_++, kMostRecords - 1);
     made.values.assign(variant->kernel.params.size() + 1, 0);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];
@@ -94,7 +98,14 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
                       made.values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
     for (std::size_t i = 0; i < variant->extents.size(); ++i)
       made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
-    made.values.back() = asserts_;
+    made.values.back() = records_ + made.record * sizeof(GpuRecord);
+    if (!is_checked_) continue;
+    std::vector<std::pair<std::int64_t, std::int64_t>> memory;
+    for (const auto& argument : launch.arguments)
+      memory.emplace_back(argument.offset_bytes,
+                          argument.buffer ? bound_.buffers[*argument.buffer].size_bytes : 0);
+    for (const auto bytes : loaded.parts_bytes) memory.emplace_back(0, bytes);
+    add_bounds(variant->kernel, memory, made.values);
   }
   return {};
 }
@@ -188,19 +199,33 @@ auto GpuProgram::on_host(const BoundStep& step) -> Result<void> {
   return send_back();
 }
 
-auto GpuProgram::check_asserts() -> Result<void> {
-  std::int64_t line = 0;
-  ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(&line, 1)), asserts_));
-  if (line == 0) return {};
-  ASSAY_TRY_VOID(driver_.fill(asserts_, 0, kAssertBytes));
-  return bad_input("an assert of a kernel is false, in its line {}", line);
+/// Findings of checked code; an assert that is false is an error otherwise.
+auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
+  const auto count = std::min(launches_, kMostRecords);
+  std::vector<GpuRecord> records(count);
+  ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
+  bool any = false;
+  for (const auto& part : parts_)
+    for (const auto& launch : part.launches) {
+      auto finding = finding_of(records[launch.record], *launch.kernel);
+      if (!finding) continue;
+      any = true;
+      finding->line = launch.op->line;
+      finding->statement = launch.op->text;
+      run.findings.push_back(*std::move(finding));
+    }
+  if (!any) return {};
+  ASSAY_TRY_VOID(driver_.fill(records_, 0, count * sizeof(GpuRecord)));
+  if (is_checked_) return {};
+  const auto& first = run.findings.back();
+  return bad_input("kernel {}: the assert in line {} is false", first.kernel, first.kernel_line);
 }
 
 auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(run_parts());
-  ASSAY_TRY_VOID(check_asserts());
   ProgramRun run = bound_.counts;
+  ASSAY_TRY_VOID(read_records(run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
     const auto& buffer = bound_.buffers[i];

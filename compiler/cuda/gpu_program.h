@@ -31,8 +31,8 @@ class GpuLoader {
 class GpuProgram {
  public:
   /// Errors: unsupported (a kernel without code; callers run statement by statement then), memory.
-  [[nodiscard]] static auto make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader)
-      -> Result<std::unique_ptr<GpuProgram>>;
+  [[nodiscard]] static auto make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader,
+                                 bool is_checked) -> Result<std::unique_ptr<GpuProgram>>;
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
   auto operator=(const GpuProgram&) -> GpuProgram& = delete;
@@ -48,7 +48,9 @@ class GpuProgram {
     cuda::LaunchShape shape;
     std::vector<std::uint64_t> values;  ///< of the arguments
     std::vector<void*> arguments;
-    std::string kernel;
+    const HostOp* op = nullptr;
+    const TileKernel* kernel = nullptr;
+    std::size_t record = 0;  ///< number among the records
   };
   /// Launches one behind the other, or one call or copy on the host.
   struct Part {
@@ -66,7 +68,7 @@ class GpuProgram {
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
   [[nodiscard]] auto on_host(const BoundStep& step) -> Result<void>;
-  [[nodiscard]] auto check_asserts() -> Result<void>;
+  [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
   cuda::Driver& driver_;
@@ -74,7 +76,9 @@ class GpuProgram {
   std::vector<cuda::Address> owned_;   ///< freed at the end
   std::vector<cuda::Address> places_;  ///< by buffer
   std::vector<Part> parts_;
-  cuda::Address asserts_ = 0;
+  cuda::Address records_ = 0;  ///< one per launch
+  std::size_t launches_ = 0;
+  bool is_checked_ = false;
   std::vector<bool> is_written_;  ///< by buffer: a step changes it
 };
 

@@ -18,8 +18,17 @@ struct PtxRequest {
   std::string name;  ///< of the entry
 };
 
+/// What a thread leaves for the host when an assert is false or an access is out of bounds; the
+/// first thread of a launch does.
+struct GpuRecord {
+  std::int64_t line = 0;    ///< of the kernel's text, plus one; 0: nothing happened
+  std::int64_t param = -1;  ///< whose memory; -1: an assert
+  std::int64_t element = 0;
+};
+
 /// The entry takes eight bytes per parameter of the kernel, in order (pointers, int64, float64),
-/// then a pointer to eight bytes that get the line of an assert that is false.
+/// then a pointer to a GpuRecord. Checked code takes two int64 per buffer behind it: the first index
+/// that may be accessed, and the first that may not any more; other accesses do not happen.
 struct PtxCode {
   std::string text;
   std::string not_compiled;  ///< why there is no text
@@ -27,7 +36,8 @@ struct PtxCode {
 
 struct PtxOptions {
   int architecture = 80;  ///< compute capability, ten times the major one
-  bool keep_ir = false;   ///< LLVM's IR stands in front of the text, as comments
+  bool is_checked = false;
+  bool keep_ir = false;  ///< LLVM's IR stands in front of the text, as comments
 };
 
 /// Entry of the code generator's library.

@@ -19,7 +19,7 @@ namespace {
 class PtxTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const auto made = make_ptx({}, 80); !made) GTEST_SKIP() << made.error().message;
+    if (const auto made = make_ptx({}, {}); !made) GTEST_SKIP() << made.error().message;
   }
   /// Kernel, variant and code for axes of these extents.
   static auto made(const std::string& text, std::vector<std::int64_t> extents) -> GpuVariant {
@@ -31,7 +31,7 @@ class PtxTest : public ::testing::Test {
     launch.extents = std::move(extents);
     auto variant = gpu.variant(gpu.key(launch));
     EXPECT_TRUE(variant) << (variant ? "" : variant.error().message);
-    EXPECT_TRUE(make_ptx({&*variant}, 80));
+    EXPECT_TRUE(make_ptx({&*variant}, {}));
     EXPECT_TRUE(assembles(variant->ptx)) << variant->ptx;
     return *std::move(variant);
   }
@@ -169,7 +169,7 @@ TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
 
 TEST_F(PtxTest, UnknownArchitecturesAreRefused) {
   GpuVariant none;
-  const auto refused = make_ptx({&none}, 35);
+  const auto refused = make_ptx({&none}, {.architecture = 35});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("3.5"), std::string::npos);
 }
