@@ -174,7 +174,8 @@ auto add_compile(Arguments& arguments) -> Action {
                  "with --prove: every obligation, not only those not proved");
   add_executor(arguments, options->executor);
   arguments.flag("--redzones", options->executor.redzones,
-                 "with --executor cpu: redzones and poison around temporaries; with cuda: every access in bounds");
+                 "with --executor cpu: redzones and poison around temporaries; with cuda: every "
+                 "access in bounds");
   arguments.option("--at", &options->at, "with --check or --memory: at these sizes, e.g. s77=5");
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");

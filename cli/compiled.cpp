@@ -47,6 +47,7 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
   const auto table = build_op_table();
   auto chosen = options.executor;
   if (chosen.executor.empty()) chosen.executor = "interpret";
+  chosen.redzones = chosen.redzones || options.check;
   ASSAY_TRY(const auto executor, make_executor(chosen, table));
   asked.executor = executor.get();
   ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));

@@ -27,7 +27,7 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
     return std::make_unique<CpuExecutor>(table, cpu);
   }
   if (options.executor == "tiles") return std::make_unique<TiledInterpreter>(table);
-  if (options.executor == "cuda") 
+  if (options.executor == "cuda")
     return std::make_unique<CudaExecutor>(table, CudaOptions{.is_checked = options.redzones});
   return std::unexpected(
       Error{ErrorCode::usage,

@@ -13,11 +13,11 @@ namespace assay::cli {
 struct ExecutorOptions {
   std::string executor = "interpret";
   int threads = 0;
-  bool reuse = true;      ///< of the memory of temporaries
-  bool vectors = true;    ///< false: scalar code
+  bool reuse = true;    ///< of the memory of temporaries
+  bool vectors = true;  ///< false: scalar code
   /// Of cpu: around temporaries, which start as poison; of cuda: every access in bounds.
   bool redzones = false;
-  bool bound = true;      ///< false: the host side is evaluated in every call
+  bool bound = true;  ///< false: the host side is evaluated in every call
 };
 
 void add_executor(Arguments& arguments, ExecutorOptions& options);

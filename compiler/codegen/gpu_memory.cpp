@@ -63,10 +63,9 @@ auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const ->
 void GpuKernelEmitter::record(int line, Value* param, Value* element) {
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);
-  auto* told = b_.CreateAtomicCmpXchg(record_, b_.getInt64(0),
-                                      b_.getInt64(static_cast<std::uint64_t>(line) + 1), align,
-                                      llvm::AtomicOrdering::Monotonic,
-                                      llvm::AtomicOrdering::Monotonic);
+  auto* told = b_.CreateAtomicCmpXchg(
+      record_, b_.getInt64(0), b_.getInt64(static_cast<std::uint64_t>(line) + 1), align,
+      llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
   when(b_.CreateExtractValue(told, 1), [&] {
     b_.CreateAlignedStore(param, b_.CreateConstGEP1_64(i64, record_, 1), align, true);
     b_.CreateAlignedStore(element, b_.CreateConstGEP1_64(i64, record_, 2), align, true);

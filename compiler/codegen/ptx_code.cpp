@@ -91,9 +91,8 @@ auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetM
   llvm::Module module(request.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple().str());
-  ASSAY_TRY_VOID(
-      GpuKernelEmitter(module, *request.kernel, request.layout, options.is_checked)
-          .run(request.name));
+  ASSAY_TRY_VOID(GpuKernelEmitter(module, *request.kernel, request.layout, options.is_checked)
+                     .run(request.name));
   optimise(module, machine);
   std::string text = options.keep_ir ? commented(module) : "";
   llvm::SmallString<0> code;

@@ -138,9 +138,8 @@ class CudaLauncher final : public KernelLauncher {
     return records_ + (launched_.size() - 1) * sizeof(GpuRecord);
   }
 
-  auto run(const LoadedKernel& kernel, const GpuVariantKey& key,
-           const GpuVariant& variant, const TileCode& code, const TileLaunch& launch)
-      -> Result<void> {
+  auto run(const LoadedKernel& kernel, const GpuVariantKey& key, const GpuVariant& variant,
+           const TileCode& code, const TileLaunch& launch) -> Result<void> {
     ASSAY_TRY(const auto shape, kernel.gpu.shape(key, variant, launch));
     if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
     std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
@@ -257,8 +256,8 @@ class CudaProgram final : public CompiledProgram {
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
     StateLoader loader(*state_, kernels_);
-    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader,
-                                            state_->is_checked));
+    ASSAY_TRY(auto ready,
+              GpuProgram::make(std::move(made), *state_->driver, loader, state_->is_checked));
     bound_.emplace_front(*std::move(key), std::move(ready));
     constexpr std::size_t kMostBindings = 16;
     if (bound_.size() > kMostBindings) bound_.pop_back();

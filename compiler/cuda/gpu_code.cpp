@@ -118,7 +118,8 @@ void add_bounds(const TileKernel& kernel,
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.params[i].kind != TileParam::Kind::buffer) continue;
     const auto size = static_cast<std::int64_t>(size_bytes(kernel.params[i].dtype));
-    const auto [offset, bytes] = i < memory.size() ? memory[i] : std::pair<std::int64_t, std::int64_t>{};
+    const auto [offset, bytes] =
+        i < memory.size() ? memory[i] : std::pair<std::int64_t, std::int64_t>{};
     values.push_back(static_cast<std::uint64_t>(-(offset / size)));
     values.push_back(static_cast<std::uint64_t>((bytes - offset) / size));
   }
@@ -137,7 +138,8 @@ auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optio
   finding.fault = RunFault::out_of_bounds;
   finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
   finding.element = record.element;
-  finding.message = fmt::format("element {} of {} is outside of its memory", record.element, finding.param);
+  finding.message =
+      fmt::format("element {} of {} is outside of its memory", record.element, finding.param);
   return finding;
 }
 

@@ -27,8 +27,8 @@ struct GpuRecord {
 };
 
 /// The entry takes eight bytes per parameter of the kernel, in order (pointers, int64, float64),
-/// then a pointer to a GpuRecord. Checked code takes two int64 per buffer behind it: the first index
-/// that may be accessed, and the first that may not any more; other accesses do not happen.
+/// then a pointer to a GpuRecord. Checked code takes two int64 per buffer behind it: the first
+/// index that may be accessed, and the first that may not any more; other accesses do not happen.
 struct PtxCode {
   std::string text;
   std::string not_compiled;  ///< why there is no text

@@ -97,6 +97,30 @@ TEST_F(PtxTest, LongRowsAreFoldedThroughSharedMemory) {
   EXPECT_NE(variant.ptx.find("ld.shared"), std::string::npos);
 }
 
+TEST_F(PtxTest, CheckedCodeComparesEveryIndex) {
+  auto variant = made(std::string(kScale), {1 << 20});
+  ASSERT_TRUE(make_ptx({&variant}, {.is_checked = true}));
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_TRUE(assembles(variant.ptx)) << variant.ptx;
+  EXPECT_NE(variant.ptx.find("atom."), std::string::npos);
+  std::vector<std::uint64_t> values;
+  add_bounds(variant.kernel, {{64, 4096}, {0, 400}}, values);
+  EXPECT_EQ(values, (std::vector<std::uint64_t>{static_cast<std::uint64_t>(-16), 1008, 0, 100}));
+}
+
+TEST(GpuRecords, SayWhatHappened) {
+  TileKernel kernel;
+  kernel.name = "k";
+  kernel.params.emplace_back().name = "in_ptr0";
+  EXPECT_FALSE(finding_of({}, kernel));
+  const auto outside = finding_of({.line = 8, .param = 0, .element = -3}, kernel);
+  ASSERT_TRUE(outside);
+  EXPECT_EQ(outside->fault, RunFault::out_of_bounds);
+  EXPECT_EQ(outside->kernel_line, 7);
+  EXPECT_EQ(outside->param, "in_ptr0");
+  EXPECT_EQ(finding_of({.line = 1}, kernel)->fault, RunFault::device_assert);
+}
+
 TEST_F(PtxTest, TransposedStoresAreWideToo) {
   const auto variant = made(std::string(kTransposed), {1000, 1000});
   EXPECT_EQ(variant.not_compiled, "");
