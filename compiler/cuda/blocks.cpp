@@ -92,10 +92,11 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   const auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
   // A row keeps what it has read; elsewhere few registers leave room for more threads.
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;
-  constexpr std::int64_t kRegisters = 4, kRowRegisters = 16;
+  constexpr std::int64_t kRegisters = 4, kLongRow = 16384;
+  const std::int64_t row_registers = !order.empty() && blocks[order[0]] >= kLongRow ? 32 : 16;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),
-      static_cast<int>(std::max(neighbours, is_row ? kRowRegisters : kRegisters)));
+      static_cast<int>(std::max(neighbours, is_row ? row_registers : kRegisters)));
 }
 
 }  // namespace assay

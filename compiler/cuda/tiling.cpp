@@ -416,7 +416,9 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
     choice.block_r = kColumnTile * kColumnRows / choice.block_x;
     return choice;
   }
-  choice.loops = all.r > kRows.back();
+  // What is read once need not be kept; of what is read again more is worth keeping.
+  constexpr std::int64_t kReadOnce = 8192;
+  choice.loops = all.r > (plan.loops.levels > 2 ? kRows.back() : kReadOnce);
   choice.block_r = kLoopedRow;
   if (!choice.loops)
     choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
