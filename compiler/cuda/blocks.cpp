@@ -36,46 +36,62 @@ auto by_score(const TileKernel& kernel) -> std::vector<std::size_t> {
   return order;
 }
 
+/// Blocks by axis, what the kernel fixes first; open ones are picked one by one.
+class BlockChoice {
+ public:
+  BlockChoice(const TileKernel& kernel, const std::vector<std::int64_t>& extents)
+      : kernel_(kernel), extents_(extents), blocks_(kernel.axes.size(), 0) {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      blocks_[i] = fixed_block(kernel, kernel.axes[i]).value_or(0);
+      if (blocks_[i] > 0) taken_ *= blocks_[i];
+    }
+  }
+  [[nodiscard]] auto is_open(std::size_t axis) const -> bool { return blocks_[axis] == 0; }
+  [[nodiscard]] auto has_reduction() const -> bool {
+    return std::ranges::any_of(
+        kernel_.axes, [](const TileAxis& axis) { return axis.kind == TileAxis::Kind::reduction; });
+  }
+  /// Lanes that a tile of `lanes` has left for another axis.
+  [[nodiscard]] auto left_of(std::int64_t lanes) const -> std::int64_t {
+    return std::max<std::int64_t>(lanes / taken_, 1);
+  }
+  void pick(std::size_t axis, std::int64_t most) {
+    if (!is_open(axis)) return;
+    const auto extent = axis < extents_.size() ? extents_[axis] : 0;
+    const auto known = extent > 0 ? power_of_two(extent) : most;
+    const auto allowed = std::max<std::int64_t>(kernel_.axes[axis].max_block, 1);
+    blocks_[axis] = std::max<std::int64_t>(std::min({most, known, allowed}), 1);
+    taken_ *= blocks_[axis];
+  }
+  [[nodiscard]] auto blocks() const -> const std::vector<std::int64_t>& { return blocks_; }
+
+ private:
+  const TileKernel& kernel_;
+  const std::vector<std::int64_t>& extents_;
+  std::vector<std::int64_t> blocks_;
+  std::int64_t taken_ = 1;
+};
+
 }  // namespace
 
 auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>& extents)
     -> std::vector<std::int64_t> {
-  const auto count = kernel.axes.size();
-  std::vector<std::int64_t> blocks(count, 0);
-  std::int64_t taken = 1;
-  bool has_reduction = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto fixed = fixed_block(kernel, kernel.axes[i]);
-    if (fixed) blocks[i] = *fixed;
-    if (fixed) taken *= *fixed;
-    has_reduction = has_reduction || kernel.axes[i].kind == TileAxis::Kind::reduction;
-  }
+  BlockChoice choice(kernel, extents);
   const auto order = by_score(kernel);
-  const auto scores = AccessSteps(kernel).scores();
-  const auto pick = [&](std::size_t axis, std::int64_t most) {
-    if (blocks[axis] != 0) return;
-    const auto extent = axis < extents.size() ? extents[axis] : 0;
-    const auto known = extent > 0 ? power_of_two(extent) : most;
-    blocks[axis] = std::max<std::int64_t>(
-        std::min({most, known, std::max<std::int64_t>(kernel.axes[axis].max_block, 1)}), 1);
-    taken *= blocks[axis];
-  };
-  if (order.empty()) return blocks;
+  if (order.empty()) return {};
   const auto fastest = order[0];
-  const bool is_row = kernel.axes[fastest].kind == TileAxis::Kind::reduction;
-  if (!has_reduction) {
-    const bool transposes = order.size() > 1 && scores[order[1]] > 0 && blocks[order[1]] == 0;
-    pick(fastest, transposes ? kSquare : std::max<std::int64_t>(kTile / taken, 1));
-    if (transposes) pick(order[1], kSquare);
-  } else if (is_row) {
-    pick(fastest, kRow);
-  } else {
-    pick(fastest, std::max<std::int64_t>(std::min(kColumns, 4 * kRow / taken), 1));
+  if (!choice.has_reduction()) {
+    const auto scores = AccessSteps(kernel).scores();
+    const bool transposes = order.size() > 1 && scores[order[1]] > 0 && choice.is_open(order[1]);
+    choice.pick(fastest, transposes ? kSquare : choice.left_of(kTile));
+    if (transposes) choice.pick(order[1], kSquare);
+    for (const auto axis : order) choice.pick(axis, choice.left_of(kTile));
+    return choice.blocks();
   }
-  for (const auto axis : order)
-    pick(axis, has_reduction ? std::max<std::int64_t>((is_row ? kTile : kRow) / taken, 1)
-                             : std::max<std::int64_t>(kTile / taken, 1));
-  return blocks;
+  const bool is_row = kernel.axes[fastest].kind == TileAxis::Kind::reduction;
+  choice.pick(fastest, is_row ? kRow : std::min(kColumns, choice.left_of(4 * kRow)));
+  for (const auto axis : order) choice.pick(axis, choice.left_of(is_row ? kTile : kRow));
+  return choice.blocks();
 }
 
 auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks)

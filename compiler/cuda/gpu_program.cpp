@@ -83,31 +83,36 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     made.op = launch.op;
     made.kernel = &variant->kernel;
     made.record = std::min(launches_++, kMostRecords - 1);
-    made.values.assign(variant->kernel.params.size() + 1, 0);
-    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const auto& argument = launch.arguments[i];
-      if (argument.buffer)
-        made.values[i] =
-            places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
-      else
-        made.values[i] = is_floating(variant->kernel.params[i].dtype)
-                             ? std::bit_cast<std::uint64_t>(argument.real)
-                             : static_cast<std::uint64_t>(argument.integer);
-    }
-    std::ranges::copy(behind,
-                      made.values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
+    made.values = arguments(launch, *variant, loaded, behind);
     for (std::size_t i = 0; i < variant->extents.size(); ++i)
       made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
-    made.values.back() = records_ + made.record * sizeof(GpuRecord);
-    if (!is_checked_) continue;
-    std::vector<std::pair<std::int64_t, std::int64_t>> memory;
-    for (const auto& argument : launch.arguments)
-      memory.emplace_back(argument.offset_bytes,
-                          argument.buffer ? bound_.buffers[*argument.buffer].size_bytes : 0);
-    for (const auto bytes : loaded.parts_bytes) memory.emplace_back(0, bytes);
-    add_bounds(variant->kernel, memory, made.values);
+    made.values[variant->kernel.params.size()] = records_ + made.record * sizeof(GpuRecord);
   }
   return {};
+}
+
+/// By parameter; then room for the record, then bounds where the code is checked.
+auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
+                           const GpuLoader::Launches& loaded,
+                           const std::vector<std::uint64_t>& behind) const
+    -> std::vector<std::uint64_t> {
+  std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
+  std::vector<std::pair<std::int64_t, std::int64_t>> memory;
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    const auto& argument = launch.arguments[i];
+    memory.emplace_back(argument.offset_bytes,
+                        argument.buffer ? bound_.buffers[*argument.buffer].size_bytes : 0);
+    if (argument.buffer)
+      values[i] = places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
+    else
+      values[i] = is_floating(variant.kernel.params[i].dtype)
+                      ? std::bit_cast<std::uint64_t>(argument.real)
+                      : static_cast<std::uint64_t>(argument.integer);
+  }
+  std::ranges::copy(behind, values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
+  for (const auto bytes : loaded.parts_bytes) memory.emplace_back(0, bytes);
+  if (is_checked_) add_bounds(variant.kernel, memory, values);
+  return values;
 }
 
 auto GpuProgram::make_graph(Part& part) -> Result<void> {

@@ -64,6 +64,10 @@ class GpuProgram {
   [[nodiscard]] auto place_buffers() -> Result<void>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
+  [[nodiscard]] auto arguments(const BoundLaunch& launch, const GpuVariant& variant,
+                               const GpuLoader::Launches& loaded,
+                               const std::vector<std::uint64_t>& behind) const
+      -> std::vector<std::uint64_t>;
   [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;

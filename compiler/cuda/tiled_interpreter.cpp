@@ -28,7 +28,7 @@ class TiledLauncher final : public KernelLauncher {
  private:
   struct Made {
     GpuVariant variant;
-    std::optional<TileCode> code;
+    TileCode code;
   };
 
   auto gpu(const std::string& name) -> const GpuKernel& {
@@ -61,8 +61,9 @@ class TiledLauncher final : public KernelLauncher {
     auto& made = made_[{&gpu, key}];
     if (made == nullptr) {
       ASSAY_TRY(auto variant, gpu.variant(key));
-      made = std::make_unique<Made>(Made{std::move(variant), {}});
-      ASSAY_TRY(made->code, TileCode::compile(made->variant.kernel));
+      auto fresh = std::make_unique<Made>(Made{std::move(variant), {}});
+      ASSAY_TRY(fresh->code, TileCode::compile(fresh->variant.kernel));
+      made = std::move(fresh);
     }
     const auto& variant = made->variant;
     ASSAY_TRY(const auto shape, gpu.shape(key, variant, launch));
@@ -75,7 +76,7 @@ class TiledLauncher final : public KernelLauncher {
       launch.arguments[variant.extents[i]].integer = extents[i];
     for (std::size_t i = 0; i < variant.kernel.params.size(); ++i)
       if (const auto& fixed = variant.kernel.params[i].fixed) launch.arguments[i].integer = *fixed;
-    return &*made->code;
+    return &made->code;
   }
 
   const CompiledKernels& kernels_;

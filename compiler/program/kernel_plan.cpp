@@ -102,7 +102,8 @@ class Planner {
   void order_axes() {
     auto score = AccessSteps(kernel_).scores();
     for (std::size_t axis = 0; axis < score.size(); ++axis) {
-      if (kernel_.axes[axis].extent->is_int(1)) score[axis] = -1000;
+      if (const auto& extent = kernel_.axes[axis].extent; extent && extent->is_int(1))
+        score[axis] = -1000;
       if (plan_.vector_axis < 0 ||
           score[axis] >= score[static_cast<std::size_t>(plan_.vector_axis)])
         plan_.vector_axis = static_cast<int>(axis);

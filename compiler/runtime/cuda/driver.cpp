@@ -36,6 +36,7 @@ constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
 }  // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): the driver's own names
 // Name in the library, then the signature. Names with a suffix are newer forms of old calls.
 #define ASSAY_CUDA_CALLS(X)                                                                       \
   X(cuInit, (unsigned))                                                                           \
@@ -83,6 +84,7 @@ struct Functions {
   ASSAY_CUDA_CALLS(ASSAY_CUDA_MEMBER)
 #undef ASSAY_CUDA_MEMBER
 };
+// NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
 
 /// Freed memory by size; sizes are rounded so that few remain.
 struct Driver::Pool {
@@ -108,6 +110,7 @@ auto Driver::open() -> Result<std::unique_ptr<Driver>> {
   if (library == nullptr)
     return missing("no GPU: NVIDIA's driver (libcuda.so.1) is not on this machine");
   std::unique_ptr<Driver> driver(new Driver);
+// NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define ASSAY_CUDA_LOAD(name, signature)                                                \
   driver->functions_->name = reinterpret_cast<int(*) signature>(dlsym(library, #name)); \
   if (driver->functions_->name == nullptr)                                              \
@@ -205,7 +208,8 @@ auto Driver::fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<v
 auto Driver::load(const std::string& ptx) -> Result<ModuleHandle*> {
   std::string log(kLogBytes, '\0');
   std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
-  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(kLogBytes)};
+  std::array<void*, 2> values = {
+      log.data(), reinterpret_cast<void*>(kLogBytes)};  // NOLINT(performance-no-int-to-ptr)
   ModuleHandle* module = nullptr;
   const auto status = checked(functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(),
                                                              options.data(), values.data()),
