@@ -1,13 +1,15 @@
 #include "compiler/codegen/combine_code.h"
 
 #include <array>
-#include <cmath>
+#include <limits>
 
 namespace assay {
 namespace {
 
 using llvm::Value;
 using Combine = TileCombine;
+
+constexpr auto kInfinity = std::numeric_limits<double>::infinity();
 
 /// Combinations that are one operation, of truth values and of numbers.
 struct CombineRow {
@@ -27,7 +29,7 @@ constexpr std::array kRows = {
 }  // namespace
 
 auto CombineCode::extreme(DType of, bool is_low) -> Value* {
-  if (is_floating(of)) return code_.constant(of, is_low ? -INFINITY : INFINITY);
+  if (is_floating(of)) return code_.constant(of, is_low ? -kInfinity : kInfinity);
   if (of == DType::boolean) return b_.getInt1(!is_low);
   const auto bits = static_cast<unsigned>(8 * size_bytes(of));
   const bool is_signed = info(of).kind == DTypeKind::signed_integer;
@@ -90,7 +92,7 @@ auto CombineCode::welford(const Values& a, const Values& b, DType of) -> Values 
 /// (maximum, sum of exp(x - maximum)); of nothing but -infinity nothing is scaled.
 auto CombineCode::online_softmax(const Values& a, const Values& b, DType of) -> Values {
   auto* largest = code_.compute(TileOp::maximum, {a[0], b[0]}, of, of);
-  auto* none = b_.CreateFCmpOEQ(largest, code_.constant(of, -INFINITY));
+  auto* none = b_.CreateFCmpOEQ(largest, code_.constant(of, -kInfinity));
   const auto scaled = [&](const Values& side) {
     auto* difference = code_.compute(TileOp::sub, {side[0], largest}, of, of);
     auto* factor = code_.compute(TileOp::exp, {difference}, of, of);

@@ -379,7 +379,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
   set(id, per_lane(axes(id), [&](int i) {
         Values operands;
         for (const auto operand : one.operands) operands.push_back(lane(operand, i));
-        return code_.compute(what.op, std::move(operands), from, dtype(id));
+        return code_.compute(what.op, operands, from, dtype(id));
       }));
 }
 

@@ -81,6 +81,8 @@ class GpuKernelEmitter {
                              Value* condition) -> Value*;
   void record(int line, Value* param, Value* element);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
+  [[nodiscard]] auto wide_load(const TileStatement& one, std::size_t param, int first, int length,
+                               const std::function<Value*(int)>& single) -> Values;
   void guarded_store(Value* value, Value* place, Value* condition);
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
   /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
@@ -118,6 +120,8 @@ class GpuKernelEmitter {
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
   /// What each of these threads holds.
   [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;
+  [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)
+      -> Value*;
   /// Truth of a bit of the coordinate in a register.
   [[nodiscard]] auto has_bit(std::size_t axis, int bit, int index) -> Value*;
   void fold_threads(const TileStatement& one, TileCombine how, unsigned mask, Parts& parts,

@@ -267,6 +267,30 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what)
   }
 }
 
+/// Values that are sorted, then a lane's place, then whether it takes no part.
+auto GpuKernelEmitter::sorted_before(const TileSort& what, DType of, const Values& a,
+                                     const Values& b) -> Value* {
+  const auto compare = [&](const Values& x, const Values& y) -> Value* {
+    const auto op = what.is_descending ? TileOp::gt : TileOp::lt;
+    auto* less = code_.compute(op, {x[0], y[0]}, of, DType::boolean);
+    if (!is_floating(of)) return less;
+    auto* x_nan = b_.CreateFCmpUNO(x[0], x[0]);
+    auto* y_nan = b_.CreateFCmpUNO(y[0], y[0]);
+    auto* by_nan = what.is_descending ? b_.CreateAnd(x_nan, b_.CreateNot(y_nan))
+                                      : b_.CreateAnd(y_nan, b_.CreateNot(x_nan));
+    return b_.CreateOr(less, by_nan);
+  };
+  const auto place = a.size() - 2, outside = a.size() - 1;
+  auto* less = compare(a, b);
+  auto* greater = compare(b, a);
+  auto* earlier = b_.CreateICmpULT(a[place], b[place]);
+  auto* inside = b_.CreateOr(less, b_.CreateAnd(b_.CreateNot(greater), earlier));
+  auto* either_outside = b_.CreateOr(a[outside], b[outside]);
+  auto* both_outside = b_.CreateAnd(a[outside], b[outside]);
+  auto* by_place = b_.CreateSelect(both_outside, earlier, b[outside]);
+  return b_.CreateSelect(either_outside, by_place, inside);
+}
+
 /// Batcher's bitonic network over (takes part, key, place), which is a total order: so it is
 /// stable.
 void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what) {
@@ -286,25 +310,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what)
   }
   parts.push_back(places);
   parts.push_back(outside);
-  const auto is_before = [&](const Values& a, const Values& b) -> Value* {
-    const auto compare = [&](const Values& x, const Values& y) -> Value* {
-      const auto op = what.is_descending ? TileOp::gt : TileOp::lt;
-      auto* less = code_.compute(op, {x[0], y[0]}, key_dtype, DType::boolean);
-      if (!is_floating(key_dtype)) return less;
-      auto* x_nan = b_.CreateFCmpUNO(x[0], x[0]);
-      auto* y_nan = b_.CreateFCmpUNO(y[0], y[0]);
-      auto* by_nan = what.is_descending ? b_.CreateAnd(x_nan, b_.CreateNot(y_nan))
-                                        : b_.CreateAnd(y_nan, b_.CreateNot(x_nan));
-      return b_.CreateOr(less, by_nan);
-    };
-    auto* less = compare(a, b);
-    auto* greater = compare(b, a);
-    auto* earlier = b_.CreateICmpULT(a[count], b[count]);
-    auto* inside = b_.CreateOr(less, b_.CreateAnd(b_.CreateNot(greater), earlier));
-    auto* either_outside = b_.CreateOr(a[count + 1], b[count + 1]);
-    auto* both_outside = b_.CreateAnd(a[count + 1], b[count + 1]);
-    auto* by_place = b_.CreateSelect(both_outside, earlier, b[count + 1]);
-    return b_.CreateSelect(either_outside, by_place, inside);
+  const auto is_before = [&](const Values& a, const Values& b) {
+    return sorted_before(what, key_dtype, a, b);
   };
   const auto bits = layout_->axes[what.axis].bits;
   for (int size = 1; size <= bits; ++size)

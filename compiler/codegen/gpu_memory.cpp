@@ -125,11 +125,44 @@ auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int by
   return all;
 }
 
+/// Registers from `first` on, as one access where all are meant and the place is aligned.
+auto GpuKernelEmitter::wide_load(const TileStatement& one, std::size_t param, int first, int length,
+                                 const std::function<Value*(int)>& single) -> Values {
+  auto* type = code_.memory_type(kernel_.params[param].dtype);
+  const auto bytes = length * static_cast<int>(size_bytes(kernel_.params[param].dtype));
+  Values masks;
+  for (int k = 0; k < length; ++k) masks.push_back(mask(one.operands[1], first + k));
+  auto* place = address(param, lane(one.operands[0], first), dtype(one.operands[0]));
+  auto* wide = llvm::FixedVectorType::get(type, static_cast<unsigned>(length));
+  auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+  auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
+  b_.CreateCondBr(all_and_aligned(masks, place, bytes), fast, slow);
+  b_.SetInsertPoint(fast);
+  auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(bytes)));
+  Values from_fast, from_slow, raw;
+  for (int k = 0; k < length; ++k)
+    from_fast.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(k)));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(slow);
+  for (int k = 0; k < length; ++k) from_slow.push_back(single(first + k));
+  auto* slow_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  for (std::size_t k = 0; k < from_fast.size(); ++k) {
+    auto* phi = b_.CreatePHI(type, 2);
+    phi->addIncoming(from_fast[k], fast);
+    phi->addIncoming(from_slow[k], slow_end);
+    raw.push_back(phi);
+  }
+  return raw;
+}
+
 void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
   const auto id = one.results[0];
   const auto of = dtype(id);
   auto* type = code_.memory_type(kernel_.params[what.param].dtype);
-  const auto size = static_cast<int>(type->getPrimitiveSizeInBits() / 8);
+  const auto size = static_cast<int>(size_bytes(kernel_.params[what.param].dtype));
   const auto index_id = one.operands[0];
   const auto finish = [&](Value* raw, int i) -> Value* {
     auto* value = code_.from_memory(raw, of);
@@ -160,36 +193,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
         lanes[static_cast<std::size_t>(i)] = lanes[static_cast<std::size_t>(i & register_mask)];
       continue;
     }
-    if (length == 1) {
+    if (length == 1)
       raw.push_back(single(i));
-    } else {
-      Values masks;
-      for (int k = 0; k < length; ++k) masks.push_back(mask(one.operands[1], i + k));
-      auto* place = address(what.param, lane(index_id, i), dtype(index_id));
-      auto* wide = llvm::FixedVectorType::get(type, static_cast<unsigned>(length));
-      auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
-      auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
-      auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
-      b_.CreateCondBr(all_and_aligned(masks, place, length * size), fast, slow);
-      b_.SetInsertPoint(fast);
-      auto* whole =
-          b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(length * size)));
-      Values from_fast, from_slow;
-      for (int k = 0; k < length; ++k)
-        from_fast.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(k)));
-      b_.CreateBr(after);
-      b_.SetInsertPoint(slow);
-      for (int k = 0; k < length; ++k) from_slow.push_back(single(i + k));
-      auto* slow_end = b_.GetInsertBlock();
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
-      for (int k = 0; k < length; ++k) {
-        auto* phi = b_.CreatePHI(type, 2);
-        phi->addIncoming(from_fast[static_cast<std::size_t>(k)], fast);
-        phi->addIncoming(from_slow[static_cast<std::size_t>(k)], slow_end);
-        raw.push_back(phi);
-      }
-    }
+    else
+      raw = wide_load(one, what.param, i, length, single);
     for (std::size_t k = 0; k < raw.size(); ++k, ++i) lanes[static_cast<std::size_t>(i)] = raw[k];
   }
   for (int i = 0; i < layout_->registers(); ++i)

@@ -46,8 +46,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileRandom& wha
   if (what.is_cpu) return fail("random numbers of C++ kernels have no code for GPUs");
   constexpr auto kFloat = DType::float32;
   const auto number = [&](double x) { return code_.constant(kFloat, x); };
-  const auto op = [&](TileOp which, Values operands) {
-    return code_.compute(which, std::move(operands), kFloat, kFloat);
+  const auto op = [&](TileOp which, const Values& operands) {
+    return code_.compute(which, operands, kFloat, kFloat);
   };
   /// The sign folded away, so that both ends of the range are met evenly.
   const auto uniform = [&](Value* word) {
