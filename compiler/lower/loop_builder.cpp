@@ -4,41 +4,11 @@
 #include <array>
 #include <bit>
 
+#include "compiler/program/expr_ops.h"
 #include "core/expr/text.h"
 
 namespace assay {
 namespace {
-
-struct ExprRow {
-  ExprOp expr;
-  TileOp op;
-};
-/// Integer operators that are one operation, folded over all operands.
-constexpr std::array kFolds = {
-    ExprRow{ExprOp::add, TileOp::add},
-    ExprRow{ExprOp::mul, TileOp::mul},
-    ExprRow{ExprOp::min, TileOp::minimum},
-    ExprRow{ExprOp::max, TileOp::maximum},
-    ExprRow{ExprOp::floor_div, TileOp::floor_quotient},
-    ExprRow{ExprOp::clean_div, TileOp::floor_quotient},
-    ExprRow{ExprOp::mod, TileOp::floor_remainder},
-    ExprRow{ExprOp::python_mod, TileOp::floor_remainder},
-};
-constexpr std::array kComparisons = {
-    ExprRow{ExprOp::eq, TileOp::eq},
-    ExprRow{ExprOp::ne, TileOp::ne},
-    ExprRow{ExprOp::lt, TileOp::lt},
-    ExprRow{ExprOp::le, TileOp::le},
-    ExprRow{ExprOp::gt, TileOp::gt},
-    ExprRow{ExprOp::ge, TileOp::ge},
-    ExprRow{ExprOp::logic_and, TileOp::bit_and},
-    ExprRow{ExprOp::logic_or, TileOp::bit_or},
-};
-template <std::size_t kCount>
-auto find(const std::array<ExprRow, kCount>& rows, ExprOp op) -> const ExprRow* {
-  const auto at = std::ranges::find(rows, op, &ExprRow::expr);
-  return at == rows.end() ? nullptr : &*at;
-}
 
 auto combine(std::size_t seed, std::size_t value) -> std::size_t {
   return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
@@ -160,8 +130,8 @@ auto LoopBuilder::number(const Expr& e) -> TileId {
   TileId result = kNoTile;
   if (e.op() == ExprOp::symbol) {
     result = symbol(e);
-  } else if (const auto* row = find(kFolds, e.op()); row && e.type() == ExprType::integer) {
-    result = folded(e, row->op, DType::int64);
+  } else if (const auto op = number_op(e.op()); op && e.type() == ExprType::integer) {
+    result = folded(e, *op, DType::int64);
   } else if (e.op() == ExprOp::modular_indexing) {
     const auto quotient =
         compute(TileOp::floor_quotient, {number(e.args()[0]), number(e.args()[1])});
@@ -185,12 +155,12 @@ auto LoopBuilder::truth(const Expr& condition) -> TileId {
     return constant(DType::boolean, std::int64_t{*value ? 1 : 0});
   if (const auto known = known_.find(condition); known != known_.end()) return known->second;
   TileId result = kNoTile;
-  const auto* row = find(kComparisons, condition.op());
+  const auto op = truth_op(condition.op());
   if (condition.op() == ExprOp::logic_not) {
     result = compute(TileOp::bit_not, {truth(condition.args()[0])});
-  } else if (row != nullptr) {
+  } else if (op) {
     const bool joins = condition.op() == ExprOp::logic_and || condition.op() == ExprOp::logic_or;
-    result = folded(condition, row->op, joins ? DType::boolean : DType::int64);
+    result = folded(condition, *op, joins ? DType::boolean : DType::int64);
   } else {
     fail(fmt::format("the condition {}", print_expr(condition)));
     result = constant(DType::boolean, std::int64_t{0});

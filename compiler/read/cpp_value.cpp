@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/program/expr_ops.h"
+
 namespace assay {
 namespace {
 
@@ -66,22 +68,6 @@ constexpr std::array kBinary = {
     BinaryRow{"<=", TileOp::le, TileOp::le},
     BinaryRow{">", TileOp::gt, TileOp::gt},
     BinaryRow{">=", TileOp::ge, TileOp::ge},
-};
-
-/// Nodes of an index's expression, in how they are computed.
-struct NumberRow {
-  ExprOp from;
-  TileOp to;
-};
-constexpr std::array kNumbers = {
-    NumberRow{ExprOp::add, TileOp::add},
-    NumberRow{ExprOp::mul, TileOp::mul},
-    NumberRow{ExprOp::floor_div, TileOp::floor_quotient},
-    NumberRow{ExprOp::clean_div, TileOp::floor_quotient},
-    NumberRow{ExprOp::mod, TileOp::floor_remainder},
-    NumberRow{ExprOp::python_mod, TileOp::floor_remainder},
-    NumberRow{ExprOp::min, TileOp::minimum},
-    NumberRow{ExprOp::max, TileOp::maximum},
 };
 
 auto is_unsigned(DType dtype) -> bool {
@@ -244,8 +230,7 @@ auto CppBuilder::number(const Expr& e) -> Result<TileId> {
     return id;
   };
   if (e.op() == ExprOp::symbol) return keep(symbol(e));
-  for (const auto& row : kNumbers)
-    if (row.from == e.op()) return keep(fold(row.to, e));
+  if (const auto op = number_op(e.op())) return keep(fold(*op, e));
   if (e.op() == ExprOp::modular_indexing)
     return keep(number(mod(floor_div(e.args()[0], e.args()[1]), e.args()[2])));
   const bool is_power = e.op() == ExprOp::pow || e.op() == ExprOp::pow_by_natural;
