@@ -118,7 +118,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("assay")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--executor", default="cpu")
+    parser.add_argument("--executor", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--only", help="names of kernels, separated by commas")
     options = parser.parse_args()
     on_gpu = options.executor == "cuda"
