@@ -1,6 +1,8 @@
 // Statements one behind the other, for passes that write kernels.
 #pragma once
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/program/kernel.h"
