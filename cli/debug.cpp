@@ -124,7 +124,9 @@ auto run_debug(const Options& options) -> Result<int> {
 
 auto add_debug(Arguments& arguments) -> Action {
   const auto options = std::make_shared<Options>();  // the parsed command line outlives this call
-  arguments.option("FILE", &options->file, "graph text, repro script, capture JSON, .pt2 or bundle",
+  arguments.option("FILE", &options->file,
+                   "graph text, repro script, capture JSON, .pt2 or bundle; with --stages or "
+                   "--inputs a TORCH_TRACE log",
                    kRequired);
   arguments.option("--at", &options->at, "run at these sizes instead, e.g. s77=68,s53=7");
   arguments.option("--graph", &options->graph, kGraphHelp);
