@@ -51,6 +51,9 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
   ASSAY_TRY(const auto executor, make_executor(chosen, table));
   asked.executor = executor.get();
   ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));
+  for (const auto& program : execution.programs)
+    if (program.error && program.error->code == ErrorCode::missing_tool)
+      return std::unexpected(*program.error);
   fmt::print("{}", options.json ? executions_json(execution, options.file)
                                 : executions_text(execution, paint()));
   if (judges && has_findings(execution)) return kFindings;
