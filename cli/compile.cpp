@@ -114,7 +114,8 @@ auto print_ptx(const Options& options) -> Result<int> {
   }
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
-  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, {}));
+  ASSAY_TRY(const auto asked, compile_options(options));
+  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
   ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture));
   fmt::print("{}", text);
   return kNothingFound;

@@ -1,7 +1,8 @@
 #include "compiler/codegen/combine_code.h"
 
-#include <array>
 #include <limits>
+
+#include "compiler/program/combine.h"
 
 namespace assay {
 namespace {
@@ -11,48 +12,12 @@ using Combine = TileCombine;
 
 constexpr auto kInfinity = std::numeric_limits<double>::infinity();
 
-/// Combinations that are one operation, of truth values and of numbers.
-struct CombineRow {
-  TileCombine combine;
-  TileOp of_truth, of_numbers;
-};
-constexpr std::array kRows = {
-    CombineRow{Combine::sum, TileOp::bit_or, TileOp::add},
-    CombineRow{Combine::product, TileOp::bit_and, TileOp::mul},
-    CombineRow{Combine::min, TileOp::bit_and, TileOp::minimum},
-    CombineRow{Combine::max, TileOp::bit_or, TileOp::maximum},
-    CombineRow{Combine::any, TileOp::bit_or, TileOp::bit_or},
-    CombineRow{Combine::all, TileOp::bit_and, TileOp::bit_and},
-    CombineRow{Combine::bit_xor, TileOp::bit_xor, TileOp::bit_xor},
-};
-
 }  // namespace
-
-auto CombineCode::extreme(DType of, bool is_low) -> Value* {
-  if (is_floating(of)) return code_.constant(of, is_low ? -kInfinity : kInfinity);
-  if (of == DType::boolean) return b_.getInt1(!is_low);
-  const auto bits = static_cast<unsigned>(8 * size_bytes(of));
-  const bool is_signed = info(of).kind == DTypeKind::signed_integer;
-  const auto value =
-      is_signed
-          ? (is_low ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits))
-          : (is_low ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
-  return llvm::ConstantInt::get(code_.lane_type(of), value);
-}
 
 auto CombineCode::identity(TileCombine combine, std::size_t part, DType of) -> Value* {
   if (combine == Combine::region) return nullptr;
-  const bool picks = combine == Combine::argmin || combine == Combine::argmax;
-  if (picks && part == 1) return code_.constant(of, INT64_MAX);
-  if (part == 0 &&
-      (combine == Combine::max || combine == Combine::argmax || combine == Combine::online_softmax))
-    return extreme(of, true);
-  if (part == 0 && (combine == Combine::min || combine == Combine::argmin))
-    return extreme(of, false);
-  const double value = combine == Combine::product || combine == Combine::all ? 1 : 0;
-  if (of == DType::boolean) return b_.getInt1(value != 0);
-  return is_floating(of) ? code_.constant(of, value)
-                         : code_.constant(of, static_cast<std::int64_t>(value));
+  return std::visit([&](auto number) { return code_.constant(of, number); },
+                    combine_identity(combine, part, of));
 }
 
 /// The better value with its index; the smaller index on ties; NaN is better than any number.
@@ -106,10 +71,7 @@ auto CombineCode::online_softmax(const Values& a, const Values& b, DType of) -> 
 auto CombineCode::combined(TileCombine combine, const Values& a, const Values& b,
                            const std::vector<DType>& dtypes) -> Values {
   const auto of = dtypes[0];
-  for (const auto& row : kRows)
-    if (row.combine == combine)
-      return {code_.compute(of == DType::boolean ? row.of_truth : row.of_numbers, {a[0], b[0]}, of,
-                            of)};
+  if (const auto op = combine_op(combine, of)) return {code_.compute(*op, {a[0], b[0]}, of, of)};
   if (combine == Combine::argmin || combine == Combine::argmax)
     return ordered(combine == Combine::argmax, a, b, dtypes);
   if (combine == Combine::welford) return welford(a, b, of);

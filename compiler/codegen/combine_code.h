@@ -21,7 +21,6 @@ class CombineCode {
 
  private:
   using Values = std::vector<llvm::Value*>;
-  [[nodiscard]] auto extreme(DType of, bool is_low) -> llvm::Value*;
   [[nodiscard]] auto ordered(bool is_max, const Values& a, const Values& b,
                              const std::vector<DType>& dtypes) -> Values;
   [[nodiscard]] auto welford(const Values& a, const Values& b, DType of) -> Values;

@@ -1,6 +1,5 @@
 // The code generator's entry: kernels through LLVM's ORC into memory.
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -8,6 +7,7 @@
 #include <mutex>
 
 #include "compiler/codegen/kernel_code.h"
+#include "compiler/codegen/passes.h"
 #include "compiler/cpu/native.h"
 
 namespace assay {
@@ -20,27 +20,9 @@ auto taken(llvm::Expected<T> value, std::string_view doing) -> Result<T> {
 }
 
 /// Explicit vectors need cleaning up, not vectorising.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  llvm::ModulePassManager passes;
-  const char* pipeline =
-      "function(early-cse,instcombine<no-verify-fixpoint>,loop-simplify,loop-mssa(licm),"
-      "early-cse,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
-  if (auto error = builder.parsePassPipeline(passes, pipeline)) {
-    llvm::consumeError(std::move(error));
-    return;
-  }
-  passes.run(module, modules);
-}
+constexpr const char* kPasses =
+    "function(early-cse,instcombine<no-verify-fixpoint>,loop-simplify,loop-mssa(licm),"
+    "early-cse,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 class Jitted final : public NativeCode {
  public:
@@ -63,7 +45,7 @@ class Jitted final : public NativeCode {
           add(*module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
       if (!added) functions_[i].not_compiled = added.error().message;
     }
-    optimise(*module, machine);
+    run_passes(*module, machine, kPasses);
     if (options.keep_text) {
       llvm::raw_string_ostream stream(text_);
       module->print(stream, nullptr);

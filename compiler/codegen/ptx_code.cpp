@@ -2,13 +2,13 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/codegen/passes.h"
 #include "compiler/cuda/ptx.h"
 
 extern "C" void LLVMInitializeNVPTXTargetInfo();
@@ -51,39 +51,9 @@ auto machine_for(int architecture) -> Result<std::unique_ptr<llvm::TargetMachine
 }
 
 /// Arithmetic of addresses dominates; nothing is vectorised or unrolled by chance.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager calls;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(calls);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, calls, modules);
-  llvm::ModulePassManager passes;
-  const char* pipeline =
-      "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,"
-      "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
-  if (auto error = builder.parsePassPipeline(passes, pipeline)) {
-    llvm::consumeError(std::move(error));
-    return;
-  }
-  passes.run(module, modules);
-}
-
-auto commented(const llvm::Module& module) -> std::string {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  std::string all = "// ";
-  for (const char c : text) {
-    all += c;
-    if (c == '\n') all += "// ";
-  }
-  return all + "\n";
-}
+constexpr const char* kPasses =
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,"
+    "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetMachine& machine)
     -> Result<std::string> {
@@ -93,15 +63,14 @@ auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetM
   module.setTargetTriple(machine.getTargetTriple().str());
   ASSAY_TRY_VOID(GpuKernelEmitter(module, *request.kernel, request.layout, options.is_checked)
                      .run(request.name));
-  optimise(module, machine);
-  std::string text = options.keep_ir ? commented(module) : "";
+  run_passes(module, machine, kPasses);
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager emit;
   if (machine.addPassesToEmitFile(emit, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     return unsupported("PTX: no code for {}", request.name);
   emit.run(module);
-  return text + code.str().str();
+  return code.str().str();
 }
 
 }  // namespace

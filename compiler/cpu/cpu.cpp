@@ -48,7 +48,7 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
     const auto& kernel = bound.kernels[launch.kernel];
     const auto known = functions_.find(kernel);
     if (known == functions_.end() || known->second->run == nullptr)
-      return interpret(kernels_.at(kernel), launch, arguments, result);
+      return run_tiles(kernels_.at(kernel), launch, arguments, result);
     run(*known->second, launch.extents, arguments.pointers, arguments.integers, arguments.reals);
     return {};
   }
@@ -70,35 +70,6 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
       // Vectors are never divided, so each thread's code is the same.
       pool_.run(count, count >= 2 * kGrain ? kGrain : 1, part);
     }
-  }
-
-  /// A kernel without code, tile by tile.
-  static auto interpret(const TileCode& code, const BoundLaunch& launch,
-                        const LaunchArguments& arguments, ProgramRun& result) -> Result<void> {
-    TileLaunch tiles;
-    tiles.blocks = launch.blocks;
-    tiles.extents = launch.extents;
-    tiles.grid = launch.grid;
-    tiles.report = [&](RunFinding finding) {
-      finding.line = launch.op->line;
-      finding.statement = launch.op->text;
-      result.findings.push_back(std::move(finding));
-    };
-    std::vector<std::unique_ptr<RunStorage>> storages;
-    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const auto& bound = launch.arguments[i];
-      auto& argument = tiles.arguments.emplace_back();
-      argument.integer = bound.integer;
-      argument.real = bound.real;
-      if (!bound.buffer) continue;
-      const auto& place = arguments.places[*bound.buffer];
-      storages.push_back(std::make_unique<RunStorage>(
-          code.kernel().params[i].name, place.storage,
-          static_cast<int>(size_bytes(code.kernel().params[i].dtype)), true));
-      argument.storage = storages.back().get();
-      argument.offset_bytes = place.offset_bytes + bound.offset_bytes;
-    }
-    return TileMachine(code, tiles).run();
   }
 
   std::unique_ptr<NativeCode> code_;
@@ -158,14 +129,11 @@ auto CpuExecutor::compile(const HostProgram& program) const
   if (program.functions.empty()) return bad_input("the program has no function");
   ASSAY_TRY(void* const entry, codegen_entry(kCompileNativeSymbol));
   const auto generate = reinterpret_cast<CompileNative>(entry);  // what dlsym is for
-  CompiledKernels interpreted;
+  ASSAY_TRY(auto interpreted, compile_kernels(program));
   std::vector<const TileKernel*> kernels;
   std::map<std::uint64_t, std::size_t> by_hash;  // equal kernels are compiled once
   std::map<std::string, std::size_t> position;
   for (const auto& [key, source] : program.kernels) {
-    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
-    ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
-    interpreted.emplace(key, std::move(code));
     const auto [known, is_new] =
         by_hash.try_emplace(structural_hash(*source.kernel), kernels.size());
     if (is_new) kernels.push_back(source.kernel.get());

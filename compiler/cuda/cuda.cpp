@@ -97,24 +97,14 @@ class CudaLauncher final : public KernelLauncher {
       known->second.device_is_new = false;
   }
 
-  [[nodiscard]] auto finish() -> Result<void> override {
-    ASSAY_TRY_VOID(driver_.wait());
-    if (records_ == 0) return {};
-    std::vector<GpuRecord> records(launched_.size());
-    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
-    for (std::size_t i = 0; i < records.size(); ++i)
-      if (const auto finding = finding_of(records[i], *launched_[i]))
-        return bad_input("kernel {}, line {}: {}", finding->kernel, finding->kernel_line,
-                         finding->message);
-    return {};
-  }
+  [[nodiscard]] auto finish() -> Result<void> override { return collect(); }
 
  private:
   struct Mirror {
     cuda::Address address = 0;
     bool host_is_new = true, device_is_new = false;
   };
-  static constexpr std::size_t kMostRecords = 4096;  ///< later launches share the last one
+  static constexpr std::size_t kMostRecords = 4096;  ///< read when they are used up
 
   auto on_device(RunStorage& storage) -> Result<Mirror*> {
     auto& mirror = mirrors_[&storage];
@@ -129,12 +119,25 @@ class CudaLauncher final : public KernelLauncher {
     return &mirror;
   }
 
+  /// What launches have left so far.
+  auto collect() -> Result<void> {
+    ASSAY_TRY_VOID(driver_.wait());
+    std::vector<GpuRecord> records(launched_.size());
+    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
+    for (std::size_t i = 0; i < records.size(); ++i)
+      if (const auto finding = finding_of(records[i], *launched_[i]))
+        return bad_input("kernel {}, line {}: {}", finding->kernel, finding->kernel_line,
+                         finding->message);
+    launched_.clear();
+    return {};
+  }
   auto record_for(const TileKernel& kernel) -> Result<cuda::Address> {
     if (records_ == 0) {
       ASSAY_TRY(records_, driver_.allocate(kMostRecords * sizeof(GpuRecord)));
       ASSAY_TRY_VOID(driver_.fill(records_, 0, kMostRecords * sizeof(GpuRecord)));
     }
-    if (launched_.size() < kMostRecords) launched_.push_back(&kernel);
+    if (launched_.size() == kMostRecords) ASSAY_TRY_VOID(collect());
+    launched_.push_back(&kernel);
     return records_ + (launched_.size() - 1) * sizeof(GpuRecord);
   }
 
@@ -290,12 +293,9 @@ auto CudaExecutor::compile(const HostProgram& program) const
   if (state_->driver == nullptr) {
     ASSAY_TRY(state_->driver, cuda::Driver::open());
   }
-  CompiledKernels code;
+  ASSAY_TRY(auto code, compile_kernels(program));
   std::map<std::string, LoadedKernel*> kernels;
   for (const auto& [key, source] : program.kernels) {
-    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
-    ASSAY_TRY(auto compiled, TileCode::compile(*source.kernel));
-    code.emplace(key, std::move(compiled));
     // Symbols of grids belong to a program; what has exact axes is told extents instead.
     const auto identity = GpuKernel(*source.kernel).is_exact()
                               ? structural_hash(*source.kernel)
@@ -309,21 +309,6 @@ auto CudaExecutor::compile(const HostProgram& program) const
   }
   return std::make_unique<CudaProgram>(program, std::move(code), table_, state_,
                                        std::move(kernels));
-}
-
-auto CudaExecutor::kernels() const -> std::vector<CudaKernelReport> {
-  std::vector<CudaKernelReport> all;
-  for (const auto& [hash, kernel] : state_->kernels)
-    all.push_back({kernel->gpu.kernel().name, kernel->not_compiled,
-                   static_cast<int>(kernel->variants.size())});
-  return all;
-}
-
-auto CudaExecutor::device() const -> std::string {
-  if (state_->driver == nullptr) return {};
-  const auto& facts = state_->driver->facts();
-  return fmt::format("{}, compute capability {}.{}", facts.name, facts.capability / 10,
-                     facts.capability % 10);
 }
 
 }  // namespace assay

@@ -16,12 +16,6 @@ struct CudaOptions {
   bool is_checked = false;
 };
 
-struct CudaKernelReport {
-  std::string name;
-  std::string not_compiled;  ///< empty: it has code
-  int variants = 0;
-};
-
 /// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks
 /// at it. Library calls run on the reference kernels of `table`, which must outlive the executor,
 /// and kernels without code in the interpreter, on the host.
@@ -35,10 +29,6 @@ class CudaExecutor final : public Executor {
   /// Errors: missing_tool where there is no driver, no GPU or no code generator.
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;
-  /// Kernels of all programs, after their runs.
-  [[nodiscard]] auto kernels() const -> std::vector<CudaKernelReport>;
-  /// The GPU's name and compute capability, once a program was compiled.
-  [[nodiscard]] auto device() const -> std::string;
 
  private:
   const OpTable& table_;

@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/runtime/bound_run.h"
+
 namespace assay {
-namespace {
-
-/// More launches than these share the last record.
-constexpr std::size_t kMostRecords = 4096;
-
-}  // namespace
-
 auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader, bool is_checked)
     -> Result<std::unique_ptr<GpuProgram>> {
   std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), driver));
@@ -45,10 +40,11 @@ auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
 auto GpuProgram::place_buffers() -> Result<void> {
   plan_ = plan_memory(bound_, {});
   places_.assign(bound_.buffers.size(), 0);
-  is_written_.assign(bound_.buffers.size(), false);
   ASSAY_TRY(const auto arena, own(plan_.arena_bytes));
-  ASSAY_TRY(records_, own(kMostRecords * sizeof(GpuRecord)));
-  ASSAY_TRY_VOID(driver_.fill(records_, 0, kMostRecords * sizeof(GpuRecord)));
+  // A launch is at most two kernels.
+  const auto bytes = 2 * bound_.steps.size() * sizeof(GpuRecord);
+  ASSAY_TRY(records_, own(static_cast<std::int64_t>(bytes)));
+  ASSAY_TRY_VOID(driver_.fill(records_, 0, bytes));
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (!bound_.buffers[i].is_used) continue;
     if (plan_.offsets[i] >= 0) {
@@ -72,8 +68,6 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     ASSAY_TRY(behind.emplace_back(), own(bytes));
   }
   for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
-  for (const auto& argument : launch.arguments)
-    if (argument.buffer) is_written_[*argument.buffer] = true;
   for (const auto& [variant, shape, extents] : loaded.kernels) {
     if (std::ranges::count(shape.grid, 0U) > 0) continue;
     if (parts_.empty() || parts_.back().launches.empty()) parts_.emplace_back();
@@ -82,7 +76,7 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     made.shape = shape;
     made.op = launch.op;
     made.kernel = &variant->kernel;
-    made.record = std::min(launches_++, kMostRecords - 1);
+    made.record = launches_++;
     made.values = arguments(launch, *variant, loaded, behind);
     for (std::size_t i = 0; i < variant->extents.size(); ++i)
       made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
@@ -142,72 +136,39 @@ auto GpuProgram::run_parts() -> Result<void> {
     if (part.exec != nullptr)
       ASSAY_TRY_VOID(driver_.run(part.exec));
     else
-      ASSAY_TRY_VOID(on_host(bound_.steps[part.step]));
+      ASSAY_TRY_VOID(on_host(part.step));
   }
   return {};
 }
 
 /// Buffers of the step come to the host, and go back when it is done.
-auto GpuProgram::on_host(const BoundStep& step) -> Result<void> {
-  std::map<std::size_t, std::shared_ptr<Storage>> here;
+auto GpuProgram::on_host(std::size_t at) -> Result<void> {
+  const auto& step = bound_.steps[at];
+  BufferStorages here;
   const auto fetch = [&](std::size_t buffer) -> Result<void> {
     auto& storage = here[buffer];
     if (storage) return {};
     storage = std::make_shared<Storage>(bound_.buffers[buffer].size_bytes);
     return driver_.to_host(storage->bytes(), places_[buffer]);
   };
-  const auto send_back = [&]() -> Result<void> {
-    for (const auto& [buffer, storage] : here)
-      ASSAY_TRY_VOID(driver_.to_device(places_[buffer], storage->bytes()));
-    return driver_.wait();
-  };
   if (const auto* copy = std::get_if<BoundCopy>(&step)) {
     ASSAY_TRY_VOID(fetch(copy->from.buffer));
     ASSAY_TRY_VOID(fetch(copy->to.buffer));
-    is_written_[copy->to.buffer] = true;
-    Tensor to{here.at(copy->to.buffer), copy->to.meta};
-    copy_elems(Tensor{here.at(copy->from.buffer), copy->from.meta}, to);
-    return send_back();
+  } else {
+    for (const auto buffer : std::get<BoundCall>(step).buffers) ASSAY_TRY_VOID(fetch(buffer));
   }
-  const auto& call = std::get<BoundCall>(step);
-  if (!call.row->kernel) return {};
-  auto args = call.args;
-  auto result = call.result;
-  std::vector<Tensor*> tensors;
-  const auto add = [&](Tensor& tensor) { tensors.push_back(&tensor); };
-  for (auto& arg : args) visit_tensors(arg, add);
-  visit_tensors(result, add);
-  for (std::size_t k = 0; k < tensors.size(); ++k) {
-    const auto buffer = call.buffers[k];
-    is_written_[buffer] = true;
-    ASSAY_TRY_VOID(fetch(buffer));
-    if (k >= call.arg_tensors && bound_.buffers[buffer].is_made_by_call)
-      std::ranges::fill(here.at(buffer)->bytes(), std::byte{0});
-    tensors[k]->storage = here.at(buffer);
+  if (const auto done = run_apart(bound_, at, here); !done) {
+    const auto& call = std::get<BoundCall>(step);
+    return unsupported("line {}: {}: {}", call.op->line, call.row->name(), done.error().message);
   }
-  const auto metas = [&] {
-    std::vector<RealMeta> all;
-    for (const auto* tensor : tensors) all.push_back(tensor->meta);
-    return all;
-  }();
-  KernelCall run(*call.row, args, result);
-  call.row->kernel(run);
-  if (const auto& error = run.error())
-    return unsupported("line {}: {}: {}", call.op->line, call.row->name(), error->message);
-  // A kernel may give another storage than it was told to.
-  for (auto k = call.arg_tensors; k < tensors.size(); ++k) {
-    const auto& place = here.at(call.buffers[k]);
-    if (tensors[k]->storage == place) continue;
-    Tensor to{place, metas[k]};
-    copy_elems(*tensors[k], to);
-  }
-  return send_back();
+  for (const auto& [buffer, storage] : here)
+    ASSAY_TRY_VOID(driver_.to_device(places_[buffer], storage->bytes()));
+  return driver_.wait();
 }
 
 /// Findings of checked code; an assert that is false is an error otherwise.
 auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
-  const auto count = std::min(launches_, kMostRecords);
-  std::vector<GpuRecord> records(count);
+  std::vector<GpuRecord> records(launches_);
   ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
   bool any = false;
   for (const auto& part : parts_)
@@ -220,7 +181,7 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
       run.findings.push_back(*std::move(finding));
     }
   if (!any) return {};
-  ASSAY_TRY_VOID(driver_.fill(records_, 0, count * sizeof(GpuRecord)));
+  ASSAY_TRY_VOID(driver_.fill(records_, 0, launches_ * sizeof(GpuRecord)));
   if (is_checked_) return {};
   const auto& first = run.findings.back();
   return bad_input("kernel {}: the assert in line {} is false", first.kernel, first.kernel_line);
@@ -237,7 +198,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
     if (buffer.kind != BoundBuffer::Kind::input || !buffer.is_used) continue;
     const auto& storage = inputs[buffer.input].real()->storage;
     fetched[i] = storage;
-    if (is_written_[i]) ASSAY_TRY_VOID(driver_.to_host(storage->bytes(), places_[i]));
+    ASSAY_TRY_VOID(driver_.to_host(storage->bytes(), places_[i]));
   }
   run.outputs = bound_.outputs;
   std::size_t next = 0;

@@ -37,7 +37,7 @@ class GpuProgram {
   GpuProgram(const GpuProgram&) = delete;
   auto operator=(const GpuProgram&) -> GpuProgram& = delete;
 
-  /// Inputs must fit the binding; those that the program changes are changed.
+  /// Inputs must fit the binding; they come back as the program left them.
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
   /// The inputs stay on the GPU; outputs are not fetched.
   [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
@@ -71,7 +71,7 @@ class GpuProgram {
   [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
-  [[nodiscard]] auto on_host(const BoundStep& step) -> Result<void>;
+  [[nodiscard]] auto on_host(std::size_t at) -> Result<void>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
@@ -83,7 +83,6 @@ class GpuProgram {
   cuda::Address records_ = 0;  ///< one per launch
   std::size_t launches_ = 0;
   bool is_checked_ = false;
-  std::vector<bool> is_written_;  ///< by buffer: a step changes it
 };
 
 }  // namespace assay

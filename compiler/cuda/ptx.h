@@ -37,7 +37,6 @@ struct PtxCode {
 struct PtxOptions {
   int architecture = 80;  ///< compute capability, ten times the major one
   bool is_checked = false;
-  bool keep_ir = false;  ///< LLVM's IR stands in front of the text, as comments
 };
 
 /// Entry of the code generator's library.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "compiler/program/kernel_builder.h"
 
@@ -25,7 +24,6 @@ class Splitter {
         return unsupported("what is reduced is read again");
     }
     SplitKernel split;
-    split.axis = axis_;
     split.parts_axis = from_.axes.size();
     split.parallel = plan_.parallel;
     for (const auto& reduction : plan_.reductions)

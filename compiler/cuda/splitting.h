@@ -15,7 +15,6 @@ namespace assay {
 /// divided, and the extents of the parallel axes. `second` takes the same.
 struct SplitKernel {
   TileKernel first, second;
-  std::size_t axis = 0;               ///< that is divided; in `first` its extent is a part's length
   std::size_t parts_axis = 0;         ///< of `first`: parallel; of `second`: the only reduced one
   std::vector<DType> parts;           ///< dtypes of the buffers of parts
   std::vector<std::size_t> parallel;  ///< axes of the kernel, in both kernels under the same number

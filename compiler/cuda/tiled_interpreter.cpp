@@ -105,12 +105,7 @@ class TiledProgram final : public CompiledProgram {
 auto TiledInterpreter::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");
-  CompiledKernels kernels;
-  for (const auto& [key, source] : program.kernels) {
-    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
-    ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
-    kernels.emplace(key, std::move(code));
-  }
+  ASSAY_TRY(auto kernels, compile_kernels(program));
   return std::make_unique<TiledProgram>(program, std::move(kernels), table_);
 }
 

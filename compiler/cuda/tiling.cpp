@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/program/access_steps.h"
+#include "compiler/program/combine.h"
 #include "compiler/program/kernel_builder.h"
 
 namespace assay {
@@ -81,7 +82,6 @@ class Tiler {
     for (const auto exact : made.of) {
       const auto one = extent(exact);
       made.extent = made.extent == kNoTile ? one : b_.compute(TileOp::mul, {made.extent, one});
-      axis_of_[exact] = made.number;
     }
     TileAxis tile;
     tile.name = name;
@@ -309,23 +309,8 @@ class Tiler {
   /// Lane by lane; of extremes with an index the first one stays.
   auto combined(TileCombine combine, const std::vector<TileId>& a, const std::vector<TileId>& b)
       -> std::vector<TileId> {
-    struct Row {
-      TileCombine combine;
-      TileOp of_truth, of_numbers;
-    };
-    constexpr std::array kCombines = {
-        Row{TileCombine::sum, TileOp::bit_or, TileOp::add},
-        Row{TileCombine::product, TileOp::bit_and, TileOp::mul},
-        Row{TileCombine::min, TileOp::bit_and, TileOp::minimum},
-        Row{TileCombine::max, TileOp::bit_or, TileOp::maximum},
-        Row{TileCombine::any, TileOp::bit_or, TileOp::bit_or},
-        Row{TileCombine::all, TileOp::bit_and, TileOp::bit_and},
-        Row{TileCombine::bit_xor, TileOp::bit_xor, TileOp::bit_xor},
-    };
     const auto of = b_.type(a[0]).dtype;
-    for (const auto& row : kCombines)
-      if (row.combine == combine)
-        return {b_.compute(of == DType::boolean ? row.of_truth : row.of_numbers, {a[0], b[0]})};
+    if (const auto op = combine_op(combine, of)) return {b_.compute(*op, {a[0], b[0]})};
     const auto op = combine == TileCombine::argmax ? TileOp::gt : TileOp::lt;
     auto better = b_.compute(op, {b[0], a[0]});
     auto same = b_.compute(TileOp::eq, {a[0], b[0]});
@@ -336,11 +321,6 @@ class Tiler {
           b_.compute(TileOp::bit_and, {b_nan, b_.compute(TileOp::bit_not, {a_nan})});
       better = b_.compute(TileOp::bit_or, {better, only_b});
       same = b_.compute(TileOp::bit_or, {same, b_.compute(TileOp::bit_and, {a_nan, b_nan})});
-      better = b_.compute(
-          TileOp::bit_and,
-          {better, b_.compute(TileOp::bit_not,
-                              {b_.compute(TileOp::bit_and,
-                                          {a_nan, b_.compute(TileOp::bit_not, {b_nan})})})});
     }
     const auto earlier = b_.compute(TileOp::lt, {b[1], a[1]});
     better = b_.compute(TileOp::bit_or, {better, b_.compute(TileOp::bit_and, {same, earlier})});
@@ -355,7 +335,6 @@ class Tiler {
   KernelBuilder b_;
   std::vector<std::size_t> extents_;
   std::vector<Axis> axes_;
-  std::map<std::size_t, std::size_t> axis_of_;
   std::map<std::size_t, TileId> exact_;
   std::map<TileId, TileId> values_;
 };

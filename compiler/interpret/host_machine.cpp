@@ -43,15 +43,20 @@ auto name(RunFault fault) -> std::string_view {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-auto Interpreter::compile(const HostProgram& program) const
-    -> Result<std::unique_ptr<CompiledProgram>> {
-  if (program.functions.empty()) return bad_input("the program has no function");
+auto compile_kernels(const HostProgram& program) -> Result<CompiledKernels> {
   CompiledKernels kernels;
   for (const auto& [key, source] : program.kernels) {
     if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
     ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
     kernels.emplace(key, std::move(code));
   }
+  return kernels;
+}
+
+auto Interpreter::compile(const HostProgram& program) const
+    -> Result<std::unique_ptr<CompiledProgram>> {
+  if (program.functions.empty()) return bad_input("the program has no function");
+  ASSAY_TRY(auto kernels, compile_kernels(program));
   if (!program.not_understood.empty()) {
     const auto& line = program.not_understood[0];
     return unsupported("line {}: `{}`: {}", line.line, line.text, line.reason);

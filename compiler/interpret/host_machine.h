@@ -29,6 +29,8 @@ struct RunValue {
 };
 
 using CompiledKernels = std::map<std::string, TileCode>;
+/// All kernels of a program. Errors: unsupported (not read, no code), naming the kernel.
+[[nodiscard]] auto compile_kernels(const HostProgram& program) -> Result<CompiledKernels>;
 
 class HostMachine {
  public:

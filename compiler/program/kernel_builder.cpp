@@ -1,6 +1,6 @@
 #include "compiler/program/kernel_builder.h"
 
-#include <limits>
+#include "compiler/program/combine.h"
 
 namespace assay {
 
@@ -55,24 +55,8 @@ auto KernelBuilder::both(TileId a, TileId b) -> TileId {
   return compute(TileOp::bit_and, {a, b});
 }
 
-/// The smallest or largest value of a dtype; infinities of floats.
-auto KernelBuilder::extreme(DType of, bool is_low) -> TileId {
-  constexpr auto kInfinity = std::numeric_limits<double>::infinity();
-  if (is_floating(of)) return add(TileConstant{is_low ? -kInfinity : kInfinity}, {}, of, 0);
-  if (of == DType::boolean) return number(of, is_low ? 0 : 1);
-  const auto bits = 8 * size_bytes(of);
-  const auto most = static_cast<std::int64_t>((std::uint64_t{1} << (bits - 1)) - 1);
-  if (info(of).kind == DTypeKind::signed_integer) return number(of, is_low ? -most - 1 : most);
-  if (is_low) return number(of, 0);
-  return number(of, bits == 64 ? -1 : 2 * most + 1);
-}
-
 auto KernelBuilder::identity(TileCombine combine, std::size_t part, DType of) -> TileId {
-  using enum TileCombine;
-  if (part == 1) return number(of, INT64_MAX);
-  if (combine == max || combine == argmax) return extreme(of, true);
-  if (combine == min || combine == argmin) return extreme(of, false);
-  return number(of, combine == product || combine == all ? 1 : 0);
+  return add(TileConstant{combine_identity(combine, part, of)}, {}, of, 0);
 }
 
 auto KernelBuilder::scalar_param(const std::string& name) -> std::size_t {

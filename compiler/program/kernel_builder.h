@@ -47,8 +47,6 @@ class KernelBuilder {
       -> std::vector<TileId>;
 
  private:
-  auto extreme(DType of, bool is_low) -> TileId;
-
   TileKernel kernel_;
   std::vector<TileStatement>* body_;
   int line_ = 0;

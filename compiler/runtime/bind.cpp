@@ -201,16 +201,6 @@ auto BindingKey::fits(const DatumList& inputs) const -> bool {
   return true;
 }
 
-auto compile_kernels(const HostProgram& program) -> Result<CompiledKernels> {
-  CompiledKernels kernels;
-  for (const auto& [key, source] : program.kernels) {
-    if (!source.kernel) return unsupported("kernel {}: {}", key, source.not_read);
-    ASSAY_TRY(auto code, TileCode::compile(*source.kernel));
-    kernels.emplace(key, std::move(code));
-  }
-  return kernels;
-}
-
 auto bind_program(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
                   const DatumList& inputs) -> Result<BoundProgram> {
   Recorder recorder(kernels, inputs);

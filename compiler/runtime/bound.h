@@ -91,9 +91,6 @@ class BindingKey {
   std::vector<std::int64_t> bytes_;  ///< by input: of its storage
 };
 
-/// All kernels of a program, ready for a binding. Errors: unsupported.
-[[nodiscard]] auto compile_kernels(const HostProgram& program) -> Result<CompiledKernels>;
-
 /// Evaluates the host side for these inputs, without looking at contents or computing anything. The
 /// program must outlive the result. Errors: those of the program's asserts; unsupported (what it
 /// does depends on data).

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <map>
 
 namespace assay {
 namespace {
@@ -79,9 +78,7 @@ void ReadyProgram::prepare(std::size_t at, const BoundCall& call) {
   ready.is_apart = std::ranges::find(kSeeStorages, call.row->name()) != kSeeStorages.end();
   for (std::size_t k = 0; k < call.buffers.size(); ++k) {
     const auto buffer = call.buffers[k];
-    if (k >= call.arg_tensors && bound_.buffers[buffer].is_made_by_call &&
-        bound_.buffers[buffer].first == at)
-      ready.zeroed.push_back(buffer);
+    if (makes_buffer(bound_, at, k)) ready.zeroed.push_back(buffer);
     if (ready.is_apart) continue;
     if (places_[buffer].storage)
       *ready.tensors[k] = view(ready.metas[k], buffer);
@@ -160,7 +157,7 @@ auto ReadyProgram::step(std::size_t at, ProgramRun& run) -> Result<void> {
   }
   if (const auto* what = std::get_if<BoundCall>(&step)) {
     auto& ready = calls_[begin_[at]];
-    auto done = ready.is_apart ? call_apart(*what, ready) : call(*what, ready);
+    auto done = ready.is_apart ? call_apart(at, *what) : call(*what, ready);
     if (!done)
       return unsupported("line {}: {}: {}", what->op->line, what->row->name(),
                          done.error().message);
@@ -189,28 +186,84 @@ auto ReadyProgram::call(const BoundCall& what, Call& ready) -> Result<void> {
   return {};
 }
 
-auto ReadyProgram::call_apart(const BoundCall& what, Call& ready) -> Result<void> {
-  std::map<std::size_t, std::shared_ptr<Storage>> own;
-  for (std::size_t k = 0; k < what.buffers.size(); ++k) {
-    auto& storage = own[what.buffers[k]];
-    if (!storage) {
-      storage = std::make_shared<Storage>(bound_.buffers[what.buffers[k]].size_bytes);
-      if (std::ranges::find(ready.zeroed, what.buffers[k]) == ready.zeroed.end())
-        std::ranges::copy(bytes_of(what.buffers[k]), storage->bytes().begin());
-    }
-    *ready.tensors[k] = Tensor{storage, ready.metas[k]};
+auto ReadyProgram::call_apart(std::size_t at, const BoundCall& what) -> Result<void> {
+  BufferStorages own;
+  for (const auto buffer : what.buffers) {
+    auto& storage = own[buffer];
+    if (storage) continue;
+    storage = std::make_shared<Storage>(bound_.buffers[buffer].size_bytes);
+    std::ranges::copy(bytes_of(buffer), storage->bytes().begin());
   }
-  KernelCall call(*what.row, ready.args, ready.result);
-  what.row->kernel(call);
-  if (const auto& error = call.error()) return std::unexpected(*error);
+  ASSAY_TRY_VOID(run_apart(bound_, at, own));
   for (const auto& [buffer, storage] : own)
     std::ranges::copy(storage->bytes(), bytes_of(buffer).begin());
-  for (auto k = what.arg_tensors; k < what.buffers.size(); ++k) {
-    auto place = view(ready.metas[k], what.buffers[k]);
-    if (ready.tensors[k]->storage != own.at(what.buffers[k])) copy_elems(*ready.tensors[k], place);
-  }
-  for (auto* tensor : ready.tensors) tensor->storage.reset();
   return {};
+}
+
+auto makes_buffer(const BoundProgram& bound, std::size_t at, std::size_t k) -> bool {
+  const auto& call = std::get<BoundCall>(bound.steps[at]);
+  const auto& buffer = bound.buffers[call.buffers[k]];
+  return k >= call.arg_tensors && buffer.is_made_by_call && buffer.first == at;
+}
+
+auto run_apart(const BoundProgram& bound, std::size_t at, const BufferStorages& storages)
+    -> Result<void> {
+  if (const auto* copy = std::get_if<BoundCopy>(&bound.steps[at])) {
+    Tensor to{storages.at(copy->to.buffer), copy->to.meta};
+    copy_elems(Tensor{storages.at(copy->from.buffer), copy->from.meta}, to);
+    return {};
+  }
+  const auto& call = std::get<BoundCall>(bound.steps[at]);
+  if (!call.row->kernel) return {};
+  auto args = call.args;
+  auto result = call.result;
+  std::vector<Tensor*> tensors;
+  const auto add = [&](Tensor& tensor) { tensors.push_back(&tensor); };
+  for (auto& arg : args) visit_tensors(arg, add);
+  visit_tensors(result, add);
+  std::vector<RealMeta> metas;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    tensors[k]->storage = storages.at(call.buffers[k]);
+    metas.push_back(tensors[k]->meta);
+    if (makes_buffer(bound, at, k)) std::ranges::fill(tensors[k]->storage->bytes(), std::byte{0});
+  }
+  KernelCall run(*call.row, args, result);
+  call.row->kernel(run);
+  if (const auto& error = run.error()) return std::unexpected(*error);
+  // A kernel may give another storage than it was told to.
+  for (auto k = call.arg_tensors; k < tensors.size(); ++k) {
+    Tensor place{storages.at(call.buffers[k]), metas[k]};
+    if (tensors[k]->storage != place.storage) copy_elems(*tensors[k], place);
+  }
+  return {};
+}
+
+auto run_tiles(const TileCode& code, const BoundLaunch& launch, const LaunchArguments& arguments,
+               ProgramRun& result) -> Result<void> {
+  TileLaunch tiles;
+  tiles.blocks = launch.blocks;
+  tiles.extents = launch.extents;
+  tiles.grid = launch.grid;
+  tiles.report = [&](RunFinding finding) {
+    finding.line = launch.op->line;
+    finding.statement = launch.op->text;
+    result.findings.push_back(std::move(finding));
+  };
+  std::vector<std::unique_ptr<RunStorage>> storages;
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    const auto& bound = launch.arguments[i];
+    auto& argument = tiles.arguments.emplace_back();
+    argument.integer = bound.integer;
+    argument.real = bound.real;
+    if (!bound.buffer) continue;
+    const auto& place = arguments.places[*bound.buffer];
+    storages.push_back(std::make_unique<RunStorage>(
+        code.kernel().params[i].name, place.storage,
+        static_cast<int>(size_bytes(code.kernel().params[i].dtype)), true));
+    argument.storage = storages.back().get();
+    argument.offset_bytes = place.offset_bytes + bound.offset_bytes;
+  }
+  return TileMachine(code, tiles).run();
 }
 
 auto BindingCache::find(const DatumList& inputs) -> Result<std::shared_ptr<ReadyProgram>> {

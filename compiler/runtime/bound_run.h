@@ -1,6 +1,7 @@
 // Runs bound programs: memory, arguments and results of the steps. A device gives the launches.
 #pragma once
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -10,6 +11,14 @@
 #include "compiler/runtime/memory_plan.h"
 
 namespace assay {
+
+/// Contents of buffers, each in a storage that begins where the buffer does.
+using BufferStorages = std::map<std::size_t, std::shared_ptr<Storage>>;
+/// Whether the call of step `at` makes the buffer of its tensor `k`, and so expects zeros there.
+[[nodiscard]] auto makes_buffer(const BoundProgram& bound, std::size_t at, std::size_t k) -> bool;
+/// Runs a call or copy on the host. `storages` has all buffers of the step. Errors: the kernel's.
+[[nodiscard]] auto run_apart(const BoundProgram& bound, std::size_t at,
+                             const BufferStorages& storages) -> Result<void>;
 
 /// Where a buffer stands now.
 struct BufferPlace {
@@ -24,6 +33,11 @@ struct LaunchArguments {
   const double* reals = nullptr;
   std::span<const BufferPlace> places;  ///< by buffer
 };
+
+/// A launch in the tile machine, for kernels without other code; accesses are in the storages of
+/// `arguments`. Findings go to `result`.
+[[nodiscard]] auto run_tiles(const TileCode& code, const BoundLaunch& launch,
+                             const LaunchArguments& arguments, ProgramRun& result) -> Result<void>;
 
 /// Runs launches on one device.
 class BoundDevice {
@@ -68,7 +82,7 @@ class ReadyProgram {
   void release();
   [[nodiscard]] auto step(std::size_t at, ProgramRun& run) -> Result<void>;
   [[nodiscard]] auto call(const BoundCall& what, Call& ready) -> Result<void>;
-  [[nodiscard]] auto call_apart(const BoundCall& what, Call& ready) -> Result<void>;
+  [[nodiscard]] auto call_apart(std::size_t at, const BoundCall& what) -> Result<void>;
   [[nodiscard]] auto view(const RealMeta& meta, std::size_t buffer) const -> Tensor;
   [[nodiscard]] auto bytes_of(std::size_t buffer) const -> std::span<std::byte>;
   // checked_memory.cpp

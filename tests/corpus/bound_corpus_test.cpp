@@ -14,13 +14,6 @@
 namespace assay {
 namespace {
 
-auto all_captures() -> std::vector<std::filesystem::path> {
-  auto paths = testing::graph_captures();
-  if (const auto folder = testing::unpacked_corpus("pt2"))
-    for (auto& path : testing::files_ending(*folder, ".pt2")) paths.push_back(std::move(path));
-  return paths;
-}
-
 /// A copy of every tensor; those that shared a storage share one again.
 auto copies(const DatumList& data) -> DatumList {
   std::map<const Storage*, std::shared_ptr<Storage>> twins;
@@ -64,7 +57,7 @@ auto wanted_calls() -> int {
 }
 
 TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
-  const auto paths = all_captures();
+  const auto paths = testing::all_captures();
   if (paths.empty()) GTEST_SKIP() << testing::corpus_missing();
   const auto table = build_op_table();
   int compared = 0, unbound = 0;
@@ -109,7 +102,7 @@ TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
 }
 
 TEST(BoundCorpus, TemporariesArePackedCloseToWhatLives) {
-  const auto paths = all_captures();
+  const auto paths = testing::all_captures();
   if (paths.empty()) GTEST_SKIP() << testing::corpus_missing();
   const auto table = build_op_table();
   std::int64_t arena = 0, live = 0, sum = 0;

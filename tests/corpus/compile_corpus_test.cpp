@@ -14,15 +14,8 @@
 namespace assay {
 namespace {
 
-auto all_captures() -> std::vector<std::filesystem::path> {
-  auto paths = testing::graph_captures();
-  if (const auto folder = testing::unpacked_corpus("pt2"))
-    for (auto& path : testing::files_ending(*folder, ".pt2")) paths.push_back(std::move(path));
-  return paths;
-}
-
 TEST(CompileCorpus, EveryGraphIsAProgram) {
-  const auto paths = all_captures();
+  const auto paths = testing::all_captures();
   if (paths.empty()) GTEST_SKIP() << testing::corpus_missing();
   const auto table = build_op_table();
   std::map<std::string, int> calls;
@@ -48,7 +41,7 @@ TEST(CompileCorpus, EveryGraphIsAProgram) {
 }
 
 TEST(CompileCorpus, SmallProgramsAgreeWithTheirGraphs) {
-  const auto paths = all_captures();
+  const auto paths = testing::all_captures();
   if (paths.empty()) GTEST_SKIP() << testing::corpus_missing();
   const auto table = build_op_table();
   constexpr std::size_t kMostCalls = 150;

@@ -98,6 +98,13 @@ auto graph_captures() -> std::vector<fs::path> {
   return paths;
 }
 
+auto all_captures() -> std::vector<std::filesystem::path> {
+  auto paths = graph_captures();
+  if (const auto folder = unpacked_corpus("pt2"))
+    for (auto& path : files_ending(*folder, ".pt2")) paths.push_back(std::move(path));
+  return paths;
+}
+
 auto is_backward(const fs::path& capture) -> bool {
   return capture.filename().string().contains("_bwd");
 }

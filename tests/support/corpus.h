@@ -24,6 +24,8 @@ namespace assay::testing {
     -> std::vector<std::filesystem::path>;
 /// Every recorded graph of the models, sorted; none without the corpus.
 [[nodiscard]] auto graph_captures() -> std::vector<std::filesystem::path>;
+/// The same, then every .pt2.
+[[nodiscard]] auto all_captures() -> std::vector<std::filesystem::path>;
 /// A backward graph: recorded without values.
 [[nodiscard]] auto is_backward(const std::filesystem::path& capture) -> bool;
 /// How many graphs a test of planted failures looks at: the environment variable ASSAY_PLANTED.

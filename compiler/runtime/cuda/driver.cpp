@@ -31,7 +31,7 @@ auto node_of(FunctionHandle* function, const LaunchShape& shape, std::span<void*
   return node;
 }
 
-constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kMultiprocessors = 16;
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
 }  // namespace
@@ -40,14 +40,12 @@ constexpr std::size_t kLogBytes = 8192;
 // Name in the library, then the signature. Names with a suffix are newer forms of old calls.
 #define ASSAY_CUDA_CALLS(X)                                                                       \
   X(cuInit, (unsigned))                                                                           \
-  X(cuDriverGetVersion, (int*))                                                                   \
   X(cuGetErrorName, (int, const char**))                                                          \
   X(cuGetErrorString, (int, const char**))                                                        \
   X(cuDeviceGetCount, (int*))                                                                     \
   X(cuDeviceGet, (int*, int))                                                                     \
   X(cuDeviceGetName, (char*, int, int))                                                           \
   X(cuDeviceGetAttribute, (int*, int, int))                                                       \
-  X(cuDeviceTotalMem_v2, (std::size_t*, int))                                                     \
   X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                             \
   X(cuDevicePrimaryCtxRelease_v2, (int))                                                          \
   X(cuCtxSetCurrent, (ContextHandle*))                                                            \
@@ -74,7 +72,6 @@ constexpr std::size_t kLogBytes = 8192;
   X(cuGraphAddKernelNode_v2,                                                                      \
     (GraphNodeHandle**, GraphHandle*, GraphNodeHandle* const*, std::size_t, const KernelNode*))   \
   X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))           \
-  X(cuGraphExecKernelNodeSetParams_v2, (GraphExecHandle*, GraphNodeHandle*, const KernelNode*))   \
   X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                             \
   X(cuGraphExecDestroy, (GraphExecHandle*))                                                       \
   X(cuGraphDestroy, (GraphHandle*))
@@ -145,9 +142,6 @@ auto Driver::start() -> Result<void> {
   int major = 0, minor = 0;
   f.cuDeviceGetAttribute(&major, kCapabilityMajor, device_);
   f.cuDeviceGetAttribute(&minor, kCapabilityMinor, device_);
-  f.cuDeviceGetAttribute(&facts_.multiprocessors, kMultiprocessors, device_);
-  f.cuDriverGetVersion(&facts_.driver_version);
-  f.cuDeviceTotalMem_v2(&facts_.memory_bytes, device_);
   facts_.capability = 10 * major + minor;
   ContextHandle* context = nullptr;
   ASSAY_TRY_VOID(
@@ -270,12 +264,6 @@ auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
   ASSAY_TRY_VOID(
       checked(functions_->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate"));
   return exec;
-}
-auto Driver::update(GraphExecHandle* exec, GraphNodeHandle* node, FunctionHandle* function,
-                    const LaunchShape& shape, std::span<void* const> arguments) -> Result<void> {
-  const auto params = node_of(function, shape, arguments);
-  return checked(functions_->cuGraphExecKernelNodeSetParams_v2(exec, node, &params),
-                 "cuGraphExecKernelNodeSetParams");
 }
 auto Driver::run(GraphExecHandle* exec) -> Result<void> {
   return checked(functions_->cuGraphLaunch(exec, stream_), "cuGraphLaunch");

@@ -26,9 +26,6 @@ struct GraphExecHandle;
 struct DeviceFacts {
   std::string name;
   int capability = 0;  ///< ten times the major number plus the minor one
-  int multiprocessors = 0;
-  int driver_version = 0;  ///< 12040 is 12.4
-  std::size_t memory_bytes = 0;
 };
 
 struct LaunchShape {
@@ -80,9 +77,6 @@ class Driver {
                                 FunctionHandle* function, const LaunchShape& shape,
                                 std::span<void* const> arguments) -> Result<GraphNodeHandle*>;
   [[nodiscard]] auto instantiate(GraphHandle* graph) -> Result<GraphExecHandle*>;
-  [[nodiscard]] auto update(GraphExecHandle* exec, GraphNodeHandle* node, FunctionHandle* function,
-                            const LaunchShape& shape, std::span<void* const> arguments)
-      -> Result<void>;
   [[nodiscard]] auto run(GraphExecHandle* exec) -> Result<void>;
   void destroy(GraphHandle* graph, GraphExecHandle* exec);
 

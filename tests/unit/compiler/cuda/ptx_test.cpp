@@ -129,7 +129,7 @@ TEST_F(PtxTest, TransposedStoresAreWideToo) {
   EXPECT_NE(variant.ptx.find("st.global.v4.f32"), std::string::npos);
 }
 
-/// Loads with an index that the other statements make, as text.
+/// As CpuTest.EveryOperationIsTheTables, without running it.
 TEST_F(PtxTest, EveryOperationOfLanesHasCode) {
   int tried = 0;
   for (const auto& row : tile_ops()) {

@@ -21,28 +21,9 @@ class TileDevice : public BoundDevice {
  public:
   explicit TileDevice(const CompiledKernels& kernels) : kernels_(kernels) {}
   [[nodiscard]] auto launch(const BoundProgram& bound, const BoundLaunch& launch,
-                            const LaunchArguments& arguments, ProgramRun&) const
+                            const LaunchArguments& arguments, ProgramRun& run) const
       -> Result<void> override {
-    const auto& code = kernels_.at(bound.kernels[launch.kernel]);
-    TileLaunch tiles;
-    tiles.blocks = launch.blocks;
-    tiles.extents = launch.extents;
-    tiles.grid = launch.grid;
-    tiles.report = [](const RunFinding&) {};
-    std::vector<std::unique_ptr<RunStorage>> storages;
-    for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-      const auto& given = launch.arguments[i];
-      auto& argument = tiles.arguments.emplace_back();
-      argument.integer = given.integer;
-      argument.real = given.real;
-      if (!given.buffer) continue;
-      const auto& place = arguments.places[*given.buffer];
-      storages.push_back(std::make_unique<RunStorage>(
-          "b", place.storage, size_bytes(code.kernel().params[i].dtype), true));
-      argument.storage = storages.back().get();
-      argument.offset_bytes = place.offset_bytes + given.offset_bytes;
-    }
-    return TileMachine(code, tiles).run();
+    return run_tiles(kernels_.at(bound.kernels[launch.kernel]), launch, arguments, run);
   }
 
  private:
