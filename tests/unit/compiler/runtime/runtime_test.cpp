@@ -123,6 +123,24 @@ TEST(Bound, OutputsThatAreKeptAreNotOverwritten) {
   EXPECT_EQ(to_vector<double>(*kept->outputs[0].real()), before);
 }
 
+TEST(Bound, ACallThatChangesAResultKeepsTheRestOfIt) {
+  const testing::SmallGraph graph{
+      "x: f32[s0, 4]; i: i64[2]; v: f32[2, 4]; n: Sym(s0)",
+      "a = aten.cumsum.default(x, 0)\nb = aten.index_put_.default(a, [i], v)", "b", 0, 2};
+  const auto made = fixture(graph);
+  const TileDevice device(made.kernels);
+  BindingCache cache(made.compiled.program, made.kernels, table(), device, {});
+  const auto given = inputs(made, graph, "s0=5");
+  const auto ready = cache.find(given);
+  ASSERT_TRUE(ready) << ready.error().message;
+  const auto expected = (*Interpreter(table()).compile(made.compiled.program))->run(given, {});
+  const auto run = (*ready)->run(given);
+  ASSERT_TRUE(run && expected);
+  const auto values = to_vector<double>(*run->outputs[0].real());
+  EXPECT_EQ(values, to_vector<double>(*expected->outputs[0].real()));
+  EXPECT_NE(values.back(), 0);
+}
+
 TEST(Bound, WhatDependsOnDataIsNotBound) {
   const testing::SmallGraph graph{"x: i64[4]", "a = aten.nonzero.default(x)", "a"};
   const auto made = fixture(graph);
