@@ -4,46 +4,22 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/ops/generator.h"
+
 namespace assay {
 namespace {
 
-constexpr std::uint32_t kRoundA = 0xD2511F53U;
-constexpr std::uint32_t kRoundB = 0xCD9E8D57U;
-constexpr std::uint32_t kKeyA = 0x9E3779B9U;
-constexpr std::uint32_t kKeyB = 0xBB67AE85U;
-
-auto high(std::uint32_t a, std::uint32_t b) -> std::uint32_t {
-  return static_cast<std::uint32_t>((std::uint64_t{a} * b) >> 32);
-}
 /// uint_to_uniform_float: the sign folded away, so that both ends of the range are met evenly.
 auto to_uniform(std::uint32_t word) -> float {
   auto x = std::bit_cast<std::int32_t>(word);
   if (x < 0) x = -x - 1;
   return static_cast<float>(x) * 4.6566127342e-10F;
 }
-auto words(std::uint64_t seed, std::uint64_t offset) -> std::array<std::uint32_t, 4> {
+auto words(std::uint64_t seed, std::uint64_t offset) -> PhiloxWords {
   return philox(seed, {static_cast<std::uint32_t>(offset), 0, 0, 0});
 }
 
 }  // namespace
-
-auto philox(std::uint64_t seed, std::array<std::uint32_t, 4> counter)
-    -> std::array<std::uint32_t, 4> {
-  auto [c0, c1, c2, c3] = counter;
-  auto k0 = static_cast<std::uint32_t>(seed);
-  auto k1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const auto a = c0;
-    const auto b = c2;
-    c0 = high(kRoundB, b) ^ c1 ^ k0;
-    c2 = high(kRoundA, a) ^ c3 ^ k1;
-    c1 = kRoundB * b;
-    c3 = kRoundA * a;
-    k0 += kKeyA;
-    k1 += kKeyB;
-  }
-  return {c0, c1, c2, c3};
-}
 
 auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t {
   return words(seed, offset)[0];

@@ -1,14 +1,10 @@
 // Random numbers bit by bit: Triton's (triton/language/random.py) and those of Inductor's C++
 // (torch/csrc/inductor/cpp_prefix.h), which takes 32 bits of seed and offset.
 #pragma once
-#include <array>
 #include <cstdint>
 
 namespace assay {
 
-/// Ten rounds of Philox 4x32.
-[[nodiscard]] auto philox(std::uint64_t seed, std::array<std::uint32_t, 4> counter)
-    -> std::array<std::uint32_t, 4>;
 /// First word for a 32-bit offset: tl.randint.
 [[nodiscard]] auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t;
 /// In [0, 1): tl.rand.

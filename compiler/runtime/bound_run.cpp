@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/ops/generator.h"
+
 namespace assay {
 namespace {
 
@@ -172,7 +174,8 @@ auto ReadyProgram::step(std::size_t at, ProgramRun& run) -> Result<void> {
 auto ReadyProgram::call(const BoundCall& what, Call& ready) -> Result<void> {
   for (const auto buffer : ready.zeroed) std::ranges::fill(bytes_of(buffer), std::byte{0});
   if (!what.row->kernel) return {};
-  KernelCall call(*what.row, ready.args, ready.result);
+  RandomState random;
+  KernelCall call(*what.row, ready.args, ready.result, random);
   what.row->kernel(call);
   if (const auto& error = call.error()) return std::unexpected(*error);
   // A kernel may give another storage than it was told to.

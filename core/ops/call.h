@@ -15,6 +15,7 @@
 namespace assay {
 
 struct OpRow;
+class RandomState;
 
 /// Argument access shared by the three kinds of calls. Errors are sticky: the first one is kept and
 /// everything after it works on neutral values, so rules need no error plumbing.
@@ -95,16 +96,18 @@ class MetaCall : public Call {
 /// A reference kernel's view: tensors are real, results are allocated as the rule said.
 class KernelCall : public Call {
  public:
-  KernelCall(const OpRow& row, std::span<const Datum> args, Datum& result)
-      : Call(row, args), result_(result) {}
+  KernelCall(const OpRow& row, std::span<const Datum> args, Datum& result, RandomState& random)
+      : Call(row, args), result_(result), random_(random) {}
   [[nodiscard]] auto in(int i) const -> const Tensor&;
   [[nodiscard]] auto tensors(int i) const -> std::vector<const Tensor*>;
   /// The i-th result (0 if there is only one). Kernels write every element of fresh results.
   [[nodiscard]] auto out(int i = 0) -> Tensor&;
   [[nodiscard]] auto result() -> Datum& { return result_; }
+  [[nodiscard]] auto random() -> RandomState& { return random_; }
 
  private:
   Datum& result_;
+  RandomState& random_;
 };
 
 /// Runs operators in one domain; the fake and the real domain implement it (domain.h).

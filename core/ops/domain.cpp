@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/expr/text.h"
+#include "core/ops/generator.h"
 
 namespace assay {
 namespace {
@@ -214,12 +215,14 @@ auto FakeDomain::meta(const Datum& tensor) const -> TensorMeta {
   return tensor.fake()->meta;
 }
 
+RealDomain::RealDomain(const OpTable& table) : RealDomain(table, std::make_shared<RandomState>()) {}
+
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
   ShapeContext context;
   if (row.measure) {
     Datum nothing;
-    KernelCall call(row, args, nothing);
+    KernelCall call(row, args, nothing, *random_);
     context.set_measured(row.measure(call));
     if (const auto& error = call.error()) return call_error(row, *error);
   }
@@ -230,7 +233,8 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   ASSAY_TRY(const auto layout, run_rule(row, fakes, context));
   ASSAY_TRY(auto result, storages.to_real(layout));
   if (row.kernel) {
-    KernelCall call(row, args, result);
+    if (row.random) random_->begin_operator();
+    KernelCall call(row, args, result, *random_);
     row.kernel(call);
     if (const auto& error = call.error()) return call_error(row, *error);
   }

@@ -32,7 +32,10 @@ class FakeDomain final : public Domain {
 /// sizes, values from its kernel; a decomposition runs its parts.
 class RealDomain final : public Domain {
  public:
-  explicit RealDomain(const OpTable& table) : table_(table) {}
+  explicit RealDomain(const OpTable& table);
+  /// Random operators draw from `random` (generator.h), which domains may share.
+  RealDomain(const OpTable& table, std::shared_ptr<RandomState> random)
+      : table_(table), random_(std::move(random)) {}
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return table_.find(overload);
@@ -47,6 +50,7 @@ class RealDomain final : public Domain {
  private:
   const OpTable& table_;
   ShapeContext context_;
+  std::shared_ptr<RandomState> random_;
 };
 
 /// What RealDomain would return, without computing anything: host tensors in storages of the right
