@@ -5,6 +5,7 @@
 #include "cli/executors.h"
 #include "cli/operators.h"
 #include "replay/bundle/open.h"
+#include "replay/report/compile_report.h"
 #include "replay/runner/compile.h"
 
 namespace assay::cli {
@@ -43,19 +44,25 @@ auto run_bench(const Options& options) -> Result<int> {
   const double code = seconds_since(middle);
   const auto inputs = program_inputs(capture.graph, given);
   ASSAY_TRY(const auto times, program->measure(inputs, options.runs));
-  const auto [seconds, bytes, copy] = times;
+  const auto& [seconds, bytes, copy, on_host] = times;
   const double rate = bytes / seconds;
+  std::vector<std::string> on_host_items;
+  for (const auto& [name, count] : on_host)
+    on_host_items.push_back(fmt::format("\"{}\": {}", name, count));
   if (options.json)
     fmt::print(
         "{{\"executor\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, \"bytes_per_s\": {:.0f}, "
-        "\"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, \"code_s\": {:.6f}}}\n",
-        executor->name(), seconds, bytes, rate, copy, lowering, code);
+        "\"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, \"code_s\": {:.6f}, "
+        "\"on_host\": {{{}}}}}\n",
+        executor->name(), seconds, bytes, rate, copy, lowering, code,
+        fmt::join(on_host_items, ", "));
   else
     fmt::print(
         "{}: {:.4f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n"
         "compiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
         executor->name(), seconds * 1e3, options.runs, rate / 1e9, 100 * rate / copy,
         (lowering + code) * 1e3, lowering * 1e3, code * 1e3);
+  if (!options.json) fmt::print("{}", on_host_text(on_host));
   return kNothingFound;
 }
 

@@ -1,6 +1,9 @@
 #include "cli/compiled.h"
 
+#include <charconv>
+
 #include "cli/command.h"
+#include "core/ops/generator.h"
 #include "replay/formats/file.h"
 #include "replay/report/executions.h"
 
@@ -26,6 +29,16 @@ auto parse_blocks(const std::string& text, ProgramRunOptions& options) -> Result
 
 }  // namespace
 
+auto seeded_generators(const CompiledOptions& options) -> Result<std::shared_ptr<RandomState>> {
+  const auto& text = options.seed;
+  if (text.empty()) return nullptr;
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::unexpected(Error{ErrorCode::usage, fmt::format("--seed {}: a number", text)});
+  return std::make_shared<RandomState>(seed);
+}
+
 void add_compiled(Arguments& arguments, CompiledOptions& options) {
   arguments.option("--inputs", &options.inputs,
                    "of a log: JSON with the function's inputs and recorded answers");
@@ -44,6 +57,7 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
     ASSAY_TRY(answers, read_program_answers(text, options.inputs));
     asked.answers = &*answers;
   }
+  ASSAY_TRY(asked.run.random, seeded_generators(options));
   const auto table = build_op_table();
   auto chosen = options.executor;
   if (chosen.executor.empty()) chosen.executor = "interpret";

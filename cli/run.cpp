@@ -53,7 +53,9 @@ auto run_compiled_graph(const Options& options, const Capture& capture, const Ru
   ASSAY_TRY(const auto executor, make_executor(options.compiled.executor, table));
   ASSAY_TRY(const auto compiled, compile_graph(capture, table));
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
-  ASSAY_TRY(const auto run, program->run(program_inputs(capture.graph, inputs), {}));
+  ProgramRunOptions asked;
+  ASSAY_TRY(asked.random, seeded_generators(options.compiled));
+  ASSAY_TRY(const auto run, program->run(program_inputs(capture.graph, inputs), asked));
   fmt::print("{}", outputs_text(run));
   for (const auto& finding : run.findings)
     fmt::print("{} {}: {}\n", name(finding.fault), finding.statement, finding.message);
@@ -82,12 +84,14 @@ auto run_file(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto known, table_for(capture));
   if (!options.compiled.executor.executor.empty())
     return run_compiled_graph(options, capture, inputs, known.table);
+  ASSAY_TRY(const auto random, seeded_generators(compiled));
   Progress progress("running");
   const auto run = run_graph(
       capture.graph, inputs, known.table,
       {.stand_ins = at.empty() && !capture.observed.empty(),
        .statistics = true,
        .recorded = at.empty() ? &capture.observed : nullptr,
+       .random = random,
        .progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); }});
   ASSAY_TRY_VOID(first_failure(capture, run));
   const auto not_run = stood_in(capture, run);
@@ -113,6 +117,8 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.flag("--check", options->compiled.check,
                  "of compiled programs: exit code 1 where an access is wrong");
   add_compiled(arguments, options->compiled);
+  arguments.option("--seed", &options->compiled.seed,
+                   "random operators draw what PyTorch draws after torch.manual_seed(N)");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);

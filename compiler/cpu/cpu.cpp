@@ -97,7 +97,7 @@ class CpuProgram final : public CompiledProgram {
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
     const BlasThreads limit(launcher_.threads());
-    if (is_bound_ && !options.tap) {
+    if (is_bound_ && !options.tap && !options.random) {
       const auto ready = cache_.find(inputs);
       if (ready) {
         bindings_->store(cache_.bindings());

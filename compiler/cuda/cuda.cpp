@@ -25,6 +25,7 @@ struct LoadedKernel {
 
 struct CudaState {
   std::unique_ptr<cuda::Driver> driver;
+  std::unique_ptr<GpuLibraries> libraries;
   bool is_checked = false;
   std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
   std::vector<cuda::ModuleHandle*> modules;
@@ -235,7 +236,7 @@ class CudaProgram final : public CompiledProgram {
         kernels_(std::move(kernels)) {}
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
-    if (!options.tap)
+    if (!options.tap && !options.random)
       if (const auto ready = bound(inputs)) return (*ready)->run(inputs);
     CudaLauncher launcher(*state_, kernels_, code_);
     return HostMachine(program_, code_, table_, options, &launcher).run(inputs);
@@ -259,8 +260,8 @@ class CudaProgram final : public CompiledProgram {
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
     StateLoader loader(*state_, kernels_);
-    ASSAY_TRY(auto ready,
-              GpuProgram::make(std::move(made), *state_->driver, loader, state_->is_checked));
+    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader,
+                                           *state_->libraries, state_->is_checked));
     bound_.emplace_front(*std::move(key), std::move(ready));
     constexpr std::size_t kMostBindings = 16;
     if (bound_.size() > kMostBindings) bound_.pop_back();
@@ -292,6 +293,7 @@ auto CudaExecutor::compile(const HostProgram& program) const
   }
   if (state_->driver == nullptr) {
     ASSAY_TRY(state_->driver, cuda::Driver::open());
+    state_->libraries = std::make_unique<GpuLibraries>(*state_->driver);
   }
   ASSAY_TRY(auto code, compile_kernels(program));
   std::map<std::string, LoadedKernel*> kernels;

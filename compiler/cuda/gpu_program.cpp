@@ -6,7 +6,8 @@
 #include "compiler/runtime/bound_run.h"
 
 namespace assay {
-auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader, bool is_checked)
+auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader,
+                      GpuLibraries& libraries, bool is_checked)
     -> Result<std::unique_ptr<GpuProgram>> {
   std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), driver));
   made->is_checked_ = is_checked;
@@ -16,13 +17,39 @@ auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loade
       ASSAY_TRY_VOID(made->add(*launch, loader));
       continue;
     }
+    if (const auto* call = std::get_if<BoundCall>(&made->bound_.steps[at]))
+      ASSAY_TRY_VOID(made->add(*call, at, libraries));
+    else
+      ASSAY_TRY_VOID(made->add(std::get<BoundCopy>(made->bound_.steps[at]), at, libraries));
+  }
+  ASSAY_TRY_VOID(driver.wait());
+  for (auto& part : made->parts_)
+    if (!part.items.empty()) ASSAY_TRY_VOID(made->make_graph(part));
+  return made;
+}
+
+auto GpuProgram::last_part() -> Part& {
+  if (parts_.empty() || parts_.back().items.empty()) parts_.emplace_back();
+  return parts_.back();
+}
+
+template <class Step>
+auto GpuProgram::add(const Step& step, std::size_t at, GpuLibraries& libraries) -> Result<void> {
+  auto works = libraries.prepare(step, places_);
+  if (!works) {
+    if constexpr (std::is_same_v<Step, BoundCall>) ++on_host_[step.row->name()];
     Part part;
     part.step = at;
-    made->parts_.push_back(std::move(part));
+    parts_.push_back(std::move(part));
+    return {};
   }
-  for (auto& part : made->parts_)
-    if (!part.launches.empty()) ASSAY_TRY_VOID(made->make_graph(part));
-  return made;
+  for (auto& work : *works) {
+    // Libraries load code when they first need it, which a capture does not allow. What is computed
+    // here is overwritten.
+    ASSAY_TRY_VOID(work->issue());
+    last_part().items.emplace_back(std::move(work));
+  }
+  return {};
 }
 
 GpuProgram::~GpuProgram() {
@@ -70,8 +97,7 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
   for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
   for (const auto& [variant, shape, extents] : loaded.kernels) {
     if (std::ranges::count(shape.grid, 0U) > 0) continue;
-    if (parts_.empty() || parts_.back().launches.empty()) parts_.emplace_back();
-    auto& made = parts_.back().launches.emplace_back();
+    auto& made = std::get<Launch>(last_part().items.emplace_back(Launch()));
     made.function = variant->function;
     made.shape = shape;
     made.op = launch.op;
@@ -109,14 +135,26 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
   return values;
 }
 
-auto GpuProgram::make_graph(Part& part) -> Result<void> {
-  ASSAY_TRY(part.graph, driver_.new_graph());
-  cuda::GraphNodeHandle* before = nullptr;
-  for (auto& launch : part.launches) {
+auto GpuProgram::issue(Part& part) -> Result<void> {
+  for (auto& item : part.items) {
+    if (auto* work = std::get_if<Work>(&item)) {
+      ASSAY_TRY_VOID((*work)->issue());
+      continue;
+    }
+    auto& launch = std::get<Launch>(item);
+    launch.arguments.clear();
     for (auto& value : launch.values) launch.arguments.push_back(&value);
-    ASSAY_TRY(before, driver_.add_launch(part.graph, before, launch.function, launch.shape,
-                                         launch.arguments));
+    ASSAY_TRY_VOID(driver_.launch(launch.function, launch.shape, launch.arguments));
   }
+  return {};
+}
+
+auto GpuProgram::make_graph(Part& part) -> Result<void> {
+  ASSAY_TRY_VOID(driver_.begin_capture());
+  const auto issued = issue(part);
+  auto captured = driver_.end_capture();
+  ASSAY_TRY_VOID(issued);
+  ASSAY_TRY(part.graph, std::move(captured));
   ASSAY_TRY(part.exec, driver_.instantiate(part.graph));
   return {};
 }
@@ -172,12 +210,14 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
   ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(records)), records_));
   bool any = false;
   for (const auto& part : parts_)
-    for (const auto& launch : part.launches) {
-      auto finding = finding_of(records[launch.record], *launch.kernel);
+    for (const auto& item : part.items) {
+      const auto* launch = std::get_if<Launch>(&item);
+      if (launch == nullptr) continue;
+      auto finding = finding_of(records[launch->record], *launch->kernel);
       if (!finding) continue;
       any = true;
-      finding->line = launch.op->line;
-      finding->statement = launch.op->text;
+      finding->line = launch->op->line;
+      finding->statement = launch->op->text;
       run.findings.push_back(*std::move(finding));
     }
   if (!any) return {};
@@ -191,6 +231,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(run_parts());
   ProgramRun run = bound_.counts;
+  run.on_host = on_host_;
   ASSAY_TRY_VOID(read_records(run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
@@ -231,6 +272,7 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
     return seconds[static_cast<std::size_t>(calls / 2)];
   };
   ProgramTimes times;
+  times.on_host = on_host_;
   times.bytes = bytes_of(inputs) + bytes_of(bound_.outputs);
   ASSAY_TRY(times.seconds, timed([&] { return run_parts(); }));
   constexpr std::size_t kCopyBytes = std::size_t{1} << 30;

@@ -1,9 +1,13 @@
-// A bound program on a GPU: buffers in its memory, launches prepared, between library calls as
-// graphs of the driver.
+// A bound program on a GPU: buffers in its memory, launches and library calls prepared, between
+// steps of the host captured as graphs of the driver.
 #pragma once
+#include <map>
 #include <memory>
+#include <string>
+#include <variant>
 #include <vector>
 
+#include "compiler/cuda/gpu_calls.h"
 #include "compiler/cuda/gpu_code.h"
 #include "compiler/runtime/bound.h"
 #include "compiler/runtime/memory_plan.h"
@@ -32,7 +36,8 @@ class GpuProgram {
  public:
   /// Errors: unsupported (a kernel without code; callers run statement by statement then), memory.
   [[nodiscard]] static auto make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader,
-                                 bool is_checked) -> Result<std::unique_ptr<GpuProgram>>;
+                                 GpuLibraries& libraries, bool is_checked)
+      -> Result<std::unique_ptr<GpuProgram>>;
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
   auto operator=(const GpuProgram&) -> GpuProgram& = delete;
@@ -52,9 +57,10 @@ class GpuProgram {
     const TileKernel* kernel = nullptr;
     std::size_t record = 0;  ///< number among the records
   };
-  /// Launches one behind the other, or one call or copy on the host.
+  using Work = std::unique_ptr<cuda::GpuWork>;
+  /// Launches and library calls one behind the other, or one call or copy on the host.
   struct Part {
-    std::vector<Launch> launches;
+    std::vector<std::variant<Launch, Work>> items;
     std::size_t step = 0;  ///< of the call or copy
     cuda::GraphHandle* graph = nullptr;
     cuda::GraphExecHandle* exec = nullptr;
@@ -68,6 +74,12 @@ class GpuProgram {
                                const GpuLoader::Launches& loaded,
                                const std::vector<std::uint64_t>& behind) const
       -> std::vector<std::uint64_t>;
+  /// The part that takes what comes next on the GPU.
+  [[nodiscard]] auto last_part() -> Part&;
+  /// A call or copy: on the GPU if a library does it, else on the host.
+  template <class Step>
+  [[nodiscard]] auto add(const Step& step, std::size_t at, GpuLibraries& libraries) -> Result<void>;
+  [[nodiscard]] auto issue(Part& part) -> Result<void>;
   [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
@@ -82,6 +94,7 @@ class GpuProgram {
   std::vector<Part> parts_;
   cuda::Address records_ = 0;  ///< one per launch
   std::size_t launches_ = 0;
+  std::map<std::string, int> on_host_;  ///< how often each operator runs there
   bool is_checked_ = false;
 };
 

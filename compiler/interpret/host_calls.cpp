@@ -37,6 +37,15 @@ auto without_out(std::string name) -> std::string {
   return name;
 }
 
+/// What a factory is not told it takes from where its result goes.
+void complete_factory(const OpRow& row, const RealMeta& out, DatumList& args) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto& name = row.schema.params[i].name;
+    if (name == "device" && args[i].is_none()) args[i] = {out.device};
+    if (name == "dtype" && args[i].is_none()) args[i] = {out.dtype};
+  }
+}
+
 }  // namespace
 
 auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
@@ -91,6 +100,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   auto found = find_row(what, positional, keywords);
   if (!found) return unsupported("line {}: {}: {}", op.line, what.target, found.error().message);
   auto& [row, args] = *found;
+  if (!outs.empty() && outs[0].buffer) complete_factory(*row, outs[0].buffer->tensor.meta, args);
   auto result = run_row(op, *row, args);
   if (!result) {
     if (result.error().code == ErrorCode::bad_input)
@@ -99,7 +109,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     return unsupported("line {}: {}: {}", op.line, what.target, result.error().message);
   }
   ++result_.calls;
-  result_.is_random = result_.is_random || row->random;
+  result_.is_random = result_.is_random || row->is_arbitrary(options_.random != nullptr);
   std::vector<std::pair<std::string, Tensor>> written;
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].buffer) continue;

@@ -41,7 +41,7 @@ class HostMachine {
               HostRecorder* recorder = nullptr)
       : program_(program),
         kernels_(kernels),
-        domain_(table),
+        domain_(table, options.random),
         options_(options),
         launcher_(launcher),
         recorder_(recorder) {}

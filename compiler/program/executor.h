@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,8 @@
 #include "core/ops/datum.h"
 
 namespace assay {
+
+class RandomState;
 
 /// What an executor that checks found out about a program. Names are those of RunFault's row.
 enum class RunFault : std::uint8_t {
@@ -55,12 +58,17 @@ struct ProgramRunOptions {
   std::optional<std::int64_t> block;        ///< the same for all axes where it may be
   std::optional<std::uint32_t> block_seed;  ///< powers of two by chance
   std::function<void(const RunWritten&)> tap = {};
+  /// Generators whose seed is known (core/ops/generator.h); null: random operators draw numbers of
+  /// their own.
+  std::shared_ptr<RandomState> random = nullptr;
 };
 
 struct ProgramRun {
   DatumList outputs;
   std::vector<RunFinding> findings;
   std::int64_t launches = 0, calls = 0;
+  /// Operators whose calls left the device for the host, and how often.
+  std::map<std::string, int> on_host;
   bool is_random = false;  ///< a library call drew random numbers that are Assay's own
 };
 
@@ -69,6 +77,7 @@ struct ProgramTimes {
   double seconds = 0;           ///< median of the calls, without the first
   double bytes = 0;             ///< of inputs and outputs
   double copy_bytes_per_s = 0;  ///< of a copy on the same device, read and written counted
+  std::map<std::string, int> on_host;  ///< as of a run
 };
 
 /// A program that is ready to run.

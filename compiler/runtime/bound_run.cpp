@@ -230,7 +230,8 @@ auto run_apart(const BoundProgram& bound, std::size_t at, const BufferStorages& 
     metas.push_back(tensors[k]->meta);
     if (makes_buffer(bound, at, k)) std::ranges::fill(tensors[k]->storage->bytes(), std::byte{0});
   }
-  KernelCall run(*call.row, args, result);
+  RandomState random;
+  KernelCall run(*call.row, args, result, random);
   call.row->kernel(run);
   if (const auto& error = run.error()) return std::unexpected(*error);
   // A kernel may give another storage than it was told to.

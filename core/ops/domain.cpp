@@ -215,7 +215,8 @@ auto FakeDomain::meta(const Datum& tensor) const -> TensorMeta {
   return tensor.fake()->meta;
 }
 
-RealDomain::RealDomain(const OpTable& table) : RealDomain(table, std::make_shared<RandomState>()) {}
+RealDomain::RealDomain(const OpTable& table, std::shared_ptr<RandomState> random)
+    : table_(table), random_(random ? std::move(random) : std::make_shared<RandomState>()) {}
 
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);

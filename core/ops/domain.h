@@ -32,10 +32,9 @@ class FakeDomain final : public Domain {
 /// sizes, values from its kernel; a decomposition runs its parts.
 class RealDomain final : public Domain {
  public:
-  explicit RealDomain(const OpTable& table);
-  /// Random operators draw from `random` (generator.h), which domains may share.
-  RealDomain(const OpTable& table, std::shared_ptr<RandomState> random)
-      : table_(table), random_(std::move(random)) {}
+  /// Random operators draw from `random` (generator.h), which domains may share; null: from
+  /// generators of the domain's own, without a seed.
+  explicit RealDomain(const OpTable& table, std::shared_ptr<RandomState> random = nullptr);
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return table_.find(overload);

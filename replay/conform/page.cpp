@@ -373,7 +373,8 @@ auto operators_page(const OpTable& table, const ConformReport& report) -> std::s
     const auto found = recorded.find(row->name());
     const auto* freedom = find_freedom(row->name());
     std::string deviations = freedom ? std::string(freedom->judged_by) : "";
-    if (row->random) deviations = "random: layouts only";
+    if (row->random) deviations = "random: values for a seed";
+    if (row->uninitialised) deviations = "uninitialised: layouts only";
     families[std::string(family_of(row->name()))].push_back(
         {row->name(), std::string(kind_of(*row)),
          coverage(found == recorded.end() ? nullptr : found->second), deviations,

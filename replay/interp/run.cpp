@@ -83,11 +83,13 @@ void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
 }
 
 /// Does the call, or a body it runs, draw random numbers?
-auto draws_random(const Graph& graph, const Node& node, const Domain& domain) -> bool {
-  if (const auto* row = domain.find(node.target)) return row->random;
+auto draws_random(const Graph& graph, const Node& node, const Domain& domain, bool has_seed)
+    -> bool {
+  if (const auto* row = domain.find(node.target)) return row->is_arbitrary(has_seed);
   return std::ranges::any_of(bodies_of(graph, node), [&](const Graph* body) {
-    return std::ranges::any_of(
-        body->nodes, [&](const Node& inner) { return draws_random(*body, inner, domain); });
+    return std::ranges::any_of(body->nodes, [&](const Node& inner) {
+      return draws_random(*body, inner, domain, has_seed);
+    });
   });
 }
 
@@ -124,7 +126,8 @@ class GraphRunner {
       : graph_(graph),
         inputs_(inputs),
         options_(options),
-        domain_(options.rules && !reads_contents(graph, table) ? *options.rules : table),
+        domain_(options.rules && !reads_contents(graph, table) ? *options.rules : table,
+                options.random),
         probe_(graph, table),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         index_(values_.size(), -1) {
@@ -314,7 +317,8 @@ class GraphRunner {
       case NodeKind::output:
         return to_datum(node.args.at(0), lookup);
       case NodeKind::call_function: {
-        record.random = record.random || draws_random(graph_, node, domain_);
+        record.random =
+            record.random || draws_random(graph_, node, domain_, options_.random != nullptr);
         if (const auto* row = domain_.find(node.target)) {
           record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
           if (row->schema.is_mutating()) note_mutation(*row, node);

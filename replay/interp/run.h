@@ -63,6 +63,9 @@ struct RunOptions {
   /// The same rows without kernels (rules_of): contents are not computed where no node reads a size
   /// or number from them. Null: they are.
   const OpTable* rules = nullptr;
+  /// Generators whose seed is known (core/ops/generator.h); null: random operators draw numbers of
+  /// their own.
+  std::shared_ptr<RandomState> random = nullptr;
   /// Called with the position and value of every node that ran, before an operator can change it.
   std::function<void(std::size_t, const Datum&)> tap = {};
   /// Called after each node with (done, total); for progress on a terminal.

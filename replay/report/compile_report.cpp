@@ -112,7 +112,14 @@ auto outputs_text(const ProgramRun& run) -> std::string {
     }
     text += "\n";
   }
-  return text + fmt::format("{} launches, {} library calls\n", run.launches, run.calls);
+  return text + fmt::format("{} launches, {} library calls\n", run.launches, run.calls) +
+         on_host_text(run.on_host);
+}
+
+auto on_host_text(const std::map<std::string, int>& calls) -> std::string {
+  std::vector<std::string> items;
+  for (const auto& [name, count] : calls) items.push_back(fmt::format("{} ({})", name, count));
+  return items.empty() ? "" : fmt::format("on the host: {}\n", fmt::join(items, ", "));
 }
 
 auto has_findings(const CompiledComparison& comparison) -> bool {

@@ -22,6 +22,8 @@ struct CompileReport {
 [[nodiscard]] auto check_text(const CompiledComparison& comparison, const Paint& paint)
     -> std::string;
 [[nodiscard]] auto outputs_text(const ProgramRun& run) -> std::string;
+/// "on the host: aten.sort.default (2)\n" for calls that left the device; else nothing.
+[[nodiscard]] auto on_host_text(const std::map<std::string, int>& calls) -> std::string;
 /// A difference, or a wrong access.
 [[nodiscard]] auto has_findings(const CompiledComparison& comparison) -> bool;
 

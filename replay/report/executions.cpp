@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "replay/report/compile_report.h"
+
 namespace assay {
 namespace {
 
@@ -97,6 +99,7 @@ auto executions_text(const LogExecution& execution, const Paint& paint) -> std::
     text += fmt::format("{} ({}): {}, {}\n", program.name, program.role,
                         counted(program.run.launches, "launch", "launches"),
                         counted(program.run.calls, "library call"));
+    text += on_host_text(program.run.on_host);
     if (program.error)
       text +=
           fmt::format("  {}: {}\n", paint("did not run", Style::yellow), program.error->message);

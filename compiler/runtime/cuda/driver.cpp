@@ -8,29 +8,6 @@ namespace assay::cuda {
 
 namespace {
 struct ContextHandle;
-/// CUDA_KERNEL_NODE_PARAMS of version 2.
-struct KernelNode {
-  FunctionHandle* function = nullptr;
-  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
-  unsigned block_x = 1, block_y = 1, block_z = 1;
-  unsigned shared_bytes = 0;
-  void** arguments = nullptr;
-  void** extra = nullptr;
-  void* kernel = nullptr;
-  ContextHandle* context = nullptr;
-};
-auto node_of(FunctionHandle* function, const LaunchShape& shape, std::span<void* const> arguments)
-    -> KernelNode {
-  KernelNode node;
-  node.function = function;
-  node.grid_x = shape.grid[0];
-  node.grid_y = shape.grid[1];
-  node.grid_z = shape.grid[2];
-  node.block_x = shape.threads;
-  node.arguments = const_cast<void**>(arguments.data());  // the driver only reads them
-  return node;
-}
-
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
@@ -68,9 +45,8 @@ constexpr std::size_t kLogBytes = 8192;
   X(cuEventSynchronize, (EventHandle*))                                                           \
   X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                     \
   X(cuEventDestroy_v2, (EventHandle*))                                                            \
-  X(cuGraphCreate, (GraphHandle**, unsigned))                                                     \
-  X(cuGraphAddKernelNode_v2,                                                                      \
-    (GraphNodeHandle**, GraphHandle*, GraphNodeHandle* const*, std::size_t, const KernelNode*))   \
+  X(cuStreamBeginCapture_v2, (StreamHandle*, int))                                                \
+  X(cuStreamEndCapture, (StreamHandle*, GraphHandle**))                                           \
   X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))           \
   X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                             \
   X(cuGraphExecDestroy, (GraphExecHandle*))                                                       \
@@ -244,20 +220,14 @@ auto Driver::stop_clock() -> Result<double> {
   return milliseconds;
 }
 
-auto Driver::new_graph() -> Result<GraphHandle*> {
-  GraphHandle* graph = nullptr;
-  ASSAY_TRY_VOID(checked(functions_->cuGraphCreate(&graph, 0), "cuGraphCreate"));
-  return graph;
+auto Driver::begin_capture() -> Result<void> {
+  constexpr int kRelaxed = 2;  // libraries may allocate meanwhile
+  return checked(functions_->cuStreamBeginCapture_v2(stream_, kRelaxed), "cuStreamBeginCapture");
 }
-auto Driver::add_launch(GraphHandle* graph, GraphNodeHandle* before, FunctionHandle* function,
-                        const LaunchShape& shape, std::span<void* const> arguments)
-    -> Result<GraphNodeHandle*> {
-  const auto node = node_of(function, shape, arguments);
-  GraphNodeHandle* made = nullptr;
-  ASSAY_TRY_VOID(checked(
-      functions_->cuGraphAddKernelNode_v2(&made, graph, &before, before == nullptr ? 0 : 1, &node),
-      "cuGraphAddKernelNode"));
-  return made;
+auto Driver::end_capture() -> Result<GraphHandle*> {
+  GraphHandle* graph = nullptr;
+  ASSAY_TRY_VOID(checked(functions_->cuStreamEndCapture(stream_, &graph), "cuStreamEndCapture"));
+  return graph;
 }
 auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
   GraphExecHandle* exec = nullptr;

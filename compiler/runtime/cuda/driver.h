@@ -20,7 +20,6 @@ struct FunctionHandle;
 struct StreamHandle;
 struct EventHandle;
 struct GraphHandle;
-struct GraphNodeHandle;
 struct GraphExecHandle;
 
 struct DeviceFacts {
@@ -70,12 +69,12 @@ class Driver {
   [[nodiscard]] auto start_clock() -> Result<void>;
   [[nodiscard]] auto stop_clock() -> Result<double>;
 
-  // Graphs of launches, one after the other
-  [[nodiscard]] auto new_graph() -> Result<GraphHandle*>;
-  /// After `before`, if that is given.
-  [[nodiscard]] auto add_launch(GraphHandle* graph, GraphNodeHandle* before,
-                                FunctionHandle* function, const LaunchShape& shape,
-                                std::span<void* const> arguments) -> Result<GraphNodeHandle*>;
+  /// For libraries that work in the same order.
+  [[nodiscard]] auto stream() const -> StreamHandle* { return stream_; }
+
+  // Graphs of what is issued between begin and end
+  [[nodiscard]] auto begin_capture() -> Result<void>;
+  [[nodiscard]] auto end_capture() -> Result<GraphHandle*>;
   [[nodiscard]] auto instantiate(GraphHandle* graph) -> Result<GraphExecHandle*>;
   [[nodiscard]] auto run(GraphExecHandle* exec) -> Result<void>;
   void destroy(GraphHandle* graph, GraphExecHandle* exec);

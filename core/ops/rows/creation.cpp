@@ -207,13 +207,13 @@ void one_kernel(KernelCall& k) {
 // clang-format off
 #define ASSAY_FACTORY "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 void add_creation_rows(OpTable& t) {
-  t.add({.schema_text = "aten::empty.memory_format(SymInt[] size, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", .rule = sized_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::empty_strided(SymInt[] size, SymInt[] stride, " ASSAY_FACTORY ") -> Tensor", .rule = strided_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::empty_permuted(SymInt[] size, int[] physical_layout, " ASSAY_FACTORY ") -> Tensor", .rule = permuted_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::empty_like(Tensor self, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", .rule = like_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::new_empty(Tensor self, SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = new_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, " ASSAY_FACTORY ") -> Tensor", .rule = new_strided_rule, .kernel = zero_kernel, .random = true});
-  t.add({.schema_text = "aten::_efficientzerotensor(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = zero_kernel, .random = true});
+  t.add({.schema_text = "aten::empty.memory_format(SymInt[] size, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", .rule = sized_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::empty_strided(SymInt[] size, SymInt[] stride, " ASSAY_FACTORY ") -> Tensor", .rule = strided_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::empty_permuted(SymInt[] size, int[] physical_layout, " ASSAY_FACTORY ") -> Tensor", .rule = permuted_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::empty_like(Tensor self, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", .rule = like_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::new_empty(Tensor self, SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = new_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, " ASSAY_FACTORY ") -> Tensor", .rule = new_strided_rule, .kernel = zero_kernel, .uninitialised = true});
+  t.add({.schema_text = "aten::_efficientzerotensor(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = zero_kernel, .uninitialised = true});
   t.add({.schema_text = "aten::zeros(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = zero_kernel});
   t.add({.schema_text = "aten::ones(SymInt[] size, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = one_kernel});
   t.add({.schema_text = "aten::full(SymInt[] size, Scalar fill_value, " ASSAY_FACTORY ") -> Tensor", .rule = sized_rule, .kernel = value_kernel});

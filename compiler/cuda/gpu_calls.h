@@ -1,0 +1,34 @@
+// Library calls of bound programs that a library for GPUs does: products by cuBLASLt, convolutions
+// by cuDNN, dense copies by the driver. The rest runs on the host.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/bound.h"
+#include "compiler/runtime/cuda/blas.h"
+#include "compiler/runtime/cuda/dnn.h"
+
+namespace assay {
+
+class GpuLibraries {
+ public:
+  using Works = std::vector<std::unique_ptr<cuda::GpuWork>>;
+  explicit GpuLibraries(cuda::Driver& driver) : driver_(driver) {}
+  /// What does the call, one work after the other. `places` are the addresses of buffers. Errors:
+  /// unsupported, missing_tool: the call has to run on the host, and why.
+  [[nodiscard]] auto prepare(const BoundCall& call, const std::vector<cuda::Address>& places)
+      -> Result<Works>;
+  [[nodiscard]] auto prepare(const BoundCopy& copy, const std::vector<cuda::Address>& places)
+      -> Result<Works>;
+  /// Opened when first asked for. Errors: missing_tool.
+  [[nodiscard]] auto blas() -> Result<cuda::Blas*>;
+  [[nodiscard]] auto dnn() -> Result<cuda::Dnn*>;
+
+ private:
+  cuda::Driver& driver_;
+  std::unique_ptr<cuda::Blas> blas_;
+  std::unique_ptr<cuda::Dnn> dnn_;
+};
+
+}  // namespace assay

@@ -1,0 +1,299 @@
+#include "compiler/runtime/cuda/dnn.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "compiler/runtime/cuda/shared_library.h"
+
+namespace assay::cuda {
+
+/// cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t.
+struct DnnChoice {
+  int algorithm = 0, status = 0;
+  float time = 0;
+  std::size_t workspace_bytes = 0;
+  int is_deterministic = 0, math = 0;
+  std::array<int, 3> reserved = {};
+};
+
+// NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): the library's own names
+#define ASSAY_DNN_CALLS(X)                                                                         \
+  X(cudnnCreate, (void**))                                                                         \
+  X(cudnnDestroy, (void*))                                                                         \
+  X(cudnnSetStream, (void*, StreamHandle*))                                                        \
+  X(cudnnCreateTensorDescriptor, (void**))                                                         \
+  X(cudnnDestroyTensorDescriptor, (void*))                                                         \
+  X(cudnnSetTensorNdDescriptor, (void*, int, int, const int*, const int*))                         \
+  X(cudnnCreateFilterDescriptor, (void**))                                                         \
+  X(cudnnDestroyFilterDescriptor, (void*))                                                         \
+  X(cudnnSetFilterNdDescriptor, (void*, int, int, int, const int*))                                \
+  X(cudnnCreateConvolutionDescriptor, (void**))                                                    \
+  X(cudnnDestroyConvolutionDescriptor, (void*))                                                    \
+  X(cudnnSetConvolutionNdDescriptor, (void*, int, const int*, const int*, const int*, int, int))   \
+  X(cudnnSetConvolutionGroupCount, (void*, int))                                                   \
+  X(cudnnSetConvolutionMathType, (void*, int))                                                     \
+  X(cudnnGetConvolutionForwardAlgorithm_v7,                                                        \
+    (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
+  X(cudnnGetConvolutionBackwardDataAlgorithm_v7,                                                   \
+    (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
+  X(cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                                 \
+    (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
+  X(cudnnConvolutionForward, (void*, const void*, void*, Address, void*, Address, void*, int,      \
+                              Address, std::size_t, const void*, void*, Address))                  \
+  X(cudnnConvolutionBackwardData, (void*, const void*, void*, Address, void*, Address, void*, int, \
+                                   Address, std::size_t, const void*, void*, Address))             \
+  X(cudnnConvolutionBackwardFilter, (void*, const void*, void*, Address, void*, Address, void*,    \
+                                     int, Address, std::size_t, const void*, void*, Address))      \
+  X(cudnnConvolutionBackwardBias,                                                                  \
+    (void*, const void*, void*, Address, const void*, void*, Address))                             \
+  X(cudnnAddTensor, (void*, const void*, void*, Address, const void*, void*, Address))
+
+struct DnnFunctions {
+  ASSAY_DNN_CALLS(ASSAY_LIBRARY_MEMBER)
+};
+// NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
+
+namespace {
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{256} << 20U;
+constexpr int kCrossCorrelation = 1, kFullPrecision = 3;  // CUDNN_FMA_MATH
+constexpr int kRowMajor = 0, kChannelsLast = 1;
+constexpr int kFloat = 0, kDouble = 1;
+
+auto checked(int status, const char* call) -> Result<void> {
+  if (status == 0) return {};
+  return unsupported("{}: status {}", call, status);
+}
+auto data_type(DType dtype) -> std::optional<int> {
+  if (dtype == DType::float32) return kFloat;
+  if (dtype == DType::float64) return kDouble;
+  if (dtype == DType::float16) return 2;
+  if (dtype == DType::bfloat16) return 9;
+  return std::nullopt;
+}
+/// The library wants two places at least: a convolution over one has another of size 1.
+auto widened(Ints values, std::size_t rank, std::int64_t filler) -> std::vector<int> {
+  if (values.size() < rank) values.insert(values.end() - (rank > 2 ? 1 : 0), filler);
+  return {values.begin(), values.end()};
+}
+auto is_channels_last(const GpuTensor& w) -> bool {
+  if (w.sizes.size() < 4) return false;
+  std::int64_t stride = w.sizes[1];
+  if (w.sizes[1] != 1 && w.strides[1] != 1) return false;
+  for (auto d = w.sizes.size(); d-- > 2; stride *= w.sizes[d])
+    if (w.sizes[d] != 1 && w.strides[d] != stride) return false;
+  return w.sizes[0] == 1 || w.strides[0] == stride;
+}
+auto is_row_major(const GpuTensor& w) -> bool {
+  std::int64_t stride = 1;
+  for (auto d = w.sizes.size(); d-- > 0; stride *= w.sizes[d])
+    if (w.sizes[d] != 1 && w.strides[d] != stride) return false;
+  return true;
+}
+
+/// Descriptors and what is done with them.
+class DnnWork final : public GpuWork {
+ public:
+  DnnWork(const DnnFunctions& functions, void* handle, Address workspace)
+      : f_(functions), handle_(handle), workspace_(workspace) {}
+  ~DnnWork() override {
+    for (auto* d : tensors_) f_.cudnnDestroyTensorDescriptor(d);
+    if (filter_ != nullptr) f_.cudnnDestroyFilterDescriptor(filter_);
+    if (convolution_ != nullptr) f_.cudnnDestroyConvolutionDescriptor(convolution_);
+  }
+  DnnWork(const DnnWork&) = delete;
+  auto operator=(const DnnWork&) -> DnnWork& = delete;
+
+  auto tensor(const GpuTensor& t) -> Result<void*> {
+    const auto type = data_type(t.dtype);
+    if (!type) return unsupported("cuDNN has no {}", name(t.dtype));
+    is_double_ = *type == kDouble;
+    void* made = nullptr;
+    ASSAY_TRY_VOID(checked(f_.cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor"));
+    tensors_.push_back(made);
+    const auto sizes = widened(t.sizes, 4, 1);
+    auto strides = widened(t.strides, 4, t.strides.back() * t.sizes.back());
+    ASSAY_TRY_VOID(
+        checked(f_.cudnnSetTensorNdDescriptor(made, *type, static_cast<int>(sizes.size()),
+                                              sizes.data(), strides.data()),
+                "cudnnSetTensorNdDescriptor"));
+    return made;
+  }
+  auto filter(const GpuTensor& w) -> Result<void> {
+    const bool is_last = is_channels_last(w) && !is_row_major(w);
+    if (!is_last && !is_row_major(w)) return unsupported("a filter that is not dense");
+    ASSAY_TRY_VOID(
+        checked(f_.cudnnCreateFilterDescriptor(&filter_), "cudnnCreateFilterDescriptor"));
+    const auto sizes = widened(w.sizes, 4, 1);
+    return checked(f_.cudnnSetFilterNdDescriptor(filter_, data_type(w.dtype).value_or(kFloat),
+                                                 is_last ? kChannelsLast : kRowMajor,
+                                                 static_cast<int>(sizes.size()), sizes.data()),
+                   "cudnnSetFilterNdDescriptor");
+  }
+  auto window(const GpuConvolution& what) -> Result<void> {
+    ASSAY_TRY_VOID(checked(f_.cudnnCreateConvolutionDescriptor(&convolution_),
+                           "cudnnCreateConvolutionDescriptor"));
+    const auto padding = widened(what.padding, 2, 0);
+    const auto stride = widened(what.stride, 2, 1);
+    const auto dilation = widened(what.dilation, 2, 1);
+    ASSAY_TRY_VOID(checked(
+        f_.cudnnSetConvolutionNdDescriptor(convolution_, static_cast<int>(padding.size()),
+                                           padding.data(), stride.data(), dilation.data(),
+                                           kCrossCorrelation, is_double_ ? kDouble : kFloat),
+        "cudnnSetConvolutionNdDescriptor"));
+    ASSAY_TRY_VOID(
+        checked(f_.cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(what.groups)),
+                "cudnnSetConvolutionGroupCount"));
+    return checked(f_.cudnnSetConvolutionMathType(convolution_, kFullPrecision),
+                   "cudnnSetConvolutionMathType");
+  }
+  /// The fastest by the library's own estimate that fits the workspace.
+  template <class Get>
+  auto choose(const Get& get) -> Result<void> {
+    std::array<DnnChoice, 8> choices = {};
+    int found = 0;
+    ASSAY_TRY_VOID(checked(get(static_cast<int>(choices.size()), &found, choices.data()),
+                           "cudnnGetConvolutionAlgorithm"));
+    for (int i = 0; i < found; ++i) {
+      const auto& choice = choices[static_cast<std::size_t>(i)];
+      if (choice.status != 0 || choice.workspace_bytes > kWorkspaceBytes) continue;
+      choice_ = choice;
+      return checked(f_.cudnnSetConvolutionMathType(convolution_, kFullPrecision),
+                     "cudnnSetConvolutionMathType");
+    }
+    return unsupported("cuDNN has no algorithm");
+  }
+  auto convolve(const GpuConvolution& what) -> Result<void> {
+    ASSAY_TRY(auto* const x, tensor(what.x));
+    ASSAY_TRY(auto* const y, tensor(what.y));
+    ASSAY_TRY_VOID(filter(what.w));
+    ASSAY_TRY_VOID(window(what));
+    const auto [xa, wa, ya] = std::array{what.x.at, what.w.at, what.y.at};
+    switch (what.result) {
+      case GpuConvolution::Result::output:
+        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+          return f_.cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, filter_, convolution_, y,
+                                                           most, found, choices);
+        }));
+        issue_ = [=, this] {
+          return f_.cudnnConvolutionForward(handle_, one(), x, xa, filter_, wa, convolution_,
+                                            choice_.algorithm, workspace_, choice_.workspace_bytes,
+                                            zero(), y, ya);
+        };
+        return {};
+      case GpuConvolution::Result::input_gradient:
+        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+          return f_.cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, filter_, y, convolution_,
+                                                                x, most, found, choices);
+        }));
+        issue_ = [=, this] {
+          return f_.cudnnConvolutionBackwardData(handle_, one(), filter_, wa, y, ya, convolution_,
+                                                 choice_.algorithm, workspace_,
+                                                 choice_.workspace_bytes, zero(), x, xa);
+        };
+        return {};
+      case GpuConvolution::Result::weight_gradient:
+        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+          return f_.cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution_,
+                                                                  filter_, most, found, choices);
+        }));
+        issue_ = [=, this] {
+          return f_.cudnnConvolutionBackwardFilter(handle_, one(), x, xa, y, ya, convolution_,
+                                                   choice_.algorithm, workspace_,
+                                                   choice_.workspace_bytes, zero(), filter_, wa);
+        };
+        return {};
+    }
+    return {};
+  }
+  /// One number per channel: (1, C, 1, 1).
+  auto per_channel(const GpuTensor& bias, std::size_t rank) -> Result<void*> {
+    GpuTensor seen{
+        .at = bias.at, .dtype = bias.dtype, .sizes = Ints(rank, 1), .strides = Ints(rank, 1)};
+    seen.sizes[1] = bias.sizes.at(0);
+    seen.strides[0] = bias.sizes.at(0);
+    return tensor(seen);
+  }
+  auto add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<void> {
+    ASSAY_TRY(auto* const from, per_channel(bias, to.sizes.size()));
+    ASSAY_TRY(auto* const target, tensor(to));
+    issue_ = [=, this, at = bias.at, to_at = to.at] {
+      return f_.cudnnAddTensor(handle_, one(), from, at, one(), target, to_at);
+    };
+    return {};
+  }
+  auto bias_gradient(const GpuTensor& from, const GpuTensor& bias) -> Result<void> {
+    ASSAY_TRY(auto* const source, tensor(from));
+    ASSAY_TRY(auto* const target, per_channel(bias, from.sizes.size()));
+    issue_ = [=, this, at = from.at, to_at = bias.at] {
+      return f_.cudnnConvolutionBackwardBias(handle_, one(), source, at, zero(), target, to_at);
+    };
+    return {};
+  }
+
+  [[nodiscard]] auto issue() -> Result<void> override { return checked(issue_(), "cuDNN"); }
+
+ private:
+  /// Factors are of the type that is computed in.
+  [[nodiscard]] auto one() const -> const void* {
+    static constexpr double kDoubleOne = 1;
+    static constexpr float kFloatOne = 1;
+    if (is_double_) return &kDoubleOne;
+    return &kFloatOne;
+  }
+  [[nodiscard]] static auto zero() -> const void* {
+    static constexpr double kZero = 0;
+    return &kZero;
+  }
+
+  const DnnFunctions& f_;
+  void* handle_;
+  Address workspace_;
+  bool is_double_ = false;
+  std::vector<void*> tensors_;
+  void* filter_ = nullptr;
+  void* convolution_ = nullptr;
+  DnnChoice choice_;
+  std::function<int()> issue_;
+};
+
+}  // namespace
+
+Dnn::Dnn(Driver& driver) : driver_(driver), functions_(std::make_unique<DnnFunctions>()) {}
+
+Dnn::~Dnn() {
+  if (handle_ != nullptr) functions_->cudnnDestroy(handle_);
+  if (workspace_ != 0) driver_.free(workspace_);
+}
+
+auto Dnn::open(Driver& driver) -> Result<std::unique_ptr<Dnn>> {
+  ASSAY_TRY(void* const library, open_library({"libcudnn.so.9", "libcudnn.so"}));
+  std::unique_ptr<Dnn> dnn(new Dnn(driver));
+  auto& functions = *dnn->functions_;
+  ASSAY_DNN_CALLS(ASSAY_LIBRARY_LOAD)
+  ASSAY_TRY_VOID(checked(functions.cudnnCreate(&dnn->handle_), "cudnnCreate"));
+  ASSAY_TRY_VOID(
+      checked(functions.cudnnSetStream(dnn->handle_, driver.stream()), "cudnnSetStream"));
+  ASSAY_TRY(dnn->workspace_, driver.allocate(kWorkspaceBytes));
+  return dnn;
+}
+
+auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>> {
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  ASSAY_TRY_VOID(made->convolve(what));
+  return made;
+}
+auto Dnn::add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<std::unique_ptr<GpuWork>> {
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  ASSAY_TRY_VOID(made->add_bias(bias, to));
+  return made;
+}
+auto Dnn::bias_gradient(const GpuTensor& from, const GpuTensor& bias)
+    -> Result<std::unique_ptr<GpuWork>> {
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  ASSAY_TRY_VOID(made->bias_gradient(from, bias));
+  return made;
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,56 @@
+// Convolutions by cuDNN, opened when a program convolves on a GPU.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compiler/runtime/cuda/driver.h"
+#include "compiler/runtime/cuda/work.h"
+#include "core/tensor/meta.h"
+
+namespace assay::cuda {
+
+/// A tensor in the GPU's memory.
+struct GpuTensor {
+  Address at = 0;
+  DType dtype = DType::float32;
+  Ints sizes, strides;  ///< in elements
+};
+/// The forward problem: x has N, C and the places, w is a filter with the places of a window.
+struct GpuConvolution {
+  enum class Result : std::uint8_t { output, input_gradient, weight_gradient };
+  Result result = Result::output;
+  GpuTensor x, w, y;  ///< of which `result` is written
+  Ints stride, padding, dilation;
+  std::int64_t groups = 1;
+};
+
+struct DnnFunctions;
+
+class Dnn {
+ public:
+  /// The driver must outlive the result. Errors: missing_tool (no library).
+  [[nodiscard]] static auto open(Driver& driver) -> Result<std::unique_ptr<Dnn>>;
+  ~Dnn();
+  Dnn(const Dnn&) = delete;
+  auto operator=(const Dnn&) -> Dnn& = delete;
+
+  /// In full precision (never in TF32). Errors: unsupported (a layout or dtype that the library
+  /// does not take).
+  [[nodiscard]] auto convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>>;
+  /// Adds one number per channel (dimension 1) to `to`.
+  [[nodiscard]] auto add_bias(const GpuTensor& bias, const GpuTensor& to)
+      -> Result<std::unique_ptr<GpuWork>>;
+  /// Sums `from` over all but the channels.
+  [[nodiscard]] auto bias_gradient(const GpuTensor& from, const GpuTensor& bias)
+      -> Result<std::unique_ptr<GpuWork>>;
+
+ private:
+  explicit Dnn(Driver& driver);
+  Driver& driver_;
+  std::unique_ptr<DnnFunctions> functions_;
+  void* handle_ = nullptr;
+  Address workspace_ = 0;
+};
+
+}  // namespace assay::cuda
