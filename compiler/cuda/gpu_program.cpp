@@ -24,7 +24,7 @@ auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loade
   }
   ASSAY_TRY_VOID(driver.wait());
   for (auto& part : made->parts_)
-    if (!part.items.empty()) ASSAY_TRY_VOID(made->make_graph(part));
+    if (!part.items.empty() && !made->make_graph(part)) part.exec = nullptr;  // issued one by one
   return made;
 }
 
@@ -35,20 +35,20 @@ auto GpuProgram::last_part() -> Part& {
 
 template <class Step>
 auto GpuProgram::add(const Step& step, std::size_t at, GpuLibraries& libraries) -> Result<void> {
+  // Libraries load code when they first need it, which a capture does not allow. What is computed
+  // here is overwritten.
   auto works = libraries.prepare(step, places_);
-  if (!works) {
+  bool is_ready = works.has_value();
+  if (works)
+    for (const auto& work : *works) is_ready = is_ready && work->issue();
+  if (!is_ready) {
     if constexpr (std::is_same_v<Step, BoundCall>) ++on_host_[step.row->name()];
     Part part;
     part.step = at;
     parts_.push_back(std::move(part));
     return {};
   }
-  for (auto& work : *works) {
-    // Libraries load code when they first need it, which a capture does not allow. What is computed
-    // here is overwritten.
-    ASSAY_TRY_VOID(work->issue());
-    last_part().items.emplace_back(std::move(work));
-  }
+  for (auto& work : *works) last_part().items.emplace_back(std::move(work));
   return {};
 }
 
@@ -170,9 +170,11 @@ auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
 }
 
 auto GpuProgram::run_parts() -> Result<void> {
-  for (const auto& part : parts_) {
+  for (auto& part : parts_) {
     if (part.exec != nullptr)
       ASSAY_TRY_VOID(driver_.run(part.exec));
+    else if (!part.items.empty())
+      ASSAY_TRY_VOID(issue(part));
     else
       ASSAY_TRY_VOID(on_host(part.step));
   }

@@ -74,7 +74,7 @@ auto data_type(DType dtype) -> std::optional<int> {
 }
 /// The library wants two places at least: a convolution over one has another of size 1.
 auto widened(Ints values, std::size_t rank, std::int64_t filler) -> std::vector<int> {
-  if (values.size() < rank) values.insert(values.end() - (rank > 2 ? 1 : 0), filler);
+  if (values.size() < rank) values.insert(values.end() - 1, filler);
   return {values.begin(), values.end()};
 }
 auto is_channels_last(const GpuTensor& w) -> bool {

@@ -1,0 +1,36 @@
+// Where the fake libraries put their work.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace fake_gpu {
+
+using Graph = std::vector<std::function<void()>>;
+/// Now, or whenever the graph that is being captured is launched.
+void enqueue(std::function<void()> work);
+
+/// Elements of float or double in the fake GPU's memory.
+class Elements {
+ public:
+  Elements(std::uint64_t address, bool is_double) : address_(address), is_double_(is_double) {}
+  [[nodiscard]] auto get(std::int64_t i) const -> double {
+    return is_double_ ? at<double>()[i] : static_cast<double>(at<float>()[i]);
+  }
+  void set(std::int64_t i, double value) const {
+    if (is_double_)
+      at<double>()[i] = value;
+    else
+      at<float>()[i] = static_cast<float>(value);
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] auto at() const -> T* {
+    return reinterpret_cast<T*>(address_);  // NOLINT(performance-no-int-to-ptr)
+  }
+  std::uint64_t address_;
+  bool is_double_;
+};
+
+}  // namespace fake_gpu

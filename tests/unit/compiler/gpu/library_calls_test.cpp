@@ -1,0 +1,151 @@
+// Library calls on a GPU, against the reference kernels. The GPU is a fake one (tests/fake_gpu), so
+// what is tested is what the libraries are told: layouts, transposes, factors, windows.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/cuda/cuda.h"
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+using namespace assay::testing;
+
+struct Case {
+  const char* name;
+  SmallGraph graph;
+  const char* on_host = "";  ///< what no library takes
+};
+
+class LibraryCall : public ::testing::TestWithParam<Case> {
+ protected:
+  static void check(const SmallGraph& graph, const std::string& on_host) {
+    const auto capture = capture_of(graph);
+    ASSERT_TRUE(capture) << capture.error().message;
+    const auto made = compiled(graph);
+    ASSERT_TRUE(made) << made.error().message;
+    const auto inputs = inputs_of(graph, *capture, "");
+    ASSERT_TRUE(inputs) << inputs.error().message;
+    const auto table = build_op_table();
+    const CudaExecutor executor(table);
+    const auto compared = compare_with_reference(capture->graph, *made, executor, *inputs, table);
+    ASSERT_TRUE(compared) << compared.error().message;
+    for (const auto& one : compared->compared)
+      EXPECT_TRUE(one.message.empty()) << one.what << ": " << one.message;
+    std::string seen;
+    for (const auto& [name, count] : compared->run.on_host) seen += name;
+    EXPECT_EQ(seen, on_host);
+    EXPECT_GT(compared->run.calls, 0);
+  }
+};
+
+TEST_P(LibraryCall, GivesWhatTheReferenceGives) {
+  check(GetParam().graph, GetParam().on_host);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , LibraryCall,
+    ::testing::Values(
+        Case{"mm", {"a: f32[3, 5]; b: f32[5, 4]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_double", {"a: f64[3, 5]; b: f64[5, 4]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_turned_left",
+             {"a: f32[3, 5][1, 3]; b: f32[5, 4]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_turned_right",
+             {"a: f32[3, 5]; b: f32[5, 4][1, 5]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_both_turned",
+             {"a: f32[3, 5][1, 3]; b: f32[5, 4][1, 5]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_of_a_part",
+             {"a: f32[3, 5][9, 1]; b: f32[5, 4][7, 1]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_of_one_row", {"a: f32[1, 5]; b: f32[5, 1]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_outer", {"a: f32[3, 1]; b: f32[1, 4]", "r = aten.mm.default(a, b)", "r"}},
+        Case{"mm_twice",
+             {"a: f32[4, 4]; b: f32[4, 4]",
+              "r = aten.mm.default(a, b)\nq = aten.mm.default(r, a)\np = aten.mm.default(q, r)",
+              "p"}},
+        Case{"mm_with_gaps",
+             {"a: f32[3, 5][10, 2]; b: f32[5, 4]", "r = aten.mm.default(a, b)", "r"},
+             "aten.mm.default"},
+        Case{"bmm", {"a: f32[2, 3, 5]; b: f32[2, 5, 4]", "r = aten.bmm.default(a, b)", "r"}},
+        Case{"bmm_turned",
+             {"a: f32[2, 3, 5][15, 1, 3]; b: f32[2, 5, 4][4, 8, 1]", "r = aten.bmm.default(a, b)",
+              "r"}},
+        Case{"addmm_row",
+             {"c: f32[4]; a: f32[3, 5]; b: f32[5, 4][1, 5]", "r = aten.addmm.default(c, a, b)",
+              "r"}},
+        Case{"addmm_matrix",
+             {"c: f32[3, 4]; a: f32[3, 5]; b: f32[5, 4]",
+              "r = aten.addmm.default(c, a, b, beta = 2, alpha = 3)", "r"}},
+        Case{"addmm_matrix_double",
+             {"c: f64[3, 4]; a: f64[3, 5]; b: f64[5, 4]",
+              "r = aten.addmm.default(c, a, b, beta = 0.5, alpha = -1)", "r"}},
+        Case{"addmm_row_double",
+             {"c: f64[4]; a: f64[3, 5]; b: f64[5, 4]", "r = aten.addmm.default(c, a, b)", "r"},
+             "aten.addmm.default"},
+        Case{"addmm_column",
+             {"c: f32[3, 1]; a: f32[3, 5]; b: f32[5, 4]", "r = aten.addmm.default(c, a, b)", "r"},
+             "aten.addmm.default"},
+        Case{"baddbmm",
+             {"c: f32[2, 3, 4]; a: f32[2, 3, 5]; b: f32[2, 5, 4]",
+              "r = aten.baddbmm.default(c, a, b, beta = 0.5)", "r"}},
+        Case{"convolution",
+             {"x: f32[2, 3, 6, 7]; w: f32[4, 3, 3, 2]; b: f32[4]",
+              "r = aten.convolution.default(x, w, b, [2, 1], [1, 0], [1, 2], False, [0, 0], 1)",
+              "r"}},
+        Case{"convolution_of_groups",
+             {"x: f32[2, 4, 5, 5]; w: f32[6, 2, 3, 3]",
+              "r = aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)",
+              "r"}},
+        Case{"convolution_channels_last",
+             {"x: f32[2, 3, 6, 7][126, 1, 21, 3]; w: f32[4, 3, 3, 3][27, 1, 9, 3]",
+              "r = aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)",
+              "r"}},
+        Case{"convolution_in_a_row",
+             {"x: f32[2, 3, 9]; w: f32[4, 3, 3]; b: f32[4]",
+              "r = aten.convolution.default(x, w, b, [2], [1], [1], False, [0], 1)", "r"}},
+        Case{"convolution_of_a_volume",
+             {"x: f32[1, 2, 4, 5, 3]; w: f32[3, 2, 2, 3, 1]",
+              "r = aten.convolution.default(x, w, None, [1, 2, 1], [0, 1, 0], [1, 1, 1], False, "
+              "[0, 0, 0], 1)",
+              "r"}},
+        Case{"convolution_transposed",
+             {"x: f32[2, 4, 5, 4]; w: f32[4, 3, 3, 2]; b: f32[3]",
+              "r = aten.convolution.default(x, w, b, [2, 1], [1, 0], [1, 1], True, [1, 0], 1)",
+              "r"}},
+        Case{"convolution_backward",
+             {"g: f32[2, 4, 3, 7]; x: f32[2, 3, 6, 7]; w: f32[4, 3, 3, 3]",
+              "t = aten.convolution_backward.default(g, x, w, [4], [2, 1], [1, 1], [1, 1], False, "
+              "[0, 0], 1, [True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]",
+              "i, j, k"}},
+        Case{"convolution_backward_of_the_weight",
+             {"g: f32[2, 4, 4, 5]; x: f32[2, 4, 6, 7]; w: f32[4, 2, 3, 3]",
+              "t = aten.convolution_backward.default(g, x, w, [0], [1, 1], [0, 0], [1, 1], False, "
+              "[0, 0], 2, [False, True, False])\nj = t[1]",
+              "j"}},
+        Case{"convolution_backward_transposed",
+             {"g: f32[2, 3, 10, 5]; x: f32[2, 4, 5, 4]; w: f32[4, 3, 3, 2]",
+              "t = aten.convolution_backward.default(g, x, w, [3], [2, 1], [1, 0], [1, 1], True, "
+              "[1, 0], 1, [True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]",
+              "i, j, k"}}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST(FakeGpu, RunsAgainWithOtherInputs) {
+  const SmallGraph graph{"a: f32[3, 5]; b: f32[5, 4]", "r = aten.mm.default(a, b)", "r"};
+  const auto capture = capture_of(graph);
+  const auto made = compiled(graph);
+  const auto table = build_op_table();
+  const CudaExecutor executor(table);
+  const auto program = executor.compile(made->program);
+  ASSERT_TRUE(program) << program.error().message;
+  for (const std::uint32_t seed : {1U, 2U}) {
+    const auto inputs = inputs_of(graph, *capture, "", seed);
+    const auto run = (*program)->run(inputs->values, {});
+    ASSERT_TRUE(run) << run.error().message;
+    const auto wanted = RealDomain(table).run(*table.find("aten.mm.default"), inputs->values);
+    const auto seen = to_vector<double>(*run->outputs[0].real());
+    const auto expected = to_vector<double>(*wanted->real());
+    for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace assay
