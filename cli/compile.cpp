@@ -183,8 +183,9 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--no-reuse", options->no_reuse, "a place of its own for every temporary");
   arguments.option("--library", &options->library,
                    "call this operator instead of compiling it, e.g. aten.add.Tensor; repeatable");
-  arguments.option("--ban", &options->ban,
-                   "forbid a decision: fuse:NODE, fuse:NODE:KERNEL or store:NODE; repeatable");
+  arguments.option(
+      "--ban", &options->ban,
+      "forbid a decision: fuse:NODE, fuse:NODE:KERNEL, merge:NODE or store:NODE; repeatable");
   arguments.option("--only", &options->only,
                    "allow only these decisions of their kind, written as with --ban; repeatable");
   arguments.option("--decisions-of", &options->decisions_of,

@@ -83,6 +83,7 @@ auto blame_text(const Capture& capture, const OpTable& table, const ExecutedOpti
     const DecisionFilter filter{{}, variant.fusions, true};
     CompileOptions asked;
     asked.fault = options.fault;
+    asked.schedule.merge = variant.merge;
     asked.schedule.is_forbidden = [&](const CompileDecision& decision) {
       return forbids(filter, decision);
     };

@@ -22,10 +22,17 @@ auto LoopBuilder::KeyHash::operator()(const Key& key) const -> std::size_t {
   return hash;
 }
 
-LoopBuilder::LoopBuilder(const LoweredGraph& graph, ExprPool& pool, std::vector<LoopAxis> axes,
+auto plain_form(std::vector<LoopAxis> axes) -> LoopForm {
+  LoopForm form;
+  for (std::size_t i = 0; i < axes.size(); ++i) form.axis_of.push_back(i);
+  form.axes = std::move(axes);
+  return form;
+}
+
+LoopBuilder::LoopBuilder(const LoweredGraph& graph, ExprPool& pool, LoopForm form,
                          InMemory in_memory)
-    : graph_(graph), pool_(pool), axes_(std::move(axes)), in_memory_(std::move(in_memory)) {
-  for (const auto& axis : axes_) {
+    : graph_(graph), pool_(pool), form_(std::move(form)), in_memory_(std::move(in_memory)) {
+  for (const auto& axis : form_.axes) {
     using enum TileAxis::Kind;
     kernel_.axes.push_back({.name = std::string(axis.symbol.name()),
                             .kind = axis.is_reduced ? reduction : parallel,
@@ -90,8 +97,8 @@ auto LoopBuilder::cast(TileId id, DType dtype) -> TileId {
 
 /// Axes, data and numbers that the launch passes.
 auto LoopBuilder::symbol(const Expr& e) -> TileId {
-  for (std::size_t i = 0; i < axes_.size(); ++i)
-    if (axes_[i].symbol == e)
+  for (std::size_t i = 0; i < form_.axes.size(); ++i)
+    if (form_.axes[i].symbol == e)
       return emit(TileIndex{i}, {}, {.dtype = DType::int64, .axes = AxisSet{1} << i});
   const auto at = param(e);
   return emit(TileParamValue{at}, {}, {.dtype = kernel_.params[at].dtype});
@@ -115,7 +122,7 @@ auto LoopBuilder::param(const Expr& symbol) -> std::size_t {
 
 auto LoopBuilder::folded(const Expr& e, TileOp op, DType dtype) -> TileId {
   const auto operand = [&](const Expr& arg) {
-    return dtype == DType::boolean ? truth(arg) : number(arg);
+    return dtype == DType::boolean ? truth_of(arg) : number_of(arg);
   };
   auto result = operand(e.args()[0]);
   for (std::size_t i = 1; i < e.args().size(); ++i)
@@ -123,7 +130,17 @@ auto LoopBuilder::folded(const Expr& e, TileOp op, DType dtype) -> TileId {
   return result;
 }
 
+auto LoopBuilder::rewritten(const Expr& e) const -> Expr {
+  return form_.rewritten ? form_.rewritten(e) : e;
+}
 auto LoopBuilder::number(const Expr& e) -> TileId {
+  return number_of(rewritten(e));
+}
+auto LoopBuilder::truth(const Expr& condition) -> TileId {
+  return truth_of(rewritten(condition));
+}
+
+auto LoopBuilder::number_of(const Expr& e) -> TileId {
   if (const auto value = e.as_int()) return constant(DType::int64, *value);
   if (const auto value = e.as_real()) return constant(DType::float64, *value);
   if (const auto known = known_.find(e); known != known_.end()) return known->second;
@@ -134,12 +151,12 @@ auto LoopBuilder::number(const Expr& e) -> TileId {
     result = folded(e, *op, DType::int64);
   } else if (e.op() == ExprOp::modular_indexing) {
     const auto quotient =
-        compute(TileOp::floor_quotient, {number(e.args()[0]), number(e.args()[1])});
-    result = compute(TileOp::floor_remainder, {quotient, number(e.args()[2])});
+        compute(TileOp::floor_quotient, {number_of(e.args()[0]), number_of(e.args()[1])});
+    result = compute(TileOp::floor_remainder, {quotient, number_of(e.args()[2])});
   } else {
     // Whatever else a size can be: the host knows how to compute it, if no axis takes part.
     for (const auto& part : e.symbols())
-      if (std::ranges::find(axes_, part, &LoopAxis::symbol) != axes_.end())
+      if (std::ranges::find(form_.axes, part, &LoopAxis::symbol) != form_.axes.end())
         fail(fmt::format("the index {}", print_expr(e)));
     const auto stand_in = pool_.symbol(
         fmt::format("assay_{}{}", e.type() == ExprType::real ? "r" : "n", scalars_.size()),
@@ -150,14 +167,14 @@ auto LoopBuilder::number(const Expr& e) -> TileId {
   return known_[e] = result;
 }
 
-auto LoopBuilder::truth(const Expr& condition) -> TileId {
+auto LoopBuilder::truth_of(const Expr& condition) -> TileId {
   if (const auto value = condition.as_bool())
     return constant(DType::boolean, std::int64_t{*value ? 1 : 0});
   if (const auto known = known_.find(condition); known != known_.end()) return known->second;
   TileId result = kNoTile;
   const auto op = truth_op(condition.op());
   if (condition.op() == ExprOp::logic_not) {
-    result = compute(TileOp::bit_not, {truth(condition.args()[0])});
+    result = compute(TileOp::bit_not, {truth_of(condition.args()[0])});
   } else if (op) {
     const bool joins = condition.op() == ExprOp::logic_and || condition.op() == ExprOp::logic_or;
     result = folded(condition, *op, joins ? DType::boolean : DType::int64);
@@ -253,9 +270,13 @@ auto LoopBuilder::root(DefId id, const LoopPlace& place) -> TileId {
 
 auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> TileId {
   auto values = reduction.operands(*this, place.position);
+  AxisSet done = 0;
   for (std::size_t dim = place.axes.size(); dim-- > 0;) {
     if (!reduction.reduced[dim]) continue;
-    for (const auto axis : place.axes[dim]) {
+    for (const auto part : place.axes[dim]) {
+      const auto axis = form_.axis_of[part];
+      if ((done >> axis & 1U) != 0) continue;  // merged with one that was reduced
+      done |= AxisSet{1} << axis;
       std::vector<TileId> results;
       AxisSet axes = 0;
       for (const auto id : values) axes |= type(id).axes;

@@ -28,12 +28,22 @@ struct LoopPlace {
   std::vector<std::vector<std::size_t>> axes;
 };
 
+/// How a nest is written: axes may be merged, and expressions over the nest's axes become ones over
+/// what is left.
+struct LoopForm {
+  std::vector<LoopAxis> axes;
+  std::vector<std::size_t> axis_of;  ///< by axis of the nest
+  /// Of every number, condition and address; nothing: they stay as they are.
+  std::function<Expr(const Expr&)> rewritten = {};
+};
+/// The nest as it is.
+[[nodiscard]] auto plain_form(std::vector<LoopAxis> axes) -> LoopForm;
+
 class LoopBuilder {
  public:
   /// Which tensors are read from memory, not computed. Called with the position that is read.
   using InMemory = std::function<bool(DefId, const Index&)>;
-  LoopBuilder(const LoweredGraph& graph, ExprPool& pool, std::vector<LoopAxis> axes,
-              InMemory in_memory);
+  LoopBuilder(const LoweredGraph& graph, ExprPool& pool, LoopForm form, InMemory in_memory);
 
   // Elements
   [[nodiscard]] auto value(DefId def, const Index& position) -> TileId;
@@ -84,13 +94,17 @@ class LoopBuilder {
   [[nodiscard]] auto buffer(DefId owner, DType dtype) -> std::size_t;
   [[nodiscard]] auto load(DefId def, const Index& position) -> TileId;
   [[nodiscard]] auto reduce(const Reduction& reduction, const LoopPlace& place) -> TileId;
+  [[nodiscard]] auto rewritten(const Expr& e) const -> Expr;
+  /// Of expressions over the axes that are left.
+  [[nodiscard]] auto number_of(const Expr& e) -> TileId;
+  [[nodiscard]] auto truth_of(const Expr& condition) -> TileId;
   [[nodiscard]] auto folded(const Expr& e, TileOp op, DType dtype) -> TileId;
   [[nodiscard]] auto symbol(const Expr& e) -> TileId;
   [[nodiscard]] auto param(const Expr& symbol) -> std::size_t;
 
   const LoweredGraph& graph_;
   ExprPool& pool_;
-  std::vector<LoopAxis> axes_;
+  LoopForm form_;
   InMemory in_memory_;
   TileKernel kernel_;
   std::unordered_map<Key, TileId, KeyHash> values_;

@@ -88,7 +88,7 @@ class Grouper {
       place.axes.back().push_back(axes.size());
       axes.push_back({nest.extents[i], nest.symbols.back(), nest.reduced[i]});
     }
-    LoopBuilder builder(graph_, pool_, axes, [&](DefId read, const Index& position) {
+    LoopBuilder builder(graph_, pool_, plain_form(axes), [&](DefId read, const Index& position) {
       if (read == id || !is_read(read)) return false;
       nest.reads.push_back({read, position});
       return true;

@@ -7,6 +7,7 @@
 
 #include "compiler/program/text.h"
 #include "compiler/schedule/groups.h"
+#include "compiler/schedule/merging.h"
 #include "core/expr/text.h"
 
 namespace assay {
@@ -23,8 +24,14 @@ auto list_text(const Dims& dims) -> std::string {
 /// Writes the host side: statements in the words of Inductor's wrappers.
 class Writer {
  public:
-  Writer(ScheduleInput& input, const MemoryChoice& memory, Grouping grouping)
-      : input_(input), graph_(input.graph), memory_(memory), grouping_(std::move(grouping)) {
+  Writer(ScheduleInput& input, const MemoryChoice& memory, Grouping grouping,
+         const ScheduleOptions& options, std::vector<CompileDecision>& decisions)
+      : input_(input),
+        graph_(input.graph),
+        memory_(memory),
+        options_(options),
+        decisions_(decisions),
+        grouping_(std::move(grouping)) {
     program_.env = input.env;
     function_.name = "call";
   }
@@ -221,16 +228,10 @@ class Writer {
             fmt::format("{} = empty_strided({}, {}, {})", def.buffer, list_text(def.meta.sizes),
                         list_text(def.meta.strides), name(def.meta.dtype)));
       }
-    LoopBuilder builder(graph_, input_.env.pool(), unit.axes, [&](DefId id, const Index&) {
-      const auto& def = graph_.defs[id];
-      const bool is_here = grouping_.unit_of[def.owner] == at;
-      return !is_here && (!graph_.defs[def.owner].is_computed() || memory_.stored[def.owner]);
-    });
+    LoopBuilder builder(graph_, input_.env.pool(), form_of(at), in_memory(at));
+    build(at, builder);
     KernelSource source;
-    for (std::size_t i = 0; i < unit.roots.size(); ++i) {
-      const auto root = unit.roots[i];
-      const auto value = builder.root(root, unit.places[i]);
-      if (is_kept(root, at)) builder.store(root, unit.places[i], value);
+    for (const auto root : unit.roots) {
       const auto& origin = graph_.defs[root].origin;
       if (std::ranges::find(source.nodes, origin) == source.nodes.end())
         source.nodes.push_back(origin);
@@ -239,6 +240,47 @@ class Writer {
       return unsupported("{}: {}", graph_.defs[unit.roots[0]].origin, builder.error());
     launch(unit, builder, std::move(source));
     return {};
+  }
+
+  [[nodiscard]] auto in_memory(std::size_t at) const -> LoopBuilder::InMemory {
+    return [this, at](DefId id, const Index&) {
+      const auto& def = graph_.defs[id];
+      const bool is_here = grouping_.unit_of[def.owner] == at;
+      return !is_here && (!graph_.defs[def.owner].is_computed() || memory_.stored[def.owner]);
+    };
+  }
+  void build(std::size_t at, LoopBuilder& builder) {
+    const auto& unit = grouping_.units[at];
+    for (std::size_t i = 0; i < unit.roots.size(); ++i) {
+      const auto root = unit.roots[i];
+      const auto value = builder.root(root, unit.places[i]);
+      if (is_kept(root, at)) builder.store(root, unit.places[i], value);
+    }
+  }
+
+  /// The kernel is built once to see what it computes with its axes.
+  auto form_of(std::size_t at) -> LoopForm {
+    const auto& unit = grouping_.units[at];
+    auto form = plain_form(unit.axes);
+    if (!options_.merge || unit.axes.size() < 2) return form;
+    std::vector<Expr> seen;
+    form.rewritten = [&seen](const Expr& e) {
+      seen.push_back(e);
+      return e;
+    };
+    LoopBuilder trial(graph_, input_.env.pool(), form, in_memory(at));
+    build(at, trial);
+    const auto& subject = graph_.defs[unit.roots[0]].origin;
+    return merged_form(unit.axes, seen, input_.env.pool(), [&](const std::string& axes) {
+      CompileDecision decision{CompileDecision::Kind::merge, true, subject, axes,
+                               "every index is one of the merged axis"};
+      if (options_.is_forbidden && options_.is_forbidden(decision)) {
+        decision.accepted = false;
+        decision.reason = "forbidden";
+      }
+      decisions_.push_back(decision);
+      return decision.accepted;
+    });
   }
 
   void launch(const ScheduleUnit& unit, LoopBuilder& builder, KernelSource source) {
@@ -322,6 +364,8 @@ class Writer {
   ScheduleInput& input_;
   LoweredGraph& graph_;
   const MemoryChoice& memory_;
+  const ScheduleOptions& options_;
+  std::vector<CompileDecision>& decisions_;
   Grouping grouping_;
   HostProgram program_;
   HostFunction function_;
@@ -333,7 +377,7 @@ class Writer {
 }  // namespace
 
 auto name(CompileDecision::Kind kind) -> std::string_view {
-  constexpr std::array<std::string_view, 4> kNames = {"store", "fuse", "library", "reuse"};
+  constexpr std::array<std::string_view, 5> kNames = {"store", "fuse", "library", "merge", "reuse"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -341,7 +385,8 @@ auto schedule(ScheduleInput input, const ScheduleOptions& options) -> Result<Com
   CompiledGraph result;
   const auto memory = choose_memory(input, options, result.decisions);
   ASSAY_TRY(auto grouping, group(input, memory, options, result.decisions));
-  ASSAY_TRY(result.program, Writer(input, memory, std::move(grouping)).run());
+  ASSAY_TRY(result.program,
+            Writer(input, memory, std::move(grouping), options, result.decisions).run());
   return result;
 }
 

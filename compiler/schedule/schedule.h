@@ -18,6 +18,7 @@ struct CompileDecision {
     store,    ///< a tensor goes into memory, or is computed where it is read
     fuse,     ///< a tensor is computed in a kernel with others
     library,  ///< an operator is called, not compiled
+    merge,    ///< neighbouring axes of a kernel become one
     reuse,    ///< a temporary stands where a dead one stood; made when sizes are bound
   };
   Kind kind = Kind::fuse;
@@ -45,9 +46,11 @@ struct ScheduleInput {
 
 struct ScheduleOptions {
   bool fuse = true;
+  bool merge = true;              ///< axes of kernels
   std::size_t most_tensors = 64;  ///< computed by one kernel
   int most_operations = 96;       ///< of one element, before it goes into memory
-  /// Asked before a fusion, or a store that is not needed for a right result, is accepted.
+  /// Asked before a fusion, a merging of axes, or a store that is not needed for a right result, is
+  /// accepted.
   std::function<bool(const CompileDecision&)> is_forbidden = {};
 };
 

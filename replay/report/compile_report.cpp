@@ -32,6 +32,10 @@ auto decision_text(const CompileDecision& decision) -> std::string {
       return fmt::format("{} {} the kernel of {}: {}", decision.subject,
                          decision.accepted ? "joins" : "does not join", decision.other,
                          decision.reason);
+    case CompileDecision::Kind::merge:
+      return fmt::format("the kernel of {} {} its axes {}: {}", decision.subject,
+                         decision.accepted ? "merges" : "does not merge", decision.other,
+                         decision.reason);
     case CompileDecision::Kind::reuse:
       return decision.accepted
                  ? fmt::format("{} stands where {} stood: {}", decision.subject, decision.other,

@@ -10,9 +10,9 @@ struct Switch {
   std::string_view name;
   bool CompileVariant::* flag;
 };
-constexpr std::array kSwitches = {Switch{"vectors", &CompileVariant::vectors},
-                                  Switch{"reuse", &CompileVariant::reuse},
-                                  Switch{"bound steps", &CompileVariant::bound}};
+constexpr std::array kSwitches = {
+    Switch{"vectors", &CompileVariant::vectors}, Switch{"merged axes", &CompileVariant::merge},
+    Switch{"reuse", &CompileVariant::reuse}, Switch{"bound steps", &CompileVariant::bound}};
 
 }  // namespace
 

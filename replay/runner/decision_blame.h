@@ -12,7 +12,7 @@ namespace assay {
 /// How a program is made and run; each can be switched off.
 struct CompileVariant {
   std::vector<DecisionName> fusions;  ///< the only ones that are allowed
-  bool vectors = true, reuse = true, bound = true;
+  bool vectors = true, merge = true, reuse = true, bound = true;
 };
 
 struct DecisionBlame {

@@ -10,7 +10,7 @@ namespace {
 using enum CompileDecision::Kind;
 
 auto kind_of(std::string_view text) -> std::optional<CompileDecision::Kind> {
-  for (const auto kind : {store, fuse})
+  for (const auto kind : {store, fuse, merge})
     if (name(kind) == text) return kind;
   return std::nullopt;
 }
@@ -26,9 +26,9 @@ auto parse_decision(std::string_view text) -> Result<DecisionName> {
   const auto first = text.find(':');
   const auto kind = kind_of(text.substr(0, first));
   if (!kind || first == std::string_view::npos || first + 1 == text.size())
-    return std::unexpected(
-        Error{ErrorCode::usage,
-              fmt::format("decision {}: fuse:NODE, fuse:NODE:KERNEL or store:NODE", text)});
+    return std::unexpected(Error{
+        ErrorCode::usage,
+        fmt::format("decision {}: fuse:NODE, fuse:NODE:KERNEL, merge:NODE or store:NODE", text)});
   const auto rest = text.substr(first + 1);
   const auto second = rest.find(':');
   DecisionName made{*kind, std::string(rest.substr(0, second)), {}};

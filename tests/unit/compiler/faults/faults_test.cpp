@@ -202,10 +202,11 @@ auto blame(Fault fault) -> std::string_view {
     case Fault::leaked_strides:
       return "output 0: strides";
     case Fault::lost_offset:
-    case Fault::short_loop:
       return "output 0: ";
     case Fault::specialised:
       return "is false";
+    case Fault::short_loop:
+      return "is 0, not";  // nobody computed it
     case Fault::lost_store:
       return "nothing was written there";
     case Fault::lost_mutation:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/generator.h"
+
 namespace assay {
 namespace {
 
