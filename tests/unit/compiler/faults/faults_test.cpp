@@ -206,7 +206,7 @@ auto blame(Fault fault) -> std::string_view {
     case Fault::specialised:
       return "is false";
     case Fault::short_loop:
-      return "is 0, not";  // nobody computed it
+      return "rounding explains";  // values, of whatever the last iteration made
     case Fault::lost_store:
       return "nothing was written there";
     case Fault::lost_mutation:
