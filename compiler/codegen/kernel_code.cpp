@@ -182,12 +182,17 @@ class KernelEmitter : KernelFrame {
     return depth;
   }
   [[nodiscard]] static auto is_target(const PlannedStatement& planned) -> bool {
-    return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what);
+    return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what) ||
+           is_assert(planned);
+  }
+  [[nodiscard]] static auto is_assert(const PlannedStatement& planned) -> bool {
+    return std::holds_alternative<TileAssert>(planned.statement->what);
   }
 
   void hoisted(std::size_t depth) {
     for (const auto& planned : plan_.statements) {
-      if (is_target(planned) || planned.level != 0 || (planned.axes & reduced_axes()) != 0)
+      if ((is_target(planned) && !is_assert(planned)) || planned.level != 0 ||
+          (planned.axes & reduced_axes()) != 0)
         continue;
       if (depth_of(planned.axes, plan_.parallel) == depth) emit(*planned.statement);
     }
@@ -200,7 +205,7 @@ class KernelEmitter : KernelFrame {
       for (const auto& planned : plan_.statements) {
         if (planned.reduction || planned.level != level || (planned.axes & reduced_axes()) != 0)
           continue;
-        const bool is_store = is_target(planned);
+        const bool is_store = is_target(planned) && !is_assert(planned);
         if (is_store || level > 0) emit(*planned.statement);
       }
       pass(level);
@@ -420,6 +425,32 @@ class KernelEmitter : KernelFrame {
     set(one.results[0], code_.from_memory(merged, of));
   }
 
+  /// Leaves which assert it was; the loops go on, since what needs it is masked.
+  void statement(const TileStatement& one, const TileAssert&) {
+    const bool is_vector =
+        varies(one.operands[0]) || (one.operands[1] != kNoTile && varies(one.operands[1]));
+    Value* failed = nullptr;
+    if (is_vector) {
+      failed = b_.CreateNot(vector(one.operands[0]));
+      if (auto* mask = mask_of(one.operands[1]); mask != nullptr)
+        failed = b_.CreateAnd(failed, mask);
+      failed = b_.CreateOrReduce(failed);
+    } else {
+      failed = b_.CreateNot(scalar(one.operands[0]));
+      if (one.operands[1] != kNoTile) failed = b_.CreateAnd(failed, scalar(one.operands[1]));
+    }
+    auto* wrong = BasicBlock::Create(module_.getContext(), "wrong", function_);
+    auto* after = BasicBlock::Create(module_.getContext(), "right", function_);
+    b_.CreateCondBr(failed, wrong, after);
+    b_.SetInsertPoint(wrong);
+    const auto number = 1 + (&one - kernel_.body.body.data());
+    auto* place = element(function_->getArg(0), b_.getPtrTy(), kernel_.params.size());
+    auto* store = b_.CreateAlignedStore(b_.getInt64(static_cast<std::uint64_t>(number)), place,
+                                        llvm::Align(8));
+    store->setAtomic(llvm::AtomicOrdering::Monotonic);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
   void statement(const TileStatement& one, const TileStore& what) {
     const auto of = kernel_.params[what.param].dtype;
     const llvm::Align align(static_cast<std::uint64_t>(size_bytes(of)));

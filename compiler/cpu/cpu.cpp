@@ -1,5 +1,6 @@
 #include "compiler/cpu/cpu.h"
 
+#include <atomic>
 #include <map>
 
 #include "compiler/cpu/thread_pool.h"
@@ -38,8 +39,8 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
       integers.push_back(argument.integer);
       reals.push_back(argument.real);
     }
-    run(function, launch.extents, pointers.data(), integers.data(), reals.data());
-    return Result<void>();
+    pointers.push_back(failure());
+    return run(kernel, function, launch.extents, pointers.data(), integers.data(), reals.data());
   }
 
   [[nodiscard]] auto launch(const BoundProgram& bound, const BoundLaunch& launch,
@@ -49,13 +50,15 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
     const auto known = functions_.find(kernel);
     if (known == functions_.end() || known->second->run == nullptr)
       return run_tiles(kernels_.at(kernel), launch, arguments, result);
-    run(*known->second, launch.extents, arguments.pointers, arguments.integers, arguments.reals);
-    return {};
+    return run(kernel, *known->second, launch.extents, arguments.pointers, arguments.integers,
+               arguments.reals);
   }
+  [[nodiscard]] auto failure() const -> const void* override { return &failed_; }
 
  private:
-  void run(const NativeFunction& function, const std::vector<std::int64_t>& extents,
-           const void* const* pointers, const std::int64_t* integers, const double* reals) const {
+  auto run(const std::string& kernel, const NativeFunction& function,
+           const std::vector<std::int64_t>& extents, const void* const* pointers,
+           const std::int64_t* integers, const double* reals) const -> Result<void> {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       function.run(pointers, integers, reals, extents.data(), begin, end);
     };
@@ -70,12 +73,17 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
       // Vectors are never divided, so each thread's code is the same.
       pool_.run(count, count >= 2 * kGrain ? kGrain : 1, part);
     }
+    const auto failed = failed_.exchange(0, std::memory_order_relaxed);
+    if (failed == 0) return {};
+    const auto& one = kernels_.at(kernel).kernel().body.body[static_cast<std::size_t>(failed - 1)];
+    return bad_input("kernel {}: {}", kernel, std::get<TileAssert>(one.what).message);
   }
 
   std::unique_ptr<NativeCode> code_;
   std::map<std::string, const NativeFunction*, std::less<>> functions_;
   const CompiledKernels& kernels_;
   mutable ThreadPool pool_;
+  mutable std::atomic<std::int64_t> failed_ = 0;  ///< written by kernels
 };
 
 using NativeFunctions = std::map<std::string, const NativeFunction*, std::less<>>;

@@ -12,7 +12,8 @@
 namespace assay {
 
 /// A compiled kernel. `pointers`, `integers` and `reals` are by parameter, `extents` by axis;
-/// iterations begin .. end-1 of the split axis run.
+/// iterations begin .. end-1 of the split axis run. Behind the last parameter stands a pointer to
+/// an int64, which gets 1 + the position of a statement that asserts what is false.
 using NativeKernel = void (*)(const void* const* pointers, const std::int64_t* integers,
                               const double* reals, const std::int64_t* extents, std::int64_t begin,
                               std::int64_t end);

@@ -19,6 +19,8 @@ class Splitter {
 
   auto run() -> Result<SplitKernel> {
     for (const auto& planned : plan_.statements) {
+      if (std::holds_alternative<TileAssert>(planned.statement->what))
+        return unsupported("it asserts something");
       const bool is_store = std::holds_alternative<TileStore>(planned.statement->what);
       if (varies(planned.axes) && (planned.level > 0 || is_store))
         return unsupported("what is reduced is read again");

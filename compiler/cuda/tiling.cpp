@@ -169,13 +169,14 @@ class Tiler {
       return;
     }
     const bool is_store = std::holds_alternative<TileStore>(one.what);
-    if (is_store || std::holds_alternative<TileLoad>(one.what)) {
+    const bool is_assert = std::holds_alternative<TileAssert>(one.what);
+    if (is_store || is_assert || std::holds_alternative<TileLoad>(one.what)) {
       auto& guard = operands[is_store ? 2 : 1];
       auto over = b_.axes_of({operands[0], guard});
       if (is_store) over |= b_.type(operands[1]).axes;
       guard = b_.both(guard, mask(over));
     }
-    if (is_store) {
+    if (is_store || is_assert) {
       TileStatement made = one;
       made.operands = std::move(operands);
       b_.append(std::move(made));
@@ -216,7 +217,8 @@ class Tiler {
                                [&](std::size_t axis) { return (planned.axes >> axis & 1U) != 0; });
   }
   [[nodiscard]] static auto is_target(const PlannedStatement& planned) -> bool {
-    return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what);
+    return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what) ||
+           std::holds_alternative<TileAssert>(planned.statement->what);
   }
   [[nodiscard]] auto operands_of(const PlannedStatement& planned) const
       -> const std::vector<TileId>& {

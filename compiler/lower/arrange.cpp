@@ -2,6 +2,7 @@
 #include <array>
 
 #include "compiler/lower/lowering.h"
+#include "core/expr/text.h"
 
 namespace assay {
 namespace {
@@ -174,14 +175,33 @@ auto slice_scatter(const LoweringCall& call, TensorDef& def) -> bool {
   });
 }
 
-/// An index read from memory, with those from the end made whole.
-auto index_at(LoopBuilder& loop, DefId indices, const Index& at, const Expr& size, bool may_wrap)
-    -> Expr {
-  const Element index = Element{&loop, loop.value(indices, at)}.to(DType::int64);
-  if (!may_wrap) return loop.data(index.id);
-  const Element count{&loop, loop.number(size)};
-  return loop.data(select(index < 0, index + count, index).id);
-}
+/// Indices read from memory, which have to be those of elements.
+class IndicesAt {
+ public:
+  explicit IndicesAt(LoopBuilder& loop) : loop_(loop) {}
+  /// Those from the end are made whole if they may be given.
+  auto add(DefId indices, const Index& at, const Expr& size, bool may_wrap) -> Expr {
+    Element index = Element{&loop_, loop_.value(indices, at)}.to(DType::int64);
+    const Element count{&loop_, loop_.number(size)};
+    if (may_wrap) index = select(index < 0, index + count, index);
+    const auto fits =
+        apply(TileOp::bit_and, apply(TileOp::ge, index, index.like(0)), index < count);
+    fits_ = fits_ == kNoTile ? fits.id : loop_.compute(TileOp::bit_and, {fits_, fits.id});
+    bounds_ += fmt::format("{}0 <= {} < {}", bounds_.empty() ? "" : ", ",
+                           loop_.graph().defs[indices].origin, print_expr(size));
+    return loop_.data(index.id);
+  }
+  auto value(DefId from, const Index& at) -> TileId {
+    if (fits_ == kNoTile) return loop_.value(from, at);
+    return loop_.asserted(fits_, "index out of range: " + bounds_,
+                          [&] { return loop_.value(from, at); });
+  }
+
+ private:
+  LoopBuilder& loop_;
+  TileId fits_ = kNoTile;
+  std::string bounds_;
+};
 
 auto is_index(DType dtype) -> bool {
   return dtype == DType::int64 || dtype == DType::int32;
@@ -216,6 +236,7 @@ auto index(const LoweringCall& call, TensorDef& def) -> bool {
     const auto begin = at.begin() + static_cast<std::ptrdiff_t>(position);
     const Index shared(begin, begin + static_cast<std::ptrdiff_t>(rank));
     Index source;
+    IndicesAt chosen(loop);
     auto outer = std::size_t{0};
     for (std::size_t i = 0; i < by_dim.size(); ++i) {
       if (!by_dim[i]) {
@@ -227,9 +248,9 @@ auto index(const LoweringCall& call, TensorDef& def) -> bool {
       Index there(shared.end() - static_cast<std::ptrdiff_t>(of.size()), shared.end());
       for (std::size_t k = 0; k < of.size(); ++k)
         if (of[k].is_int(1)) there[k] = 0;
-      source.push_back(index_at(loop, *by_dim[i], there, sizes[i], true));
+      source.push_back(chosen.add(*by_dim[i], there, sizes[i], true));
     }
-    return loop.value(self, source);
+    return chosen.value(self, source);
   });
 }
 
@@ -242,8 +263,9 @@ auto gather(const LoweringCall& call, TensorDef& def) -> bool {
   def.repeats = true;
   return set(def, {self, indices}, 3, [=](LoopBuilder& loop, const Index& at) {
     auto source = at;
-    source[dim] = index_at(loop, indices, at, size, false);
-    return loop.value(self, source);
+    IndicesAt chosen(loop);
+    source[dim] = chosen.add(indices, at, size, false);
+    return chosen.value(self, source);
   });
 }
 
@@ -256,8 +278,9 @@ auto index_select(const LoweringCall& call, TensorDef& def) -> bool {
   def.repeats = true;
   return set(def, {self, indices}, 3, [=](LoopBuilder& loop, const Index& at) {
     auto source = at;
-    source[dim] = index_at(loop, indices, {at[dim]}, size, false);
-    return loop.value(self, source);
+    IndicesAt chosen(loop);
+    source[dim] = chosen.add(indices, {at[dim]}, size, false);
+    return chosen.value(self, source);
   });
 }
 
@@ -268,7 +291,9 @@ auto embedding(const LoweringCall& call, TensorDef& def) -> bool {
   def.repeats = true;
   return set(def, {weight, indices}, 3, [=](LoopBuilder& loop, const Index& at) {
     const Index row(at.begin(), at.end() - 1);
-    return loop.value(weight, {index_at(loop, indices, row, size, false), at.back()});
+    IndicesAt chosen(loop);
+    const auto at_row = chosen.add(indices, row, size, false);
+    return chosen.value(weight, {at_row, at.back()});
   });
 }
 

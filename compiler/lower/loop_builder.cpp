@@ -191,6 +191,22 @@ auto LoopBuilder::data(TileId index) -> Expr {
   return made;
 }
 
+auto LoopBuilder::asserted(TileId condition, const std::string& message,
+                           const std::function<TileId()>& inside) -> TileId {
+  const auto outer = mask_;
+  if (asserted_.emplace(condition, outer).second) {
+    TileStatement statement;
+    statement.what = TileAssert{message};
+    statement.operands = {condition, outer};
+    statement.text = message;
+    kernel_.body.body.push_back(std::move(statement));
+  }
+  mask_ = outer == kNoTile ? condition : compute(TileOp::bit_and, {outer, condition});
+  const auto result = inside();
+  mask_ = outer;
+  return result;
+}
+
 auto LoopBuilder::choose(TileId condition, const std::function<TileId()>& inside,
                          const std::function<TileId()>& otherwise) -> TileId {
   const auto outer = mask_;

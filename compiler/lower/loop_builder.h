@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,6 +67,9 @@ class LoopBuilder {
   [[nodiscard]] auto truth(const Expr& condition) -> TileId;
   /// A symbol for a computed index, for positions.
   [[nodiscard]] auto data(TileId index) -> Expr;
+  /// An error of the run where the condition is false; what `inside` loads is not loaded there.
+  [[nodiscard]] auto asserted(TileId condition, const std::string& message,
+                              const std::function<TileId()>& inside) -> TileId;
   /// `inside` is evaluated where the condition holds; loads elsewhere do not happen. `otherwise`
   /// has the same dtype.
   [[nodiscard]] auto choose(TileId condition, const std::function<TileId()>& inside,
@@ -109,6 +113,7 @@ class LoopBuilder {
   TileKernel kernel_;
   std::unordered_map<Key, TileId, KeyHash> values_;
   std::unordered_map<Expr, TileId> known_;
+  std::set<std::pair<TileId, TileId>> asserted_;  ///< conditions with their masks
   std::map<std::tuple<int, std::vector<TileId>, DType>, TileId> computed_;
   std::map<std::tuple<DType, std::int64_t, bool>, TileId> constants_;
   std::vector<DefId> buffers_;

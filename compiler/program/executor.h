@@ -74,9 +74,9 @@ struct ProgramRun {
 
 /// How long a program takes when nothing but it runs.
 struct ProgramTimes {
-  double seconds = 0;           ///< median of the calls, without the first
-  double bytes = 0;             ///< of inputs and outputs
-  double copy_bytes_per_s = 0;  ///< of a copy on the same device, read and written counted
+  double seconds = 0;                  ///< median of the calls, without the first
+  double bytes = 0;                    ///< of inputs and outputs
+  double copy_bytes_per_s = 0;         ///< of a copy on the same device, read and written counted
   std::map<std::string, int> on_host;  ///< as of a run
 };
 

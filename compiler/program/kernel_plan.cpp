@@ -80,7 +80,8 @@ class Planner {
       plan_.reductions.push_back({reduce->combine, operands, one.results, level});
       for (const auto id : one.results) levels_[static_cast<std::size_t>(id)] = level + 1;
       plan_.levels = std::max(plan_.levels, level + 2);
-    } else if (std::holds_alternative<TileStore>(one.what)) {
+    } else if (std::holds_alternative<TileStore>(one.what) ||
+               std::holds_alternative<TileAssert>(one.what)) {
       plan_.levels = std::max(plan_.levels, level + 1);
     } else if (std::holds_alternative<TileConstant>(one.what) ||
                std::holds_alternative<TileParamValue>(one.what) ||

@@ -64,6 +64,9 @@ void ReadyProgram::prepare(std::size_t at, const BoundLaunch& launch) {
     integers_.push_back(argument.integer);
     reals_.push_back(argument.real);
   }
+  pointers_.push_back(device_.failure());
+  integers_.push_back(0);
+  reals_.push_back(0);
 }
 
 void ReadyProgram::prepare(std::size_t at, const BoundCall& call) {

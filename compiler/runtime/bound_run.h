@@ -47,6 +47,8 @@ class BoundDevice {
   [[nodiscard]] virtual auto launch(const BoundProgram& bound, const BoundLaunch& launch,
                                     const LaunchArguments& arguments, ProgramRun& run) const
       -> Result<void> = 0;
+  /// What launches are given behind their last pointer.
+  [[nodiscard]] virtual auto failure() const -> const void* { return nullptr; }
 };
 
 struct BoundOptions {
