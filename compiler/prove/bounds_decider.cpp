@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/prove/normalise.h"
+
 namespace assay {
 namespace {
 
@@ -56,16 +58,27 @@ auto needed_in_box(const Bound& bound) -> Positions {
   return needed;
 }
 
+auto is_about_integers(const Expr& e) -> bool {
+  return std::ranges::all_of(e.symbols(),
+                             [](const Expr& symbol) { return symbol.type() == ExprType::integer; });
+}
+
 /// Counts may be larger than what runs, so a counterexample counts only where it stays below the
 /// extents.
 auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
-  const auto query = query_of(bound, all_of(bound.guards));
-  if (std::ranges::any_of(query.assumptions, [](const Expr& e) {
-        return std::ranges::any_of(
-            e.symbols(), [](const Expr& symbol) { return symbol.type() != ExprType::integer; });
-      }))
-    return {Unknown{Tier::normalise, "a condition on data"}, {}};
+  // What is no arithmetic of sizes is left out: less to rest a proof on, and no counterexample.
+  Positions guards;
+  for (const auto i : all_of(bound.guards))
+    if (is_about_integers(bound.guards[i])) guards.push_back(i);
+  auto query = query_of(bound, guards);
+  const auto dropped =
+      std::erase_if(query.assumptions, [](const Expr& e) { return !is_about_integers(e); });
   auto answer = prover.prove(query);
+  if (auto* found = std::get_if<Proved>(&answer))
+    for (auto& i : found->needed) i = i < guards.size() ? guards[i] : bound.guards.size();
+  if (std::holds_alternative<Refuted>(answer) &&
+      (dropped > 0 || guards.size() < bound.guards.size()))
+    return {Unknown{Tier::normalise, "a condition on data"}, {}};
   if (auto* found = std::get_if<Proved>(&answer)) {
     std::erase_if(found->needed, [&](std::size_t i) { return i >= bound.guards.size(); });
     return proved(bound, found->tier, found->needed);
@@ -81,7 +94,20 @@ auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
 
 }  // namespace
 
-auto decide_bound(const Bound& bound, Prover& prover) -> Decision {
+namespace {
+
+/// What the conditions say about single symbols is used to simplify: where no axis is empty,
+/// Max(1, s) is s.
+auto narrowed(Bound bound) -> Bound {
+  for (const auto& condition : bound.facts.conditions) (void)narrow(bound.facts.ranges, condition);
+  if (bound.value.is_valid()) bound.value = RangeSimplifier(bound.facts.ranges).apply(bound.value);
+  return bound;
+}
+
+}  // namespace
+
+auto decide_bound(const Bound& given, Prover& prover) -> Decision {
+  const auto bound = narrowed(given);
   const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
   if (std::ranges::any_of(bound.facts.conditions, never))  // a mask that lets nothing through
     return proved(bound, Tier::normalise, {});

@@ -29,7 +29,7 @@ struct Decision {
 };
 
 /// Proved, refuted with a witness that core/expr has evaluated, or unknown.
-[[nodiscard]] auto decide_bound(const Bound& bound, Prover& prover) -> Decision;
+[[nodiscard]] auto decide_bound(const Bound& given, Prover& prover) -> Decision;
 
 /// Both hold: the first answer that is not a proof, else one proof of the higher tier that needs
 /// what either needs.

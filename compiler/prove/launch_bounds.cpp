@@ -284,6 +284,17 @@ auto WrapperWalk::limit_of(const Launch& launch, const KernelAccess& access) con
   return have == want ? elems : floor_div(elems * have, want);
 }
 
+/// A product that is not 0 has no factor that is.
+void WrapperWalk::add_not_empty(const Expr& numel, Bound& bound) {
+  bound.facts.conditions.push_back(ge(numel, 1));
+  if (numel.op() != ExprOp::mul) return;
+  for (const auto& factor : numel.args()) {
+    const auto low = interval_of(factor, bound.facts.ranges).low.as_int();
+    if (factor.op() == ExprOp::symbol && low && *low == 0)
+      bound.facts.conditions.push_back(ge(factor, 1));
+  }
+}
+
 void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bound& bound) const {
   const auto& conditions = bound.facts.conditions;
   for (const auto& [dimension, id] : launch.accesses->programs) {
@@ -304,7 +315,7 @@ void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bou
     const auto block = launch.bound(axis.block);
     bound.axes.push_back({axis.symbol, numel, axis.max_block, block});
     // No lane runs where the extent is 0.
-    bound.facts.conditions.push_back(ge(numel, 1));
+    add_not_empty(numel, bound);
     // A mask `x < n` bounds the axis; a mask that Inductor left out does, where blocks divide n.
     std::optional<Expr> count;
     for (const auto& condition : conditions)

@@ -216,12 +216,15 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
     return add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim),
                Unknown{Tier::normalise,
                        fmt::format("the storage of {} has no known extent", storage.name)});
-  const auto high = where(eq(span, 0), 0, *storage.elems - view.offset - span);
-  auto decision =
-      both(decide(bound(view.offset)),
-           decide(bound(span.is_const() || interval_of(span, ranges_).low.as_int().value_or(0) >= 1
-                            ? *storage.elems - view.offset - span
-                            : high)));
+  // A view without elements touches nothing.
+  auto inside = bound(0);
+  Expr last(view.offset);
+  for (std::size_t i = 0; i < view.sizes.size(); ++i) {
+    add_not_empty(view.sizes[i], inside);
+    last = last + (view.sizes[i] - 1) * view.strides[i];
+  }
+  inside.value = *storage.elems - 1 - last;
+  auto decision = both(decide(bound(view.offset)), decide(std::move(inside)));
   std::string message;
   if (const auto* refuted = std::get_if<Refuted>(&decision.answer)) {
     message = overrun_text(storage, view.offset + span, refuted->witness);
