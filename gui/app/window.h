@@ -32,7 +32,8 @@ class Window : public QMainWindow {
 
   /// Opens what the user names. Errors are shown, never thrown.
   void open(const QString& path);
-  /// "node:NAME", "finding:2", "graph:1", "step:7", as links hold behind `#`; once a trace is open.
+  /// "node:NAME", "finding:2", "graph:1", "step:7", "launch:3", as links hold behind `#`; once a
+  /// trace is open.
   void go_to(const QString& place);
   void go(const Cursor& cursor);
   [[nodiscard]] auto cursor() const -> const Cursor& { return cursor_; }

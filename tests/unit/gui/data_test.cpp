@@ -5,6 +5,7 @@
 #include "core/expr/text.h"
 #include "gui/data/live_sizes.h"
 #include "gui/data/node_facts.h"
+#include "gui/data/programs.h"
 #include "gui/data/statements.h"
 #include "gui/data/storage_map.h"
 #include "gui/data/text_lines.h"
@@ -105,8 +106,9 @@ TEST_F(GuiData, FactsOfANodeNameWhoItReadsAndWhoReadsIt) {
 }
 
 TEST_F(GuiData, NoStatementOfAViewScansALargeTable) {
-  const std::set<std::string> large = {"nodes",        "operands",   "claims",
-                                       "observations", "line_links", "proof_guards"};
+  const std::set<std::string> large = {"nodes",          "operands",     "claims",   "observations",
+                                       "line_links",     "proof_guards", "launches", "buffers",
+                                       "launch_buffers", "decisions",    "kernels"};
   for (const auto& row : statements()) {
     if (row.version > reader_->version()) continue;
     const auto sql = std::string(row.sql);
@@ -127,13 +129,26 @@ TEST_F(GuiData, NoStatementOfAViewScansALargeTable) {
   }
 }
 
+TEST_F(GuiData, AProgramHasLaunchesWithNodesAndBuffersThatLive) {
+  const auto program = read_program(*reader_);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->launches.size(), 2U);
+  EXPECT_EQ(program->launches[0].nodes.at(0).node, node("relu"));
+  EXPECT_EQ(step_of(*program, {.node = node("pad")}), 1);
+  EXPECT_EQ(step_of(*program, {.launch = program->launches[0].id}), 0);
+  EXPECT_EQ(step_of(*program, {.node = node("mul")}), -1);
+  // buf0 in steps 0 and 1, buf1 from 1, buf2 from 2; the output has no place in the arena.
+  EXPECT_EQ(live_bytes(*program), (std::vector<std::int64_t>{256, 768, 640, 640}));
+}
+
 TEST(GuiStatements, EachHasAnAnswerForEveryVersionThatItClaims) {
   std::set<std::pair<std::string_view, int>> seen;
   for (const auto& row : statements()) {
     EXPECT_TRUE(seen.insert({row.name, row.version}).second) << row.name;
-    EXPECT_FALSE(statement(row.name, 2).empty()) << row.name;
+    EXPECT_FALSE(statement(row.name, 3).empty()) << row.name;
   }
   EXPECT_TRUE(statement("steps", 1).empty());
+  EXPECT_TRUE(statement("launches", 2).empty());
 }
 
 TEST(GuiVersions, TracesOfVersion1StayReadable) {
