@@ -84,6 +84,7 @@ class Window : public QMainWindow {
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   void find_node(const std::string& name);
+  void find_launch(TraceId launch);
   [[nodiscard]] auto link() const -> QString;
 
   Desk desk_;

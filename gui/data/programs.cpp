@@ -33,7 +33,9 @@ auto read_launches(const TraceReader& reader, ProgramFacts& program) -> Result<v
                                 .extents = to_text(row[7]),
                                 .text = to_text(row[8]),
                                 .nodes = {},
-                                .names = {}});
+                                .names = {},
+                                .reads = {},
+                                .writes = {}});
   }
   ASSAY_TRY(const auto nodes, ask(reader, "nodes of launches", program.id));
   for (const auto& row : nodes.rows) {
@@ -41,6 +43,13 @@ auto read_launches(const TraceReader& reader, ProgramFacts& program) -> Result<v
     launch.nodes.push_back(
         {.graph = to_number(row[2]), .node = to_number(row[1]), .launch = launch.id});
     launch.names.push_back(to_text(row[3]));
+  }
+  ASSAY_TRY(const auto buffers, ask(reader, "buffers of launches", program.id));
+  for (const auto& row : buffers.rows) {
+    auto& launch = program.launches[at.at(to_number(row[0]))];
+    const auto access = to_text(row[2]);
+    if (access != "writes") launch.reads.push_back(to_text(row[1]));
+    if (access != "reads") launch.writes.push_back(to_text(row[1]));
   }
   return {};
 }

@@ -14,6 +14,7 @@ struct LaunchFacts {
   std::string kind, target, grid, extents, text;
   std::vector<Cursor> nodes;  ///< with graph, node and launch
   std::vector<std::string> names;
+  std::vector<std::string> reads, writes;  ///< buffers; both where it changes one in place
 };
 struct DecisionFacts {
   std::string kind, verdict, subject, other, reason;

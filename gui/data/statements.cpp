@@ -33,9 +33,10 @@ constexpr std::array kStatements = {
     Statement{"node", 1,
               "SELECT id, graph_id, seq, name, target, call, file, line, function, code, module, "
               "status, reason, capture_id, kind FROM nodes WHERE id = ?"},
-    Statement{"node by name", 1,
-              "SELECT n.id, n.graph_id FROM graphs g JOIN nodes n ON n.graph_id = g.id AND n.name "
-              "= ? ORDER BY g.id LIMIT 1"},
+    Statement{
+        "node by name", 1,
+        "SELECT n.id, n.graph_id FROM graphs g CROSS JOIN nodes n ON n.graph_id = g.id AND n.name "
+        "= ? ORDER BY g.id LIMIT 1"},
     Statement{"node by name in graph", 1, "SELECT id FROM nodes WHERE graph_id = ? AND name = ?"},
     Statement{"node seq", 1, "SELECT seq FROM nodes WHERE id = ?"},
     Statement{"claims", 1,
@@ -109,9 +110,14 @@ constexpr std::array kStatements = {
               "SELECT l.id, n.id, n.graph_id, n.name FROM launches l CROSS JOIN line_links i ON "
               "i.graph_id = l.graph_id AND i.line = l.line JOIN nodes n ON n.id = i.node_id WHERE "
               "l.graph_id = ? ORDER BY l.seq LIMIT 200000"},
-    Statement{"buffers of launch", 3,
-              "SELECT b.name, t.access, b.kind, b.size_bytes FROM launch_buffers t JOIN buffers b "
-              "ON b.id = t.buffer_id WHERE t.launch_id = ? ORDER BY t.position LIMIT 1000"},
+    Statement{"buffers of launches", 3,
+              "SELECT l.id, b.name, t.access FROM launches l CROSS JOIN launch_buffers t ON "
+              "t.launch_id = l.id JOIN buffers b ON b.id = t.buffer_id WHERE l.graph_id = ? ORDER "
+              "BY l.seq, t.position LIMIT 500000"},
+    Statement{"node of launch", 3,
+              "SELECT n.id, n.graph_id FROM launches l JOIN line_links i ON i.graph_id = "
+              "l.graph_id AND i.line = l.line JOIN nodes n ON n.id = i.node_id WHERE l.id = ? "
+              "LIMIT 1"},
     Statement{"kernel", 3, "SELECT name, language, text, nodes FROM kernels WHERE id = ?"},
     Statement{"decisions", 3,
               "SELECT d.id, d.kind, d.verdict, d.subject, d.other, d.reason, d.node_id, n.graph_id "

@@ -41,9 +41,10 @@ auto quiet_label() -> QLabel* {
 ProgramsView::ProgramsView(Desk& desk)
     : View(QStringLiteral("programs"), tr("Programs"), desk),
       summary_(quiet_label()),
-      launch_model_(new TextModel({tr("#"), tr("Kind"), tr("Kernel or operator"), tr("Nodes"),
-                                   tr("Grid"), tr("Extents"), tr("Line")},
-                                  this)),
+      launch_model_(
+          new TextModel({tr("#"), tr("Kind"), tr("Kernel or operator"), tr("Nodes"), tr("Reads"),
+                         tr("Writes"), tr("Grid"), tr("Extents"), tr("Line")},
+                        this)),
       decision_model_(
           new TextModel({tr("Verdict"), tr("Kind"), tr("About"), tr("With"), tr("Reason")}, this)),
       launches_(new RowTable),
@@ -53,7 +54,7 @@ ProgramsView::ProgramsView(Desk& desk)
       text_name_(quiet_label()),
       text_(new CodePane(tr("Text of the kernel or program"))) {
   launches_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
-  launches_->set_model(launch_model_, {50, 70, 220, 200, 100, 120, 60});
+  launches_->set_model(launch_model_, {50, 70, 200, 160, 160, 120, 90, 120, 60});
   launches_->setAccessibleName(tr("Launches"));
   decisions_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
   decisions_->set_model(decision_model_, {110, 70, 170, 220, 460});
@@ -119,9 +120,9 @@ void ProgramsView::receive(ProgramFacts program) {
   for (std::size_t i = 0; i < program_.launches.size(); ++i) {
     const auto& launch = program_.launches[i];
     kernels += launch.kernel != 0 ? 1 : 0;
-    rows.push_back(
-        {.cells = {QString::number(i), qt(launch.kind), qt(launch.target), joined(launch.names),
-                   qt(launch.grid), qt(launch.extents), QString::number(launch.line)}});
+    rows.push_back({.cells = {QString::number(i), qt(launch.kind), qt(launch.target),
+                              joined(launch.names), joined(launch.reads), joined(launch.writes),
+                              qt(launch.grid), qt(launch.extents), QString::number(launch.line)}});
   }
   launch_model_->set_rows(std::move(rows));
   summary_->setText(

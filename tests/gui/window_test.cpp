@@ -186,6 +186,11 @@ TEST_F(GuiWindow, ProgramsFollowTheCursorAndSetIt) {
   ASSERT_TRUE(idle());
   EXPECT_EQ(programs->table()->current_row(), 0);
   EXPECT_TRUE(screen().contains(QStringLiteral("fused_relu_0 computes relu")));
+  EXPECT_EQ(programs->launches()->row(0)->cells[5], QStringLiteral("buf0")) << "written";
+  window_.go_to(QStringLiteral("launch:2"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "pad");
+  EXPECT_EQ(programs->table()->current_row(), 1);
   EXPECT_EQ(programs->decisions()->rowCount(), 2);
   programs->set_filter(QStringLiteral("reuse refused"));
   ASSERT_EQ(programs->decisions()->rowCount(), 1);
