@@ -126,7 +126,7 @@ void ProgramsView::receive(ProgramFacts program) {
   }
   launch_model_->set_rows(std::move(rows));
   summary_->setText(
-      tr("%1 kernels, %2 other steps%3")
+      tr("kernels: %1, other steps: %2%3")
           .arg(kernels)
           .arg(std::ssize(program_.launches) - kernels)
           .arg(program_.sizes.empty() ? QString() : tr(", sizes: %1").arg(qt(program_.sizes))));

@@ -321,7 +321,7 @@ TEST_F(GuiWindow, TheWindowNeverBlocksLongerThanFiftyMilliseconds) {
   watchdog.stop();
   RecordProperty("longest_ms", static_cast<int>(longest));
   // Sanitizers and busy machines stretch time; a scan of the trace in this thread takes far longer.
-  EXPECT_LT(longest, 50 * (qEnvironmentVariableIsSet("ASSAY_SLOW_MACHINE") ? 10 : 3)) << longest;
+  EXPECT_LT(longest, 50 * (qEnvironmentVariableIsSet("ASSAY_SLOW_MACHINE") ? 10 : 1)) << longest;
 }
 
 TEST_F(GuiWindow, ExportsAreWritten) {
