@@ -9,6 +9,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
 #include "replay/report/compile_report.h"
+#include "replay/report/compile_rows.h"
 #include "replay/report/programs.h"
 #include "replay/runner/decisions.h"
 #include "replay/runner/execute.h"
@@ -19,7 +20,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, at, graph, fault, decisions_of;
+  std::string file, at, graph, fault, decisions_of, trace;
   ExecutorOptions executor;
   std::vector<std::string> library, ban, only;
   bool check = false, prove = false, all = false, kernels = false, decisions = false,
@@ -101,6 +102,27 @@ auto prove(const Options& options, const Job& job) -> int {
   return exit_code(state_of(programs));
 }
 
+/// Writes the program with what is known of it. Where it cannot be bound to sizes, without them.
+auto write_trace(const Options& options, Job& job, std::optional<ProgramMemory>& memory,
+                 const CompiledComparison* comparison, int exit) -> Result<void> {
+  if (options.trace.empty()) return {};
+  std::string not_planned;
+  if (!memory) {
+    auto made = plan(options, job);
+    if (made)
+      memory = std::move(*made);
+    else
+      not_planned = made.error().message;
+  }
+  auto sizes = options.at;
+  if (const auto inputs = inputs_of(options, job.capture); inputs && sizes.empty())
+    sizes = inputs->chosen_sizes.empty() ? "as recorded" : inputs->chosen_sizes;
+  return record_compiled(
+      options.trace,
+      {job.capture, job.compiled, memory ? &*memory : nullptr, not_planned, sizes, comparison},
+      exit);
+}
+
 /// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
 auto print_ptx(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto bytes, read_file(options.file));
@@ -123,8 +145,8 @@ auto print_ptx(const Options& options) -> Result<int> {
 
 auto run_compile(const Options& options) -> Result<int> {
   if (options.ptx) return print_ptx(options);
-  if (!options.at.empty() && !options.check && !options.memory)
-    return std::unexpected(Error{ErrorCode::usage, "--at is of --check and --memory"});
+  if (!options.at.empty() && !options.check && !options.memory && options.trace.empty())
+    return std::unexpected(Error{ErrorCode::usage, "--at is of --check, --memory and --trace"});
   if (options.prove && options.check && options.json)
     return std::unexpected(Error{ErrorCode::usage, "--json: --check or --prove, one at a time"});
   ASSAY_TRY(const auto asked, compile_options(options));
@@ -133,11 +155,14 @@ auto run_compile(const Options& options) -> Result<int> {
   Job job{std::move(capture), std::move(known.table), {}, asked.fault};
   ASSAY_TRY(job.compiled, compile_graph(job.capture, job.table, asked));
   int exit = kNothingFound;
+  std::optional<ProgramMemory> memory;
   if (options.prove) {
     exit = prove(options, job);
-    if (!options.check) return exit;
+    if (!options.check) {
+      ASSAY_TRY_VOID(write_trace(options, job, memory, nullptr, exit));
+      return exit;
+    }
   }
-  std::optional<ProgramMemory> memory;
   if (options.memory) {
     ASSAY_TRY(memory, plan(options, job));
   }
@@ -154,7 +179,8 @@ auto run_compile(const Options& options) -> Result<int> {
     fmt::print("{}", options.json ? compile_json(report) : compile_text(report, paint()));
   }
   if ((comparison && has_findings(*comparison)) || (memory && !memory->broken.empty()))
-    return kFindings;
+    exit = kFindings;
+  ASSAY_TRY_VOID(write_trace(options, job, memory, comparison ? &*comparison : nullptr, exit));
   return exit;
 }
 
@@ -177,8 +203,11 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--redzones", options->executor.redzones,
                  "with --executor cpu: redzones and poison around temporaries; with cuda: every "
                  "access in bounds");
-  arguments.option("--at", &options->at, "with --check or --memory: at these sizes, e.g. s77=5");
+  arguments.option("--at", &options->at,
+                   "with --check, --memory or --trace: at these sizes, e.g. s77=5");
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
+  arguments.option("--trace", &options->trace,
+                   "write program, decisions and memory as an SQLite trace for the viewer");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.flag("--no-reuse", options->no_reuse, "a place of its own for every temporary");
   arguments.option("--library", &options->library,

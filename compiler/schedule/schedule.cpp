@@ -52,6 +52,7 @@ class Writer {
     program_.functions.push_back(std::move(function_));
     return std::move(program_);
   }
+  [[nodiscard]] auto call_nodes() const -> const std::map<int, std::string>& { return call_nodes_; }
 
  private:
   void add(decltype(HostOp::what) what, std::string text) {
@@ -165,6 +166,7 @@ class Writer {
     const auto callee = made.target;
     add(std::move(made),
         fmt::format("{}{}({})", target.empty() ? "" : target + " = ", callee, text));
+    call_nodes_[function_.ops.back().line] = call.origin;
     if (call.is_tuple)
       for (std::size_t k = 0; k < call.results.size(); ++k) {
         const auto& buffer = graph_.defs[call.results[k]].buffer;
@@ -369,6 +371,7 @@ class Writer {
   Grouping grouping_;
   HostProgram program_;
   HostFunction function_;
+  std::map<int, std::string> call_nodes_;  ///< by line
   std::map<DefId, std::size_t> last_use_;
   std::map<std::size_t, std::vector<DefId>> dead_after_;
   int next_buffer_ = 0, next_kernel_ = 0;
@@ -385,8 +388,9 @@ auto schedule(ScheduleInput input, const ScheduleOptions& options) -> Result<Com
   CompiledGraph result;
   const auto memory = choose_memory(input, options, result.decisions);
   ASSAY_TRY(auto grouping, group(input, memory, options, result.decisions));
-  ASSAY_TRY(result.program,
-            Writer(input, memory, std::move(grouping), options, result.decisions).run());
+  Writer writer(input, memory, std::move(grouping), options, result.decisions);
+  ASSAY_TRY(result.program, writer.run());
+  result.call_nodes = writer.call_nodes();
   return result;
 }
 

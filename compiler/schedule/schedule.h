@@ -3,6 +3,7 @@
 // dependencies, never by hints; every choice is a decision with its reason.
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct ScheduleOptions {
 struct CompiledGraph {
   HostProgram program;
   std::vector<CompileDecision> decisions;
+  std::map<int, std::string> call_nodes;  ///< node of the library call, by HostOp::line
 };
 
 /// Errors: unsupported (an index that kernels cannot compute).

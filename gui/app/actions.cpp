@@ -47,6 +47,7 @@ constexpr std::array kLayouts = {
     LayoutRow{"source", "Source", "source / nodes, storage"},
     LayoutRow{"sizes", "Sizes", "symbols | storage / proofs"},
     LayoutRow{"compile", "Compile", "compile / nodes | source, storage"},
+    LayoutRow{"program", "Program", "programs | memory / storage, nodes"},
     LayoutRow{"minify", "Reduction", "steps | triage / nodes"},
     LayoutRow{"diff", "Diff", "diff / nodes | storage, sql"},
     LayoutRow{"runs", "Runs", "console | bundle / problems"},

@@ -18,9 +18,11 @@
 #include "gui/views/console_view.h"
 #include "gui/views/diff_view.h"
 #include "gui/views/graph_view.h"
+#include "gui/views/memory_view.h"
 #include "gui/views/nodes_view.h"
 #include "gui/views/notes_view.h"
 #include "gui/views/plain_views.h"
+#include "gui/views/programs_view.h"
 #include "gui/views/source_view.h"
 #include "gui/views/sql_view.h"
 #include "gui/views/steps_view.h"
@@ -94,6 +96,8 @@ void Window::make_views() {
             new SymbolsView(desk_),
             new ProofsView(desk_),
             new CompileView(desk_),
+            new ProgramsView(desk_),
+            new MemoryView(desk_),
             steps_,
             diff_,
             sql_,
@@ -326,6 +330,15 @@ void Window::find_node(const std::string& name) {
   store_->ask(this, "node by name", {name}, found);
 }
 
+void Window::find_launch(TraceId launch) {
+  store_->ask(this, "node of launch", {launch}, [this, launch](Result<TraceAnswer> answer) {
+    if (!answer || answer->rows.empty()) return go({.graph = cursor_.graph, .launch = launch});
+    go({.graph = to_number(answer->rows[0][1]),
+        .node = to_number(answer->rows[0][0]),
+        .launch = launch});
+  });
+}
+
 void Window::go_to(const QString& place) {
   if (!store_ || triage_->state() != ViewState::ready) {
     place_ = place;
@@ -337,6 +350,7 @@ void Window::go_to(const QString& place) {
   if (kind == QStringLiteral("node")) return find_node(value.toStdString());
   if (kind == QStringLiteral("graph")) return go({.graph = number});
   if (kind == QStringLiteral("step")) return go({.graph = cursor_.graph, .step = number});
+  if (kind == QStringLiteral("launch")) return find_launch(number);
   if (kind == QStringLiteral("guard")) return go({.graph = cursor_.graph, .guard = number});
   if (kind == QStringLiteral("proof")) return go({.graph = cursor_.graph, .proof = number});
   if (kind == QStringLiteral("finding"))

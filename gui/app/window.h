@@ -32,7 +32,8 @@ class Window : public QMainWindow {
 
   /// Opens what the user names. Errors are shown, never thrown.
   void open(const QString& path);
-  /// "node:NAME", "finding:2", "graph:1", "step:7", as links hold behind `#`; once a trace is open.
+  /// "node:NAME", "finding:2", "graph:1", "step:7", "launch:3", as links hold behind `#`; once a
+  /// trace is open.
   void go_to(const QString& place);
   void go(const Cursor& cursor);
   [[nodiscard]] auto cursor() const -> const Cursor& { return cursor_; }
@@ -83,6 +84,7 @@ class Window : public QMainWindow {
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   void find_node(const std::string& name);
+  void find_launch(TraceId launch);
   [[nodiscard]] auto link() const -> QString;
 
   Desk desk_;

@@ -16,6 +16,7 @@ struct Cursor {
   TraceId proof = 0;
   TraceId step = 0;
   TraceId finding = 0;
+  TraceId launch = 0;
   friend auto operator==(const Cursor&, const Cursor&) -> bool = default;
 };
 

@@ -33,9 +33,10 @@ constexpr std::array kStatements = {
     Statement{"node", 1,
               "SELECT id, graph_id, seq, name, target, call, file, line, function, code, module, "
               "status, reason, capture_id, kind FROM nodes WHERE id = ?"},
-    Statement{"node by name", 1,
-              "SELECT n.id, n.graph_id FROM graphs g JOIN nodes n ON n.graph_id = g.id AND n.name "
-              "= ? ORDER BY g.id LIMIT 1"},
+    Statement{
+        "node by name", 1,
+        "SELECT n.id, n.graph_id FROM graphs g CROSS JOIN nodes n ON n.graph_id = g.id AND n.name "
+        "= ? ORDER BY g.id LIMIT 1"},
     Statement{"node by name in graph", 1, "SELECT id FROM nodes WHERE graph_id = ? AND name = ?"},
     Statement{"node seq", 1, "SELECT seq FROM nodes WHERE id = ?"},
     Statement{"claims", 1,
@@ -98,6 +99,36 @@ constexpr std::array kStatements = {
               "SELECT s.phase, s.calls, s.verdict, s.failure, s.seconds, s.output, s.text, p.text, "
               "p.seq, p.calls, s.key FROM steps s LEFT JOIN steps p ON p.id = s.parent_id WHERE "
               "s.id = ?"},
+    Statement{"programs", 3,
+              "SELECT g.id, g.name, g.text, p.arena_bytes, p.live_bytes, p.sum_bytes, p.steps, "
+              "p.sizes FROM graphs g LEFT JOIN memory_plans p ON p.graph_id = g.id WHERE g.kind = "
+              "'program' ORDER BY g.id LIMIT 1000"},
+    Statement{"launches", 3,
+              "SELECT l.id, l.seq, l.kind, l.target, l.kernel_id, l.line, l.grid, l.extents, "
+              "l.text FROM launches l WHERE l.graph_id = ? ORDER BY l.seq LIMIT 50000"},
+    Statement{"nodes of launches", 3,
+              "SELECT l.id, n.id, n.graph_id, n.name FROM launches l CROSS JOIN line_links i ON "
+              "i.graph_id = l.graph_id AND i.line = l.line JOIN nodes n ON n.id = i.node_id WHERE "
+              "l.graph_id = ? ORDER BY l.seq LIMIT 200000"},
+    Statement{"buffers of launches", 3,
+              "SELECT l.id, b.name, t.access FROM launches l CROSS JOIN launch_buffers t ON "
+              "t.launch_id = l.id JOIN buffers b ON b.id = t.buffer_id WHERE l.graph_id = ? ORDER "
+              "BY l.seq, t.position LIMIT 500000"},
+    Statement{"node of launch", 3,
+              "SELECT n.id, n.graph_id FROM launches l JOIN line_links i ON i.graph_id = "
+              "l.graph_id AND i.line = l.line JOIN nodes n ON n.id = i.node_id WHERE l.id = ? "
+              "LIMIT 1"},
+    Statement{"kernel", 3, "SELECT name, language, text, nodes FROM kernels WHERE id = ?"},
+    Statement{"decisions", 3,
+              "SELECT d.id, d.kind, d.verdict, d.subject, d.other, d.reason, d.node_id, n.graph_id "
+              "FROM decisions d LEFT JOIN nodes n ON n.id = d.node_id WHERE d.graph_id = ? ORDER "
+              "BY d.seq LIMIT 50000"},
+    Statement{"buffers", 3,
+              "SELECT id, name, kind, dtype, size_bytes, offset_bytes, first_step, last_step, "
+              "written_over FROM buffers WHERE graph_id = ? ORDER BY name LIMIT 50000"},
+    Statement{"stages", 3,
+              "SELECT compilation, name, verdict, calls, compared, ratio, reason, sizes, log_line, "
+              "compilation_id FROM stages ORDER BY id LIMIT 20000"},
     Statement{"problems", 2,
               "SELECT id, kind, message, times FROM problems ORDER BY id LIMIT 10000"},
     Statement{"environment", 1, "SELECT name, value FROM environment ORDER BY name LIMIT 1000"},

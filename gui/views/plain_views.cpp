@@ -211,6 +211,37 @@ void EnvironmentView::fetch() {
       });
 }
 
+namespace {
+
+/// Of a stage that was run: its verdict, and how far it is from the one before.
+void add_verdict(TextRow& row, const std::vector<TraceValue>& stage) {
+  const auto verdict = to_text(stage[2]);
+  row.cells.resize(7);
+  row.cells[1] = qt(verdict);
+  row.cells[6] = cell(stage[6]);
+  if (verdict == "agrees" || verdict == "differs")
+    row.cells[6] =
+        CompileView::tr(
+            "%1 values compared, largest difference %2 of what rounding "
+            "allows%3")
+            .arg(cell(stage[4]))
+            .arg(std::get<double>(stage[5]), 0, 'g', 3)
+            .arg(row.cells[6].isEmpty() ? QString() : QStringLiteral("; ") + row.cells[6]);
+  row.mark = mark(verdict == "agrees"    ? NodeMark::ok
+                  : verdict == "differs" ? NodeMark::root
+                  : verdict == "follows" ? NodeMark::inherited
+                                         : NodeMark::unchecked);
+}
+
+auto stage_row(const std::vector<TraceValue>& stage, TraceId compilation) -> TextRow {
+  TextRow row{.cells = {QStringLiteral("      %1").arg(cell(stage[1])), {}, {}, cell(stage[3])},
+              .key = compilation};
+  add_verdict(row, stage);
+  return row;
+}
+
+}  // namespace
+
 CompileView::CompileView(Desk& desk)
     : ListView(QStringLiteral("compile"), tr("Compilations"), desk,
                {tr("Compilation"), tr("Outcome"), tr("Seconds"), tr("Nodes"), tr("Guards"),
@@ -218,24 +249,30 @@ CompileView::CompileView(Desk& desk)
                {250, 100, 80, 70, 70, 210, 320}) {}
 
 void CompileView::fetch() {
-  using Both = std::pair<TraceAnswer, TraceAnswer>;
-  store()->ask<Both>(
+  using All = std::array<TraceAnswer, 3>;
+  store()->ask<All>(
       this, "compile tree",
-      [](const TraceReader& reader) -> Result<Both> {
-        if (reader.version() < 2) return Both{};
+      [](const TraceReader& reader) -> Result<All> {
+        if (reader.version() < 2) return All{};
         ASSAY_TRY(auto compilations, reader.query(statement("compilations", reader.version())));
         ASSAY_TRY(auto graphs, reader.query(statement("graphs", reader.version())));
-        return Both{std::move(compilations), std::move(graphs)};
+        TraceAnswer stages;
+        if (const auto sql = statement("stages", reader.version()); !sql.empty()) {
+          ASSAY_TRY(stages, reader.query(sql));
+        }
+        return All{std::move(compilations), std::move(graphs), std::move(stages)};
       },
-      [this](Result<Both> both) {
-        if (!both) return set_state(ViewState::failed, qt(both.error().message));
-        build(both->first, both->second);
+      [this](Result<All> all) {
+        if (!all) return set_state(ViewState::failed, qt(all.error().message));
+        build((*all)[0], (*all)[1], (*all)[2]);
       });
 }
 
-void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& graphs) {
+void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& graphs,
+                        const TraceAnswer& stages) {
   std::vector<TextRow> rows;
   details_.clear();
+  details_[0] = {};
   for (const auto& one : compilations.rows) {
     const auto id = to_number(one[0]);
     const auto outcome = to_text(one[4]);
@@ -262,15 +299,28 @@ void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& grap
             .arg(detail_row(tr("compilation"), to_text(one[1])), detail_row(tr("function"), where),
                  detail_row(tr("why"), to_text(one[5]), Token::note),
                  detail_row(tr("line of the log"), to_text(one[11])));
-    for (const auto& graph : graphs.rows)
-      if (to_number(graph[4]) == id)
-        rows.push_back({.cells = {QStringLiteral("      ") + cell(graph[1]),
-                                  cell(graph[2]),
-                                  {},
-                                  to_number(graph[3]) > 0 ? cell(graph[3]) : QString()},
-                        .cursor = {.graph = to_number(graph[0])},
-                        .key = id});
+    std::set<std::int64_t> with_graph;
+    for (const auto& graph : graphs.rows) {
+      if (to_number(graph[4]) != id) continue;
+      rows.push_back({.cells = {QStringLiteral("      ") + cell(graph[1]),
+                                cell(graph[2]),
+                                {},
+                                to_number(graph[3]) > 0 ? cell(graph[3]) : QString()},
+                      .cursor = {.graph = to_number(graph[0])},
+                      .key = id});
+      for (const auto& stage : stages.rows)
+        if (to_number(stage[9]) == id && to_number(stage[8]) == to_number(graph[5])) {
+          with_graph.insert(to_number(graph[5]));
+          add_verdict(rows.back(), stage);
+        }
+    }
+    for (const auto& stage : stages.rows)
+      if (to_number(stage[9]) == id && !with_graph.contains(to_number(stage[8])))
+        rows.push_back(stage_row(stage, id));
   }
+  // Stages whose event is in no attempt that the log names.
+  for (const auto& stage : stages.rows)
+    if (stage[9].index() == 0) rows.push_back(stage_row(stage, 0));
   set_rows(std::move(rows), tr("Only traces of TORCH_TRACE logs hold compilations"));
 }
 

@@ -72,7 +72,7 @@ class CompileView : public ListView {
   void chosen(const TextRow& row) override;
 
  private:
-  void build(const TraceAnswer& compilations, const TraceAnswer& graphs);
+  void build(const TraceAnswer& compilations, const TraceAnswer& graphs, const TraceAnswer& stages);
   std::map<std::int64_t, QString> details_;
 };
 

@@ -252,13 +252,40 @@ auto test_cases(const StageReport& report) -> std::vector<TestCase> {
   return cases;
 }
 
+namespace {
+
+auto verdict_row(TraceId run, const CompilationStages& compilation, const StageRow& row,
+                 const RecordedLog& log, std::int64_t seq) -> StageVerdictRow {
+  StageVerdictRow made{.run_id = run,
+                       .compilation_id = {},
+                       .seq = seq,
+                       .compilation = compilation.name,
+                       .name = row.name,
+                       .verdict = std::string(name(row.state)),
+                       .calls = row.size,
+                       .compared = row.compared,
+                       .ratio = row.largest_ratio,
+                       .reason = row.reason,
+                       .sizes = compilation.witness,
+                       .log_line = {}};
+  if (row.log_line > 0) made.log_line = row.log_line;
+  if (const auto found = log.compilations.find(row.log_line); found != log.compilations.end())
+    made.compilation_id = found->second;
+  return made;
+}
+
+}  // namespace
+
 auto record_stages(const std::string& path, const std::string& source, std::string_view bytes,
                    const StageReport& report, int exit_code) -> Result<void> {
   ASSAY_TRY(auto writer, TraceWriter::create(path));
   ASSAY_TRY(const auto run, writer.add(run_row("debug", source, "torch trace", "")));
   ASSAY_TRY(const auto log, record_compilations(writer, run, bytes));
   std::vector<std::string> not_run;
+  std::int64_t seq = 0;
   for (const auto& compilation : report.compilations) {
+    for (const auto& row : compilation.rows)
+      ASSAY_TRY_VOID(writer.add(verdict_row(run, compilation, row, log, seq++)));
     for (const auto& row : compilation.rows)
       if (row.state == StageState::not_run)
         not_run.push_back(fmt::format("{} {}: {}", compilation.name, row.name, row.reason));

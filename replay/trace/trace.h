@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "replay/trace/program_rows.h"
 
 namespace assay {
 
 /// Null (not recorded), an integer, a number or text.
 using TraceValue = std::variant<std::monostate, std::int64_t, double, std::string>;
-using TraceId = std::int64_t;
 
 // One struct per table; members follow the columns of schema.cpp, keys are given by the writer.
 // Empty text of an optional fact is written as null.
@@ -157,6 +157,13 @@ class TraceWriter {
   auto add(const LineLinkRow& row) -> Result<TraceId>;
   auto add(const StepRow& row) -> Result<TraceId>;
   auto add(const ProblemRow& row) -> Result<TraceId>;
+  auto add(const KernelRow& row) -> Result<TraceId>;
+  auto add(const LaunchRow& row) -> Result<TraceId>;
+  auto add(const BufferRow& row) -> Result<TraceId>;
+  auto add(const LaunchBufferRow& row) -> Result<TraceId>;
+  auto add(const MemoryPlanRow& row) -> Result<TraceId>;
+  auto add(const DecisionRow& row) -> Result<TraceId>;
+  auto add(const StageVerdictRow& row) -> Result<TraceId>;
 
   /// Fills in what is only known after a node ran.
   auto set_status(TraceId node, const std::string& status, const std::string& reason,

@@ -244,6 +244,43 @@ auto TraceWriter::add(const ProblemRow& row) -> Result<TraceId> {
   return impl_->insert("problems", {row.run_id, row.kind, row.message, row.times});
 }
 
+auto TraceWriter::add(const KernelRow& row) -> Result<TraceId> {
+  return impl_->insert(
+      "kernels", {row.graph_id, row.name, maybe(row.language), maybe(row.text), maybe(row.nodes)});
+}
+
+auto TraceWriter::add(const LaunchRow& row) -> Result<TraceId> {
+  return impl_->insert("launches",
+                       {row.graph_id, row.seq, row.kind, row.target, maybe(row.kernel_id), row.line,
+                        maybe(row.grid), maybe(row.extents), row.text});
+}
+
+auto TraceWriter::add(const BufferRow& row) -> Result<TraceId> {
+  return impl_->insert("buffers", {row.graph_id, row.name, row.kind, row.dtype, row.size_bytes,
+                                   maybe(row.offset_bytes), maybe(row.first_step),
+                                   maybe(row.last_step), maybe(row.written_over)});
+}
+
+auto TraceWriter::add(const LaunchBufferRow& row) -> Result<TraceId> {
+  return impl_->insert("launch_buffers", {row.launch_id, row.position, row.buffer_id, row.access});
+}
+
+auto TraceWriter::add(const MemoryPlanRow& row) -> Result<TraceId> {
+  return impl_->insert("memory_plans", {row.graph_id, row.arena_bytes, row.live_bytes,
+                                        row.sum_bytes, row.steps, maybe(row.sizes)});
+}
+
+auto TraceWriter::add(const DecisionRow& row) -> Result<TraceId> {
+  return impl_->insert("decisions", {row.graph_id, row.seq, maybe(row.node_id), row.kind,
+                                     row.verdict, row.subject, maybe(row.other), row.reason});
+}
+
+auto TraceWriter::add(const StageVerdictRow& row) -> Result<TraceId> {
+  return impl_->insert("stages", {row.run_id, maybe(row.compilation_id), row.seq, row.compilation,
+                                  row.name, row.verdict, row.calls, row.compared, row.ratio,
+                                  maybe(row.reason), maybe(row.sizes), maybe(row.log_line)});
+}
+
 auto TraceWriter::set_status(TraceId node, const std::string& status, const std::string& reason,
                              std::optional<double> duration_ms) -> Result<void> {
   return impl_->update("UPDATE nodes SET status=?, reason=?, duration_ms=? WHERE id=?",

@@ -13,12 +13,15 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSlider>
+#include <QTest>
 #include <QToolButton>
 
 #include "gui/app/actions.h"
 #include "gui/app/script.h"
 #include "gui/app/window.h"
+#include "gui/views/memory_view.h"
 #include "gui/views/nodes_view.h"
+#include "gui/views/programs_view.h"
 #include "gui/views/symbols_view.h"
 #include "tests/gui/support.h"
 #include "tests/support/traces.h"
@@ -172,6 +175,57 @@ TEST_F(GuiWindow, SlidersEvaluateTheGraphAnew) {
   EXPECT_TRUE(screen().contains(QStringLiteral("1 of 2 guards fail")));
 }
 
+TEST_F(GuiWindow, ProgramsFollowTheCursorAndSetIt) {
+  open_small();
+  window_.apply_layout(QStringLiteral("program"));
+  ASSERT_TRUE(idle());
+  auto* programs = static_cast<ProgramsView*>(window_.view(QStringLiteral("programs")));
+  ASSERT_EQ(programs->launches()->rowCount(), 2);
+  EXPECT_EQ(programs->table()->current_row(), 1) << "pad is the library call";
+  window_.go_to(QStringLiteral("node:relu"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(programs->table()->current_row(), 0);
+  EXPECT_TRUE(screen().contains(QStringLiteral("fused_relu_0 computes relu")));
+  EXPECT_EQ(programs->launches()->row(0)->cells[5], QStringLiteral("buf0")) << "written";
+  window_.go_to(QStringLiteral("launch:2"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "pad");
+  EXPECT_EQ(programs->table()->current_row(), 1);
+  EXPECT_EQ(programs->decisions()->rowCount(), 2);
+  programs->set_filter(QStringLiteral("reuse refused"));
+  ASSERT_EQ(programs->decisions()->rowCount(), 1);
+  EXPECT_EQ(programs->decisions()->row(0)->cells[2], QStringLiteral("buf1"));
+  programs->set_filter(QStringLiteral("reuse accepted"));
+  EXPECT_EQ(programs->decisions()->rowCount(), 0);
+}
+
+TEST_F(GuiWindow, AClickOnABufferGoesToTheLaunchThatFirstUsesIt) {
+  open_small();
+  window_.apply_layout(QStringLiteral("program"));
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(screen().contains(QStringLiteral("arena of 768 bytes; at most 768 bytes live")));
+  auto* picture = window_.view(QStringLiteral("memory"))->findChild<MemoryPicture*>();
+  const auto& buffers = picture->program().buffers;
+  ASSERT_EQ(buffers.at(1).name, "buf1");
+  const auto low = picture->box(buffers[0], picture->size());
+  const auto high = picture->box(buffers[1], picture->size());
+  EXPECT_FALSE(low.intersects(high));
+  EXPECT_FALSE(low.intersects(picture->box(buffers[2], picture->size()))) << "one after the other";
+  EXPECT_TRUE(picture->box(buffers[3], picture->size()).isEmpty()) << "outputs are elsewhere";
+  QTest::mouseClick(picture, Qt::LeftButton, {}, low.center().toPoint());
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "relu");
+  EXPECT_TRUE(screen().contains(QStringLiteral("buf0: 256 bytes of float32, at 0 to 256")));
+}
+
+TEST_F(GuiWindow, StagesStandInTheCompileTreeWithTheirVerdict) {
+  open_small();
+  window_.show_view(QStringLiteral("compile"));
+  ASSERT_TRUE(idle());
+  const auto csv = window_.view(QStringLiteral("compile"))->table()->csv();
+  EXPECT_TRUE(csv.contains(QStringLiteral("joint graph,differs"))) << csv.toStdString();
+}
+
 TEST_F(GuiWindow, NotesStayBesideTheEvidence) {
   open_small();
   const auto before = std::filesystem::last_write_time(folder_ / "t.sqlite");
@@ -267,7 +321,7 @@ TEST_F(GuiWindow, TheWindowNeverBlocksLongerThanFiftyMilliseconds) {
   watchdog.stop();
   RecordProperty("longest_ms", static_cast<int>(longest));
   // Sanitizers and busy machines stretch time; a scan of the trace in this thread takes far longer.
-  EXPECT_LT(longest, 50 * (qEnvironmentVariableIsSet("ASSAY_SLOW_MACHINE") ? 10 : 3)) << longest;
+  EXPECT_LT(longest, 50 * (qEnvironmentVariableIsSet("ASSAY_SLOW_MACHINE") ? 10 : 1)) << longest;
 }
 
 TEST_F(GuiWindow, ExportsAreWritten) {

@@ -110,6 +110,37 @@ void add_rest(TraceWriter& writer, TraceId run, TraceId graph, TraceId pad, Trac
       StepRow{run, 2, first, "calls", "02", 1, "same", "debug: lie", 0.4, 0.1, "", "b\n"}));
 }
 
+/// `buf0` and `buf2` share a place, `buf1` lives beside both: 768 bytes where 768 live at once.
+void add_compiled(TraceWriter& writer, TraceId run, TraceId relu, TraceId pad) {
+  const auto program = must(writer.add(GraphRow{run,
+                                                {},
+                                                "compiled program",
+                                                "program",
+                                                "",
+                                                "buf0 = empty()\nfused_relu_0(x, buf0)\n"
+                                                "buf1 = torch.ops.pad(buf0)\n"}));
+  const auto kernel =
+      must(writer.add(KernelRow{program, "fused_relu_0", "", "kernel fused_relu_0\n", "relu"}));
+  const auto first = must(writer.add(LaunchRow{program, 0, "kernel", "fused_relu_0", kernel, 2,
+                                               "1 x 1 x 1", "68 x 32", "fused_relu_0(x, buf0)"}));
+  must(writer.add(
+      LaunchRow{program, 1, "call", "aten.pad", {}, 3, "", "", "buf1 = torch.ops.pad(buf0)"}));
+  must(writer.add(LineLinkRow{program, 2, relu}));
+  must(writer.add(LineLinkRow{program, 3, pad}));
+  const auto buffer =
+      must(writer.add(BufferRow{program, "buf0", "temporary", "float32", 256, 0, 0, 1, ""}));
+  must(writer.add(BufferRow{program, "buf1", "temporary", "float32", 512, 256, 1, 3, ""}));
+  must(writer.add(BufferRow{program, "buf2", "temporary", "float32", 128, 0, 2, 3, "buf0"}));
+  must(writer.add(BufferRow{program, "out", "output", "float32", 64, {}, 3, 3, ""}));
+  must(writer.add(LaunchBufferRow{first, 0, buffer, "writes"}));
+  must(writer.add(MemoryPlanRow{program, 768, 768, 896, 4, "s77 = 68"}));
+  must(writer.add(DecisionRow{program, 0, relu, "store", "accepted", "relu", "aten.relu.default",
+                              "somebody reads it"}));
+  must(writer.add(DecisionRow{program, 1, {}, "reuse", "refused", "buf1", "", "nothing fits"}));
+  must(writer.add(
+      StageVerdictRow{run, {}, 0, "0/0", "joint graph", "differs", 5, 2, 3.5, "", "s77 = 68", 7}));
+}
+
 }  // namespace
 
 TemporaryFolder::TemporaryFolder() {
@@ -165,6 +196,7 @@ void write_small_trace(const std::filesystem::path& path, bool finalise) {
       must(writer.add(OperandRow{ids[i], static_cast<std::int64_t>(k),
                                  ids[static_cast<std::size_t>(nodes[i].reads[k])]}));
   add_rest(writer, run, graph, ids[3], ids[4]);
+  add_compiled(writer, run, ids[2], ids[3]);
   if (!finalise) {
     if (!writer.commit()) std::abort();
     return;

@@ -5,6 +5,7 @@
 #include "core/expr/text.h"
 #include "gui/data/live_sizes.h"
 #include "gui/data/node_facts.h"
+#include "gui/data/programs.h"
 #include "gui/data/statements.h"
 #include "gui/data/storage_map.h"
 #include "gui/data/text_lines.h"
@@ -104,36 +105,68 @@ TEST_F(GuiData, FactsOfANodeNameWhoItReadsAndWhoReadsIt) {
   EXPECT_FALSE(read_node_facts(*reader_, 999));
 }
 
-TEST_F(GuiData, NoStatementOfAViewScansALargeTable) {
-  const std::set<std::string> large = {"nodes",        "operands",   "claims",
-                                       "observations", "line_links", "proof_guards"};
+/// Steps of plans that read a whole table of those that grow with the graph.
+auto scans(const TraceReader& reader) -> std::vector<std::string> {
+  const std::set<std::string> large = {"nodes",      "operands",     "claims",   "observations",
+                                       "line_links", "proof_guards", "launches", "launch_buffers",
+                                       "buffers",    "decisions",    "kernels"};
+  std::vector<std::string> found;
   for (const auto& row : statements()) {
-    if (row.version > reader_->version()) continue;
     const auto sql = std::string(row.sql);
     const std::vector<TraceValue> parameters(static_cast<std::size_t>(std::ranges::count(sql, '?')),
                                              std::int64_t{1});
-    const auto plan = reader_->query("EXPLAIN QUERY PLAN " + sql, parameters);
-    ASSERT_TRUE(plan) << row.name << ": " << plan.error().message;
+    const auto plan = reader.query("EXPLAIN QUERY PLAN " + sql, parameters);
+    if (!plan) {
+      found.push_back(fmt::format("{}: {}", row.name, plan.error().message));
+      continue;
+    }
     for (const auto& step : plan->rows) {
       const auto text = to_text(step.back());
       if (!text.starts_with("SCAN ")) continue;
       auto table = text.substr(5);
       table = table.substr(0, table.find(' '));
-      // Aliases are the first letters of tables in these statements.
+      // Aliases are single letters in these statements.
       for (const auto& name : large)
-        EXPECT_FALSE(table == name || sql.contains(" " + name + " " + table))
-            << row.name << ": " << text;
+        if (table == name || sql.contains(" " + name + " " + table))
+          found.push_back(fmt::format("{}: {}", row.name, text));
     }
   }
+  return found;
+}
+
+TEST(GuiStatements, NoStatementOfAViewScansALargeTable) {
+  // A table of two rows is best read whole, and SQLite knows from ANALYZE that it has two. So the
+  // plans are those of a file without such figures, and of one with those of a large graph.
+  const testing::TemporaryFolder folder;
+  testing::write_small_trace(folder / "open.sqlite", false);
+  testing::write_generated_trace(folder / "large.sqlite", 5000);
+  for (const auto* name : {"open.sqlite", "large.sqlite"}) {
+    const auto reader = TraceReader::open(folder / name);
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_EQ(scans(*reader), std::vector<std::string>{}) << name;
+  }
+}
+
+TEST_F(GuiData, AProgramHasLaunchesWithNodesAndBuffersThatLive) {
+  const auto program = read_program(*reader_);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->launches.size(), 2U);
+  EXPECT_EQ(program->launches[0].nodes.at(0).node, node("relu"));
+  EXPECT_EQ(step_of(*program, {.node = node("pad")}), 1);
+  EXPECT_EQ(step_of(*program, {.launch = program->launches[0].id}), 0);
+  EXPECT_EQ(step_of(*program, {.node = node("mul")}), -1);
+  // buf0 in steps 0 and 1, buf1 from 1, buf2 from 2; the output has no place in the arena.
+  EXPECT_EQ(live_bytes(*program), (std::vector<std::int64_t>{256, 768, 640, 640}));
 }
 
 TEST(GuiStatements, EachHasAnAnswerForEveryVersionThatItClaims) {
   std::set<std::pair<std::string_view, int>> seen;
   for (const auto& row : statements()) {
     EXPECT_TRUE(seen.insert({row.name, row.version}).second) << row.name;
-    EXPECT_FALSE(statement(row.name, 2).empty()) << row.name;
+    EXPECT_FALSE(statement(row.name, 3).empty()) << row.name;
   }
   EXPECT_TRUE(statement("steps", 1).empty());
+  EXPECT_TRUE(statement("launches", 2).empty());
 }
 
 TEST(GuiVersions, TracesOfVersion1StayReadable) {

@@ -1,0 +1,25 @@
+// A compiled graph as rows of a trace: program, kernels, launches, decisions, memory.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "replay/report/trace_rows.h"
+#include "replay/runner/compile.h"
+#include "replay/runner/program_memory.h"
+
+namespace assay {
+
+struct CompileRecord {
+  const Capture& capture;
+  const CompiledGraph& compiled;
+  const ProgramMemory* memory = nullptr;  ///< bound from `compiled`; null: no step has sizes
+  std::string not_planned = {};           ///< why there is no memory
+  std::string sizes = {};                 ///< of the plan
+  const CompiledComparison* comparison = nullptr;  ///< null: not run
+};
+
+/// Writes a trace with the capture's graph and its program.
+[[nodiscard]] auto record_compiled(const std::string& path, const CompileRecord& record,
+                                   int exit_code) -> Result<void>;
+
+}  // namespace assay
