@@ -74,6 +74,7 @@ auto build_op_table() -> OpTable {
   add_margin_loss_rows(table);
   add_assemble_rows(table);
   add_embedding_bag_rows(table);
+  add_ctc_loss_rows(table);
   add_histogram_rows(table);
   add_antialias_rows(table);
   add_name_rows(table);

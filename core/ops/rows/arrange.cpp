@@ -219,6 +219,8 @@ auto channel_shuffle(Composer& c) -> Datum {
   if (!c.decide(gt(groups, 0), "groups") ||
       !c.decide(eq(mod(meta.sizes[1], groups), 0), "channels divide"))
     return c.fail("the channels are a multiple of the groups"), Datum{};
+  if (c.decide(eq(numel(meta), 0), "nothing to shuffle"))
+    return c.call("aten.alias.default", {c.arg(0)});
   const Dims rest(meta.sizes.begin() + 2, meta.sizes.end());
   return packed_on_cuda(
       c, reorder(c, {meta.sizes[0], groups, floor_div(meta.sizes[1], groups), product(rest)},

@@ -392,6 +392,7 @@ void add_composite_rows(OpTable& t) {
   t.add(composite("aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid));
   t.add(composite("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid));
   t.add(composite("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", [](Composer& c) { return c.call("aten.split.Tensor", {c.arg(0), c.arg(1), c.arg(2)}); }));
+  t.add(composite("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", [](Composer& c) { return c.call("aten.split_with_sizes.default", {c.arg(0), c.arg(1), c.arg(2)}); }));
   t.add(composite("aten::square(Tensor self) -> Tensor", square));
   t.add(composite("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff));
 

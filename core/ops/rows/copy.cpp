@@ -207,6 +207,16 @@ void zero_self_kernel(KernelCall& k) {
 auto fill(Composer& c) -> Datum {
   return c.call("aten.full_like.default", {c.arg(0), c.arg(1)});
 }
+/// The value is a tensor of no dimensions.
+auto fill_with_tensor(Composer& c) -> Datum {
+  if (c.meta(1).rank() != 0) return c.fail("the value has no dimensions"), Datum{};
+  const bool inplace = c.row().name().starts_with("aten.fill_.");
+  return c.call("aten.copy_.default",
+                {inplace ? c.arg(0) : c.call("aten.empty_like.default", {c.arg(0)}), c.arg(1)});
+}
+auto zero(Composer& c) -> Datum {
+  return c.call("aten.zeros_like.default", {c.arg(0)});
+}
 
 }  // namespace
 
@@ -220,6 +230,9 @@ void add_copy_rows(OpTable& t) {
   t.add({.schema_text = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", .rule = copy_into_rule, .kernel = copy_into_kernel});
   t.add({.schema_text = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", .rule = self_rule, .kernel = copy_into_kernel});
   t.add({.schema_text = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", .decomposition = fill});
+  t.add({.schema_text = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", .decomposition = fill_with_tensor});
+  t.add({.schema_text = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", .decomposition = fill_with_tensor});
+  t.add({.schema_text = "aten::zero(Tensor self) -> Tensor", .decomposition = zero});
   t.add({.schema_text = "aten::zero_(Tensor(a!) self) -> Tensor(a!)", .rule = self_rule, .kernel = zero_self_kernel});
   t.add({.schema_text = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", .rule = cat_rule, .kernel = cat_kernel});
   t.add({.schema_text = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", .decomposition = stack});

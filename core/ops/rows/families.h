@@ -42,6 +42,7 @@ void add_distance_rows(OpTable& table);
 void add_margin_loss_rows(OpTable& table);
 void add_assemble_rows(OpTable& table);
 void add_embedding_bag_rows(OpTable& table);
+void add_ctc_loss_rows(OpTable& table);
 void add_histogram_rows(OpTable& table);
 void add_antialias_rows(OpTable& table);
 void add_name_rows(OpTable& table);

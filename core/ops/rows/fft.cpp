@@ -38,6 +38,12 @@ auto transformed_dims(MetaCall& c, int rank) -> std::vector<std::size_t> {
 /// Strides of _exec_fft's result: `dims` are laid out innermost in their order.
 auto transform_strides(MetaCall& c, const TensorMeta& input, const Dims& out_sizes,
                        const std::vector<std::size_t>& dims) -> Dims {
+  // Without a batch nothing is transformed: the result is allocated in row-major order.
+  Expr batch_count(1);
+  for (std::size_t d = 0; d < input.sizes.size(); ++d)
+    if (std::ranges::find(dims, d) == dims.end()) batch_count = batch_count * input.sizes[d];
+  if (!on_cuda(input) && c.decide(eq(batch_count, 0), "an empty batch"))
+    return contiguous_strides(out_sizes);
   const auto is_batch = [&](std::size_t dim) { return std::ranges::find(dims, dim) == dims.end(); };
   std::vector<std::size_t> order(input.sizes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

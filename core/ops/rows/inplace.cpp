@@ -33,6 +33,15 @@ constexpr OtherName kOtherNames[] = {{"aten::pow.Tensor_Scalar", "aten::pow_.Sca
                                      {"aten::ldexp.Tensor", "aten::ldexp_"},
                                      {"aten::_conj_physical", "aten::conj_physical_"}};
 
+/// Pointwise operators of which PyTorch has no in-place form.
+constexpr std::string_view kWithout[] = {
+    "aten.fmax.default",      "aten.fmin.default",      "aten.hardshrink.default",
+    "aten.isinf.default",     "aten.isnan.default",     "aten.isneginf.default",
+    "aten.isposinf.default",  "aten.logaddexp.default", "aten.logaddexp2.default",
+    "aten.max.other",         "aten.maximum.default",   "aten.min.other",
+    "aten.minimum.default",   "aten.signbit.default",   "aten.softplus.default",
+    "aten.softshrink.default"};
+
 /// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add_.Tensor(Tensor(a!) self, ...) ->
 /// Tensor(a!)". Empty if the operator cannot have an in-place form.
 auto inplace_schema(std::string_view functional) -> std::string {
@@ -96,6 +105,7 @@ void add_inplace_rows(OpTable& t) {
         std::ranges::find(kOthers, row->name()) != std::end(kOthers))
       functional.push_back(row.get());
   for (const auto* row : functional) {
+    if (std::ranges::find(kWithout, row->name()) != std::end(kWithout)) continue;
     auto schema = inplace_schema(row->schema_text);
     if (schema.empty()) continue;
     const auto parsed = parse_schema(schema);

@@ -142,6 +142,42 @@ auto pairwise_distance(Composer& c) -> Datum {
   return c.call("aten.linalg_vector_norm.default", {moved, c.arg(2), int_list(Dims{-1}), c.arg(4)});
 }
 
+auto scaled_columns(Composer& c, const Datum& matrix, const Datum& scale) -> Datum {
+  return c.call("aten.mul.Tensor",
+                {matrix, c.call("aten.unsqueeze.default", {scale, Datum{Expr(-2)}})});
+}
+auto adjoint(Composer& c, const Datum& matrix) -> Datum {
+  const auto swapped = c.call("aten.transpose.int", {matrix, Datum{Expr(-2)}, Datum{Expr(-1)}});
+  return is_complex(c.meta(matrix).dtype) ? c.call("aten._conj_physical.default", {swapped})
+                                          : swapped;
+}
+/// The square root of a Hermitian matrix has its eigenvectors and the roots of its eigenvalues.
+auto hermitian_root(Composer& c) -> Datum {
+  if (c.decide(eq(numel(c.meta(0)), 0), "no elements"))
+    return c.call("aten.clone.default", {c.arg(0)});
+  const auto pairs = c.call("aten._linalg_eigh.default", {c.arg(0)});
+  if (c.error()) return {};
+  const auto vectors = c.item(pairs, 1);
+  const auto roots = c.call("aten.sqrt.default",
+                            {c.call("aten.clamp_min.default", {c.item(pairs, 0), Datum{Expr(0)}})});
+  return c.call("aten.matmul.default", {scaled_columns(c, vectors, roots), adjoint(c, vectors)});
+}
+/// A = U H from A = W S V^H: U = W V^H is unitary, H = V S V^H positive semidefinite.
+auto polar(Composer& c) -> Datum {
+  const auto meta = c.meta(0);
+  if (meta.rank() < 2) return c.fail("matrices are needed"), Datum{};
+  const auto& columns = meta.sizes.back();
+  if (!c.decide(ge(meta.sizes[meta.sizes.size() - 2], columns), "as many rows as columns"))
+    return c.fail("as many rows as columns are needed"), Datum{};
+  const auto parts = c.call("aten._linalg_svd.default", {c.arg(0)});
+  if (c.error()) return {};
+  const auto right = c.item(parts, 2);
+  const auto left = adjoint(c, right);
+  return {
+      DatumList{c.call("aten.matmul.default", {c.item(parts, 0), right}),
+                c.call("aten.matmul.default", {scaled_columns(c, left, c.item(parts, 1)), right})}};
+}
+
 }  // namespace
 
 // clang-format off
@@ -149,6 +185,8 @@ void add_name_rows(OpTable& t) {
   for (const auto& row : kNames) t.add({.schema_text = row.schema, .decomposition = by_other_name});
   t.add({.schema_text = "aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", .decomposition = svd});
   t.add({.schema_text = "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", .decomposition = svdvals});
+  t.add({.schema_text = "aten::linalg_matrix_sqrth(Tensor self) -> Tensor", .decomposition = hermitian_root});
+  t.add({.schema_text = "aten::linalg_polar(Tensor A) -> (Tensor U, Tensor H)", .decomposition = polar});
   t.add({.schema_text = "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", .decomposition = take_along_dim});
   t.add({.schema_text = "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", .decomposition = broadcast_tensors});
   t.add({.schema_text = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", .decomposition = weight_norm});

@@ -71,20 +71,13 @@ auto out_schema(const OpRow& row) -> std::string {
 
 void add_out_rows(OpTable& t) {
   // Pointwise operators, and what programs give buffers to besides.
-  constexpr std::string_view kOthers[] = {"aten.mm.default",
-                                          "aten.bmm.default",
-                                          "aten.addmm.default",
-                                          "aten.baddbmm.default",
-                                          "aten.cat.default",
-                                          "aten.sum.dim_IntList",
-                                          "aten.mean.dim",
-                                          "aten.cumsum.default",
-                                          "aten.cumprod.default",
-                                          "aten.tril.default",
-                                          "aten.triu.default",
-                                          "aten._softmax.default",
-                                          "aten._log_softmax.default",
-                                          "aten.matmul.default"};
+  constexpr std::string_view kOthers[] = {
+      "aten.mm.default",      "aten.bmm.default",      "aten.addmm.default",
+      "aten.baddbmm.default", "aten.cat.default",      "aten.sum.dim_IntList",
+      "aten.mean.dim",        "aten.amax.default",     "aten.amin.default",
+      "aten.cumsum.default",  "aten.cumprod.default",  "aten.tril.default",
+      "aten.triu.default",    "aten._softmax.default", "aten._log_softmax.default",
+      "aten.matmul.default"};
   std::vector<const OpRow*> functional;
   for (const auto& row : t.rows())
     if (row->promotion != Promotion::none ||

@@ -483,7 +483,9 @@ auto bincount_rule(MetaCall& c) -> Datum {
       !require_count(c, 1, numel(self), "one weight per element"))
     return {};
   DType dtype = DType::int64;
-  if (c.has(1)) dtype = c.meta(1).dtype == DType::float32 ? DType::float32 : DType::float64;
+  // Without elements there are zeros, whatever the weights.
+  if (c.has(1) && !c.decide(eq(numel(self), 0), "nothing to count"))
+    dtype = c.meta(1).dtype == DType::float32 ? DType::float32 : DType::float64;
   return c.fresh(dtype, {c.context().data_dependent_size()});
 }
 void bincount_kernel(KernelCall& k) {
@@ -502,6 +504,8 @@ auto measure_repeats(KernelCall& k) -> Dims {
   return {std::accumulate(repeats.begin(), repeats.end(), std::int64_t{0})};
 }
 auto repeat_positions_rule(MetaCall& c) -> Datum {
+  // An empty list of repeats is answered before output_size is looked at.
+  if (c.decide(eq(numel(c.meta(0)), 0), "no repeats")) return c.fresh(c.meta(0).dtype, {0});
   const auto total = c.context().data_dependent_size();
   return c.fresh(c.meta(0).dtype, {c.has(1) ? c.expr(1) : total});
 }
@@ -516,6 +520,13 @@ void repeat_positions_kernel(KernelCall& k) {
     k.fail("output_size is the sum of repeats");
   else
     from_vector<std::int64_t>(k.out(), positions);
+}
+
+/// _unique is _unique2 without the counts.
+auto unique_uncounted(Composer& c) -> Datum {
+  const auto all = c.call("aten._unique2.default", {c.arg(0), c.arg(1), c.arg(2)});
+  if (c.error()) return {};
+  return {DatumList{c.item(all, 0), c.item(all, 1)}};
 }
 
 }  // namespace
@@ -539,6 +550,7 @@ void add_sort_rows(OpTable& t) {
   t.add({.schema_text = "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", .rule = search_rule, .kernel = search_kernel});
   t.add({.schema_text = "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", .rule = isin_rule, .kernel = isin_kernel});
   t.add({.schema_text = "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<false>, .measure = measure_distinct<false>});
+  t.add({.schema_text = "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", .decomposition = unique_uncounted});
   t.add({.schema_text = "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<true>, .measure = measure_distinct<true>});
   t.add({.schema_text = "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<false>, .measure = measure_distinct<false>});
   t.add({.schema_text = "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", .rule = bincount_rule, .kernel = bincount_kernel, .measure = measure_bincount});

@@ -466,13 +466,29 @@ auto next_bfloat16(double x, double y) -> double {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));
   return std::bit_cast<float>((y > x) == (x > 0) ? bits + kStep : bits - kStep);
 }
+/// Steps of a half: 2^-10 of the power of two below, 2^-24 at least (subnormals).
+auto next_float16(double x, double y) -> double {
+  constexpr double kLargest = 65504;
+  constexpr int kDigits = 11;
+  constexpr int kLeast = -24;
+  if (std::isnan(x) || std::isnan(y)) return kNan;
+  if (x == y) return y;
+  if (x == 0) return std::copysign(std::ldexp(1., kLeast), y);
+  const bool grows = (y > x) == (x > 0);
+  if (std::isinf(x)) return std::copysign(kLargest, x);
+  int exponent = 0;
+  const double mantissa = std::frexp(std::fabs(x), &exponent);
+  const int below = !grows && mantissa == 0.5 ? 1 : 0;
+  const double step = std::ldexp(1., std::max(exponent - kDigits - below, kLeast));
+  const double moved = std::fabs(x) + (grows ? step : -step);
+  return std::copysign(moved > kLargest ? std::numeric_limits<double>::infinity() : moved, x);
+}
 void nextafter_kernel(KernelCall& k) {
   const auto dtype = k.out().dtype();
   const std::array operands{pointwise_operand<double>(k, 0, dtype),
                             pointwise_operand<double>(k, 1, dtype)};
-  if (dtype == DType::float16)
-    return void(k.unsupported(fmt::format("dtype {} is not supported", name(dtype))));
   const bool wide = dtype == DType::float64;
+  if (dtype == DType::float16) return run_pointwise<double, 2>(operands, k.out(), next_float16);
   if (dtype == DType::bfloat16) return run_pointwise<double, 2>(operands, k.out(), next_bfloat16);
   run_pointwise<double, 2>(operands, k.out(), [wide](double x, double y) {
     if (wide) return std::nextafter(x, y);
