@@ -106,6 +106,54 @@ TEST(WrapperBounds, AMaskThatLetsNothingThroughHasNoAccessToRefute) {
   EXPECT_TRUE(std::holds_alternative<Proved>(decide_bound(bound, prover).answer));
 }
 
+TEST(WrapperBounds, WhereNoAxisIsEmptyTheLargerOfOneAndASizeIsTheSize) {
+  ExprPool pool;
+  Prover prover;
+  const auto s = pool.symbol("s", ExprType::integer);
+  const auto i = pool.symbol("i", ExprType::integer);
+  const auto bound = [&](const Expr& stride) {
+    Bound made{.value = s * max(Expr(1), s) - 1 - (s - 1 + i * stride),
+               .facts = {},
+               .guards = {},
+               .axes = {{i, s, 1, 1}, {s, s + 1, 1, 1}},
+               .hints = {}};
+    made.facts.ranges[s] = {Expr(0), Expr::infinity()};
+    made.facts.conditions = {ge(s, 1)};
+    made.facts.axes = {{i, s}};
+    return made;
+  };
+  EXPECT_TRUE(std::holds_alternative<Proved>(decide_bound(bound(s), prover).answer));
+  EXPECT_FALSE(std::holds_alternative<Proved>(decide_bound(bound(s + 1), prover).answer));
+}
+
+TEST(WrapperBounds, AConditionOnDataHelpsNoProofAndAllowsNoCounterexample) {
+  ExprPool pool;
+  Prover prover;
+  const auto s = pool.symbol("s", ExprType::integer);
+  const auto x = pool.symbol("x", ExprType::real);
+  Bound bound{.value = mod(s * s + s, Expr(2)) * -1,
+              .facts = {},
+              .guards = {gt(x, Expr::real(0.5)), ge(s, 3)},
+              .axes = {},
+              .hints = {}};
+  bound.facts.ranges[s] = {Expr(0), Expr::infinity()};
+  const auto decision = decide_bound(bound, prover);
+  EXPECT_FALSE(std::holds_alternative<Refuted>(decision.answer));
+  if (const auto* proof = std::get_if<Proved>(&decision.answer)) {
+    EXPECT_EQ(std::ranges::count(proof->needed, std::size_t{0}), 0);
+  }
+}
+
+TEST(WrapperBounds, AViewWithoutElementsTouchesNothing) {
+  constexpr std::string_view kText = "buf0 = empty_strided_cuda((s77, 4), (4, 1), torch.float32)\n";
+  EXPECT_EQ(
+      refuted(check(std::string(kText) + "return (reinterpret_tensor(buf0, (0, 9), (9, 1), 0), )")),
+      Kinds{});
+  EXPECT_EQ(refuted(check(std::string(kText) +
+                          "return (reinterpret_tensor(buf0, (s77, 9), (4, 1), 0), )")),
+            Kinds{WrapperClaim::view_in_storage});
+}
+
 TEST(WrapperBounds, AReusedStorageMustNotBeReadThroughItsOldView) {
   constexpr std::string_view kText =
       "buf1 = reinterpret_tensor(buf0, (4, s77), (1, 4), 0)\n"
