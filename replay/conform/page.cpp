@@ -266,7 +266,6 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._cudnn_rnn", "cuDNN's packed weights"},
     {"aten._test_", "PyTorch's own tests"},
     {"aten._philox_", "keys of a generator; not recorded"},
-    {"aten._ctc_loss", "not written yet"},
     {"aten.stft", "not written yet"},
     {"aten.istft", "not written yet"},
     {"aten.quantize_per_", "quantised storage"},
