@@ -66,19 +66,10 @@ auto is_about_integers(const Expr& e) -> bool {
 /// Counts may be larger than what runs, so a counterexample counts only where it stays below the
 /// extents.
 auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
-  // What is no arithmetic of sizes is left out: less to rest a proof on, and no counterexample.
-  Positions guards;
-  for (const auto i : all_of(bound.guards))
-    if (is_about_integers(bound.guards[i])) guards.push_back(i);
-  auto query = query_of(bound, guards);
-  const auto dropped =
-      std::erase_if(query.assumptions, [](const Expr& e) { return !is_about_integers(e); });
-  auto answer = prover.prove(query);
-  if (auto* found = std::get_if<Proved>(&answer))
-    for (auto& i : found->needed) i = i < guards.size() ? guards[i] : bound.guards.size();
-  if (std::holds_alternative<Refuted>(answer) &&
-      (dropped > 0 || guards.size() < bound.guards.size()))
+  const auto query = query_of(bound, all_of(bound.guards));
+  if (!std::ranges::all_of(query.assumptions, is_about_integers))
     return {Unknown{Tier::normalise, "a condition on data"}, {}};
+  auto answer = prover.prove(query);
   if (auto* found = std::get_if<Proved>(&answer)) {
     std::erase_if(found->needed, [&](std::size_t i) { return i >= bound.guards.size(); });
     return proved(bound, found->tier, found->needed);
@@ -104,15 +95,8 @@ auto narrowed(Bound bound) -> Bound {
   return bound;
 }
 
-}  // namespace
-
-auto decide_bound(const Bound& given, Prover& prover) -> Decision {
-  const auto bound = narrowed(given);
-  const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
-  if (std::ranges::any_of(bound.facts.conditions, never))  // a mask that lets nothing through
-    return proved(bound, Tier::normalise, {});
-  if (!bound.value.is_valid())
-    return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
+/// By constants, intervals and boxes.
+auto decide_cheaply(const Bound& bound) -> std::optional<Decision> {
   if (const auto constant = bound.value.as_int()) {
     if (*constant >= 0) return proved(bound, Tier::normalise, {});
   } else if (const auto low = interval_of(bound.value, bound.facts.ranges).low.as_int();
@@ -122,6 +106,22 @@ auto decide_bound(const Bound& given, Prover& prover) -> Decision {
   if (holds_in_box(bound, {})) return proved(bound, Tier::corner, {});
   if (holds_in_box(bound, all_of(bound.guards)))
     return proved(bound, Tier::corner, needed_in_box(bound));
+  return std::nullopt;
+}
+
+}  // namespace
+
+auto decide_bound(const Bound& given, Prover& prover) -> Decision {
+  const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
+  if (std::ranges::any_of(given.facts.conditions, never))  // a mask that lets nothing through
+    return proved(given, Tier::normalise, {});
+  if (!given.value.is_valid())
+    return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
+  // Simplified bounds are decided faster, but not all of them as well.
+  const auto bound = narrowed(given);
+  if (auto decision = decide_cheaply(bound)) return *std::move(decision);
+  if (bound.value != given.value)
+    if (auto decision = decide_cheaply(given)) return *std::move(decision);
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
   const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};
