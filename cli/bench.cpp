@@ -12,7 +12,8 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, at, graph;
+  std::string file, graph;
+  std::vector<std::string> at;
   ExecutorOptions executor{.executor = "cpu"};
   int runs = 20;
   bool no_fusion = false, unbound = false, json = false;
@@ -22,47 +23,87 @@ auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// What stands in front of the first measurement: once for all sizes.
+struct Compilation {
+  double lowering = 0, code = 0;  ///< s
+};
+
+auto map_json(const auto& map) -> std::string {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : map) items.push_back(fmt::format("\"{}\": {}", name, value));
+  return fmt::format("{{{}}}", fmt::join(items, ", "));
+}
+
+void print_json(std::string_view executor, const std::string& at, const ProgramTimes& times,
+                const Compilation& compilation) {
+  fmt::print(
+      "{{\"executor\": \"{}\", \"at\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, "
+      "\"bytes_per_s\": {:.0f}, \"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, "
+      "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"launch_s\": {:.9f}, "
+      "\"on_host\": {}}}\n",
+      executor, at, times.seconds, times.bytes, times.bytes / times.seconds, times.copy_bytes_per_s,
+      compilation.lowering, compilation.code, times.first_seconds, map_json(times.first_parts),
+      times.launch_seconds, map_json(times.on_host));
+}
+
+void print_text(std::string_view executor, const std::string& at, const ProgramTimes& times,
+                int runs) {
+  const auto rate = times.bytes / times.seconds;
+  fmt::print(
+      "{}{}{}: {:.4f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n",
+      executor, at.empty() ? "" : " at ", at, times.seconds * 1e3, runs, rate / 1e9,
+      100 * rate / times.copy_bytes_per_s);
+  if (times.first_seconds > 0) {
+    std::vector<std::string> parts;
+    for (const auto& [part, seconds] : times.first_parts)
+      parts.push_back(fmt::format("{} {:.2f}", part, seconds * 1e3));
+    fmt::print("first call at these sizes {:.2f} ms: {}; {:.2f} us of the host per launch\n",
+               times.first_seconds * 1e3, fmt::join(parts, ", "), times.launch_seconds * 1e6);
+  }
+  fmt::print("{}", on_host_text(times.on_host));
+}
+
 auto run_bench(const Options& options) -> Result<int> {
   if (options.runs < 1) return std::unexpected(Error{ErrorCode::usage, "--runs: at least 1"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
-  Binding at;
-  if (!options.at.empty()) {
-    ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
+  std::vector<Binding> bindings;
+  for (const auto& text : options.at) {
+    ASSAY_TRY(bindings.emplace_back(), parse_binding(capture.graph.env, text));
   }
-  ASSAY_TRY(const auto given, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
   const auto start = std::chrono::steady_clock::now();
   CompileOptions asked;
   asked.schedule.fuse = !options.no_fusion;
   ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
-  const double lowering = seconds_since(start);
+  Compilation compilation{.lowering = seconds_since(start)};
   auto chosen = options.executor;
   chosen.bound = !options.unbound;
   ASSAY_TRY(const auto executor, make_executor(chosen, known.table));
   const auto middle = std::chrono::steady_clock::now();
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
-  const double code = seconds_since(middle);
-  const auto inputs = program_inputs(capture.graph, given);
-  ASSAY_TRY(const auto times, program->measure(inputs, options.runs));
-  const auto& [seconds, bytes, copy, on_host] = times;
-  const double rate = bytes / seconds;
-  std::vector<std::string> on_host_items;
-  for (const auto& [name, count] : on_host)
-    on_host_items.push_back(fmt::format("\"{}\": {}", name, count));
-  if (options.json)
-    fmt::print(
-        "{{\"executor\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, \"bytes_per_s\": {:.0f}, "
-        "\"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, \"code_s\": {:.6f}, "
-        "\"on_host\": {{{}}}}}\n",
-        executor->name(), seconds, bytes, rate, copy, lowering, code,
-        fmt::join(on_host_items, ", "));
-  else
-    fmt::print(
-        "{}: {:.4f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n"
-        "compiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
-        executor->name(), seconds * 1e3, options.runs, rate / 1e9, 100 * rate / copy,
-        (lowering + code) * 1e3, lowering * 1e3, code * 1e3);
-  if (!options.json) fmt::print("{}", on_host_text(on_host));
+  compilation.code = seconds_since(middle);
+  const auto measure = [&](const std::string& at, const RunInputs& given) -> Result<void> {
+    const auto inputs = program_inputs(capture.graph, given);
+    ASSAY_TRY(const auto times, program->measure(inputs, options.runs));
+    if (options.json)
+      print_json(executor->name(), at, times, compilation);
+    else
+      print_text(executor->name(), at, times, options.runs);
+    std::fflush(stdout);
+    return {};
+  };
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    ASSAY_TRY(const auto given, inputs_at(capture, bindings[i]));
+    ASSAY_TRY_VOID(measure(options.at[i], given));
+  }
+  if (bindings.empty()) {
+    ASSAY_TRY(const auto given, recorded_inputs(capture));
+    ASSAY_TRY_VOID(measure({}, given));
+  }
+  if (!options.json)
+    fmt::print("compiled in {:.1f} ms: graph {:.1f}, kernels {:.1f}\n",
+               (compilation.lowering + compilation.code) * 1e3, compilation.lowering * 1e3,
+               compilation.code * 1e3);
   return kNothingFound;
 }
 
@@ -73,10 +114,15 @@ auto add_bench(Arguments& arguments) -> Action {
   arguments.option("FILE", &options->file, "graph text, repro script, capture JSON, .pt2 or bundle",
                    kRequired);
   arguments.option("--graph", &options->graph, kGraphHelp);
-  arguments.option("--at", &options->at, "at these sizes, e.g. s77=68,s53=7");
+  arguments.option(
+      "--at", &options->at,
+      "at these sizes, e.g. s77=68,s53=7; repeatable: one compilation, sizes in this order");
   add_executor(arguments, options->executor);
   arguments.option("--runs", &options->runs, "how often it is run");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
+  arguments.flag(
+      "--tf32", options->executor.tf32,
+      "with --executor cuda: convolutions may round to TF32, as PyTorch's do by default");
   arguments.flag("--unbound", options->unbound,
                  "evaluate the host side in every call, not once for these sizes");
   arguments.flag("--json", options->json, "print JSON");

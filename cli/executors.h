@@ -17,6 +17,7 @@ struct ExecutorOptions {
   bool vectors = true;  ///< false: scalar code
   /// Of cpu: around temporaries, which start as poison; of cuda: every access in bounds.
   bool redzones = false;
+  bool tf32 = false;  ///< of cuda: convolutions may round to it
   bool bound = true;  ///< false: the host side is evaluated in every call
 };
 

@@ -1,5 +1,6 @@
 #include "compiler/cuda/cuda.h"
 
+#include <chrono>
 #include <list>
 #include <map>
 
@@ -26,7 +27,9 @@ struct LoadedKernel {
 struct CudaState {
   std::unique_ptr<cuda::Driver> driver;
   std::unique_ptr<GpuLibraries> libraries;
-  bool is_checked = false;
+  std::unique_ptr<GpuGraphs> graphs;
+  std::shared_ptr<GpuArena> arena;
+  CudaOptions options;
   std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
   std::vector<cuda::ModuleHandle*> modules;
   std::vector<std::shared_ptr<const TileKernel>> kept;
@@ -40,8 +43,8 @@ struct CudaState {
       -> Result<GpuVariant*> {
     if (const auto known = variants.find(key); known != variants.end()) return &known->second;
     ASSAY_TRY(auto made, kernel.variant(key));
-    ASSAY_TRY_VOID(
-        make_ptx({&made}, {.architecture = driver->facts().capability, .is_checked = is_checked}));
+    ASSAY_TRY_VOID(make_ptx(
+        {&made}, {.architecture = driver->facts().capability, .is_checked = options.is_checked}));
     if (!made.not_compiled.empty()) return unsupported("{}", made.not_compiled);
     ASSAY_TRY(auto* const module, driver->load(made.ptx));
     modules.push_back(module);
@@ -163,7 +166,7 @@ class CudaLauncher final : public KernelLauncher {
     for (std::size_t i = 0; i < variant.extents.size(); ++i)
       values[variant.extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
     ASSAY_TRY(values.back(), record_for(variant.kernel));
-    if (state_.is_checked) {
+    if (state_.options.is_checked) {
       std::vector<std::pair<std::int64_t, std::int64_t>> memory;
       for (const auto& argument : launch.arguments)
         memory.emplace_back(argument.offset_bytes,
@@ -258,10 +261,17 @@ class CudaProgram final : public CompiledProgram {
     }
     auto key = BindingKey::of(inputs);
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
+    const auto start = std::chrono::steady_clock::now();
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
+    const std::chrono::duration<double> binding = std::chrono::steady_clock::now() - start;
     StateLoader loader(*state_, kernels_);
-    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), *state_->driver, loader,
-                                           *state_->libraries, state_->is_checked));
+    const GpuShared shared{.driver = *state_->driver,
+                           .libraries = *state_->libraries,
+                           .graphs = *state_->graphs,
+                           .arena = state_->arena,
+                           .is_checked = state_->options.is_checked};
+    ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), shared, loader));
+    ready->add_time("bind", binding.count());
     bound_.emplace_front(*std::move(key), std::move(ready));
     constexpr std::size_t kMostBindings = 16;
     if (bound_.size() > kMostBindings) bound_.pop_back();
@@ -280,7 +290,7 @@ class CudaProgram final : public CompiledProgram {
 
 CudaExecutor::CudaExecutor(const OpTable& table, CudaOptions options)
     : table_(table), state_(std::make_shared<CudaState>()) {
-  state_->is_checked = options.is_checked;
+  state_->options = options;
 }
 CudaExecutor::~CudaExecutor() = default;
 
@@ -293,7 +303,8 @@ auto CudaExecutor::compile(const HostProgram& program) const
   }
   if (state_->driver == nullptr) {
     ASSAY_TRY(state_->driver, cuda::Driver::open());
-    state_->libraries = std::make_unique<GpuLibraries>(*state_->driver);
+    state_->libraries = std::make_unique<GpuLibraries>(*state_->driver, state_->options.may_round);
+    state_->graphs = std::make_unique<GpuGraphs>(*state_->driver);
   }
   ASSAY_TRY(auto code, compile_kernels(program));
   std::map<std::string, LoadedKernel*> kernels;

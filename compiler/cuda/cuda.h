@@ -14,6 +14,8 @@ struct CudaState;  ///< the driver and what is loaded
 struct CudaOptions {
   /// Accesses outside of a buffer do not happen and are findings.
   bool is_checked = false;
+  /// Convolutions of float32 may round operands to TF32, as PyTorch's do by default.
+  bool may_round = false;
 };
 
 /// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/runtime/bound.h"
@@ -14,13 +15,17 @@ namespace assay {
 class GpuLibraries {
  public:
   using Works = std::vector<std::unique_ptr<cuda::GpuWork>>;
-  explicit GpuLibraries(cuda::Driver& driver) : driver_(driver) {}
+  /// `may_round`: convolutions of float32 may round operands to TF32.
+  GpuLibraries(cuda::Driver& driver, bool may_round) : driver_(driver), may_round_(may_round) {}
   /// What does the call, one work after the other. `places` are the addresses of buffers. Errors:
   /// unsupported, missing_tool: the call has to run on the host, and why.
   [[nodiscard]] auto prepare(const BoundCall& call, const std::vector<cuda::Address>& places)
       -> Result<Works>;
   [[nodiscard]] auto prepare(const BoundCopy& copy, const std::vector<cuda::Address>& places)
       -> Result<Works>;
+  /// Loads the code of the library by issuing the work once, where no work of its kind has been
+  /// issued: a capture should not meet code that is not loaded.
+  [[nodiscard]] auto warm(cuda::GpuWork& work) -> Result<void>;
   /// Opened when first asked for. Errors: missing_tool.
   [[nodiscard]] auto blas() -> Result<cuda::Blas*>;
   [[nodiscard]] auto dnn() -> Result<cuda::Dnn*>;
@@ -29,6 +34,8 @@ class GpuLibraries {
   cuda::Driver& driver_;
   std::unique_ptr<cuda::Blas> blas_;
   std::unique_ptr<cuda::Dnn> dnn_;
+  bool may_round_;
+  std::unordered_set<std::string> warm_;  ///< kinds
 };
 
 }  // namespace assay

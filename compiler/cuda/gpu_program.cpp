@@ -1,30 +1,82 @@
 #include "compiler/cuda/gpu_program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "compiler/runtime/bound_run.h"
 
 namespace assay {
-auto GpuProgram::make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader,
-                      GpuLibraries& libraries, bool is_checked)
-    -> Result<std::unique_ptr<GpuProgram>> {
-  std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), driver));
-  made->is_checked_ = is_checked;
-  ASSAY_TRY_VOID(made->place_buffers());
-  for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
-    if (const auto* launch = std::get_if<BoundLaunch>(&made->bound_.steps[at])) {
-      ASSAY_TRY_VOID(made->add(*launch, loader));
-      continue;
-    }
-    if (const auto* call = std::get_if<BoundCall>(&made->bound_.steps[at]))
-      ASSAY_TRY_VOID(made->add(*call, at, libraries));
-    else
-      ASSAY_TRY_VOID(made->add(std::get<BoundCopy>(made->bound_.steps[at]), at, libraries));
+namespace {
+auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+/// Adds what `step` takes to a part of the first call's time.
+template <class Step>
+auto timed(std::map<std::string, double>& parts, const char* part, const Step& step) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = step();
+  parts[part] += seconds_since(start);
+  return result;
+}
+}  // namespace
+
+GpuGraphs::~GpuGraphs() {
+  for (const auto& entry : entries_) driver_.destroy(nullptr, entry.exec);
+}
+
+auto GpuGraphs::exec_for(cuda::GraphHandle* graph) -> Result<cuda::GraphExecHandle*> {
+  const auto known = std::ranges::find(entries_, graph, &Entry::graph);
+  if (known != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, known);
+    return known->exec;
   }
-  ASSAY_TRY_VOID(driver.wait());
-  for (auto& part : made->parts_)
-    if (!part.items.empty() && !made->make_graph(part)) part.exec = nullptr;  // issued one by one
+  // From the one whose use is the longest ago, as far as they may be taken over.
+  auto at = entries_.end();
+  while (at != entries_.begin()) {
+    --at;
+    if (at->graph != nullptr && entries_.size() < most_) continue;
+    if (!driver_.update(at->exec, graph)) continue;
+    at->graph = graph;
+    entries_.splice(entries_.begin(), entries_, at);
+    return entries_.front().exec;
+  }
+  ASSAY_TRY(auto* const exec, driver_.instantiate(graph));
+  entries_.push_front({graph, exec});
+  if (entries_.size() > most_) {
+    driver_.destroy(nullptr, entries_.back().exec);
+    entries_.pop_back();
+  }
+  return exec;
+}
+
+void GpuGraphs::forget(const cuda::GraphHandle* graph) {
+  for (auto& entry : entries_)
+    if (entry.graph == graph) entry.graph = nullptr;
+}
+
+auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
+    -> Result<std::unique_ptr<GpuProgram>> {
+  std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), shared));
+  auto& times = made->first_parts_;
+  ASSAY_TRY_VOID(made->place_inputs());
+  ASSAY_TRY_VOID(timed(times, "memory", [&] { return made->place_buffers(); }));
+  for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
+    const auto& step = made->bound_.steps[at];
+    if (const auto* launch = std::get_if<BoundLaunch>(&step))
+      ASSAY_TRY_VOID(timed(times, "kernels", [&] { return made->add(*launch, loader); }));
+    else if (const auto* call = std::get_if<BoundCall>(&step))
+      ASSAY_TRY_VOID(timed(times, "libraries", [&] { return made->add(*call, at); }));
+    else
+      ASSAY_TRY_VOID(
+          timed(times, "libraries", [&] { return made->add(std::get<BoundCopy>(step), at); }));
+  }
+  ASSAY_TRY_VOID(timed(times, "libraries", [&] { return shared.driver.wait(); }));
+  timed(times, "capture", [&] {
+    for (auto& part : made->parts_) made->make_graph(part);
+    return true;
+  });
+  ASSAY_TRY_VOID(timed(times, "graph", [&] { return made->ready_graphs(); }));
   return made;
 }
 
@@ -34,13 +86,12 @@ auto GpuProgram::last_part() -> Part& {
 }
 
 template <class Step>
-auto GpuProgram::add(const Step& step, std::size_t at, GpuLibraries& libraries) -> Result<void> {
-  // Libraries load code when they first need it, which a capture does not allow. What is computed
-  // here is overwritten.
-  auto works = libraries.prepare(step, places_);
+auto GpuProgram::add(const Step& step, std::size_t at) -> Result<void> {
+  // What is computed here is overwritten.
+  auto works = shared_.libraries.prepare(step, places_);
   bool is_ready = works.has_value();
   if (works)
-    for (const auto& work : *works) is_ready = is_ready && work->issue();
+    for (const auto& work : *works) is_ready = is_ready && shared_.libraries.warm(*work);
   if (!is_ready) {
     if constexpr (std::is_same_v<Step, BoundCall>) ++on_host_[step.row->name()];
     Part part;
@@ -53,7 +104,11 @@ auto GpuProgram::add(const Step& step, std::size_t at, GpuLibraries& libraries) 
 }
 
 GpuProgram::~GpuProgram() {
-  for (auto& part : parts_) driver_.destroy(part.graph, part.exec);
+  for (auto& part : parts_) {
+    if (part.graph == nullptr) continue;
+    shared_.graphs.forget(part.graph);
+    driver_.destroy(part.graph, nullptr);
+  }
   for (const auto address : owned_) driver_.free(address);
 }
 
@@ -64,16 +119,32 @@ auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
   return address;
 }
 
+auto GpuProgram::place_inputs() -> Result<void> {
+  places_.assign(bound_.buffers.size(), 0);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (buffer.kind != BoundBuffer::Kind::input || !buffer.is_used) continue;
+    ASSAY_TRY(places_[i], own(buffer.size_bytes));
+  }
+  return {};
+}
+
 auto GpuProgram::place_buffers() -> Result<void> {
   plan_ = plan_memory(bound_, {});
-  places_.assign(bound_.buffers.size(), 0);
-  ASSAY_TRY(const auto arena, own(plan_.arena_bytes));
+  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(plan_.arena_bytes, 1));
+  if (shared_.arena == nullptr || shared_.arena->bytes < needed) {
+    const auto room = needed + needed / 4;
+    ASSAY_TRY(const auto address, driver_.allocate(room));
+    shared_.arena = std::make_shared<GpuArena>(driver_, address, room);
+  }
+  arena_ = shared_.arena;
+  const auto arena = arena_->address;
   // A launch is at most two kernels.
   const auto bytes = 2 * bound_.steps.size() * sizeof(GpuRecord);
   ASSAY_TRY(records_, own(static_cast<std::int64_t>(bytes)));
   ASSAY_TRY_VOID(driver_.fill(records_, 0, bytes));
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (!bound_.buffers[i].is_used) continue;
+    if (!bound_.buffers[i].is_used || places_[i] != 0) continue;
     if (plan_.offsets[i] >= 0) {
       places_[i] = arena + static_cast<std::uint64_t>(plan_.offsets[i]);
     } else {
@@ -131,7 +202,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
   }
   std::ranges::copy(behind, values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
   for (const auto bytes : loaded.parts_bytes) memory.emplace_back(0, bytes);
-  if (is_checked_) add_bounds(variant.kernel, memory, values);
+  if (shared_.is_checked) add_bounds(variant.kernel, memory, values);
   return values;
 }
 
@@ -149,14 +220,28 @@ auto GpuProgram::issue(Part& part) -> Result<void> {
   return {};
 }
 
-auto GpuProgram::make_graph(Part& part) -> Result<void> {
+auto GpuProgram::capture(Part& part) -> Result<void> {
   ASSAY_TRY_VOID(driver_.begin_capture());
   const auto issued = issue(part);
   auto captured = driver_.end_capture();
   ASSAY_TRY_VOID(issued);
   ASSAY_TRY(part.graph, std::move(captured));
-  ASSAY_TRY(part.exec, driver_.instantiate(part.graph));
   return {};
+}
+
+auto GpuProgram::ready_graphs() -> Result<void> {
+  shared_.graphs.make_room(parts_.size());
+  for (const auto& part : parts_)
+    if (part.graph != nullptr) ASSAY_TRY_VOID(shared_.graphs.exec_for(part.graph));
+  return {};
+}
+
+/// Where code of a library was not loaded after all, issuing it once loads it. What cannot be
+/// captured is issued one by one.
+void GpuProgram::make_graph(Part& part) {
+  if (part.items.empty() || capture(part)) return;
+  if (issue(part) && driver_.wait() && capture(part)) return;
+  part.graph = nullptr;
 }
 
 auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
@@ -171,12 +256,14 @@ auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
 
 auto GpuProgram::run_parts() -> Result<void> {
   for (auto& part : parts_) {
-    if (part.exec != nullptr)
-      ASSAY_TRY_VOID(driver_.run(part.exec));
-    else if (!part.items.empty())
+    if (part.graph != nullptr) {
+      ASSAY_TRY(auto* const exec, shared_.graphs.exec_for(part.graph));
+      ASSAY_TRY_VOID(driver_.run(exec));
+    } else if (!part.items.empty()) {
       ASSAY_TRY_VOID(issue(part));
-    else
+    } else {
       ASSAY_TRY_VOID(on_host(part.step));
+    }
   }
   return {};
 }
@@ -224,7 +311,7 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
     }
   if (!any) return {};
   ASSAY_TRY_VOID(driver_.fill(records_, 0, launches_ * sizeof(GpuRecord)));
-  if (is_checked_) return {};
+  if (shared_.is_checked) return {};
   const auto& first = run.findings.back();
   return bad_input("kernel {}: the assert in line {} is false", first.kernel, first.kernel_line);
 }
@@ -260,9 +347,28 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   return run;
 }
 
+/// Of the host, per launch and library call.
+auto GpuProgram::launch_seconds() -> Result<double> {
+  ASSAY_TRY_VOID(driver_.wait());
+  const auto start = std::chrono::steady_clock::now();
+  std::size_t items = 0;
+  for (auto& part : parts_) {
+    items += part.items.size();
+    ASSAY_TRY_VOID(issue(part));
+  }
+  const auto seconds = seconds_since(start);
+  ASSAY_TRY_VOID(driver_.wait());
+  return items == 0 ? 0 : seconds / static_cast<double>(items);
+}
+
 auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
   ASSAY_TRY_VOID(send(inputs));
-  const auto timed = [&](const auto& work) -> Result<double> {
+  ASSAY_TRY_VOID(driver_.wait());
+  ASSAY_TRY_VOID(timed(first_parts_, "run", [&]() -> Result<void> {
+    ASSAY_TRY_VOID(run_parts());
+    return driver_.wait();
+  }));
+  const auto clocked = [&](const auto& work) -> Result<double> {
     std::vector<double> seconds;
     for (int i = 0; i <= calls; ++i) {
       ASSAY_TRY_VOID(driver_.start_clock());
@@ -276,11 +382,14 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
   ProgramTimes times;
   times.on_host = on_host_;
   times.bytes = bytes_of(inputs) + bytes_of(bound_.outputs);
-  ASSAY_TRY(times.seconds, timed([&] { return run_parts(); }));
+  times.first_parts = first_parts_;
+  for (const auto& [part, seconds] : first_parts_) times.first_seconds += seconds;
+  ASSAY_TRY(times.seconds, clocked([&] { return run_parts(); }));
+  ASSAY_TRY(times.launch_seconds, launch_seconds());
   constexpr std::size_t kCopyBytes = std::size_t{1} << 30;
   ASSAY_TRY(const auto from, driver_.allocate(kCopyBytes));
   ASSAY_TRY(const auto to, driver_.allocate(kCopyBytes));
-  ASSAY_TRY(const auto copying, timed([&] { return driver_.copy(to, from, kCopyBytes); }));
+  ASSAY_TRY(const auto copying, clocked([&] { return driver_.copy(to, from, kCopyBytes); }));
   driver_.free(from);
   driver_.free(to);
   times.copy_bytes_per_s = 2.0 * kCopyBytes / copying;

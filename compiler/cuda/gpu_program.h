@@ -1,6 +1,8 @@
 // A bound program on a GPU: buffers in its memory, launches and library calls prepared, between
 // steps of the host captured as graphs of the driver.
 #pragma once
+#include <algorithm>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,11 +34,56 @@ class GpuLoader {
       -> Result<Launches> = 0;
 };
 
+/// Memory for temporaries. Only one program runs at a time, so all take the same.
+struct GpuArena {
+  GpuArena(cuda::Driver& of, cuda::Address from, std::size_t size)
+      : driver(of), address(from), bytes(size) {}
+  ~GpuArena() { driver.free(address); }
+  GpuArena(const GpuArena&) = delete;
+  auto operator=(const GpuArena&) -> GpuArena& = delete;
+  cuda::Driver& driver;
+  cuda::Address address;
+  std::size_t bytes;
+};
+
+/// Instantiated graphs, which are few: a program that needs one takes over the one whose use is the
+/// longest ago, since an update costs less than an instantiation.
+class GpuGraphs {
+ public:
+  explicit GpuGraphs(cuda::Driver& driver) : driver_(driver) {}
+  ~GpuGraphs();
+  GpuGraphs(const GpuGraphs&) = delete;
+  auto operator=(const GpuGraphs&) -> GpuGraphs& = delete;
+  /// What runs `graph`. Errors: of the driver.
+  [[nodiscard]] auto exec_for(cuda::GraphHandle* graph) -> Result<cuda::GraphExecHandle*>;
+  /// Programs of so many graphs come: a few of them shall keep theirs.
+  void make_room(std::size_t graphs) { most_ = std::max(most_, 4 * graphs); }
+  /// The graph is about to be destroyed.
+  void forget(const cuda::GraphHandle* graph);
+
+ private:
+  struct Entry {
+    const cuda::GraphHandle* graph = nullptr;  ///< nothing: free
+    cuda::GraphExecHandle* exec = nullptr;
+  };
+  cuda::Driver& driver_;
+  std::list<Entry> entries_;  ///< the one used last is first
+  std::size_t most_ = 4;
+};
+
+/// What programs on one GPU share.
+struct GpuShared {
+  cuda::Driver& driver;
+  GpuLibraries& libraries;
+  GpuGraphs& graphs;
+  std::shared_ptr<GpuArena>& arena;
+  bool is_checked = false;
+};
+
 class GpuProgram {
  public:
   /// Errors: unsupported (a kernel without code; callers run statement by statement then), memory.
-  [[nodiscard]] static auto make(BoundProgram bound, cuda::Driver& driver, GpuLoader& loader,
-                                 GpuLibraries& libraries, bool is_checked)
+  [[nodiscard]] static auto make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
       -> Result<std::unique_ptr<GpuProgram>>;
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
@@ -46,6 +93,8 @@ class GpuProgram {
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
   /// The inputs stay on the GPU; outputs are not fetched.
   [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
+  /// Before the program was made: evaluating its host side.
+  void add_time(const char* part, double seconds) { first_parts_[part] += seconds; }
 
  private:
   struct Launch {
@@ -61,12 +110,12 @@ class GpuProgram {
   /// Launches and library calls one behind the other, or one call or copy on the host.
   struct Part {
     std::vector<std::variant<Launch, Work>> items;
-    std::size_t step = 0;  ///< of the call or copy
-    cuda::GraphHandle* graph = nullptr;
-    cuda::GraphExecHandle* exec = nullptr;
+    std::size_t step = 0;                ///< of the call or copy
+    cuda::GraphHandle* graph = nullptr;  ///< nothing: issued one by one
   };
-  GpuProgram(BoundProgram bound, cuda::Driver& driver)
-      : bound_(std::move(bound)), driver_(driver) {}
+  GpuProgram(BoundProgram bound, GpuShared shared)
+      : bound_(std::move(bound)), shared_(shared), driver_(shared.driver) {}
+  [[nodiscard]] auto place_inputs() -> Result<void>;
   [[nodiscard]] auto place_buffers() -> Result<void>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
@@ -78,24 +127,29 @@ class GpuProgram {
   [[nodiscard]] auto last_part() -> Part&;
   /// A call or copy: on the GPU if a library does it, else on the host.
   template <class Step>
-  [[nodiscard]] auto add(const Step& step, std::size_t at, GpuLibraries& libraries) -> Result<void>;
+  [[nodiscard]] auto add(const Step& step, std::size_t at) -> Result<void>;
   [[nodiscard]] auto issue(Part& part) -> Result<void>;
-  [[nodiscard]] auto make_graph(Part& part) -> Result<void>;
+  [[nodiscard]] auto capture(Part& part) -> Result<void>;
+  void make_graph(Part& part);
+  [[nodiscard]] auto ready_graphs() -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
   [[nodiscard]] auto on_host(std::size_t at) -> Result<void>;
+  [[nodiscard]] auto launch_seconds() -> Result<double>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
+  GpuShared shared_;
   cuda::Driver& driver_;
   MemoryPlan plan_;
+  std::shared_ptr<GpuArena> arena_;
   std::vector<cuda::Address> owned_;   ///< freed at the end
   std::vector<cuda::Address> places_;  ///< by buffer
   std::vector<Part> parts_;
   cuda::Address records_ = 0;  ///< one per launch
   std::size_t launches_ = 0;
-  std::map<std::string, int> on_host_;  ///< how often each operator runs there
-  bool is_checked_ = false;
+  std::map<std::string, int> on_host_;         ///< how often each operator runs there
+  std::map<std::string, double> first_parts_;  ///< s
 };
 
 }  // namespace assay

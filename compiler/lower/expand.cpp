@@ -3,32 +3,11 @@
 #include <array>
 #include <numbers>
 
+#include "compiler/lower/expansions.h"
+
 namespace assay {
 namespace {
-
-auto real(double value) -> Datum {
-  return {Expr::real(value)};
-}
-auto truth(bool value) -> Datum {
-  return {Expr::boolean(value)};
-}
-auto mul(Composer& c, const Datum& a, const Datum& b) -> Datum {
-  return c.call("aten.mul.Tensor", {a, b});
-}
-auto sub(Composer& c, const Datum& a, const Datum& b) -> Datum {
-  return c.call("aten.sub.Tensor", {a, b});
-}
-auto add(Composer& c, const Datum& a, const Datum& b) -> Datum {
-  return c.call("aten.add.Tensor", {a, b});
-}
-auto to(Composer& c, const Datum& a, DType dtype) -> Datum {
-  if (c.meta(a).dtype == dtype) return a;
-  return c.call("prims.convert_element_type.default", {a, {dtype}});
-}
-auto widened(Composer& c, const Datum& a) -> Datum {
-  const auto dtype = c.meta(a).dtype;
-  return is_floating(dtype) && size_bytes(dtype) < 4 ? to(c, a, DType::float32) : a;
-}
+using namespace expansions;
 
 /// Mean first, then the squared distances from it: two passes, as exact as Welford's.
 auto spread(Composer& c, const Datum& x, const Datum& dims, const Datum& correction, bool keepdim)
@@ -211,6 +190,9 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.silu_backward.default", silu_backward},
     ExpansionRow{"aten.native_layer_norm.default", layer_norm},
     ExpansionRow{"aten.native_layer_norm_backward.default", layer_norm_backward},
+    ExpansionRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", attention},
+    ExpansionRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+                 attention_backward},
     ExpansionRow{"aten.max.dim", extreme_pair<true>},
     ExpansionRow{"aten.min.dim", extreme_pair<false>},
 };

@@ -78,6 +78,11 @@ struct ProgramTimes {
   double bytes = 0;                    ///< of inputs and outputs
   double copy_bytes_per_s = 0;         ///< of a copy on the same device, read and written counted
   std::map<std::string, int> on_host;  ///< as of a run
+  /// The first call of all at these sizes, inputs being in place, in s of wall-clock time, and what
+  /// took how much of it; nothing where the executor does not tell.
+  double first_seconds = 0;
+  std::map<std::string, double> first_parts;
+  double launch_seconds = 0;  ///< of the host, per launch and library call, issued one by one
 };
 
 /// A program that is ready to run.

@@ -136,13 +136,21 @@ int cuStreamEndCapture(void*, void** graph) {
   return 0;
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
-  return *exec = graph, 0;
+  return *exec = new Graph(*static_cast<Graph*>(graph)), 0;
+}
+int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
+  constexpr int kUpdateFailure = 910;
+  auto& mine = *static_cast<Graph*>(exec);
+  const auto& other = *static_cast<Graph*>(graph);
+  if (mine.size() != other.size()) return kUpdateFailure;
+  return mine = other, 0;
 }
 int cuGraphLaunch(void* exec, void*) {
   for (const auto& work : *static_cast<Graph*>(exec)) work();
   return 0;
 }
-int cuGraphExecDestroy(void*) {
+int cuGraphExecDestroy(void* exec) {
+  delete static_cast<Graph*>(exec);
   return 0;
 }
 int cuGraphDestroy(void* graph) {

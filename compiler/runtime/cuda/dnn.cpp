@@ -57,9 +57,18 @@ struct DnnFunctions {
 namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{256} << 20U;
-constexpr int kCrossCorrelation = 1, kFullPrecision = 3;  // CUDNN_FMA_MATH
+constexpr int kCrossCorrelation = 1;
+constexpr int kMayRound = 0, kFullPrecision = 3;  // CUDNN_DEFAULT_MATH, CUDNN_FMA_MATH
 constexpr int kRowMajor = 0, kChannelsLast = 1;
 constexpr int kFloat = 0, kDouble = 1;
+
+/// By result: algorithms that go through transforms (FFT, Winograd of large tiles). Their error is
+/// that of the transformed numbers, 1e-4 and more of the largest one, not of the sum.
+constexpr std::array kTransforming = {
+    std::array{4, 5, 7},  // CUDNN_CONVOLUTION_FWD_ALGO_FFT, _FFT_TILING, _WINOGRAD_NONFUSED
+    std::array{2, 3, 5},  // CUDNN_CONVOLUTION_BWD_DATA_ALGO_*
+    std::array{2, 6, 5},  // CUDNN_CONVOLUTION_BWD_FILTER_ALGO_*
+};
 
 auto checked(int status, const char* call) -> Result<void> {
   if (status == 0) return {};
@@ -95,8 +104,11 @@ auto is_row_major(const GpuTensor& w) -> bool {
 /// Descriptors and what is done with them.
 class DnnWork final : public GpuWork {
  public:
-  DnnWork(const DnnFunctions& functions, void* handle, Address workspace)
-      : f_(functions), handle_(handle), workspace_(workspace) {}
+  DnnWork(const DnnFunctions& functions, void* handle, Address workspace, bool may_round)
+      : f_(functions),
+        handle_(handle),
+        workspace_(workspace),
+        math_(may_round ? kMayRound : kFullPrecision) {}
   ~DnnWork() override {
     for (auto* d : tensors_) f_.cudnnDestroyTensorDescriptor(d);
     if (filter_ != nullptr) f_.cudnnDestroyFilterDescriptor(filter_);
@@ -145,12 +157,14 @@ class DnnWork final : public GpuWork {
     ASSAY_TRY_VOID(
         checked(f_.cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(what.groups)),
                 "cudnnSetConvolutionGroupCount"));
-    return checked(f_.cudnnSetConvolutionMathType(convolution_, kFullPrecision),
+    return checked(f_.cudnnSetConvolutionMathType(convolution_, math_),
                    "cudnnSetConvolutionMathType");
   }
-  /// The fastest by the library's own estimate that fits the workspace.
+  /// The fastest by the library's own estimate that fits the workspace, sums in the same order
+  /// every time and rounds as a sum does.
   template <class Get>
-  auto choose(const Get& get) -> Result<void> {
+  auto choose(GpuConvolution::Result result, const Get& get) -> Result<void> {
+    const auto& transforming = kTransforming[static_cast<std::size_t>(result)];
     std::array<DnnChoice, 8> choices = {};
     int found = 0;
     ASSAY_TRY_VOID(checked(get(static_cast<int>(choices.size()), &found, choices.data()),
@@ -158,9 +172,14 @@ class DnnWork final : public GpuWork {
     for (int i = 0; i < found; ++i) {
       const auto& choice = choices[static_cast<std::size_t>(i)];
       if (choice.status != 0 || choice.workspace_bytes > kWorkspaceBytes) continue;
+      if (choice.is_deterministic == 0 || std::ranges::count(transforming, choice.algorithm) > 0)
+        continue;
       choice_ = choice;
-      return checked(f_.cudnnSetConvolutionMathType(convolution_, kFullPrecision),
-                     "cudnnSetConvolutionMathType");
+      kind_ =
+          fmt::format("cuDNN {} {} {}", static_cast<int>(result), choice.algorithm, choice.math);
+      return checked(
+          f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
+          "cudnnSetConvolutionMathType");
     }
     return unsupported("cuDNN has no algorithm");
   }
@@ -172,7 +191,7 @@ class DnnWork final : public GpuWork {
     const auto [xa, wa, ya] = std::array{what.x.at, what.w.at, what.y.at};
     switch (what.result) {
       case GpuConvolution::Result::output:
-        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
           return f_.cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, filter_, convolution_, y,
                                                            most, found, choices);
         }));
@@ -183,7 +202,7 @@ class DnnWork final : public GpuWork {
         };
         return {};
       case GpuConvolution::Result::input_gradient:
-        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
           return f_.cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, filter_, y, convolution_,
                                                                 x, most, found, choices);
         }));
@@ -194,7 +213,7 @@ class DnnWork final : public GpuWork {
         };
         return {};
       case GpuConvolution::Result::weight_gradient:
-        ASSAY_TRY_VOID(choose([&](int most, int* found, DnnChoice* choices) {
+        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
           return f_.cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution_,
                                                                   filter_, most, found, choices);
         }));
@@ -233,6 +252,7 @@ class DnnWork final : public GpuWork {
   }
 
   [[nodiscard]] auto issue() -> Result<void> override { return checked(issue_(), "cuDNN"); }
+  [[nodiscard]] auto kind() const -> std::string override { return kind_; }
 
  private:
   /// Factors are of the type that is computed in.
@@ -250,26 +270,29 @@ class DnnWork final : public GpuWork {
   const DnnFunctions& f_;
   void* handle_;
   Address workspace_;
+  int math_;
   bool is_double_ = false;
   std::vector<void*> tensors_;
   void* filter_ = nullptr;
   void* convolution_ = nullptr;
   DnnChoice choice_;
+  std::string kind_;
   std::function<int()> issue_;
 };
 
 }  // namespace
 
-Dnn::Dnn(Driver& driver) : driver_(driver), functions_(std::make_unique<DnnFunctions>()) {}
+Dnn::Dnn(Driver& driver, bool may_round)
+    : driver_(driver), may_round_(may_round), functions_(std::make_unique<DnnFunctions>()) {}
 
 Dnn::~Dnn() {
   if (handle_ != nullptr) functions_->cudnnDestroy(handle_);
   if (workspace_ != 0) driver_.free(workspace_);
 }
 
-auto Dnn::open(Driver& driver) -> Result<std::unique_ptr<Dnn>> {
+auto Dnn::open(Driver& driver, bool may_round) -> Result<std::unique_ptr<Dnn>> {
   ASSAY_TRY(void* const library, open_library({"libcudnn.so.9", "libcudnn.so"}));
-  std::unique_ptr<Dnn> dnn(new Dnn(driver));
+  std::unique_ptr<Dnn> dnn(new Dnn(driver, may_round));
   auto& functions = *dnn->functions_;
   ASSAY_DNN_CALLS(ASSAY_LIBRARY_LOAD)
   ASSAY_TRY_VOID(checked(functions.cudnnCreate(&dnn->handle_), "cudnnCreate"));
@@ -280,18 +303,18 @@ auto Dnn::open(Driver& driver) -> Result<std::unique_ptr<Dnn>> {
 }
 
 auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->convolve(what));
   return made;
 }
 auto Dnn::add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->add_bias(bias, to));
   return made;
 }
 auto Dnn::bias_gradient(const GpuTensor& from, const GpuTensor& bias)
     -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_);
+  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->bias_gradient(from, bias));
   return made;
 }

@@ -29,14 +29,15 @@ struct DnnFunctions;
 
 class Dnn {
  public:
-  /// The driver must outlive the result. Errors: missing_tool (no library).
-  [[nodiscard]] static auto open(Driver& driver) -> Result<std::unique_ptr<Dnn>>;
+  /// The driver must outlive the result. `may_round`: operands of float32 may be rounded to TF32,
+  /// as PyTorch does by default. Errors: missing_tool (no library).
+  [[nodiscard]] static auto open(Driver& driver, bool may_round) -> Result<std::unique_ptr<Dnn>>;
   ~Dnn();
   Dnn(const Dnn&) = delete;
   auto operator=(const Dnn&) -> Dnn& = delete;
 
-  /// In full precision (never in TF32). Errors: unsupported (a layout or dtype that the library
-  /// does not take).
+  /// By an algorithm that gives the same bits every time. Errors: unsupported (a layout or dtype
+  /// that the library does not take).
   [[nodiscard]] auto convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>>;
   /// Adds one number per channel (dimension 1) to `to`.
   [[nodiscard]] auto add_bias(const GpuTensor& bias, const GpuTensor& to)
@@ -46,8 +47,9 @@ class Dnn {
       -> Result<std::unique_ptr<GpuWork>>;
 
  private:
-  explicit Dnn(Driver& driver);
+  Dnn(Driver& driver, bool may_round);
   Driver& driver_;
+  bool may_round_;
   std::unique_ptr<DnnFunctions> functions_;
   void* handle_ = nullptr;
   Address workspace_ = 0;

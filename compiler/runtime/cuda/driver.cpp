@@ -8,6 +8,12 @@ namespace assay::cuda {
 
 namespace {
 struct ContextHandle;
+/// CUgraphExecUpdateResultInfo: what did not fit, and where.
+struct UpdateResult {
+  int result = 0;
+  void* node = nullptr;
+  void* from = nullptr;
+};
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
@@ -48,6 +54,7 @@ constexpr std::size_t kLogBytes = 8192;
   X(cuStreamBeginCapture_v2, (StreamHandle*, int))                                                \
   X(cuStreamEndCapture, (StreamHandle*, GraphHandle**))                                           \
   X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))           \
+  X(cuGraphExecUpdate_v2, (GraphExecHandle*, GraphHandle*, UpdateResult*))                        \
   X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                             \
   X(cuGraphExecDestroy, (GraphExecHandle*))                                                       \
   X(cuGraphDestroy, (GraphHandle*))
@@ -234,6 +241,10 @@ auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
   ASSAY_TRY_VOID(
       checked(functions_->cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate"));
   return exec;
+}
+auto Driver::update(GraphExecHandle* exec, GraphHandle* graph) -> bool {
+  UpdateResult result;
+  return functions_->cuGraphExecUpdate_v2(exec, graph, &result) == 0;
 }
 auto Driver::run(GraphExecHandle* exec) -> Result<void> {
   return checked(functions_->cuGraphLaunch(exec, stream_), "cuGraphLaunch");

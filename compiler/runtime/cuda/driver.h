@@ -76,6 +76,9 @@ class Driver {
   [[nodiscard]] auto begin_capture() -> Result<void>;
   [[nodiscard]] auto end_capture() -> Result<GraphHandle*>;
   [[nodiscard]] auto instantiate(GraphHandle* graph) -> Result<GraphExecHandle*>;
+  /// The graph takes the place of what `exec` was made of. False: their nodes differ, and `exec` is
+  /// as it was.
+  [[nodiscard]] auto update(GraphExecHandle* exec, GraphHandle* graph) -> bool;
   [[nodiscard]] auto run(GraphExecHandle* exec) -> Result<void>;
   void destroy(GraphHandle* graph, GraphExecHandle* exec);
 

@@ -1,0 +1,38 @@
+// What expansions are written with, and those that have files of their own.
+#pragma once
+#include "core/ops/op_table.h"
+
+namespace assay::expansions {
+
+inline auto real(double value) -> Datum {
+  return {Expr::real(value)};
+}
+inline auto truth(bool value) -> Datum {
+  return {Expr::boolean(value)};
+}
+inline auto mul(Composer& c, const Datum& a, const Datum& b) -> Datum {
+  return c.call("aten.mul.Tensor", {a, b});
+}
+inline auto sub(Composer& c, const Datum& a, const Datum& b) -> Datum {
+  return c.call("aten.sub.Tensor", {a, b});
+}
+inline auto add(Composer& c, const Datum& a, const Datum& b) -> Datum {
+  return c.call("aten.add.Tensor", {a, b});
+}
+inline auto to(Composer& c, const Datum& a, DType dtype) -> Datum {
+  if (c.meta(a).dtype == dtype) return a;
+  return c.call("prims.convert_element_type.default", {a, {dtype}});
+}
+inline auto widened(Composer& c, const Datum& a) -> Datum {
+  const auto dtype = c.meta(a).dtype;
+  return is_floating(dtype) && size_bytes(dtype) < 4 ? to(c, a, DType::float32) : a;
+}
+
+/// Scores, softmax and mean of values as two batched products with kernels between. Arguments:
+/// query, key, value of [batch, heads, positions, features], dropout_p, is_causal, attn_mask,
+/// scale.
+[[nodiscard]] auto attention(Composer& c) -> Datum;
+/// Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale.
+[[nodiscard]] auto attention_backward(Composer& c) -> Datum;
+
+}  // namespace assay::expansions
