@@ -56,7 +56,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
   types.push_back(pointer);
   for (const auto& param : kernel_.params)
     if (is_checked_ && param.kind == TileParam::Kind::buffer)
-      types.insert(types.end(), 2, b_.getInt64Ty());
+      types.insert(types.end(), 4, b_.getInt64Ty());
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -76,8 +76,8 @@ void GpuKernelEmitter::entry(const std::string& name) {
   record_ = params_[count];
   for (std::size_t i = 0, at = count + 1; i < count && is_checked_; ++i)
     if (kernel_.params[i].kind == TileParam::Kind::buffer) {
-      bounds_[i] = {params_[at], params_[at + 1]};
-      at += 2;
+      watched_[i] = {params_[at], params_[at + 1], params_[at + 2], params_[at + 3]};
+      at += 4;
     }
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
@@ -182,7 +182,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
        }))
     failed = b_.CreateOr(failed, one_failed);
   when(failed, [&] {
-    record(one.line, b_.getInt64(~std::uint64_t{0}), b_.getInt64(0));
+    record(one.line, b_.getInt64(~std::uint64_t{0}), b_.getInt64(0), GpuFault::none);
     auto* leave = llvm::FunctionType::get(b_.getVoidTy(), false);
     b_.CreateCall(llvm::InlineAsm::get(leave, "membar.sys; exit;", "~{memory}", true));
   });

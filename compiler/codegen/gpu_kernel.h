@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/combine_code.h"
 #include "compiler/codegen/lane_code.h"
+#include "compiler/cuda/ptx.h"
 #include "compiler/cuda/tile_layout.h"
 #include "compiler/program/access_steps.h"
 #include "compiler/program/kernel.h"
@@ -76,10 +77,11 @@ class GpuKernelEmitter {
   /// How many registers from `index` on are neighbours in memory.
   [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
+  enum class Access : std::uint8_t { load, store, atomic, exchange };
   /// The condition of an access, in checked code only where the index is in bounds.
-  [[nodiscard]] auto checked(int line, std::size_t param, Value* index, DType index_dtype,
-                             Value* condition) -> Value*;
-  void record(int line, Value* param, Value* element);
+  [[nodiscard]] auto checked(const TileStatement& one, std::size_t param, Value* index,
+                             DType index_dtype, Value* condition, Access access) -> Value*;
+  void record(int line, Value* param, Value* element, GpuFault fault);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
   [[nodiscard]] auto wide_load(const TileStatement& one, std::size_t param, int first, int length,
                                const std::function<Value*(int)>& single) -> Values;
@@ -141,8 +143,17 @@ class GpuKernelEmitter {
   llvm::Function* function_ = nullptr;
   Value* thread_ = nullptr;
   Values params_;
+  // gpu_watch.cpp
+  /// Looks at what others did to the element, and leaves word of this access.
+  void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
+  [[nodiscard]] auto program_number() -> Value*;
+
   Value* record_ = nullptr;
-  std::map<std::size_t, std::array<Value*, 2>> bounds_;  ///< by parameter, of checked code
+  /// What checked code is told about a buffer.
+  struct Watched {
+    Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
+  };
+  std::map<std::size_t, Watched> watched_;  ///< by parameter
   bool is_checked_ = false;
   llvm::GlobalVariable* shared_ = nullptr;
   std::map<TileId, Held> values_;

@@ -60,7 +60,7 @@ auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const ->
 }
 
 /// The first thread writes; the others were not first.
-void GpuKernelEmitter::record(int line, Value* param, Value* element) {
+void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault fault) {
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);
   auto* told = b_.CreateAtomicCmpXchg(
@@ -69,19 +69,23 @@ void GpuKernelEmitter::record(int line, Value* param, Value* element) {
   when(b_.CreateExtractValue(told, 1), [&] {
     b_.CreateAlignedStore(param, b_.CreateConstGEP1_64(i64, record_, 1), align, true);
     b_.CreateAlignedStore(element, b_.CreateConstGEP1_64(i64, record_, 2), align, true);
+    b_.CreateAlignedStore(b_.getInt64(static_cast<std::uint64_t>(fault)),
+                          b_.CreateConstGEP1_64(i64, record_, 3), align, true);
   });
 }
 
-auto GpuKernelEmitter::checked(int line, std::size_t param, Value* index, DType index_dtype,
-                               Value* condition) -> Value* {
+auto GpuKernelEmitter::checked(const TileStatement& one, std::size_t param, Value* index,
+                               DType index_dtype, Value* condition, Access access) -> Value* {
   if (!is_checked_) return condition;
-  const auto& [low, high] = bounds_.at(param);
+  const auto& memory = watched_.at(param);
   auto* at = as_int64(index, index_dtype);
-  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, low), b_.CreateICmpSLT(at, high));
+  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, memory.low), b_.CreateICmpSLT(at, memory.high));
   auto* wrong = b_.CreateNot(inside);
   if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
-  when(wrong, [&] { record(line, b_.getInt64(param), at); });
-  return condition == nullptr ? inside : b_.CreateAnd(condition, inside);
+  when(wrong, [&] { record(one.line, b_.getInt64(param), at, GpuFault::out_of_bounds); });
+  auto* meant = condition == nullptr ? inside : b_.CreateAnd(condition, inside);
+  watch(one.line, param, at, meant, access);
+  return meant;
 }
 
 /// Nothing is read where the condition is false; the value is 0 there.
@@ -172,7 +176,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
   const auto single = [&](int i) {
     auto* index = lane(index_id, i);
     auto* condition =
-        checked(one.line, what.param, index, dtype(index_id), mask(one.operands[1], i));
+        checked(one, what.param, index, dtype(index_id), mask(one.operands[1], i), Access::load);
     return guarded_load(type, address(what.param, index, dtype(index_id)), condition);
   };
   const auto over = axes(index_id) | axes(one.operands[1]);
@@ -239,7 +243,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   const auto single = [&](int i) {
     auto* index = lane(index_id, i);
-    auto* meant = checked(one.line, param, index, dtype(index_id), condition(i));
+    auto* meant = checked(one, param, index, dtype(index_id), condition(i), Access::store);
     guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
   };
   for (int i = 0; i < layout_->registers();) {
@@ -307,7 +311,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
     else if (acts != nullptr)
       condition = b_.CreateAnd(condition, acts);
     auto* index = lane(one.operands[0], i);
-    condition = checked(one.line, what.param, index, dtype(one.operands[0]), condition);
+    condition = checked(one, what.param, index, dtype(one.operands[0]), condition,
+                        what.is_exchange ? Access::exchange : Access::atomic);
     auto* place = address(what.param, index, dtype(one.operands[0]));
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();

@@ -167,11 +167,12 @@ class CudaLauncher final : public KernelLauncher {
       values[variant.extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
     ASSAY_TRY(values.back(), record_for(variant.kernel));
     if (state_.options.is_checked) {
-      std::vector<std::pair<std::int64_t, std::int64_t>> memory;
+      std::vector<GpuMemory> memory;
       for (const auto& argument : launch.arguments)
-        memory.emplace_back(argument.offset_bytes,
-                            argument.storage == nullptr ? 0 : argument.storage->size_bytes());
-      add_bounds(variant.kernel, memory, values);
+        memory.push_back(
+            {.offset = argument.offset_bytes,
+             .size = argument.storage == nullptr ? 0 : argument.storage->size_bytes()});
+      add_memory(variant.kernel, memory, 1, values);
     }
     std::vector<void*> arguments;
     for (auto& value : values) arguments.push_back(&value);

@@ -1,5 +1,7 @@
 #include "compiler/cuda/gpu_code.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "compiler/cuda/blocks.h"
@@ -112,34 +114,56 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
   return shape;
 }
 
-void add_bounds(const TileKernel& kernel,
-                const std::vector<std::pair<std::int64_t, std::int64_t>>& memory,
-                std::vector<std::uint64_t>& values) {
+void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
+                std::uint64_t launch, std::vector<std::uint64_t>& values) {
+  constexpr unsigned kLaunchBits = 48;
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.params[i].kind != TileParam::Kind::buffer) continue;
     const auto size = static_cast<std::int64_t>(size_bytes(kernel.params[i].dtype));
-    const auto [offset, bytes] =
-        i < memory.size() ? memory[i] : std::pair<std::int64_t, std::int64_t>{};
-    values.push_back(static_cast<std::uint64_t>(-(offset / size)));
-    values.push_back(static_cast<std::uint64_t>((bytes - offset) / size));
+    const auto known = i < memory.size() ? memory[i] : GpuMemory{};
+    const auto first = known.offset / size;
+    values.push_back(static_cast<std::uint64_t>(-first));
+    values.push_back(static_cast<std::uint64_t>((known.size - known.offset) / size));
+    const bool is_watched = known.shadow != 0 && known.offset % size == 0;
+    values.push_back(
+        is_watched ? known.shadow + static_cast<std::uint64_t>(first) * sizeof(GpuShadow) : 0);
+    values.push_back(launch << kLaunchBits);
   }
 }
+
+namespace {
+struct FaultRow {
+  GpuFault fault;
+  RunFault means;
+  const char* message;  ///< of an element and a parameter
+};
+constexpr std::array kFaults = {
+    FaultRow{GpuFault::out_of_bounds, RunFault::out_of_bounds,
+             "element {} of {} is outside of its memory"},
+    FaultRow{GpuFault::uninitialised, RunFault::uninitialised,
+             "element {} of {} is read, but nobody wrote it"},
+    FaultRow{GpuFault::write_conflict, RunFault::write_conflict,
+             "element {} of {} is written by two programs of the grid"},
+    FaultRow{GpuFault::read_conflict, RunFault::read_conflict,
+             "element {} of {} is read by one program of the grid and written by another"},
+};
+}  // namespace
 
 auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optional<RunFinding> {
   if (record.line == 0) return std::nullopt;
   RunFinding finding;
   finding.kernel = kernel.name;
   finding.kernel_line = static_cast<int>(record.line - 1);
-  if (record.param < 0) {
+  const auto* const row = std::ranges::find(kFaults, record.fault, &FaultRow::fault);
+  if (row == kFaults.end()) {
     finding.fault = RunFault::device_assert;
     finding.message = "the assert is false";
     return finding;
   }
-  finding.fault = RunFault::out_of_bounds;
+  finding.fault = row->means;
   finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
   finding.element = record.element;
-  finding.message =
-      fmt::format("element {} of {} is outside of its memory", record.element, finding.param);
+  finding.message = fmt::format(fmt::runtime(row->message), record.element, finding.param);
   return finding;
 }
 

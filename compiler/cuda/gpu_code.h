@@ -75,11 +75,15 @@ class GpuKernel {
 [[nodiscard]] auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options)
     -> Result<void>;
 
-/// Arguments of checked code behind the record: bounds of every buffer, by parameter its offset in
-/// and the size of what is behind it, in bytes.
-void add_bounds(const TileKernel& kernel,
-                const std::vector<std::pair<std::int64_t, std::int64_t>>& memory,
-                std::vector<std::uint64_t>& values);
+/// Memory behind a buffer's parameter, for checked code. In bytes.
+struct GpuMemory {
+  std::int64_t offset = 0, size = 0;
+  cuda::Address shadow = 0;  ///< a GpuShadow per element, from the start of the memory; 0: none
+};
+/// Arguments of checked code behind the record, by parameter of the kernel. `launch`: the number of
+/// the launch, from 1 to 65534.
+void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
+                std::uint64_t launch, std::vector<std::uint64_t>& values);
 /// What a record says about a launch; nothing where nothing happened.
 [[nodiscard]] auto finding_of(const GpuRecord& record, const TileKernel& kernel)
     -> std::optional<RunFinding>;

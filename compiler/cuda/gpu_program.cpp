@@ -11,6 +11,23 @@ namespace {
 auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+constexpr std::uint8_t kSomebody = 0xFF;  ///< in every byte of a shadow
+
+/// Somebody else than a kernel writes a buffer.
+class Mark final : public cuda::GpuWork {
+ public:
+  Mark(cuda::Driver& driver, cuda::Address shadow, std::size_t bytes)
+      : driver_(driver), shadow_(shadow), bytes_(bytes) {}
+  [[nodiscard]] auto issue() -> Result<void> override {
+    return driver_.fill(shadow_, kSomebody, bytes_);
+  }
+
+ private:
+  cuda::Driver& driver_;
+  cuda::Address shadow_;
+  std::size_t bytes_;
+};
+
 /// Adds what `step` takes to a part of the first call's time.
 template <class Step>
 auto timed(std::map<std::string, double>& parts, const char* part, const Step& step) {
@@ -61,6 +78,7 @@ auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
   auto& times = made->first_parts_;
   ASSAY_TRY_VOID(made->place_inputs());
   ASSAY_TRY_VOID(timed(times, "memory", [&] { return made->place_buffers(); }));
+  if (shared.is_checked) ASSAY_TRY_VOID(made->place_shadows());
   for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
     const auto& step = made->bound_.steps[at];
     if (const auto* launch = std::get_if<BoundLaunch>(&step))
@@ -100,6 +118,49 @@ auto GpuProgram::add(const Step& step, std::size_t at) -> Result<void> {
     return {};
   }
   for (auto& work : *works) last_part().items.emplace_back(std::move(work));
+  for (const auto buffer : written_by(bound_.steps[at]))
+    if (const auto shadow = shadow_of(buffer); shadow.at != 0)
+      last_part().items.emplace_back(std::make_unique<Mark>(driver_, shadow.at, shadow.bytes));
+  return {};
+}
+
+auto GpuProgram::written_by(const BoundStep& step) const -> std::vector<std::size_t> {
+  if (const auto* copy = std::get_if<BoundCopy>(&step)) return {copy->to.buffer};
+  const auto* call = std::get_if<BoundCall>(&step);
+  if (call == nullptr) return {};
+  const auto kept = call->row->schema.is_mutating() ? 0 : call->arg_tensors;
+  return {call->buffers.begin() + static_cast<std::ptrdiff_t>(kept), call->buffers.end()};
+}
+
+auto GpuProgram::place_shadows() -> Result<void> {
+  std::vector<std::int64_t> sizes(bound_.buffers.size(), 0);  // of an element; -1: several
+  for (const auto& step : bound_.steps) {
+    const auto* launch = std::get_if<BoundLaunch>(&step);
+    if (launch == nullptr) continue;
+    for (const auto& argument : launch->arguments) {
+      if (!argument.buffer) continue;
+      auto& size = sizes[*argument.buffer];
+      const auto mine = argument.element_bytes;
+      size = size == 0 || size == mine ? mine : -1;
+    }
+  }
+  shadows_.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] <= 0) continue;
+    const auto elements = bound_.buffers[i].size_bytes / sizes[i];
+    shadows_[i].bytes = static_cast<std::size_t>(elements) * sizeof(GpuShadow);
+    ASSAY_TRY(shadows_[i].at, own(static_cast<std::int64_t>(shadows_[i].bytes)));
+  }
+  return {};
+}
+
+auto GpuProgram::clear_shadows() -> Result<void> {
+  for (std::size_t i = 0; i < shadows_.size(); ++i) {
+    if (shadows_[i].at == 0) continue;
+    const bool is_whole = bound_.buffers[i].kind == BoundBuffer::Kind::input;
+    ASSAY_TRY_VOID(
+        driver_.fill(shadows_[i].at, is_whole ? kSomebody : std::uint8_t{0}, shadows_[i].bytes));
+  }
   return {};
 }
 
@@ -174,7 +235,7 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     made.op = launch.op;
     made.kernel = &variant->kernel;
     made.record = launches_++;
-    made.values = arguments(launch, *variant, loaded, behind);
+    made.values = arguments(launch, *variant, loaded, behind, made.record);
     for (std::size_t i = 0; i < variant->extents.size(); ++i)
       made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
     made.values[variant->kernel.params.size()] = records_ + made.record * sizeof(GpuRecord);
@@ -185,14 +246,18 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
 /// By parameter; then room for the record, then bounds where the code is checked.
 auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
                            const GpuLoader::Launches& loaded,
-                           const std::vector<std::uint64_t>& behind) const
+                           const std::vector<std::uint64_t>& behind, std::size_t record) const
     -> std::vector<std::uint64_t> {
   std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
-  std::vector<std::pair<std::int64_t, std::int64_t>> memory;
+  std::vector<GpuMemory> memory;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const auto& argument = launch.arguments[i];
-    memory.emplace_back(argument.offset_bytes,
-                        argument.buffer ? bound_.buffers[*argument.buffer].size_bytes : 0);
+    auto& known = memory.emplace_back();
+    known.offset = argument.offset_bytes;
+    if (argument.buffer) {
+      known.size = bound_.buffers[*argument.buffer].size_bytes;
+      known.shadow = shadow_of(*argument.buffer).at;
+    }
     if (argument.buffer)
       values[i] = places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
     else
@@ -201,8 +266,11 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
                       : static_cast<std::uint64_t>(argument.integer);
   }
   std::ranges::copy(behind, values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
-  for (const auto bytes : loaded.parts_bytes) memory.emplace_back(0, bytes);
-  if (shared_.is_checked) add_bounds(variant.kernel, memory, values);
+  for (const auto bytes : loaded.parts_bytes) memory.push_back({.size = bytes});
+  if (shared_.is_checked) {
+    constexpr std::size_t kLaunches = 65534;
+    add_memory(variant.kernel, memory, 1 + record % kLaunches, values);
+  }
   return values;
 }
 
@@ -255,6 +323,7 @@ auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
 }
 
 auto GpuProgram::run_parts() -> Result<void> {
+  ASSAY_TRY_VOID(clear_shadows());
   for (auto& part : parts_) {
     if (part.graph != nullptr) {
       ASSAY_TRY(auto* const exec, shared_.graphs.exec_for(part.graph));
@@ -290,6 +359,9 @@ auto GpuProgram::on_host(std::size_t at) -> Result<void> {
   }
   for (const auto& [buffer, storage] : here)
     ASSAY_TRY_VOID(driver_.to_device(places_[buffer], storage->bytes()));
+  for (const auto buffer : written_by(step))
+    if (const auto shadow = shadow_of(buffer); shadow.at != 0)
+      ASSAY_TRY_VOID(driver_.fill(shadow.at, kSomebody, shadow.bytes));
   return driver_.wait();
 }
 

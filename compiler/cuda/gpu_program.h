@@ -117,11 +117,25 @@ class GpuProgram {
       : bound_(std::move(bound)), shared_(shared), driver_(shared.driver) {}
   [[nodiscard]] auto place_inputs() -> Result<void>;
   [[nodiscard]] auto place_buffers() -> Result<void>;
+  /// Of checked code: who touched each element of a buffer. None where launches see elements of
+  /// different sizes in it.
+  struct Shadow {
+    cuda::Address at = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] auto place_shadows() -> Result<void>;
+  [[nodiscard]] auto shadow_of(std::size_t buffer) const -> Shadow {
+    return shadows_.empty() ? Shadow() : shadows_[buffer];
+  }
+  /// Inputs are whole, nobody has written the rest.
+  [[nodiscard]] auto clear_shadows() -> Result<void>;
+  /// Somebody else than a kernel wrote the buffers of a step.
+  [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
   [[nodiscard]] auto arguments(const BoundLaunch& launch, const GpuVariant& variant,
                                const GpuLoader::Launches& loaded,
-                               const std::vector<std::uint64_t>& behind) const
+                               const std::vector<std::uint64_t>& behind, std::size_t record) const
       -> std::vector<std::uint64_t>;
   /// The part that takes what comes next on the GPU.
   [[nodiscard]] auto last_part() -> Part&;
@@ -146,7 +160,8 @@ class GpuProgram {
   std::vector<cuda::Address> owned_;   ///< freed at the end
   std::vector<cuda::Address> places_;  ///< by buffer
   std::vector<Part> parts_;
-  cuda::Address records_ = 0;  ///< one per launch
+  cuda::Address records_ = 0;    ///< one per launch
+  std::vector<Shadow> shadows_;  ///< by buffer
   std::size_t launches_ = 0;
   std::map<std::string, int> on_host_;         ///< how often each operator runs there
   std::map<std::string, double> first_parts_;  ///< s

@@ -144,7 +144,9 @@ auto HostMachine::step(const HostOp&, const HostNote&) -> Result<void> {
 auto HostMachine::step(const HostOp& op, const HostAlloc& what) -> Result<void> {
   ASSAY_TRY(auto sizes, numbers(what.sizes));
   ASSAY_TRY(auto strides, numbers(what.strides));
-  auto tensor = Tensor::allocate(what.dtype, std::move(sizes), std::move(strides), what.device);
+  auto tensor =
+      Tensor::allocate(what.dtype, std::move(sizes), std::move(strides), what.device,
+                       recorder_ == nullptr ? Storage::Memory::zeros : Storage::Memory::none);
   if (!tensor) return with_context(tensor.error(), fmt::format("line {}", op.line));
   RunValue made;
   made.buffer = adopt(what.name, *tensor, is_unchecked());

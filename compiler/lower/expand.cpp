@@ -193,6 +193,9 @@ constexpr std::array kRows = {
     ExpansionRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", attention},
     ExpansionRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
                  attention_backward},
+    ExpansionRow{"prims._low_memory_max_pool_with_offsets.default", max_pool_with_offsets},
+    ExpansionRow{"aten.max_pool2d_with_indices.default", max_pool_with_indices},
+    ExpansionRow{"aten.avg_pool2d.default", avg_pool},
     ExpansionRow{"aten.max.dim", extreme_pair<true>},
     ExpansionRow{"aten.min.dim", extreme_pair<false>},
 };

@@ -35,4 +35,10 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 /// Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale.
 [[nodiscard]] auto attention_backward(Composer& c) -> Datum;
 
+/// Arguments: input of [.., height, width], kernel, stride, padding, dilation, ceil_mode. Values,
+/// and the number of the tap in its window, or the index in the input's plane.
+[[nodiscard]] auto max_pool_with_offsets(Composer& c) -> Datum;
+[[nodiscard]] auto max_pool_with_indices(Composer& c) -> Datum;
+[[nodiscard]] auto avg_pool(Composer& c) -> Datum;
+
 }  // namespace assay::expansions

@@ -97,6 +97,19 @@ auto splitting(const LoweringCall& call, const TensorMeta& from, const TensorMet
   return slicing_at(from, to, call.dim(2, from.sizes.size()));
 }
 
+/// The last dimension is a place in the window.
+auto unfolding(const LoweringCall& call, const TensorMeta& from, const TensorMeta& to) -> ViewMap {
+  const auto dim = call.dim(1, from.sizes.size());
+  const auto* step = call.args[3].scalar();
+  if (dim >= from.sizes.size() || to.sizes.size() != from.sizes.size() + 1 || step == nullptr)
+    return {};
+  return [dim, step = *step](const Index& at) {
+    Index source(at.begin(), at.end() - 1);
+    source[dim] = source[dim] * step + at.back();
+    return source;
+  };
+}
+
 struct ViewRow {
   std::string_view overload;
   MapOf map;
@@ -126,6 +139,7 @@ constexpr std::array kViews = {
     ViewRow{"aten.split.Tensor", splitting},
     ViewRow{"aten.split_with_sizes.default", splitting},
     ViewRow{"aten.chunk.default", splitting},
+    ViewRow{"aten.unfold.default", unfolding},
 };
 // clang-format on
 

@@ -38,6 +38,7 @@ class Recorder final : public HostRecorder {
       bound.offset_bytes = argument.offset_bytes;
       bound.integer = argument.integer;
       bound.real = argument.real;
+      bound.element_bytes = size_bytes(params[i].dtype);
       if (argument.storage == nullptr) continue;
       bound.buffer =
           buffer_of(argument.storage->storage(), params[i].dtype, argument.storage->name());

@@ -41,6 +41,7 @@ struct BoundTensor {
 struct BoundArgument {
   std::optional<std::size_t> buffer;
   std::int64_t offset_bytes = 0;
+  std::int64_t element_bytes = 0;  ///< as the kernel sees the buffer
   std::int64_t integer = 0;
   double real = 0;
 };

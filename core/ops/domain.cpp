@@ -97,10 +97,11 @@ class Storages {
     const auto known = storages_.find(fake.storage);
     if (known == storages_.end()) {
       if (meta.offset < 0) return bad_input("negative offset {}", meta.offset);
-      ASSAY_TRY(auto tensor, Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device));
+      ASSAY_TRY(auto tensor, Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device,
+                                              Storage::Memory::none));
       if (meta.offset > 0 && tensor.numel() > 0) {  // the functional forms of in-place copies
         const auto bytes = tensor.storage->size_bytes() + meta.offset * size_bytes(meta.dtype);
-        tensor.storage = std::make_shared<Storage>(bytes);
+        tensor.storage = std::make_shared<Storage>(bytes, Storage::Memory::none);
         tensor.meta.storage_bytes = bytes;
       }
       tensor.meta.offset = meta.offset;

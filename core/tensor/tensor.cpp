@@ -156,15 +156,21 @@ auto as_elements(const Storage& storage) -> const T* {
 
 }  // namespace
 
-Storage::Storage(std::int64_t size_bytes)
-    : size_(static_cast<std::size_t>(size_bytes)), data_(std::make_unique<std::byte[]>(size_)) {}
+Storage::Storage(std::int64_t size_bytes, Memory memory)
+    : size_(static_cast<std::size_t>(size_bytes)) {
+  if (memory == Memory::zeros) make_zeros();
+}
+void Storage::make_zeros() const {
+  data_ = std::make_unique<std::byte[]>(size_);
+}
 
-auto Tensor::allocate(DType dtype, Ints sizes, Ints strides, Device device) -> Result<Tensor> {
+auto Tensor::allocate(DType dtype, Ints sizes, Ints strides, Device device, Storage::Memory memory)
+    -> Result<Tensor> {
   ASSAY_TRY(const auto elems, required_elems(sizes, strides, 0));
   if (elems > kMaxStorageBytes / size_bytes(dtype))
     return bad_input("a tensor of {} elements of {} is larger than 8 GiB", elems, name(dtype));
   const auto bytes = elems * size_bytes(dtype);
-  return Tensor{std::make_shared<Storage>(bytes),
+  return Tensor{std::make_shared<Storage>(bytes, memory),
                 RealMeta{dtype, std::move(sizes), std::move(strides), 0, bytes, std::move(device)}};
 }
 

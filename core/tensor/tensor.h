@@ -15,16 +15,26 @@ namespace assay {
 /// Owns the bytes of one allocation. Two tensors alias exactly if they name one Storage.
 class Storage {
  public:
-  explicit Storage(std::int64_t size_bytes);
+  /// `none`: the zeros are made when somebody looks at them, which one thread may do. For tensors
+  /// whose layout is all that matters.
+  enum class Memory : std::uint8_t { zeros, none };
+  explicit Storage(std::int64_t size_bytes, Memory memory = Memory::zeros);
   Storage(const Storage&) = delete;
   auto operator=(const Storage&) -> Storage& = delete;
-  [[nodiscard]] auto bytes() -> std::span<std::byte> { return {data_.get(), size_}; }
-  [[nodiscard]] auto bytes() const -> std::span<const std::byte> { return {data_.get(), size_}; }
+  [[nodiscard]] auto bytes() -> std::span<std::byte> {
+    if (data_ == nullptr) make_zeros();
+    return {data_.get(), size_};
+  }
+  [[nodiscard]] auto bytes() const -> std::span<const std::byte> {
+    if (data_ == nullptr) make_zeros();
+    return {data_.get(), size_};
+  }
   [[nodiscard]] auto size_bytes() const -> std::int64_t { return static_cast<std::int64_t>(size_); }
 
  private:
+  void make_zeros() const;
   std::size_t size_;
-  std::unique_ptr<std::byte[]> data_;
+  mutable std::unique_ptr<std::byte[]> data_;
 };
 
 /// A view of a storage. Copying copies the view, not the data: all views of a storage own it
@@ -34,7 +44,8 @@ struct Tensor {
   RealMeta meta;
 
   /// Fresh zero-filled storage just large enough. Errors: bad_input (size overflow, over 8 GiB).
-  [[nodiscard]] static auto allocate(DType dtype, Ints sizes, Ints strides, Device device = {})
+  [[nodiscard]] static auto allocate(DType dtype, Ints sizes, Ints strides, Device device = {},
+                                     Storage::Memory memory = Storage::Memory::zeros)
       -> Result<Tensor>;
   [[nodiscard]] static auto contiguous(DType dtype, Ints sizes) -> Result<Tensor>;
   /// Another view of the same storage. Errors: bad_input if it runs past the storage.

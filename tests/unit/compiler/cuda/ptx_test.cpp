@@ -104,8 +104,11 @@ TEST_F(PtxTest, CheckedCodeComparesEveryIndex) {
   EXPECT_TRUE(assembles(variant.ptx)) << variant.ptx;
   EXPECT_NE(variant.ptx.find("atom."), std::string::npos);
   std::vector<std::uint64_t> values;
-  add_bounds(variant.kernel, {{64, 4096}, {0, 400}}, values);
-  EXPECT_EQ(values, (std::vector<std::uint64_t>{static_cast<std::uint64_t>(-16), 1008, 0, 100}));
+  add_memory(variant.kernel, {{.offset = 64, .size = 4096}, {.size = 400, .shadow = 4096}}, 1,
+             values);
+  constexpr auto kLaunch = std::uint64_t{1} << 48U;
+  EXPECT_EQ(values, (std::vector<std::uint64_t>{static_cast<std::uint64_t>(-16), 1008, 0, kLaunch,
+                                                0, 100, 4096, kLaunch}));
 }
 
 TEST(GpuRecords, SayWhatHappened) {
@@ -113,7 +116,8 @@ TEST(GpuRecords, SayWhatHappened) {
   kernel.name = "k";
   kernel.params.emplace_back().name = "in_ptr0";
   EXPECT_FALSE(finding_of({}, kernel));
-  const auto outside = finding_of({.line = 8, .param = 0, .element = -3}, kernel);
+  const auto outside =
+      finding_of({.line = 8, .param = 0, .element = -3, .fault = GpuFault::out_of_bounds}, kernel);
   ASSERT_TRUE(outside);
   EXPECT_EQ(outside->fault, RunFault::out_of_bounds);
   EXPECT_EQ(outside->kernel_line, 7);

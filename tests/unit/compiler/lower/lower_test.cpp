@@ -371,6 +371,43 @@ auto expanded() -> std::vector<Row> {
         "True])\n"
         "f = k[0]\ng = k[2]",
         "a, d, e, f, g"}},
+      {"Attention",
+       {"q: f32[2, s0, 3, 4][12*s0, 12, 4, 1]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
+        "p = aten.transpose.int(q, 1, 2)\n"
+        "n = aten._scaled_dot_product_flash_attention_for_cpu.default(p, k, v)\n"
+        "a = n[0]\nb = n[1]\n"
+        "m = aten._scaled_dot_product_flash_attention_for_cpu.default(p, k, v, 0.0, True, scale = "
+        "0.3)\n"
+        "c = m[0]\nd = m[1]",
+        "a, b, c, d"},
+       {"s0=1", "s0=7"}},
+      {"AttentionMasked",
+       {"q: f32[2, 3, 6, 4]; k: f32[2, 3, 5, 4]; x: f32[6, 5]",
+        "w = aten.mul.Tensor(x, 3)\ny = aten.unsqueeze.default(w, 0)\n"
+        "z = aten.unsqueeze.default(y, 0)\n"
+        "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k, attn_mask = z)\n"
+        "a = n[0]\nb = n[1]",
+        "a, b"}},
+      {"AttentionForbidden",  // whole rows
+       {"q: f32[1, 2, 6, 4]; k: f32[1, 2, 5, 4]; x: i64[6, 5]",
+        "w = aten.gt.Scalar(x, 0)\nt = aten.scalar_tensor.default(0.0)\n"
+        "u = aten.scalar_tensor.default(float('-inf'))\nm = aten.where.self(w, t, u)\n"
+        "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k, attn_mask = m)\n"
+        "a = n[0]\nb = n[1]",
+        "a, b", -3, 1}},
+      {"AttentionHalf",
+       {"q: bf16[1, 2, 6, 4]; k: bf16[1, 2, 5, 4]",
+        "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k)\na = n[0]\nb = n[1]",
+        "a, b"}},
+      {"AttentionBackward",
+       {"g: f32[2, 3, s0, 4]; q: f32[2, 3, s0, 4]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
+        "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)\n"
+        "o = n[0]\nl = n[1]\n"
+        "m = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, o, l, "
+        "0.0, True)\n"
+        "a = m[0]\nb = m[1]\nc = m[2]",
+        "a, b, c"},
+       {"s0=1", "s0=6"}},
       {"GeluBackward",
        {in,
         "a = aten.gelu_backward.default(x, y)\n"

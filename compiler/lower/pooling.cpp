@@ -1,0 +1,179 @@
+// Pools over windows as one expression per element: a padded input, one view of it per tap of the
+// window, and what folds the taps. Windows of more taps stay library calls.
+#include <limits>
+
+#include "compiler/lower/expansions.h"
+#include "core/ops/window.h"
+
+namespace assay::expansions {
+namespace {
+
+constexpr std::int64_t kMostTaps = 64;
+
+/// The last two dimensions of a window whose numbers are known.
+struct Taps {
+  struct Dim {
+    std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+    std::int64_t behind = 0;  ///< padding behind the input
+    [[nodiscard]] auto extent() const -> std::int64_t { return dilation * (kernel - 1) + 1; }
+  };
+  std::array<Dim, 2> dims;
+  [[nodiscard]] auto count() const -> std::int64_t { return dims[0].kernel * dims[1].kernel; }
+  [[nodiscard]] auto is_padded() const -> bool {
+    return dims[0].padding + dims[1].padding + dims[0].behind + dims[1].behind > 0;
+  }
+};
+
+auto whole(std::int64_t value) -> Datum {
+  return {Expr(value)};
+}
+/// The sizes that the window moves over.
+auto places(Composer& c) -> Dims {
+  const auto sizes = c.meta(0).sizes;
+  return {sizes.end() - 2, sizes.end()};
+}
+/// Windows that go past the padding (`ceil_mode`) are padded behind the input, whose sizes must be
+/// known then.
+auto taps_of(Composer& c, const WindowArgs& at) -> std::optional<Taps> {
+  Taps taps;
+  const auto rank = c.meta(0).rank();
+  if (rank < 3 || !is_floating(c.meta(0).dtype)) return std::nullopt;
+  const auto dims = window_dims(c, at, 2);
+  const auto sizes = places(c);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto kernel = dims[i].kernel.as_int(), stride = dims[i].stride.as_int();
+    const auto padding = dims[i].padding.as_int(), dilation = dims[i].dilation.as_int();
+    if (!kernel || !stride || !padding || !dilation) return std::nullopt;
+    auto& dim = taps.dims[i];
+    dim = {.kernel = *kernel, .stride = *stride, .padding = *padding, .dilation = *dilation};
+    dim.behind = *padding;
+    if (at.ceil_mode < 0 || !c.flag(at.ceil_mode)) continue;
+    const auto size = sizes[i].as_int();
+    if (!size) return std::nullopt;
+    const auto room = *size + 2 * *padding - dim.extent();
+    auto count = (room + *stride - 1) / *stride + 1;
+    if ((count - 1) * *stride >= *size + *padding) --count;
+    dim.behind = std::max(*padding, (count - 1) * *stride + dim.extent() - *size - *padding);
+  }
+  if (taps.count() > kMostTaps) return std::nullopt;
+  return taps;
+}
+
+/// What lies under each tap at every position of the window, row-major by tap.
+auto under(Composer& c, const Datum& input, const Taps& taps, double filler) -> DatumList {
+  const auto& [high, wide] = taps.dims;
+  auto padded = input;
+  if (taps.is_padded()) {
+    const Ints amounts{wide.padding, wide.behind, high.padding, high.behind};
+    padded = c.call("aten.constant_pad_nd.default", {input, int_list(amounts), real(filler)});
+  }
+  const auto moved = [&](const Datum& x, int dim, const Taps::Dim& window) {
+    return c.call("aten.unfold.default",
+                  {x, whole(dim), whole(window.extent()), whole(window.stride)});
+  };
+  // A window's rows and columns become two dimensions more.
+  const auto windows = moved(moved(padded, -2, high), -2, wide);
+  DatumList result;
+  for (std::int64_t i = 0; i < high.kernel; ++i) {
+    const auto row = c.call("aten.select.int", {windows, whole(-2), whole(i * high.dilation)});
+    for (std::int64_t j = 0; j < wide.kernel; ++j)
+      result.push_back(c.call("aten.select.int", {row, whole(-1), whole(j * wide.dilation)}));
+  }
+  return result;
+}
+
+/// 0, 1, ... for the positions of a window in one dimension, times its stride, less its padding:
+/// of [positions, 1] for rows, [positions] for columns.
+auto starts(Composer& c, const Taps& taps, std::size_t dim, const Expr& positions) -> Datum {
+  const auto count = c.call("aten.arange.default", {{positions}});
+  const auto line = dim == 0 ? c.call("aten.unsqueeze.default", {count, whole(-1)}) : count;
+  const auto& window = taps.dims[dim];
+  return sub(c, mul(c, line, whole(window.stride)), whole(window.padding));
+}
+
+/// The largest and a number that says which it is: `row` per row of the window and `column` per
+/// column. NaN is larger than all; of equal ones the first.
+auto largest(Composer& c, const Taps& taps, const Expr& row, const Expr& column)
+    -> std::pair<Datum, Datum> {
+  const auto under_taps = under(c, c.arg(0), taps, -std::numeric_limits<double>::infinity());
+  const auto sizes = c.meta(under_taps[0]).sizes;
+  const auto number = [&](const Expr& value) {
+    return c.call("aten.scalar_tensor.default", {{value}, {DType::int64}});
+  };
+  // Where nothing is larger than the padding, it is the first tap inside.
+  auto which = number(0);
+  for (std::size_t dim = 0; dim < 2; ++dim) {
+    if (taps.dims[dim].padding == 0) continue;
+    const auto start = starts(c, taps, dim, sizes[sizes.size() - 2 + dim]);
+    const auto outside =
+        c.call("aten.clamp.default", {c.call("aten.neg.default", {start}), whole(0)});
+    which = add(c, which, mul(c, outside, {dim == 0 ? row : column}));
+  }
+  auto value = under_taps[0];
+  for (std::size_t i = 1; i < under_taps.size(); ++i) {
+    const auto& next = under_taps[i];
+    const auto at = static_cast<std::int64_t>(i);
+    const auto is_nan = c.call("aten.ne.Tensor", {next, next});
+    const auto is_larger =
+        c.call("aten.logical_or.default", {c.call("aten.gt.Tensor", {next, value}), is_nan});
+    value = c.call("aten.where.self", {is_larger, next, value});
+    const auto columns = taps.dims[1].kernel;
+    const auto name = number(Expr(at / columns) * row + Expr(at % columns) * column);
+    which = c.call("aten.where.self", {is_larger, name, which});
+  }
+  if (under_taps.size() == 1 || taps.dims[0].padding + taps.dims[1].padding == 0)
+    which = c.call("aten.expand.default", {which, int_list(sizes)});
+  return {value, which};
+}
+/// Taps inside the input are counted by steps of one.
+auto is_countable(const Taps& taps) -> bool {
+  return std::ranges::all_of(
+      taps.dims, [](const Taps::Dim& dim) { return dim.padding == 0 || dim.dilation == 1; });
+}
+
+}  // namespace
+
+auto max_pool_with_offsets(Composer& c) -> Datum {
+  const auto taps = taps_of(c, {1, 2, 3, 4, 5});
+  if (!taps || !is_countable(*taps)) return c.unsupported("a pool of this kind"), Datum{};
+  const auto [value, which] = largest(c, *taps, taps->dims[1].kernel, 1);
+  return {DatumList{value, to(c, which, DType::int8)}};
+}
+
+auto max_pool_with_indices(Composer& c) -> Datum {
+  const auto taps = taps_of(c, {1, 2, 3, 4, 5});
+  if (!taps || !is_countable(*taps)) return c.unsupported("a pool of this kind"), Datum{};
+  const auto width = places(c)[1];
+  auto [value, which] =
+      largest(c, *taps, Expr(taps->dims[0].dilation) * width, Expr(taps->dims[1].dilation));
+  const auto sizes = c.meta(value).sizes;
+  const auto rows = mul(c, starts(c, *taps, 0, sizes[sizes.size() - 2]), {width});
+  const auto first = add(c, rows, starts(c, *taps, 1, sizes[sizes.size() - 1]));
+  return {DatumList{value, add(c, which, first)}};
+}
+
+/// Arguments behind the window: ceil_mode, count_include_pad, divisor_override.
+auto avg_pool(Composer& c) -> Datum {
+  const auto taps = taps_of(c, {1, 2, 3, -1, 4});
+  if (!taps || c.flag(4)) return c.unsupported("a pool of this kind"), Datum{};
+  const auto under_taps = under(c, widened(c, c.arg(0)), *taps, 0);
+  auto sum = under_taps[0];
+  for (std::size_t i = 1; i < under_taps.size(); ++i) sum = add(c, sum, under_taps[i]);
+  auto divisor = whole(taps->count());
+  if (c.has(6)) {
+    divisor = c.arg(6);
+  } else if (!c.flag(5) && taps->is_padded()) {
+    const auto sizes = c.meta(sum).sizes;
+    for (std::size_t dim = 0; dim < 2; ++dim) {
+      const auto start = starts(c, *taps, dim, sizes[sizes.size() - 2 + dim]);
+      const auto size = places(c)[dim];
+      const auto end =
+          c.call("aten.clamp.default", {add(c, start, whole(taps->dims[dim].kernel)), {}, {size}});
+      const auto inside = sub(c, end, c.call("aten.clamp.default", {start, whole(0)}));
+      divisor = dim == 0 ? inside : mul(c, divisor, inside);
+    }
+  }
+  return to(c, c.call("aten.div.Tensor", {sum, divisor}), c.meta(0).dtype);
+}
+
+}  // namespace assay::expansions
