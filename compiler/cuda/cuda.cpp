@@ -1,8 +1,12 @@
 #include "compiler/cuda/cuda.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <map>
+#include <optional>
+#include <thread>
 
 #include "compiler/cuda/gpu_code.h"
 #include "compiler/cuda/gpu_program.h"
@@ -42,14 +46,25 @@ struct CudaState {
   auto variant(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key)
       -> Result<GpuVariant*> {
     if (const auto known = variants.find(key); known != variants.end()) return &known->second;
-    ASSAY_TRY(auto made, kernel.variant(key));
-    ASSAY_TRY_VOID(make_ptx(
-        {&made}, {.architecture = driver->facts().capability, .is_checked = options.is_checked}));
-    if (!made.not_compiled.empty()) return unsupported("{}", made.not_compiled);
-    ASSAY_TRY(auto* const module, driver->load(made.ptx));
-    modules.push_back(module);
-    ASSAY_TRY(made.function, driver->function(module, "kernel"));
-    return &variants.emplace(key, std::move(made)).first->second;
+    ASSAY_TRY(auto made, make(kernel, key));
+    modules.push_back(made.module);
+    return &variants.emplace(key, std::move(made.variant)).first->second;
+  }
+
+  struct Made {
+    GpuVariant variant;
+    cuda::ModuleHandle* module = nullptr;
+  };
+  /// Changes nothing here, so several threads may.
+  [[nodiscard]] auto make(const GpuKernel& kernel, const GpuVariantKey& key) const -> Result<Made> {
+    Made made;
+    ASSAY_TRY(made.variant, kernel.variant(key));
+    ASSAY_TRY_VOID(make_ptx({&made.variant}, {.architecture = driver->facts().capability,
+                                              .is_checked = options.is_checked}));
+    if (!made.variant.not_compiled.empty()) return unsupported("{}", made.variant.not_compiled);
+    ASSAY_TRY(made.module, driver->load(made.variant.ptx));
+    ASSAY_TRY(made.variant.function, driver->function(made.module, "kernel"));
+    return made;
   }
 };
 
@@ -197,6 +212,32 @@ class StateLoader final : public GpuLoader {
  public:
   StateLoader(CudaState& state, const std::map<std::string, LoadedKernel*>& kernels)
       : state_(state), kernels_(kernels) {}
+  void prepare(const std::vector<std::pair<std::string, TileLaunch>>& launches) override {
+    std::vector<Wanted> wanted;
+    for (const auto& [name, launch] : launches) {
+      auto& kernel = *kernels_.at(name);
+      if (const auto split = kernel.gpu.split(launch))
+        for (std::size_t i = 0; i < split->kernels.size(); ++i)
+          want(*split->kernels[i], kernel.parts[split->kernels[i]], split->extents[i], wanted);
+      else
+        want(kernel.gpu, kernel.variants, launch, wanted);
+    }
+    std::vector<std::optional<CudaState::Made>> made(wanted.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (auto i = next++; i < wanted.size(); i = next++)
+        if (auto one = state_.make(*wanted[i].kernel, wanted[i].key)) made[i] = *std::move(one);
+    };
+    std::vector<std::jthread> threads(
+        std::min<std::size_t>(wanted.size(), std::thread::hardware_concurrency()));
+    for (auto& thread : threads) thread = std::jthread(work);
+    threads.clear();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!made[i]) continue;
+      state_.modules.push_back(made[i]->module);
+      wanted[i].variants->emplace(wanted[i].key, std::move(made[i]->variant));
+    }
+  }
   [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
       -> Result<Launches> override {
     auto& kernel = *kernels_.at(name);
@@ -217,6 +258,26 @@ class StateLoader final : public GpuLoader {
   }
 
  private:
+  /// Code that is not there yet.
+  struct Wanted {
+    const GpuKernel* kernel;
+    Variants* variants;
+    GpuVariantKey key;
+  };
+  static void want(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch,
+                   std::vector<Wanted>& wanted) {
+    const auto key = kernel.key(launch);
+    if (variants.contains(key)) return;
+    const bool is_known = std::ranges::any_of(
+        wanted, [&](const Wanted& one) { return one.variants == &variants && one.key == key; });
+    if (!is_known) wanted.push_back({&kernel, &variants, key});
+  }
+  static void want(const GpuKernel& kernel, Variants& variants, const Ints& extents,
+                   std::vector<Wanted>& wanted) {
+    TileLaunch launch;
+    launch.extents = extents;
+    want(kernel, variants, launch, wanted);
+  }
   auto load(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch)
       -> Result<Loaded> {
     const auto key = kernel.key(launch);

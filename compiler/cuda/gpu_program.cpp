@@ -79,6 +79,10 @@ auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
   ASSAY_TRY_VOID(made->place_inputs());
   ASSAY_TRY_VOID(timed(times, "memory", [&] { return made->place_buffers(); }));
   if (shared.is_checked) ASSAY_TRY_VOID(made->place_shadows());
+  timed(times, "kernels", [&] {
+    made->prepare_kernels(loader);
+    return true;
+  });
   for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
     const auto& step = made->bound_.steps[at];
     if (const auto* launch = std::get_if<BoundLaunch>(&step))
@@ -215,13 +219,27 @@ auto GpuProgram::place_buffers() -> Result<void> {
   return {};
 }
 
+namespace {
+auto asked(const BoundLaunch& launch) -> TileLaunch {
+  TileLaunch made;
+  made.extents = launch.extents;
+  made.blocks = launch.blocks;
+  made.scalars = launch.scalars;
+  return made;
+}
+}  // namespace
+
+void GpuProgram::prepare_kernels(GpuLoader& loader) const {
+  std::vector<std::pair<std::string, TileLaunch>> launches;
+  for (const auto& step : bound_.steps)
+    if (const auto* launch = std::get_if<BoundLaunch>(&step))
+      launches.emplace_back(bound_.kernels[launch->kernel], asked(*launch));
+  loader.prepare(launches);
+}
+
 auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void> {
-  TileLaunch asked;
-  asked.extents = launch.extents;
-  asked.blocks = launch.blocks;
-  asked.scalars = launch.scalars;
   const auto& name = bound_.kernels[launch.kernel];
-  ASSAY_TRY(const auto loaded, loader.load(name, asked));
+  ASSAY_TRY(const auto loaded, loader.load(name, asked(launch)));
   std::vector<std::uint64_t> behind;  // what the kernels take beside the launch's arguments
   for (const auto bytes : loaded.parts_bytes) {
     ASSAY_TRY(behind.emplace_back(), own(bytes));

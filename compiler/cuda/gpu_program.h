@@ -32,6 +32,9 @@ class GpuLoader {
   };
   [[nodiscard]] virtual auto load(const std::string& kernel, const TileLaunch& launch)
       -> Result<Launches> = 0;
+  /// Makes the code that these launches need, several kernels at a time. What fails here fails
+  /// again, with its reason, when it is loaded.
+  virtual void prepare(const std::vector<std::pair<std::string, TileLaunch>>& launches) = 0;
 };
 
 /// Memory for temporaries. Only one program runs at a time, so all take the same.
@@ -132,6 +135,7 @@ class GpuProgram {
   /// Somebody else than a kernel wrote the buffers of a step.
   [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
+  void prepare_kernels(GpuLoader& loader) const;
   [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
   [[nodiscard]] auto arguments(const BoundLaunch& launch, const GpuVariant& variant,
                                const GpuLoader::Launches& loaded,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/expr/text.h"
@@ -253,6 +254,15 @@ auto is_same(Complex a, Complex b) -> bool {
   return a == b || (std::isnan(std::abs(a)) && std::isnan(std::abs(b)));
 }
 
+/// Numbers below the smallest normal one are zero to hardware and libraries that flush them, and
+/// what a few of those sum up to is.
+auto flushed(DType dtype) -> double {
+  constexpr double kSummands = 8;
+  const bool is_wide = dtype == DType::float64 || dtype == DType::complex128;
+  return kSummands * (is_wide ? std::numeric_limits<double>::min()
+                              : static_cast<double>(std::numeric_limits<float>::min()));
+}
+
 auto compare_tensors(const Tensor& expected, const Tensor& actual,
                      const std::function<const Rounding*()>& rounding) -> StageDistance {
   StageDistance worst;
@@ -277,7 +287,8 @@ auto compare_tensors(const Tensor& expected, const Tensor& actual,
     }
     const auto noise = measured != nullptr ? measured->noise[i] : 0;
     if (!std::isfinite(noise) || (unit == 0 && noise != 0)) continue;
-    const auto allowed = unit == 0 ? 0 : kFactor * noise + floor + 8 * unit * std::abs(a[i]);
+    const auto allowed =
+        unit == 0 ? 0 : kFactor * noise + floor + 8 * unit * std::abs(a[i]) + flushed(dtype);
     const auto times = std::isfinite(distance) && allowed > 0 ? distance / allowed : INFINITY;
     if (times <= ratio) continue;
     ratio = times;

@@ -184,6 +184,21 @@ int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void*, void* x, void* y, void*
   return choose(fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
                 choices, found);
 }
+int cudnnGetConvolutionForwardWorkspaceSize(void*, void* x, void* w, void* window, void* y, int,
+                                            std::size_t* bytes) {
+  *bytes = 0;
+  return fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window))
+             ? 0
+             : kBadParameter;
+}
+int cudnnGetConvolutionBackwardDataWorkspaceSize(void* h, void* w, void* y, void* window, void* x,
+                                                 int a, std::size_t* bytes) {
+  return cudnnGetConvolutionForwardWorkspaceSize(h, x, w, window, y, a, bytes);
+}
+int cudnnGetConvolutionBackwardFilterWorkspaceSize(void* h, void* x, void* y, void* window, void* w,
+                                                   int a, std::size_t* bytes) {
+  return cudnnGetConvolutionForwardWorkspaceSize(h, x, w, window, y, a, bytes);
+}
 int cudnnConvolutionForward(void*, const void*, void* x, std::uint64_t px, void* w,
                             std::uint64_t pw, void* window, int algorithm, std::uint64_t,
                             std::size_t, const void*, void* y, std::uint64_t py) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "compiler/runtime/cuda/shared_library.h"
 
@@ -39,6 +42,12 @@ struct DnnChoice {
     (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
   X(cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                                 \
     (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
+  X(cudnnGetConvolutionForwardWorkspaceSize,                                                       \
+    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
+  X(cudnnGetConvolutionBackwardDataWorkspaceSize,                                                  \
+    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
+  X(cudnnGetConvolutionBackwardFilterWorkspaceSize,                                                \
+    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
   X(cudnnConvolutionForward, (void*, const void*, void*, Address, void*, Address, void*, int,      \
                               Address, std::size_t, const void*, void*, Address))                  \
   X(cudnnConvolutionBackwardData, (void*, const void*, void*, Address, void*, Address, void*, int, \
@@ -48,6 +57,9 @@ struct DnnChoice {
   X(cudnnConvolutionBackwardBias,                                                                  \
     (void*, const void*, void*, Address, const void*, void*, Address))                             \
   X(cudnnAddTensor, (void*, const void*, void*, Address, const void*, void*, Address))
+
+/// By convolution, whatever its batch.
+struct DnnChoices : std::map<std::string, std::optional<DnnChoice>> {};
 
 struct DnnFunctions {
   ASSAY_DNN_CALLS(ASSAY_LIBRARY_MEMBER)
@@ -104,8 +116,10 @@ auto is_row_major(const GpuTensor& w) -> bool {
 /// Descriptors and what is done with them.
 class DnnWork final : public GpuWork {
  public:
-  DnnWork(const DnnFunctions& functions, void* handle, Address workspace, bool may_round)
+  DnnWork(const DnnFunctions& functions, DnnChoices& choices, void* handle, Address workspace,
+          bool may_round)
       : f_(functions),
+        choices_(choices),
         handle_(handle),
         workspace_(workspace),
         math_(may_round ? kMayRound : kFullPrecision) {}
@@ -162,8 +176,17 @@ class DnnWork final : public GpuWork {
   }
   /// The fastest by the library's own estimate that fits the workspace, sums in the same order
   /// every time and rounds as a sum does.
-  template <class Get>
-  auto choose(GpuConvolution::Result result, const Get& get) -> Result<void> {
+  /// What was chosen for other batches of the same convolution is taken again, if `room` (the
+  /// workspace that an algorithm needs) says that it can do this one.
+  template <class Get, class Room>
+  auto choose(const GpuConvolution& what, const Get& get, const Room& room) -> Result<void> {
+    const auto result = what.result;
+    auto& known = choices_[key_of(what)];
+    std::size_t needed = 0;
+    if (known && room(known->algorithm, &needed) == 0 && needed <= kWorkspaceBytes) {
+      known->workspace_bytes = needed;
+      return take(result, *known);
+    }
     const auto& transforming = kTransforming[static_cast<std::size_t>(result)];
     std::array<DnnChoice, 8> choices = {};
     int found = 0;
@@ -174,14 +197,29 @@ class DnnWork final : public GpuWork {
       if (choice.status != 0 || choice.workspace_bytes > kWorkspaceBytes) continue;
       if (choice.is_deterministic == 0 || std::ranges::count(transforming, choice.algorithm) > 0)
         continue;
-      choice_ = choice;
-      kind_ =
-          fmt::format("cuDNN {} {} {}", static_cast<int>(result), choice.algorithm, choice.math);
-      return checked(
-          f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
-          "cudnnSetConvolutionMathType");
+      known = choice;
+      return take(result, choice);
     }
     return unsupported("cuDNN has no algorithm");
+  }
+  auto take(GpuConvolution::Result result, const DnnChoice& choice) -> Result<void> {
+    choice_ = choice;
+    kind_ = fmt::format("cuDNN {} {} {}", static_cast<int>(result), choice.algorithm, choice.math);
+    return checked(
+        f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
+        "cudnnSetConvolutionMathType");
+  }
+  /// All but the batch.
+  static auto key_of(const GpuConvolution& what) -> std::string {
+    const auto behind = [](const GpuTensor& t) {
+      return fmt::format("{} {} {}", name(t.dtype),
+                         fmt::join(t.sizes.begin() + 1, t.sizes.end(), ","),
+                         fmt::join(t.strides.begin() + 1, t.strides.end(), ","));
+    };
+    return fmt::format("{}: {}, {} {}, {}, {}, {}, {}, {}", static_cast<int>(what.result),
+                       behind(what.x), what.w.sizes.front(), behind(what.w), behind(what.y),
+                       fmt::join(what.stride, ","), fmt::join(what.padding, ","),
+                       fmt::join(what.dilation, ","), what.groups);
   }
   auto convolve(const GpuConvolution& what) -> Result<void> {
     ASSAY_TRY(auto* const x, tensor(what.x));
@@ -191,10 +229,16 @@ class DnnWork final : public GpuWork {
     const auto [xa, wa, ya] = std::array{what.x.at, what.w.at, what.y.at};
     switch (what.result) {
       case GpuConvolution::Result::output:
-        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
-          return f_.cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, filter_, convolution_, y,
-                                                           most, found, choices);
-        }));
+        ASSAY_TRY_VOID(choose(
+            what,
+            [&](int most, int* found, DnnChoice* choices) {
+              return f_.cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, filter_, convolution_, y,
+                                                               most, found, choices);
+            },
+            [&](int algorithm, std::size_t* bytes) {
+              return f_.cudnnGetConvolutionForwardWorkspaceSize(handle_, x, filter_, convolution_,
+                                                                y, algorithm, bytes);
+            }));
         issue_ = [=, this] {
           return f_.cudnnConvolutionForward(handle_, one(), x, xa, filter_, wa, convolution_,
                                             choice_.algorithm, workspace_, choice_.workspace_bytes,
@@ -202,10 +246,16 @@ class DnnWork final : public GpuWork {
         };
         return {};
       case GpuConvolution::Result::input_gradient:
-        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
-          return f_.cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, filter_, y, convolution_,
-                                                                x, most, found, choices);
-        }));
+        ASSAY_TRY_VOID(choose(
+            what,
+            [&](int most, int* found, DnnChoice* choices) {
+              return f_.cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                  handle_, filter_, y, convolution_, x, most, found, choices);
+            },
+            [&](int algorithm, std::size_t* bytes) {
+              return f_.cudnnGetConvolutionBackwardDataWorkspaceSize(
+                  handle_, filter_, y, convolution_, x, algorithm, bytes);
+            }));
         issue_ = [=, this] {
           return f_.cudnnConvolutionBackwardData(handle_, one(), filter_, wa, y, ya, convolution_,
                                                  choice_.algorithm, workspace_,
@@ -213,10 +263,16 @@ class DnnWork final : public GpuWork {
         };
         return {};
       case GpuConvolution::Result::weight_gradient:
-        ASSAY_TRY_VOID(choose(what.result, [&](int most, int* found, DnnChoice* choices) {
-          return f_.cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution_,
-                                                                  filter_, most, found, choices);
-        }));
+        ASSAY_TRY_VOID(choose(
+            what,
+            [&](int most, int* found, DnnChoice* choices) {
+              return f_.cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                  handle_, x, y, convolution_, filter_, most, found, choices);
+            },
+            [&](int algorithm, std::size_t* bytes) {
+              return f_.cudnnGetConvolutionBackwardFilterWorkspaceSize(handle_, x, y, convolution_,
+                                                                       filter_, algorithm, bytes);
+            }));
         issue_ = [=, this] {
           return f_.cudnnConvolutionBackwardFilter(handle_, one(), x, xa, y, ya, convolution_,
                                                    choice_.algorithm, workspace_,
@@ -268,6 +324,7 @@ class DnnWork final : public GpuWork {
   }
 
   const DnnFunctions& f_;
+  DnnChoices& choices_;
   void* handle_;
   Address workspace_;
   int math_;
@@ -283,7 +340,10 @@ class DnnWork final : public GpuWork {
 }  // namespace
 
 Dnn::Dnn(Driver& driver, bool may_round)
-    : driver_(driver), may_round_(may_round), functions_(std::make_unique<DnnFunctions>()) {}
+    : driver_(driver),
+      may_round_(may_round),
+      functions_(std::make_unique<DnnFunctions>()),
+      choices_(std::make_unique<DnnChoices>()) {}
 
 Dnn::~Dnn() {
   if (handle_ != nullptr) functions_->cudnnDestroy(handle_);
@@ -303,18 +363,18 @@ auto Dnn::open(Driver& driver, bool may_round) -> Result<std::unique_ptr<Dnn>> {
 }
 
 auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
+  auto made = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->convolve(what));
   return made;
 }
 auto Dnn::add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
+  auto made = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->add_bias(bias, to));
   return made;
 }
 auto Dnn::bias_gradient(const GpuTensor& from, const GpuTensor& bias)
     -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, handle_, workspace_, may_round_);
+  auto made = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
   ASSAY_TRY_VOID(made->bias_gradient(from, bias));
   return made;
 }

@@ -26,6 +26,7 @@ struct GpuConvolution {
 };
 
 struct DnnFunctions;
+struct DnnChoices;
 
 class Dnn {
  public:
@@ -51,6 +52,7 @@ class Dnn {
   Driver& driver_;
   bool may_round_;
   std::unique_ptr<DnnFunctions> functions_;
+  std::unique_ptr<DnnChoices> choices_;
   void* handle_ = nullptr;
   Address workspace_ = 0;
 };

@@ -7,7 +7,6 @@
 namespace assay::cuda {
 
 namespace {
-struct ContextHandle;
 /// CUgraphExecUpdateResultInfo: what did not fit, and where.
 struct UpdateResult {
   int result = 0;
@@ -126,10 +125,9 @@ auto Driver::start() -> Result<void> {
   f.cuDeviceGetAttribute(&major, kCapabilityMajor, device_);
   f.cuDeviceGetAttribute(&minor, kCapabilityMinor, device_);
   facts_.capability = 10 * major + minor;
-  ContextHandle* context = nullptr;
   ASSAY_TRY_VOID(
-      checked(f.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain"));
-  ASSAY_TRY_VOID(checked(f.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
+      checked(f.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain"));
+  ASSAY_TRY_VOID(checked(f.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
   constexpr unsigned kNonBlocking = 1;
   ASSAY_TRY_VOID(checked(f.cuStreamCreate(&stream_, kNonBlocking), "cuStreamCreate"));
   for (auto& event : events_) ASSAY_TRY_VOID(checked(f.cuEventCreate(&event, 0), "cuEventCreate"));
@@ -187,6 +185,7 @@ auto Driver::load(const std::string& ptx) -> Result<ModuleHandle*> {
   std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
   std::array<void*, 2> values = {
       log.data(), reinterpret_cast<void*>(kLogBytes)};  // NOLINT(performance-no-int-to-ptr)
+  ASSAY_TRY_VOID(checked(functions_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"));  // a thread's
   ModuleHandle* module = nullptr;
   const auto status = checked(functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(),
                                                              options.data(), values.data()),

@@ -21,6 +21,7 @@ struct StreamHandle;
 struct EventHandle;
 struct GraphHandle;
 struct GraphExecHandle;
+struct ContextHandle;
 
 struct DeviceFacts {
   std::string name;
@@ -55,7 +56,7 @@ class Driver {
   [[nodiscard]] auto copy(Address to, Address from, std::size_t bytes) -> Result<void>;
   [[nodiscard]] auto fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<void>;
 
-  /// Assembles PTX and loads it. Errors: the assembler's own words.
+  /// Assembles PTX and loads it; several threads may. Errors: the assembler's own words.
   [[nodiscard]] auto load(const std::string& ptx) -> Result<ModuleHandle*>;
   void unload(ModuleHandle* module);
   [[nodiscard]] auto function(ModuleHandle* module, const std::string& name)
@@ -90,6 +91,7 @@ class Driver {
   std::unique_ptr<Functions> functions_;
   DeviceFacts facts_;
   int device_ = 0;
+  ContextHandle* context_ = nullptr;
   StreamHandle* stream_ = nullptr;
   std::array<EventHandle*, 2> events_ = {};
   struct Pool;
