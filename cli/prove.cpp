@@ -18,7 +18,7 @@ struct Options {
   std::string file, smt_lib, trace;
   std::vector<std::string> claims;
   bool guards = false, bounds = false, json = false, all = false, notes = false;
-  bool no_solver = false, links = false;
+  bool no_solver = false, links = false, allow_unchecked = false;
   ReportFiles files;
 };
 
@@ -55,7 +55,7 @@ auto prove_compiled(const Options& options, std::string_view bytes) -> Result<in
     for (auto& finding : wrapper_findings(program.report)) findings.push_back(std::move(finding));
   ASSAY_TRY_VOID(write_report_files(options.files, "assay prove", test_cases(programs),
                                     sarif_results(findings, options.file), clock.seconds()));
-  const int exit = exit_code(state_of(programs));
+  const int exit = exit_code(state_of(programs), options.allow_unchecked);
   if (!options.trace.empty())
     ASSAY_TRY_VOID(record_programs(options.trace, options.file, bytes, programs, exit));
   return exit;
@@ -91,7 +91,7 @@ auto run_prove(const Options& options) -> Result<int> {
       sarif_results(findings_of(capture, report), capture.source_path), clock.seconds()));
   if (options.links && !options.json)
     fmt::print("{}", links_text(findings_of(capture, report), options.file));
-  const int exit = exit_code(state_of(capture, report));
+  const int exit = exit_code(state_of(capture, report), options.allow_unchecked);
   if (!options.trace.empty()) ASSAY_TRY_VOID(record_proofs(options.trace, capture, report, exit));
   return exit;
 }
@@ -111,6 +111,8 @@ auto add_prove(Arguments& arguments) -> Action {
   arguments.flag("--all", options->all, "every guard and finding, not only the first ten");
   arguments.flag("--notes", options->notes, "list notes too (guards stronger than needed)");
   arguments.flag("--no-solver", options->no_solver, "without the tiers that use a solver");
+  arguments.flag("--allow-unchecked", options->allow_unchecked,
+                 "exit code 0 although calls were not judged or conditions are undecided");
   arguments.flag("--json", options->json, "print the report as JSON");
   arguments.flag("--links", options->links, kLinksHelp);
   add_report_files(arguments, options->files);

@@ -1,10 +1,11 @@
-// assay show: a capture as text, a trace log as an overview.
+// assay show: a capture as text, a compiled program as a list, a trace log as an overview.
 #include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/show_program.h"
 #include "cli/trace_log.h"
 #include "core/expr/text.h"
 #include "core/graph/targets.h"
@@ -12,6 +13,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/detect.h"
 #include "replay/interp/run.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
@@ -124,11 +126,21 @@ auto show_json(const Capture& capture, const OpTable& table, bool with_nodes) ->
   return json;
 }
 
+auto text_of(const Capture& capture, bool with_header) -> std::string {
+  auto text = print_graph(capture.graph, {.header = with_header});
+  const bool is_open = !capture.guards_recorded && !capture.graph.env.symbols().empty();
+  if (with_header && is_open)
+    text.insert(text.find('\n') + 1, fmt::format("{}\n", kGuardsNotRecorded));
+  return text;
+}
+
 auto run_show(const Options& options) -> int {
   const auto bytes = read_file(options.file);
   if (!bytes) return report_error(bytes.error());
   if (detect_format(*bytes) == InputFormat::torch_trace)
     return show_trace_log(*bytes, options.file, {.json = options.json, .part = options.graph});
+  if (options.graph.empty() && holds_programs(*bytes))
+    return show_programs(*bytes, options.file, {.json = options.json, .summary = options.summary});
   const auto capture = open_capture(options.file, options.graph);
   if (!capture) return report_error(capture.error());
   if (options.json)
@@ -136,7 +148,7 @@ auto run_show(const Options& options) -> int {
   else if (options.summary)
     fmt::print("{}", summary(*capture, build_op_table()));
   else
-    fmt::print("{}", print_graph(capture->graph, {.header = !options.plain}));
+    fmt::print("{}", text_of(*capture, !options.plain));
   if (!options.json && !options.summary)
     for (const auto& warning : capture->warnings) fmt::print(stderr, "warning: {}\n", warning);
   return kNothingFound;

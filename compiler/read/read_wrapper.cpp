@@ -17,6 +17,28 @@ constexpr std::array<std::string_view, 6> kHarness = {"__init__",      "recursiv
                                                       "get_args",      "benchmark_compiled_module",
                                                       "compile_times", "benchmark_all_configs"};
 
+/// Is there a line that starts with this, but for spaces? In a log a prefix stands before it.
+auto starts_a_line(std::string_view text, std::string_view what) -> bool {
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
+    const auto before = text.substr(0, at);
+    const auto last = before.find_last_not_of(" \t");
+    if (last == std::string_view::npos || before[last] == '\n') return true;
+  }
+  return false;
+}
+
+/// Some lines of `call` without the line that begins it: buffers are made or checked in statements,
+/// and nothing is defined.
+auto is_statements_alone(std::string_view text) -> bool {
+  constexpr std::array<std::string_view, 3> kDefinitions = {"def ", "class ", "import "};
+  constexpr std::array<std::string_view, 4> kMarks = {"assert_size_stride(", "= empty_strided",
+                                                      "extern_kernels.", "= reinterpret_tensor("};
+  return starts_a_line(text, "buf") && !text.contains("def call(") &&
+         std::ranges::any_of(kMarks, [&](std::string_view mark) { return text.contains(mark); }) &&
+         std::ranges::none_of(kDefinitions,
+                              [&](std::string_view word) { return starts_a_line(text, word); });
+}
+
 class WrapperReader {
  public:
   WrapperReader(std::string_view text, const ShapeEnv& env) : text_(text), cursor_(text) {
@@ -24,6 +46,7 @@ class WrapperReader {
   }
 
   auto read() -> Result<HostProgram> {
+    if (is_statements_alone(text_)) begin_call();
     while (cursor_.token().kind != TokenKind::end) {
       if (cursor_.token().kind == TokenKind::newline) {
         cursor_.advance();
@@ -78,6 +101,13 @@ class WrapperReader {
     if (region_.empty()) return top_level();
     close_branches(indent);
     return body(indent);
+  }
+
+  /// The text is some lines of `call`, cut out.
+  void begin_call() {
+    enter("call", -1);
+    function_ = program_.functions.size();
+    program_.functions.push_back({.name = "call", .inputs = {}, .ops = {}});
   }
 
   void leave() {
@@ -139,7 +169,8 @@ class WrapperReader {
   /// Only examples of inputs matter: `primals_3 = rand_strided((2, 16), (16, 1), device=...,
   /// dtype=torch.float32)`.
   auto harness() -> Result<void> {
-    if (region_ != "get_args" && region_ != "benchmark_compiled_module") {
+    // Up to PyTorch 2.0 the examples stood below `if __name__ == "__main__":`.
+    if (region_ != "get_args" && region_ != "benchmark_compiled_module" && region_ != "__main__") {
       cursor_.skip_logical_line();
       return {};
     }
@@ -158,7 +189,8 @@ class WrapperReader {
     }
     ASSAY_TRY(const int left, cursor_.expression_list());
     if (!cursor_.accept("=")) {
-      if (cursor_.syntax(left).kind == SyntaxKind::call) return end_of_statement();
+      const auto kind = cursor_.syntax(left).kind;
+      if (kind == SyntaxKind::call || kind == SyntaxKind::string) return end_of_statement();
       return cursor_.unexpected("a definition or a call");
     }
     if (cursor_.at("lambda")) {
@@ -259,23 +291,15 @@ auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProg
   return WrapperReader(text, env).read();
 }
 
-/// Is there a line that starts with this, but for spaces? In a log a prefix stands before it.
-static auto starts_a_line(std::string_view text, std::string_view what) -> bool {
-  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) {
-    const auto before = text.substr(0, at);
-    const auto last = before.find_last_not_of(" \t");
-    if (last == std::string_view::npos || before[last] == '\n') return true;
-  }
-  return false;
-}
-
 auto is_wrapper(std::string_view text) -> bool {
   // The body of `call` is often all that is pasted.
   constexpr std::array<std::string_view, 6> kMarks = {"empty_strided",      "AsyncCompile",
                                                       "extern_kernels.",    ".run(",
                                                       "reinterpret_tensor", "assert_size_stride"};
-  return (starts_a_line(text, "def call(args)") || starts_a_line(text, "def call(self, args)")) &&
-         std::ranges::any_of(kMarks, [&](std::string_view mark) { return text.contains(mark); });
+  return ((starts_a_line(text, "def call(args)") || starts_a_line(text, "def call(self, args)")) &&
+          std::ranges::any_of(kMarks,
+                              [&](std::string_view mark) { return text.contains(mark); })) ||
+         is_statements_alone(text);
 }
 
 }  // namespace assay

@@ -70,6 +70,7 @@ class StatementReader {
   [[nodiscard]] auto dtype(int node) const -> Result<DType>;
   [[nodiscard]] auto view(int node) -> Result<HostView>;
   [[nodiscard]] auto argument(int node) -> HostArg;
+  [[nodiscard]] auto pointed_to(int node) const -> int;
   void mentions(int node, std::vector<std::string>& names) const;
   [[nodiscard]] auto is_scalar(std::string_view name) const -> bool;
   [[nodiscard]] auto bad(int node, std::string_view message) const -> std::unexpected<Error>;

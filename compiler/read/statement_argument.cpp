@@ -80,6 +80,7 @@ auto StatementReader::view(int node) -> Result<HostView> {
   }
   const auto name = callee(node);
   const auto args = name.empty() ? Nodes() : cursor_.positional(node);
+  if (name == "c_void_p" && args.size() == 1) return view(pointed_to(args[0]));
   if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
        name != "torch.as_strided" && name != "aten.as_strided" && name != "as_strided") ||
       args.size() < 3)
@@ -95,6 +96,16 @@ auto StatementReader::view(int node) -> Result<HostView> {
     ASSAY_TRY(result.offset, expr(args[3]));
   }
   return result;
+}
+
+/// `buf0` of `buf0.data_ptr()`, as arguments of C++ kernels were written up to PyTorch 2.2.
+auto StatementReader::pointed_to(int node) const -> int {
+  if (cursor_.syntax(node).kind != SyntaxKind::call) return node;
+  const int method = cursor_.syntax(node).first_child;
+  const auto& function = cursor_.syntax(method);
+  return function.kind == SyntaxKind::attribute && function.text == "data_ptr"
+             ? function.first_child
+             : node;
 }
 
 void StatementReader::mentions(int node, std::vector<std::string>& names) const {
@@ -113,6 +124,9 @@ auto StatementReader::argument(int node) -> HostArg {
     result.keyword = cursor_.syntax(node).text;
     return result;
   }
+  if (const auto args = callee(node) == "c_long" ? cursor_.positional(node) : Nodes();
+      args.size() == 1)
+    return argument(args[0]);
   result.text = cursor_.source_of(node);
   mentions(node, result.mentions);
   const auto kind = cursor_.syntax(node).kind;

@@ -114,10 +114,16 @@ auto TritonReader::decorator() -> Result<void> {
   ASSAY_TRY(const int node, cursor_.expression());
   const auto& call = cursor_.syntax(node);
   if (call.kind != SyntaxKind::call) return {};
-  const auto name = cursor_.source_of(call.first_child);
+  auto name = cursor_.source_of(call.first_child);
   constexpr std::string_view kModule = "triton_heuristics.";
-  if (!name.starts_with(kModule)) return {};
-  meta_.heuristic = name.substr(kModule.size());
+  // PyTorch 2.0 and 2.1 wrote `@pointwise(..., meta={...})`.
+  const int early_meta = cursor_.keyword(node, "meta");
+  if (name.starts_with(kModule))
+    name.remove_prefix(kModule.size());
+  else if (early_meta < 0)
+    return {};
+  meta_.heuristic = name;
+  if (early_meta >= 0) meta(early_meta);
   for (const int child : cursor_.children(node)) {
     const auto& argument = cursor_.syntax(child);
     if (argument.kind != SyntaxKind::keyword) continue;

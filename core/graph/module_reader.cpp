@@ -1,7 +1,9 @@
 // Classes, signatures and comments of generated modules.
 #include "core/graph/module_reader.h"
 
+#include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace assay {
 namespace {
@@ -58,6 +60,31 @@ auto take_method(PythonCursor& cursor) -> Result<std::vector<SourceLine>> {
     lines.push_back(line);
   }
   return lines;
+}
+
+/// Classes that were printed as `<lambda>` get the names under which the graph takes them. They are
+/// printed in the order in which they were made, as the graph mentions them: where both are as
+/// many.
+void name_lambdas(const Graph& graph, std::vector<std::pair<std::string, Graph>>& children) {
+  constexpr std::string_view kUnnamed = "<lambda>";
+  const auto is_known = [&](std::string_view name) {
+    return std::ranges::any_of(children, [&](const auto& child) { return child.first == name; });
+  };
+  std::set<NodeId> bodies;  // operands of higher-order operators
+  for (const auto& node : graph.nodes)
+    if (node.target.starts_with("higher_order."))
+      for (const auto operand : operands(node)) bodies.insert(operand);
+  std::vector<std::string> wanted;
+  for (const auto& node : graph.nodes)
+    if (node.kind == NodeKind::get_attr && bodies.contains(node.id) && !is_known(node.target) &&
+        std::ranges::find(wanted, node.target) == wanted.end())
+      wanted.push_back(node.target);
+  if (std::ranges::count(children, kUnnamed, &std::pair<std::string, Graph>::first) !=
+      std::ssize(wanted))
+    return;
+  auto next = wanted.begin();
+  for (auto& [name, child] : children)
+    if (name == kUnnamed) name = *next++;
 }
 
 }  // namespace
@@ -168,6 +195,7 @@ auto read_class(PythonCursor& cursor, ClaimReader& claims, int indent, CutOff* c
     }
   }
   if (!has_forward) return bad_source(place, "class {} has no forward", module.name);
+  name_lambdas(module.graph, children);
   module.graph.class_name = std::move(class_name);
   module.graph.children = std::move(children);
   return module;

@@ -52,7 +52,11 @@ auto form_of(std::string_view line, std::size_t& at) -> Form {
     at = class_at;
     return Form::module;
   }
-  if (content.starts_with("def forward(")) return Form::function;
+  // torch.compiler.precompile calls it `_graph_forward`, and what calls that `forward(*args)`.
+  const bool is_driver = content.starts_with("def forward(*args");
+  if ((content.starts_with("def forward(") && !is_driver) ||
+      content.starts_with("def _graph_forward("))
+    return Form::function;
   const bool is_str = content.starts_with("graph(") || content.starts_with(".graph(");
   const bool is_table =
       is_table_line(line) && (content.starts_with("opcode") || content.starts_with("placeholder"));

@@ -233,6 +233,7 @@ auto SectionReader::read_observed(JsonValue json) -> Result<void> {
 void SectionReader::read_texts(JsonValue root) {
   capture_.format = text_of(root["format"]);
   capture_.kind = text_of(root["kind"]);
+  capture_.guards_recorded = root["guards_recorded"].as_bool().value_or(true);
   for (const auto pair : root["environment"].items())
     if (const auto parts = pair.items(); parts.size() == 2)
       capture_.environment.emplace_back(text_of(parts[0]), text_of(parts[1]));

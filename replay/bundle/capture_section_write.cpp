@@ -153,6 +153,7 @@ auto print_capture_section(const Capture& capture, const std::vector<std::string
   std::vector<std::string> members = {
       fmt::format(R"("format": {})", json_quote(capture.format)),
       fmt::format(R"("kind": {})", json_quote(capture.kind)),
+      fmt::format(R"("guards_recorded": {})", capture.guards_recorded),
       R"("storages": )" + lines(storages, "[]"),
       R"("inputs": )" + lines(inputs, "[]"),
       R"("attributes": )" + lines(attributes, "{}"),

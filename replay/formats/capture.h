@@ -77,6 +77,9 @@ struct Capture {
   std::map<NodeId, Observation> observed;            ///< real per-node metadata, if recorded
   /// Names of inputs that eager execution really mutated; nothing if that was not recorded.
   std::optional<std::vector<std::string>> mutated_inputs;
+  /// The source tells all guards that there are. Repro scripts and printed graphs do not: what is
+  /// not said there may be said elsewhere.
+  bool guards_recorded = false;
   std::vector<InputRole> input_roles;    ///< exported programs only, per placeholder
   std::vector<OutputRole> output_roles;  ///< exported programs only, per output
   std::vector<std::pair<std::string, std::string>> environment;  ///< torch version and the like
@@ -94,6 +97,9 @@ struct Capture {
 /// text. `name` is used in messages only. Errors: bad_input, unsupported; always naming the place.
 [[nodiscard]] auto read_capture(std::string_view bytes, const std::string& name) -> Result<Capture>;
 [[nodiscard]] auto read_capture_file(const std::filesystem::path& path) -> Result<Capture>;
+
+/// Line of our own graph text, below the first, where a capture's guards were not recorded.
+inline constexpr std::string_view kGuardsNotRecorded = "# guards not recorded";
 
 // One reader per format; each can be called directly.
 /// Of several graphs in the text (a log, a message) the one of that title or number (from 1), else

@@ -27,6 +27,7 @@ class CaptureReader {
     ASSAY_TRY_VOID(graph_.graph(root_, capture_.graph));
     ASSAY_TRY_VOID(graph_.replacements(root_["replacements"]));
     ASSAY_TRY_VOID(graph_.guards(root_["guards"]));
+    capture_.guards_recorded = root_["guards"].is_array();
     set_env(capture_.graph, env_);
     ASSAY_TRY_VOID(observations());
     ASSAY_TRY_VOID(tensors_.storages(root_["storages"]));

@@ -122,6 +122,7 @@ class ExportReader {
     }
     if (!is_export_) return;
     capture_.kind = "export";
+    capture_.guards_recorded = true;  // ranges here, the rest as asserts in the graph
     if (signature_line_ == 0) return;
     set_inputs();
     set_outputs();

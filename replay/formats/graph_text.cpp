@@ -1,9 +1,13 @@
 // read_graph_text: graphs in texts of all kinds, without any recorded values.
+#include <algorithm>
+#include <map>
+
 #include "core/graph/python_lexer.h"
 #include "core/graph/text.h"
 #include "replay/formats/capture.h"
 #include "replay/formats/export_text.h"
 #include "replay/formats/log_text.h"
+#include "replay/formats/precompile.h"
 #include "replay/formats/symbol_log.h"
 
 namespace assay {
@@ -49,6 +53,45 @@ auto kind_of(std::string_view title) -> std::string {
   return {};
 }
 
+/// The index of `x[3]`; -1 for any other node.
+auto item_index(const Node& node) -> std::int64_t {
+  if (node.target != "operator.getitem" || node.args.size() != 2) return -1;
+  const auto* at = std::get_if<Expr>(&node.args[1].value);
+  return at ? at->as_int().value_or(-1) : -1;
+}
+
+/// Inputs that are lists, as compiled autograd's: the items that are taken say what a list holds.
+void claim_lists(Graph& graph) {
+  constexpr std::int64_t kMostItems = 4096;
+  std::map<NodeId, std::vector<Claim>> lists;  // of inputs that nothing reads as a whole
+  for (const auto& node : graph.nodes)
+    if (node.kind == NodeKind::placeholder && node.claim.empty()) lists[node.id];
+  for (const auto& node : graph.nodes) {
+    const auto index = item_index(node);
+    for (const auto id : operands(node)) {
+      const auto list = lists.find(id);
+      if (list == lists.end()) continue;
+      if (index < 0 || index >= kMostItems) {
+        lists.erase(list);
+        continue;
+      }
+      auto& items = list->second;
+      items.resize(std::max(items.size(), static_cast<std::size_t>(index) + 1));
+      if (!node.claim.empty()) items[static_cast<std::size_t>(index)] = node.claim;
+    }
+  }
+  const auto is_told = [](const Claim& item) { return !item.empty(); };
+  for (auto& node : graph.nodes)
+    if (const auto list = lists.find(node.id);
+        list != lists.end() && std::ranges::any_of(list->second, is_told))
+      node.claim = Claim{.value = std::move(list->second)};
+}
+
+/// Our own header lists all guards, unless it says that they are not known.
+auto is_printed_whole(std::string_view text) -> bool {
+  return text.contains("# assay graph ") && !text.contains(kGuardsNotRecorded);
+}
+
 }  // namespace
 
 auto read_graph_text(std::string_view text, std::string_view wanted) -> Result<Capture> {
@@ -71,7 +114,9 @@ auto read_graph_text(std::string_view text, std::string_view wanted) -> Result<C
   capture.format = "fx text";
   capture.kind = kind_of(chosen->place.title);
   capture.graph = std::move(excerpt.graph);
+  claim_lists(capture.graph);
   capture.warnings = std::move(excerpt.warnings);
+  if (is_precompiled(text)) read_precompiled(text, capture);
   for (const auto& node : capture.graph.nodes)
     if (node.kind == NodeKind::placeholder) capture.inputs.emplace_back();
   if (all.size() > 1 && wanted.empty())
@@ -89,7 +134,10 @@ auto read_graph_text(std::string_view text, std::string_view wanted) -> Result<C
       break;
     }
   read_export_text(behind, excerpt.end_line, capture);
-  read_symbol_log(records, *chosen->record, capture.graph);
+  if (read_symbol_log(records, *chosen->record, capture.graph) ||
+      is_printed_whole(
+          std::string_view(chosen->record->text).substr(chosen->place.search, excerpt.end)))
+    capture.guards_recorded = true;
   return capture;
 }
 

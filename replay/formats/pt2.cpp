@@ -331,6 +331,7 @@ void add_guards(JsonValue guards_code, Pt2Symbols& symbols, Capture& capture) {
 void describe(JsonValue program, Capture& capture) {
   capture.format = "pt2";
   capture.kind = "export";
+  capture.guards_recorded = true;  // ranges here, the rest as asserts in the graph
   auto& environment = capture.environment;
   environment.emplace_back("torch", program["torch_version"].as_string().value_or("unknown"));
   const auto version = program["schema_version"];

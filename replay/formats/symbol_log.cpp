@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
@@ -38,8 +39,10 @@ class SymbolLogReader {
       guard(text.substr(kEval.size(), added - kEval.size()), text.substr(added + 14));
   }
 
-  void finish() {
+  /// Was every symbol of the graph created in the log?
+  auto finish() -> bool {
     if (changed_) set_environment(graph_, env_);
+    return created_.size() == env_.symbols().size();
   }
 
  private:
@@ -61,6 +64,7 @@ class SymbolLogReader {
     const auto high = ends.size() == 2 ? claims_.expr(ends[1]) : bad_input("no range");
     if (low && high && low->symbols().empty() && high->symbols().empty())
       env_.set_range(expr, {*low, *high});
+    created_.insert(std::string(expr.name()));
     changed_ = true;
   }
 
@@ -81,13 +85,15 @@ class SymbolLogReader {
   Graph& graph_;
   ShapeEnv env_;
   ClaimReader claims_{env_};
+  std::set<std::string> created_;  ///< symbols
   bool changed_ = false;
 };
 
 }  // namespace
 
-void read_symbol_log(const std::vector<LogRecord>& records, const LogRecord& of, Graph& graph) {
-  if (graph.env.symbols().empty()) return;
+auto read_symbol_log(const std::vector<LogRecord>& records, const LogRecord& of, Graph& graph)
+    -> bool {
+  if (graph.env.symbols().empty()) return false;
   const auto id = compile_id(of.prefix);
   SymbolLogReader reader(graph);
   for (const auto& record : records) {
@@ -98,7 +104,7 @@ void read_symbol_log(const std::vector<LogRecord>& records, const LogRecord& of,
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  reader.finish();
+  return reader.finish();
 }
 
 }  // namespace assay

@@ -397,6 +397,7 @@ auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture
       return with_context(std::move(capture).error(),
                           fmt::format("{} in the payload of line {}", chosen->name, event.line));
     capture->format = "torch trace";
+    capture->guards_recorded = true;
     if (count > 1)
       capture->warnings.push_back(fmt::format("one of {} {}s of the log: {} of compile {}", count,
                                               kind.what, chosen->name, of.compile_id));

@@ -46,13 +46,6 @@ auto binding_text(const Binding& binding, const std::vector<Expr>& symbols) -> s
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Devices agree where both are known; an index that was left out fits any.
-auto same_device(const Device& claim, const Device& real) -> bool {
-  if (claim.type.empty() || real.type.empty()) return true;
-  if (claim.type != real.type) return false;
-  return claim.index < 0 || real.index < 0 || claim.index == real.index;
-}
-
 class Comparer {
  public:
   Comparer(const Binding& binding, const Finding& blank) : binding_(binding), blank_(blank) {}
@@ -220,6 +213,12 @@ class Comparer {
 };
 
 }  // namespace
+
+auto same_device(const Device& claim, const Device& real) -> bool {
+  if (claim.type.empty() || real.type.empty()) return true;
+  if (claim.type != real.type) return false;
+  return claim.index < 0 || real.index < 0 || claim.index == real.index;
+}
 
 auto Shortage::message() const -> std::string {
   return fmt::format("the layout needs {} bytes, its storage has {} ({} bytes too small)",

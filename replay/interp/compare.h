@@ -22,6 +22,9 @@ struct Shortage {
 /// Equal up to the 15 digits with which captures print floats.
 [[nodiscard]] auto equal_as_printed(double claim, double seen) -> bool;
 
+/// Devices agree where both are known; an index that was left out fits any.
+[[nodiscard]] auto same_device(const Device& claim, const Device& real) -> bool;
+
 /// The claim as numbers. Errors: undecided for a symbol without a value.
 [[nodiscard]] auto evaluate_claim(const TensorMeta& claim, const Binding& binding)
     -> Result<RealMeta>;

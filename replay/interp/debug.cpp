@@ -338,7 +338,8 @@ class Debugger {
       finding.claimed_value = fmt::format("{} bytes", shortage->needed_bytes);
       finding.observed = fmt::format("{} bytes", shortage->storage_bytes);
       finding.message = shortage->message();
-    } else if (record.refused_on.any() && !rule_refuses(i)) {
+    } else if ((record.refused_on.any() && !rule_refuses(i)) ||
+               (!chosen_sizes_.empty() && rests_on_free_sizes(capture_, i))) {
       return leave_open(i, record.message);
     }
     add(i, {std::move(finding)});

@@ -48,6 +48,16 @@ auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
   return names;
 }
 
+auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool {
+  const auto& graph = capture.graph;
+  if (capture.guards_recorded || !graph.env.guards().empty()) return false;
+  return std::ranges::any_of(operands(graph.nodes[at]), [&](NodeId id) {
+    const auto* operand = graph.find(id);
+    const auto* meta = operand ? operand->claim.tensor() : nullptr;
+    return meta && !std::ranges::all_of(meta->sizes, &Expr::is_const);
+  });
+}
+
 auto is_rounding(const Expr& condition, const Binding& binding) -> bool {
   const auto sides = condition.args();
   if (sides.size() != 2) return false;

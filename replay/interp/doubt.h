@@ -20,6 +20,10 @@ namespace assay {
 [[nodiscard]] auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
     -> std::vector<std::string>;
 
+/// Do sizes of this call's operands rest on symbols, where no guard says which sizes go together?
+/// What it refuses at sizes that somebody had to choose accuses nobody then.
+[[nodiscard]] auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool;
+
 /// Captures print floats with 15 digits, so a comparison of floats is only as exact as that: are
 /// its two sides the same but for their last digits?
 [[nodiscard]] auto is_rounding(const Expr& condition, const Binding& binding) -> bool;

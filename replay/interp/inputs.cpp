@@ -186,6 +186,35 @@ class SymbolicStorages {
   std::map<int, std::shared_ptr<Storage>> made_;
 };
 
+auto is_read(const Graph& graph, NodeId id) -> bool {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    const auto read = operands(node);
+    return std::ranges::find(read, id) != read.end();
+  });
+}
+
+/// A value as claimed, filled. Errors: unsupported where nothing is claimed.
+auto made_up_value(const Claim& claim, const Binding& sizes, std::uint32_t seed) -> Result<Datum> {
+  if (const auto* scalar = claim.scalar()) {
+    ASSAY_TRY(const auto value, evaluate(*scalar, sizes));
+    return Datum{value};
+  }
+  if (const auto* tensor = claim.tensor()) {
+    ASSAY_TRY(const auto meta, evaluate_layout(*tensor, sizes));
+    ASSAY_TRY(auto filled, filled_tensor(meta, seed));
+    return Datum{std::move(filled)};
+  }
+  if (const auto* items = claim.items()) {
+    DatumList list;  // what nothing is known about is None
+    for (const auto& item : *items) {
+      ASSAY_TRY(list.emplace_back(),
+                item.empty() ? Result<Datum>(Datum{}) : made_up_value(item, sizes, seed++));
+    }
+    return Datum{std::move(list)};
+  }
+  return unsupported("nothing is known about its value");
+}
+
 /// A placeholder without a recorded value: its observed layout, else its claim at these sizes.
 auto made_up_input(const Capture& capture, const Binding& sizes, const Node& node,
                    std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
@@ -201,16 +230,9 @@ auto made_up_input(const Capture& capture, const Binding& sizes, const Node& nod
       return Datum{std::move(tensor)};
     }
   }
-  if (const auto* scalar = node.claim.scalar()) {
-    ASSAY_TRY(const auto value, evaluate(*scalar, sizes));
-    return Datum{value};
-  }
-  if (const auto* claim = node.claim.tensor()) {
-    ASSAY_TRY(const auto meta, evaluate_layout(*claim, sizes));
-    ASSAY_TRY(auto tensor, filled_tensor(meta, seed));
-    return Datum{std::move(tensor)};
-  }
-  return unsupported("nothing is known about its value");
+  // Nobody sees what an input has that nothing reads.
+  if (node.claim.empty() && !is_read(capture.graph, node.id)) return Datum{};
+  return made_up_value(node.claim, sizes, seed);
 }
 
 /// Copies `from`'s elements cyclically into `to`.

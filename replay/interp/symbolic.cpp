@@ -7,6 +7,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/compare.h"
 #include "replay/interp/run.h"
 
 namespace assay {
@@ -40,52 +41,81 @@ auto claimed_datum(const Claim& claim, const Datum* ruled, ShapeContext& context
   return ruled ? *ruled : Datum{};
 }
 
+auto to_text(const Datum& datum) -> std::string {
+  const auto* list = datum.list();
+  if (!list) {
+    const auto* fake = datum.fake();
+    const bool starts_later = fake && !fake->meta.offset.is_int(0);
+    return to_string(datum) +
+           (starts_later ? " offset " + print_expr(fake->meta.offset) : std::string());
+  }
+  std::string text = "(";
+  for (const auto& item : *list) text += (text.size() > 1 ? ", " : "") + to_text(item);
+  return text + ")";
+}
+
 struct ExprPair {
   Expr claim, rule;
   std::string_view what;
-  Expr irrelevant = Expr::boolean(false);  ///< where the pair may differ
+  FindingKind kind = FindingKind::wrong_size;  ///< of a difference at all sizes
+  std::size_t leaf = 0;                        ///< index into Comparison::leaves_
+  Expr irrelevant = Expr::boolean(false);      ///< where the pair may differ
 };
 
 /// Pairs of expressions that must agree, or nothing if the shapes of the values differ.
 class Comparison {
  public:
-  void add(const Claim& claim, const Datum& rule) {
+  void add(const Claim& claim, const Datum& rule, const std::string& leaf = "") {
     if (claim.empty()) return;
-    if (const auto* meta = claim.tensor()) {
-      const auto* fake = rule.fake();
-      if (!fake || fake->meta.dtype != meta->dtype || fake->meta.rank() != meta->rank()) {
-        structure_differs_ = true;
-        return;
-      }
-      for (std::size_t i = 0; i < meta->sizes.size(); ++i) {
-        pairs_.push_back({meta->sizes[i], fake->meta.sizes[i], "size", {}});
-        if (claim.stated.strides) add_stride(*meta, i, fake->meta.strides[i]);
-      }
-      if (claim.stated.offset) pairs_.push_back({meta->offset, fake->meta.offset, "offset", {}});
-    } else if (const auto* scalar = claim.scalar()) {
-      if (rule.scalar())
-        pairs_.push_back({*scalar, *rule.scalar(), "value", {}});
-      else
-        structure_differs_ = true;
-    } else if (const auto* items = claim.items()) {
-      const auto* list = rule.list();
-      if (!list || list->size() != items->size())
-        structure_differs_ = true;
-      else
-        for (std::size_t i = 0; i < items->size(); ++i) add((*items)[i], (*list)[i]);
+    if (const auto* items = claim.items()) return add_items(*items, rule, leaf);
+    if (const auto* scalar = claim.scalar()) {
+      leaves_.push_back({leaf, print_expr(*scalar), to_text(rule)});
+      if (!rule.scalar()) return contradict(FindingKind::wrong_structure, "a number", "none");
+      return add_pair({*scalar, *rule.scalar(), "value", FindingKind::wrong_scalar});
     }
+    const auto& meta = *claim.tensor();
+    const auto* fake = rule.fake();
+    leaves_.push_back({leaf, to_text({FakeTensor{completed(claim, fake), -1}}), to_text(rule)});
+    if (!fake) return contradict(FindingKind::wrong_structure, "a tensor", "none");
+    if (fake->meta.dtype != meta.dtype)
+      return contradict(FindingKind::wrong_dtype, name(meta.dtype), name(fake->meta.dtype));
+    if (claim.stated.device && !same_device(meta.device, fake->meta.device))
+      contradict(FindingKind::wrong_device, to_string(meta.device), to_string(fake->meta.device));
+    if (fake->meta.rank() != meta.rank())
+      return contradict(FindingKind::wrong_rank, std::to_string(meta.rank()),
+                        std::to_string(fake->meta.rank()));
+    for (std::size_t i = 0; i < meta.sizes.size(); ++i)
+      add_pair({meta.sizes[i], fake->meta.sizes[i], "size", FindingKind::wrong_size});
+    for (std::size_t i = 0; i < meta.sizes.size() && claim.stated.strides; ++i)
+      add_stride(meta, i, fake->meta.strides[i]);
+    if (claim.stated.offset)
+      add_pair({meta.offset, fake->meta.offset, "offset", FindingKind::wrong_offset});
   }
 
-  /// Conditions under which claim and rule say the same; nothing where they do so anyway.
-  void add_obligations(const Node& node, std::vector<Obligation>& claims) const {
+  /// Conditions under which claim and rule say the same, nothing where they do so anyway; and
+  /// differences without condition.
+  void conclude(const Node& node, SymbolicRun& run) const {
+    auto contradicted = contradicted_;
     for (const auto& pair : pairs_) {
       if (pair.claim == pair.rule || pair.claim.type() == ExprType::real) continue;
       const auto same = logic_or(pair.irrelevant, eq(pair.claim, pair.rule));
-      if (same.is_valid() && same.as_bool() != true)
-        claims.push_back({same,
-                          fmt::format("{}: claimed {} {}, the rule says {}", node.target, pair.what,
-                                      print_expr(pair.claim), print_expr(pair.rule)),
-                          node.id.value, false});
+      if (!same.is_valid() || same.as_bool() == true) continue;
+      if (same.as_bool() == false)
+        contradicted.push_back(
+            {pair.leaf, pair.kind, print_expr(pair.claim), print_expr(pair.rule)});
+      else
+        run.claims.push_back({same,
+                              fmt::format("{}: claimed {} {}, the rule says {}", node.target,
+                                          pair.what, print_expr(pair.claim), print_expr(pair.rule)),
+                              node.id.value, false});
+    }
+    std::ranges::stable_sort(contradicted, {}, &Conflict::leaf);
+    for (std::size_t i = 0; i < contradicted.size(); ++i) {
+      const auto& one = contradicted[i];
+      if (i > 0 && contradicted[i - 1].leaf == one.leaf) continue;
+      const auto& leaf = leaves_[one.leaf];
+      run.contradicted.push_back(
+          {node.id, leaf.name, one.kind, leaf.claimed, leaf.ruled, one.claimed, one.ruled});
     }
   }
 
@@ -107,6 +137,38 @@ class Comparison {
   }
 
  private:
+  struct Leaf {
+    std::string name, claimed, ruled;
+  };
+  struct Conflict {
+    std::size_t leaf;
+    FindingKind kind;
+    std::string claimed, ruled;
+  };
+
+  void add_items(const std::vector<Claim>& items, const Datum& rule, const std::string& leaf) {
+    const auto* list = rule.list();
+    if (list && list->size() == items.size()) {
+      for (std::size_t i = 0; i < items.size(); ++i)
+        add(items[i], (*list)[i], fmt::format("{}[{}]", leaf, i));
+      return;
+    }
+    const auto results = [](std::size_t count) { return fmt::format("{} results", count); };
+    leaves_.push_back({leaf, results(items.size()), to_text(rule)});
+    contradict(FindingKind::wrong_structure, results(items.size()),
+               list ? results(list->size()) : "one result");
+  }
+
+  void contradict(FindingKind kind, std::string_view claimed, std::string_view ruled) {
+    structure_differs_ = structure_differs_ || kind != FindingKind::wrong_device;
+    contradicted_.push_back({leaves_.size() - 1, kind, std::string(claimed), std::string(ruled)});
+  }
+
+  void add_pair(ExprPair pair) {
+    pair.leaf = leaves_.size() - 1;
+    pairs_.push_back(std::move(pair));
+  }
+
   void add_stride(const TensorMeta& meta, std::size_t dim, const Expr& rule) {
     const bool insignificant =
         meta.sizes[dim].is_int(1) ||
@@ -114,7 +176,8 @@ class Comparison {
     std::vector<Expr> cases{eq(meta.sizes[dim], 1)};
     for (const Expr& size : meta.sizes) cases.push_back(eq(size, 0));
     (insignificant ? insignificant_ : pairs_)
-        .push_back({meta.strides[dim], rule, "stride", make(ExprOp::logic_or, cases)});
+        .push_back({meta.strides[dim], rule, "stride", FindingKind::wrong_stride,
+                    leaves_.size() - 1, make(ExprOp::logic_or, cases)});
   }
 
   static auto differ(const Expr& claim, const Expr& rule, const std::vector<Binding>& samples,
@@ -136,6 +199,8 @@ class Comparison {
 
   std::vector<ExprPair> pairs_;
   std::vector<ExprPair> insignificant_;
+  std::vector<Leaf> leaves_;
+  std::vector<Conflict> contradicted_;  ///< in whatever the sizes are
   bool structure_differs_ = false;
 };
 
@@ -199,7 +264,8 @@ class SymbolicRunner {
     }
     result.obligations = context_.obligations();
     result.requirements = context_.requirements();
-    result.claims = std::move(claims_);
+    result.claims = std::move(claims_.claims);
+    result.contradicted = std::move(claims_.contradicted);
     return result;
   }
 
@@ -227,7 +293,7 @@ class SymbolicRunner {
     }
     Comparison comparison;
     comparison.add(node.claim, tied);
-    comparison.add_obligations(node, claims_);
+    comparison.conclude(node, claims_);
     verdict.verdict = comparison.judge(graph_.env, samples(), verdict);
     if (verdict.verdict == ClaimVerdict::differs || verdict.leaf_insignificant)
       verdict.rule = to_text(tied);
@@ -251,19 +317,6 @@ class SymbolicRunner {
     return {.value = std::move(items)};
   }
 
-  static auto to_text(const Datum& datum) -> std::string {
-    const auto* list = datum.list();
-    if (!list) {
-      const auto* fake = datum.fake();
-      const bool starts_later = fake && !fake->meta.offset.is_int(0);
-      return to_string(datum) +
-             (starts_later ? " offset " + print_expr(fake->meta.offset) : std::string());
-    }
-    std::string text = "(";
-    for (const auto& item : *list) text += (text.size() > 1 ? ", " : "") + to_text(item);
-    return text + ")";
-  }
-
   /// Sampling guards costs time; most graphs never need it.
   auto samples() -> const std::vector<Binding>& {
     if (!samples_) samples_ = sample_bindings(graph_.env, options_.samples, options_.seed);
@@ -276,7 +329,7 @@ class SymbolicRunner {
   std::vector<Datum> values_;
   const SymbolicOptions& options_;
   std::optional<std::vector<Binding>> samples_;
-  std::vector<Obligation> claims_;
+  SymbolicRun claims_;  ///< what was concluded about claims so far
 };
 
 /// The rule's layout or number in the place of the claim's, where both are of one kind.

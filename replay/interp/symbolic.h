@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finding/finding.h"
 #include "core/ops/domain.h"
 #include "replay/formats/capture.h"
 
@@ -27,6 +28,15 @@ struct SymbolicNode {
   Datum value;  ///< the claim, with the storages the rule says (equal ids share one)
 };
 
+/// A claim that the rule contradicts at all sizes.
+struct ContradictedClaim {
+  NodeId node;
+  std::string leaf;                      ///< "[1]" for an element of a tuple result
+  FindingKind kind;                      ///< of the first difference: dtype before sizes
+  std::string claimed, ruled;            ///< whole layouts
+  std::string claimed_part, ruled_part;  ///< "9" and "8"
+};
+
 struct SymbolicRun {
   std::vector<SymbolicNode> nodes;        ///< by position in Graph::nodes
   std::vector<Obligation> obligations;    ///< facts the rules relied on
@@ -34,6 +44,7 @@ struct SymbolicRun {
   /// Claims that are other expressions than the rule's: what must hold for them to be the same
   /// (where it matters: strides of dimensions of size 1 do not).
   std::vector<Obligation> claims;
+  std::vector<ContradictedClaim> contradicted;  ///< one per leaf, in node order
 };
 
 struct SymbolicOptions {

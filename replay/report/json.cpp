@@ -230,9 +230,12 @@ auto prove_json(const Capture& capture, const ProveReport& report) -> std::strin
   json["schema"] = "assay.prove/1";
   json["source"] = capture.source_path;
   const bool found = !root_findings(findings).empty();
-  json["verdict"] = found ? "findings" : (undecided.empty() ? "proved" : "undecided");
+  const auto unjudged = unjudged_of(capture, report);
+  const bool is_proved = undecided.empty() && unjudged.empty();
+  json["verdict"] = found ? "findings" : (is_proved ? "proved" : "undecided");
   json["findings"] = findings_json(findings);
   json["undecided"] = undecided;
+  json["not_judged"] = unjudged;
   if (report.guards_asked) {
     json["symbols"] = symbols_json(report.guards);
     json["guards"] = guards_json(env, report.guards);

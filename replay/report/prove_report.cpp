@@ -1,6 +1,7 @@
 #include "replay/report/prove_report.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
@@ -107,6 +108,18 @@ void add_guard_findings(const ShapeEnv& env, const ProveReport& report,
   }
 }
 
+auto contradicted_finding(const Graph& graph, const ContradictedClaim& claim) -> Finding {
+  auto finding = blank_for(graph, claim.node);
+  finding.kind = claim.kind;
+  finding.leaf = claim.leaf;
+  finding.claimed = claim.claimed;
+  finding.rule = claim.ruled;
+  const auto word = std::string(info(claim.kind).name);
+  finding.message = fmt::format("claimed {} {}, the rule gives {}", word.substr(word.find('-') + 1),
+                                claim.claimed_part, claim.ruled_part);
+  return finding;
+}
+
 auto stronger_note(const ShapeEnv& env, const StrongerGuard& stronger) -> Finding {
   Finding finding;
   finding.kind = FindingKind::strong_guard;
@@ -128,14 +141,6 @@ auto guard_line(const ShapeEnv& env, std::size_t index) -> std::string {
   return guard.where.empty() ? text : fmt::format("{}   @ {}", text, guard.where);
 }
 
-auto carries_guards(const Capture& capture) -> bool {
-  const auto& env = capture.graph.env;
-  if (!env.guards().empty()) return true;
-  return capture.format != "repro script" &&
-         (capture.format != "fx text" ||
-          std::ranges::all_of(env.symbols(), [](const Symbol& s) { return s.hint.has_value(); }));
-}
-
 auto findings_of(const Capture& capture, const ProveReport& report) -> std::vector<Finding> {
   const auto& graph = capture.graph;
   std::vector<Finding> findings;
@@ -149,7 +154,10 @@ auto findings_of(const Capture& capture, const ProveReport& report) -> std::vect
       findings.push_back(std::move(finding));
     }
   add_guard_findings(graph.env, report, findings);
-  if (report.obligations && carries_guards(capture))
+  if (report.obligations)
+    for (const auto& claim : report.obligations->contradicted)
+      findings.push_back(contradicted_finding(graph, claim));
+  if (report.obligations && capture.guards_recorded)
     for (const auto& missing : report.obligations->missing)
       findings.push_back(missing_finding(graph, missing));
   if (report.bounds)
@@ -176,7 +184,7 @@ auto undecided_of(const Capture& capture, const ProveReport& report) -> std::vec
       add("obligation",
           fmt::format("{} ({})", print_expr(u.obligation.condition), u.obligation.why), u.tier,
           u.reason);
-  if (report.obligations && !carries_guards(capture))
+  if (report.obligations && !capture.guards_recorded)
     for (const auto& missing : report.obligations->missing)
       lines.push_back(
           fmt::format("obligation {} of {}: the input holds no guards that could say it",
@@ -196,9 +204,26 @@ auto undecided_of(const Capture& capture, const ProveReport& report) -> std::vec
   return lines;
 }
 
+auto unjudged_of(const Capture& capture, const ProveReport& report) -> std::vector<std::string> {
+  if (!report.obligations) return {};
+  std::map<std::string, int> times;
+  std::vector<std::string> order;
+  for (const auto& [id, reason] : report.obligations->unjudged) {
+    const auto* node = capture.graph.find(id);
+    const auto& who = node->kind == NodeKind::call_function ? node->target : node->name;
+    auto line = fmt::format("{}: {}", who, reason);
+    if (++times[line] == 1) order.push_back(std::move(line));
+  }
+  for (auto& line : order)
+    if (const int count = times[line]; count > 1) line += fmt::format(" ({} nodes)", count);
+  return order;
+}
+
 auto state_of(const Capture& capture, const ProveReport& report) -> ReportState {
   if (!root_findings(findings_of(capture, report)).empty()) return ReportState::findings;
-  return undecided_of(capture, report).empty() ? ReportState::clean : ReportState::undecided;
+  const bool is_whole =
+      undecided_of(capture, report).empty() && unjudged_of(capture, report).empty();
+  return is_whole ? ReportState::clean : ReportState::undecided;
 }
 
 }  // namespace assay

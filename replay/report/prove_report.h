@@ -9,15 +9,16 @@
 
 namespace assay {
 
-/// Repro scripts and printed graphs hold no guards: what is missing there may be somewhere else.
-[[nodiscard]] auto carries_guards(const Capture& capture) -> bool;
-
 /// Everything refuted, as findings; then notes. Missing guards only where guards could be there.
 [[nodiscard]] auto findings_of(const Capture& capture, const ProveReport& report)
     -> std::vector<Finding>;
 /// Conditions that no tier decided, one line each.
 [[nodiscard]] auto undecided_of(const Capture& capture, const ProveReport& report)
     -> std::vector<std::string>;
+/// Calls of which no rule says what they give, one line for equal ones.
+[[nodiscard]] auto unjudged_of(const Capture& capture, const ProveReport& report)
+    -> std::vector<std::string>;
+/// Clean only if every call was judged.
 [[nodiscard]] auto state_of(const Capture& capture, const ProveReport& report) -> ReportState;
 
 struct ProveText {

@@ -105,6 +105,14 @@ auto bound_counts(const BoundsReport& bounds) -> std::string {
   return text + "\n";
 }
 
+auto judged_part(const ObligationReport& obligations) -> std::string {
+  const auto judged = obligations.calls - std::ssize(obligations.unjudged);
+  const auto calls = counted(obligations.calls, "call");
+  return judged == 0 ? fmt::format("nothing could be proved of {}", calls)
+                     : fmt::format("proved for all sizes in the {} of {} that a rule judges",
+                                   judged, calls);
+}
+
 auto counts_text(const ProveReport& report) -> std::string {
   return (report.guards_asked ? guard_counts(report) : "") +
          (report.obligations ? obligation_counts(*report.obligations) : "") +
@@ -132,6 +140,7 @@ auto prove_text(const Capture& capture, const ProveReport& report, const ProveTe
   const auto findings = findings_of(capture, report);
   const auto roots = root_findings(findings);
   const auto undecided = undecided_of(capture, report);
+  const auto unjudged = unjudged_of(capture, report);
   std::string text;
   if (!roots.empty())
     text = options.paint(counted(std::ssize(roots), "finding") + ": ", Style::red) +
@@ -139,6 +148,8 @@ auto prove_text(const Capture& capture, const ProveReport& report, const ProveTe
   else if (!undecided.empty())
     text = options.paint(fmt::format("undecided: {}", counted(std::ssize(undecided), "condition")),
                          Style::yellow);
+  else if (!unjudged.empty())
+    text = options.paint(judged_part(*report.obligations), Style::yellow);
   else
     text = options.paint("proved for all sizes", Style::green);
   text += "\n\n";
@@ -156,6 +167,8 @@ auto prove_text(const Capture& capture, const ProveReport& report, const ProveTe
   if (report.guards_asked) text += guards_text(capture.graph.env, report, all);
   for (std::size_t i = 0; i < undecided.size() && (all || i < kLimit); ++i)
     text += options.paint("undecided: ", Style::yellow) + undecided[i] + "\n";
+  for (std::size_t i = 0; i < unjudged.size() && (all || i < kLimit); ++i)
+    text += options.paint("not judged: ", Style::yellow) + unjudged[i] + "\n";
   return text + counts_text(report);
 }
 

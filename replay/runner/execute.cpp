@@ -10,6 +10,7 @@
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
 #include "replay/runner/log_inputs.h"
+#include "replay/runner/programs.h"
 
 namespace assay {
 namespace {
@@ -308,9 +309,11 @@ auto read_programs(std::string_view bytes, const std::string& name)
     -> Result<std::vector<NamedProgram>> {
   std::vector<NamedProgram> all;
   if (detect_format(bytes) != InputFormat::torch_trace) {
-    auto program = read_wrapper(bytes);
-    if (!program) return with_context(std::move(program).error(), name);
-    all.push_back({name, *std::move(program)});
+    for (const auto& one : wrappers_in(bytes, name)) {
+      auto program = read_wrapper(one.text);
+      if (!program) return with_context(std::move(program).error(), one.name);
+      all.push_back({one.name, *std::move(program)});
+    }
     return all;
   }
   auto log = read_torch_trace(bytes);
@@ -327,10 +330,12 @@ auto execute_programs(std::string_view bytes, const std::string& name, const OpT
                       const ExecuteOptions& options) -> Result<LogExecution> {
   if (detect_format(bytes) == InputFormat::torch_trace)
     return execute_log(bytes, name, table, options);
-  auto program = read_wrapper(bytes);
-  if (!program) return with_context(std::move(program).error(), name);
   std::vector<Compiled> programs;
-  programs.push_back({name, role_of(bytes), 0, *std::move(program)});
+  for (const auto& one : wrappers_in(bytes, name)) {
+    auto program = read_wrapper(one.text);
+    if (!program) return with_context(std::move(program).error(), one.name);
+    programs.push_back({one.name, role_of(one.text), 0, *std::move(program)});
+  }
   LogExecutor executor(table, options);
   executor.run_all(programs, {});
   return executor.take();

@@ -211,13 +211,40 @@ auto misbehaviour_at(const Graph& graph, const Node& node, const OpTable& table,
   return difference(claimed, *seen);
 }
 
+/// What nothing is known about comes before what the rule said about it.
+static auto why_unjudged(const Graph& graph, const SymbolicRun& run, std::size_t at)
+    -> std::string {
+  for (const auto id : operands(graph.nodes[at])) {
+    const auto from = std::ranges::find(graph.nodes, id, &Node::id);
+    if (from == graph.nodes.end() || from->kind == NodeKind::get_attr) continue;
+    const auto& value = run.nodes[static_cast<std::size_t>(from - graph.nodes.begin())].value;
+    if (std::holds_alternative<std::monostate>(value.value))
+      return fmt::format("nothing is known about its operand {}", from->name);
+  }
+  return run.nodes[at].rule;
+}
+
 auto find_missing_guards(const Graph& graph, const OpTable& table, GuardSet& guards)
     -> ObligationReport {
-  const auto run = run_symbolic(graph, table);
+  auto run = run_symbolic(graph, table);
   Search search(graph, table, guards);
   for (const auto& obligation : run.obligations) search.look_at(obligation);
   for (const auto& claim : run.claims) search.look_at(claim);
-  return search.finish();
+  auto report = search.finish();
+  report.contradicted = std::move(run.contradicted);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    const auto& judged = run.nodes[i];
+    const bool is_module = node.kind == NodeKind::call_module;
+    if (!is_module && node.kind != NodeKind::call_function && node.kind != NodeKind::call_method)
+      continue;
+    ++report.calls;
+    if (is_module)
+      report.unjudged.push_back({node.id, "a module, not an operator"});
+    else if (judged.verdict == ClaimVerdict::no_rule || judged.verdict == ClaimVerdict::fails)
+      report.unjudged.push_back({node.id, why_unjudged(graph, run, i)});
+  }
+  return report;
 }
 
 void run_at_witness(const Capture& capture, const OpTable& table, MissingGuard& missing) {

@@ -7,6 +7,7 @@
 #include "core/ops/op_table.h"
 #include "core/ops/shape_context.h"
 #include "replay/formats/capture.h"
+#include "replay/interp/symbolic.h"
 
 namespace assay {
 
@@ -39,6 +40,14 @@ struct ObligationReport {
     std::string reason;
   };
   std::vector<Undecided> undecided;
+  std::vector<ContradictedClaim> contradicted;  ///< by rules, whatever the sizes are
+  /// A call of which no rule says what it gives.
+  struct Unjudged {
+    NodeId node;
+    std::string reason;
+  };
+  std::vector<Unjudged> unjudged;
+  int calls = 0;                       ///< of the graph
   std::vector<ImpliedFact> facts;      ///< implied by guards, in the order they were met
   std::vector<std::size_t> relied_on;  ///< guards that proofs of obligations used, in order
 };

@@ -8,6 +8,8 @@
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
+#include "replay/formats/log_text.h"
+#include "replay/formats/precompile.h"
 #include "replay/formats/torch_trace.h"
 #include "replay/runner/asserted.h"
 
@@ -94,20 +96,40 @@ auto programs_of_log(std::string_view bytes, const std::string& name, const OpTa
 
 }  // namespace
 
+auto wrappers_in(std::string_view text, const std::string& name) -> std::vector<WrapperText> {
+  if (is_precompiled(text)) {
+    auto program = precompiled_wrapper(text);
+    return program.empty() ? std::vector<WrapperText>() : std::vector{WrapperText{name, program}};
+  }
+  if (is_wrapper(text)) return {{name, std::string(text)}};
+  std::vector<WrapperText> found;
+  if (!text.contains("def call(")) return found;
+  for (const auto& record : split_log(text)) {
+    if (!is_wrapper(record.text)) continue;
+    const auto above = static_cast<std::size_t>(record.line - 1);
+    found.push_back({name, std::string(above, '\n') + record.text});
+  }
+  for (std::size_t i = 1; i < found.size(); ++i) found[i].name += fmt::format(" #{}", i + 1);
+  return found;
+}
+
 auto holds_programs(std::string_view bytes) -> bool {
-  if (detect_format(bytes) != InputFormat::torch_trace) return is_wrapper(bytes);
+  if (detect_format(bytes) != InputFormat::torch_trace) return !wrappers_in(bytes, {}).empty();
   return bytes.find("\"inductor_output_code\"") != std::string_view::npos;
 }
 
 auto prove_programs(std::string_view bytes, const std::string& name, const OpTable& table)
     -> Result<std::vector<ProvedProgram>> {
   if (detect_format(bytes) == InputFormat::torch_trace) return programs_of_log(bytes, name, table);
-  auto wrapper = read_wrapper(bytes);
-  if (!wrapper) return with_context(std::move(wrapper).error(), name);
   std::vector<ProvedProgram> programs;
-  programs.push_back(
-      {name, 0, std::string(bytes),
-       check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}, .required = {}})});
+  for (auto& one : wrappers_in(bytes, name)) {
+    auto wrapper = read_wrapper(one.text);
+    if (!wrapper) return with_context(std::move(wrapper).error(), one.name);
+    programs.push_back(
+        {one.name, 0, std::move(one.text),
+         check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}, .required = {}})});
+  }
+  if (programs.empty()) return unsupported("{}: no program here", name);
   return programs;
 }
 

@@ -17,6 +17,15 @@ struct ProvedProgram {
   WrapperReport report;
 };
 
+/// One wrapper of a text that is no TORCH_TRACE log.
+struct WrapperText {
+  std::string name;  ///< of the file; with its number where there are several
+  std::string text;  ///< its lines are numbered as in the file
+};
+/// The wrappers of a text: itself, or what TORCH_LOGS printed with a prefix before each line.
+[[nodiscard]] auto wrappers_in(std::string_view text, const std::string& name)
+    -> std::vector<WrapperText>;
+
 /// Whether these bytes are what prove_programs reads: a log with programs, or a wrapper.
 [[nodiscard]] auto holds_programs(std::string_view bytes) -> bool;
 

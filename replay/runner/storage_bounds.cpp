@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "compiler/prove/fits.h"
 #include "core/expr/text.h"
@@ -52,6 +53,7 @@ class Checker {
 
   auto run() -> BoundsReport {
     const auto symbolic = run_symbolic(graph_, table_);
+    for (const auto& one : symbolic.contradicted) contradicted_.insert(one.node);
     std::size_t input = 0;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const auto& node = graph_.nodes[i];
@@ -170,6 +172,7 @@ class Checker {
     if (const auto* rule = ruled.fake();
         rule && !storages_.contains(rule->storage) && allocates(node))
       storages_[rule->storage] = {extent_bytes(rule->meta), node.id};  // a new allocation
+    if (contradicted_.contains(node.id)) return;                       // one lie is one finding
     const auto storage = storages_.find(fake->storage);
     if (storage == storages_.end()) {
       if (node.kind != NodeKind::placeholder) ++report_.without_rule;
@@ -281,6 +284,7 @@ class Checker {
   std::map<int, StorageFacts> storages_;
   std::vector<std::pair<NodeId, Expr>> sizes_;  ///< calculated ones, each once
   std::map<NodeId, FakeTensor> values_;
+  std::set<NodeId> contradicted_;  ///< whose claims the rule contradicts
 };
 
 }  // namespace

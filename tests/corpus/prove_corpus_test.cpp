@@ -111,6 +111,9 @@ TEST(ProveCorpus, Recorded_graphs_miss_no_guard_and_stay_inside_their_storages) 
     ASSERT_TRUE(capture) << capture.error().message;
     GuardSet set(capture->graph.env, {.prover = {}, .symbols = false});
     const auto report = find_missing_guards(capture->graph, table, set);
+    for (const auto& claim : report.contradicted)
+      ADD_FAILURE() << short_name(path) << ": " << claim.claimed << ", the rule says "
+                    << claim.ruled;
     for (const auto& missing : report.missing)
       ADD_FAILURE() << short_name(path) << ": " << missing.obligation.why << ": "
                     << print_expr(missing.obligation.condition) << ": " << missing.consequence;

@@ -32,6 +32,9 @@ TEST(Wrapper, IsNotALogThatQuotesOne) {
       "def call(args):\n    buf0 = empty_strided_cpu((4, ), (1, ), torch.int8)\n";
   EXPECT_TRUE(is_wrapper(body));
   EXPECT_TRUE(is_wrapper("class Runner:\n    def call(self, args):\n        a.run(1)\n"));
+  EXPECT_TRUE(is_wrapper("    buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)\n"));
+  EXPECT_FALSE(is_wrapper("the buffers\nbuf0 and buf1 differ\n"));
+  EXPECT_FALSE(is_wrapper("def f():\n    buf0 = empty_strided_cpu((4, ), (1, ), torch.float32)\n"));
   EXPECT_FALSE(is_wrapper("V0121 graph.py:1] [0/0] [__output_code] " + body));
 }
 

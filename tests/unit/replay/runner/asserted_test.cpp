@@ -32,8 +32,11 @@ auto findings_of(const std::string& parameters, const std::string& body)
   GuardSet guards(capture.graph.env, {.prover = {}, .symbols = false});
   std::vector<std::string> found;
   const auto name_of = [&](NodeId id) { return capture.graph.find(id)->name; };
-  for (const auto& missing : find_missing_guards(capture.graph, table(), guards).missing)
+  const auto obligations = find_missing_guards(capture.graph, table(), guards);
+  for (const auto& missing : obligations.missing)
     found.push_back(name_of(NodeId{missing.obligation.node}) + ": missing guard");
+  for (const auto& claim : obligations.contradicted)
+    found.push_back(fmt::format("{}: {}", name_of(claim.node), info(claim.kind).name));
   for (const auto& check : check_bounds(capture, table(), guards).checks)
     if (std::holds_alternative<Refuted>(check.answer))
       found.push_back(fmt::format("{}: {}", name_of(check.node), name(check.kind)));
