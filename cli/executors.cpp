@@ -28,7 +28,8 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
   }
   if (options.executor == "tiles") return std::make_unique<TiledInterpreter>(table);
   if (options.executor == "cuda")
-    return std::make_unique<CudaExecutor>(table, CudaOptions{.is_checked = options.redzones, .may_round = options.tf32});
+    return std::make_unique<CudaExecutor>(
+        table, CudaOptions{.is_checked = options.redzones, .may_round = options.tf32});
   return std::unexpected(
       Error{ErrorCode::usage,
             fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});

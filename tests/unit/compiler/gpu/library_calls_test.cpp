@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/cuda/cuda.h"
+#include "compiler/interpret/interpret.h"
 #include "tests/support/compiled.h"
 
 namespace assay {
@@ -145,6 +146,42 @@ TEST(FakeGpu, RunsAgainWithOtherInputs) {
     const auto expected = to_vector<double>(*wanted->real());
     for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-5);
   }
+}
+
+// More sizes than there are instantiated graphs: each takes over one that another size used, and
+// gives its own away when that size comes back. The arena grows on the way.
+TEST(FakeGpu, SizesTakeTurns) {
+  const SmallGraph graph{
+      "s0: Sym(s0); x: f32[s0, 3, 6, 7]; w: f32[4, 3, 3, 3]; v: f32[2, 4, 3, 3]",
+      "c = aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)\n"
+      "r = aten.convolution.default(c, v, None, [2, 1], [0, 0], [1, 1], False, [0, 0], 1)",
+      "r"};
+  const auto capture = capture_of(graph);
+  ASSERT_TRUE(capture) << capture.error().message;
+  const auto made = compiled(graph);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto table = build_op_table();
+  const CudaExecutor executor(table);
+  const auto program = executor.compile(made->program);
+  ASSERT_TRUE(program) << program.error().message;
+  const Interpreter interpreter(table);
+  const auto reference = interpreter.compile(made->program);
+  ASSERT_TRUE(reference) << reference.error().message;
+  for (const std::uint32_t seed : {1U, 2U})
+    for (const int size : {1, 2, 3, 4, 5, 6, 7, 2, 9, 1}) {
+      const auto inputs = inputs_of(graph, *capture, fmt::format("s0={}", size), seed);
+      ASSERT_TRUE(inputs) << inputs.error().message;
+      const auto given = program_inputs(capture->graph, *inputs);
+      const auto run = (*program)->run(given, {});
+      ASSERT_TRUE(run) << run.error().message;
+      EXPECT_TRUE(run->on_host.empty());
+      const auto wanted = (*reference)->run(given, {});
+      ASSERT_TRUE(wanted) << wanted.error().message;
+      const auto seen = to_vector<double>(*run->outputs[0].real());
+      const auto expected = to_vector<double>(*wanted->outputs[0].real());
+      ASSERT_EQ(seen.size(), expected.size());
+      for (std::size_t i = 0; i < seen.size(); ++i) ASSERT_NEAR(seen[i], expected[i], 1e-3) << size;
+    }
 }
 
 }  // namespace

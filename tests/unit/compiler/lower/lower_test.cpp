@@ -371,6 +371,27 @@ auto expanded() -> std::vector<Row> {
         "True])\n"
         "f = k[0]\ng = k[2]",
         "a, d, e, f, g"}},
+      {"GeluBackward",
+       {in,
+        "a = aten.gelu_backward.default(x, y)\n"
+        "d = aten.gelu_backward.default(x, y, approximate = 'tanh')\n"
+        "e = aten.silu_backward.default(x, y)",
+        "a, d, e"}},
+      {"EmptySoftmax", {in, "a = aten._softmax.default(x, 1, False)", "a"}, {"s0=0"}},
+      {"Norms",
+       {in, "a = aten.linalg_vector_norm.default(x, 2, [1])\nd = aten.cumsum.default(x, 1)",
+        "a, d"}},
+      {"Matrices",
+       {in,
+        "t = aten.permute.default(y, [1, 0])\na = aten.mm.default(x, t)\n"
+        "d = aten.relu.default(a)\ne = aten.addmm.default(d, x, t)",
+        "d, e"}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Expanded, Lowering, rows_named(expanded()), row_name);
+
+auto attention() -> std::vector<Row> {
+  return {
       {"Attention",
        {"q: f32[2, s0, 3, 4][12*s0, 12, 4, 1]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
         "p = aten.transpose.int(q, 1, 2)\n"
@@ -408,24 +429,49 @@ auto expanded() -> std::vector<Row> {
         "a = m[0]\nb = m[1]\nc = m[2]",
         "a, b, c"},
        {"s0=1", "s0=6"}},
-      {"GeluBackward",
-       {in,
-        "a = aten.gelu_backward.default(x, y)\n"
-        "d = aten.gelu_backward.default(x, y, approximate = 'tanh')\n"
-        "e = aten.silu_backward.default(x, y)",
-        "a, d, e"}},
-      {"EmptySoftmax", {in, "a = aten._softmax.default(x, 1, False)", "a"}, {"s0=0"}},
-      {"Norms",
-       {in, "a = aten.linalg_vector_norm.default(x, 2, [1])\nd = aten.cumsum.default(x, 1)",
-        "a, d"}},
-      {"Matrices",
-       {in,
-        "t = aten.permute.default(y, [1, 0])\na = aten.mm.default(x, t)\n"
-        "d = aten.relu.default(a)\ne = aten.addmm.default(d, x, t)",
-        "d, e"}},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Expanded, Lowering, rows_named(expanded()), row_name);
+
+INSTANTIATE_TEST_SUITE_P(Attention, Lowering, rows_named(attention()), row_name);
+
+auto pools() -> std::vector<Row> {
+  return {
+      {"MaxPool",
+       {"x: f32[2, 3, s0, 9]",
+        "n = aten.max_pool2d_with_indices.default(x, [3, 2], [2, 2], [1, 1])\na = n[0]\nb = n[1]\n"
+        "m = aten.max_pool2d_with_indices.default(x, [2, 2], [1, 3], [0, 0], [2, 1])\n"
+        "c = m[0]\nd = m[1]\n"
+        "k = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [3, 3], [2, 2], [1, 1], "
+        "[1, 1], False)\n"
+        "e = k[0]\nf = k[1]",
+        "a, b, c, d, e, f"},
+       {"s0=5", "s0=8"}},
+      {"MaxPoolOfTheEnds",  // NaN, and windows in which nothing is larger than the padding
+       {"x: f32[1, 2, 6, 5]",
+        "g = aten.gt.Scalar(x, 0.5)\nu = aten.scalar_tensor.default(float('-inf'))\n"
+        "y = aten.where.self(g, x, u)\n"
+        "n = aten.max_pool2d_with_indices.default(y, [3, 3], [1, 1], [1, 1])\na = n[0]\nb = n[1]\n"
+        "h = aten.gt.Scalar(x, 0.9)\nw = aten.scalar_tensor.default(float('nan'))\n"
+        "z = aten.where.self(h, w, x)\n"
+        "m = aten.max_pool2d_with_indices.default(z, [2, 2], [2, 2], [1, 0])\nc = m[0]\nd = m[1]",
+        "a, b, c, d"}},
+      {"MaxPoolCeil",
+       {"x: f32[2, 7, 8]",
+        "n = aten.max_pool2d_with_indices.default(x, [3, 3], [2, 2], [0, 1], [1, 1], True)\n"
+        "a = n[0]\nb = n[1]",
+        "a, b"}},
+      {"AvgPool",
+       {"x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
+        "a = aten.avg_pool2d.default(x, [3, 2], [2, 2], [1, 1])\n"
+        "b = aten.avg_pool2d.default(x, [3, 3], [2, 1], [1, 1], False, False)\n"
+        "c = aten.avg_pool2d.default(x, [2, 2], [2, 2], [0, 0], False, True, 3)\n"
+        "d = aten.avg_pool2d.default(h, [2, 2])",
+        "a, b, c, d"},
+       {"s0=5", "s0=8"}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Pools, Lowering, rows_named(pools()), row_name);
 
 auto viewed() -> std::vector<Row> {
   const std::string in = "s0: Sym(s0); x: f32[s0, 4, 6]; i: i64[s0, 4]";
