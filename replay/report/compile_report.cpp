@@ -99,7 +99,7 @@ auto check_text(const CompiledComparison& comparison, const Paint& paint) -> std
   text += fmt::format("{} of {} tensors agree with the graph; {}; {:.2f} s\n",
                       comparison.compared.size() - static_cast<std::size_t>(differing),
                       comparison.compared.size(), accesses, comparison.seconds);
-  return text;
+  return text + on_host_text(comparison.run.on_host);
 }
 
 auto outputs_text(const ProgramRun& run) -> std::string {
