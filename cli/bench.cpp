@@ -1,9 +1,8 @@
 // assay bench: how long a compiled graph takes, and how close to the machine's memory it comes.
-#include <chrono>
-
 #include "cli/command.h"
 #include "cli/executors.h"
 #include "cli/operators.h"
+#include "core/base/clock.h"
 #include "replay/bundle/open.h"
 #include "replay/report/compile_report.h"
 #include "replay/runner/compile.h"
@@ -18,10 +17,6 @@ struct Options {
   int runs = 20;
   bool no_fusion = false, unbound = false, json = false;
 };
-
-auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// What stands in front of the first measurement: once for all sizes.
 struct Compilation {
@@ -71,7 +66,7 @@ auto run_bench(const Options& options) -> Result<int> {
   for (const auto& text : options.at) {
     ASSAY_TRY(bindings.emplace_back(), parse_binding(capture.graph.env, text));
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   CompileOptions asked;
   asked.schedule.fuse = !options.no_fusion;
   ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
@@ -79,7 +74,7 @@ auto run_bench(const Options& options) -> Result<int> {
   auto chosen = options.executor;
   chosen.bound = !options.unbound;
   ASSAY_TRY(const auto executor, make_executor(chosen, known.table));
-  const auto middle = std::chrono::steady_clock::now();
+  const auto middle = Clock::now();
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
   compilation.code = seconds_since(middle);
   const auto measure = [&](const std::string& at, const RunInputs& given) -> Result<void> {

@@ -182,7 +182,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
        }))
     failed = b_.CreateOr(failed, one_failed);
   when(failed, [&] {
-    record(one.line, b_.getInt64(~std::uint64_t{0}), b_.getInt64(0), GpuFault::none);
+    record(one.line, b_.getInt64(~std::uint64_t{0}), b_.getInt64(0), GpuFault::false_assert);
     auto* leave = llvm::FunctionType::get(b_.getVoidTy(), false);
     b_.CreateCall(llvm::InlineAsm::get(leave, "membar.sys; exit;", "~{memory}", true));
   });

@@ -35,6 +35,11 @@ class GpuKernelEmitter {
     Values lanes;
   };
 
+  /// What checked code is told about a buffer.
+  struct Watched {
+    Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
+  };
+
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
@@ -94,6 +99,11 @@ class GpuKernelEmitter {
 
   void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
 
+  // gpu_watch.cpp
+  /// Looks at what others did to the element, and leaves word of this access.
+  void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
+  [[nodiscard]] auto program_number() -> Value*;
+
   // gpu_transpose.cpp
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are
   /// as wide and coalesced as the loads. False where that cannot be, or is not worth it.
@@ -143,17 +153,8 @@ class GpuKernelEmitter {
   llvm::Function* function_ = nullptr;
   Value* thread_ = nullptr;
   Values params_;
-  // gpu_watch.cpp
-  /// Looks at what others did to the element, and leaves word of this access.
-  void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
-  [[nodiscard]] auto program_number() -> Value*;
-
   Value* record_ = nullptr;
-  /// What checked code is told about a buffer.
-  struct Watched {
-    Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
-  };
-  std::map<std::size_t, Watched> watched_;  ///< by parameter
+  std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   bool is_checked_ = false;
   llvm::GlobalVariable* shared_ = nullptr;
   std::map<TileId, Held> values_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <list>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "compiler/cuda/gpu_program.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
+#include "core/base/clock.h"
 
 namespace assay {
 namespace {
@@ -323,9 +323,9 @@ class CudaProgram final : public CompiledProgram {
     }
     auto key = BindingKey::of(inputs);
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
-    const std::chrono::duration<double> binding = std::chrono::steady_clock::now() - start;
+    const auto binding = seconds_since(start);
     StateLoader loader(*state_, kernels_);
     const GpuShared shared{.driver = *state_->driver,
                            .libraries = *state_->libraries,
@@ -333,7 +333,7 @@ class CudaProgram final : public CompiledProgram {
                            .arena = state_->arena,
                            .is_checked = state_->options.is_checked};
     ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), shared, loader));
-    ready->add_time("bind", binding.count());
+    ready->add_time("bind", binding);
     bound_.emplace_front(*std::move(key), std::move(ready));
     constexpr std::size_t kMostBindings = 16;
     if (bound_.size() > kMostBindings) bound_.pop_back();

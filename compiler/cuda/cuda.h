@@ -19,8 +19,8 @@ struct CudaOptions {
 };
 
 /// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks
-/// at it. Library calls run on the reference kernels of `table`, which must outlive the executor,
-/// and kernels without code in the interpreter, on the host.
+/// at it. Library calls that no library takes run on the reference kernels of `table`, which must
+/// outlive the executor, and kernels without code in the interpreter, on the host.
 class CudaExecutor final : public Executor {
  public:
   explicit CudaExecutor(const OpTable& table, CudaOptions options = {});

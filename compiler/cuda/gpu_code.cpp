@@ -132,12 +132,14 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
 }
 
 namespace {
+/// In the order of GpuFault.
 struct FaultRow {
   GpuFault fault;
   RunFault means;
-  const char* message;  ///< of an element and a parameter
+  const char* message;  ///< of an element and a parameter, where there are any
 };
 constexpr std::array kFaults = {
+    FaultRow{GpuFault::false_assert, RunFault::device_assert, "the assert is false"},
     FaultRow{GpuFault::out_of_bounds, RunFault::out_of_bounds,
              "element {} of {} is outside of its memory"},
     FaultRow{GpuFault::uninitialised, RunFault::uninitialised,
@@ -147,6 +149,9 @@ constexpr std::array kFaults = {
     FaultRow{GpuFault::read_conflict, RunFault::read_conflict,
              "element {} of {} is read by one program of the grid and written by another"},
 };
+static_assert(std::ranges::all_of(kFaults, [](const FaultRow& row) {
+  return &row - kFaults.data() == static_cast<std::ptrdiff_t>(row.fault);
+}));
 }  // namespace
 
 auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optional<RunFinding> {
@@ -154,16 +159,12 @@ auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optio
   RunFinding finding;
   finding.kernel = kernel.name;
   finding.kernel_line = static_cast<int>(record.line - 1);
-  const auto* const row = std::ranges::find(kFaults, record.fault, &FaultRow::fault);
-  if (row == kFaults.end()) {
-    finding.fault = RunFault::device_assert;
-    finding.message = "the assert is false";
-    return finding;
-  }
-  finding.fault = row->means;
-  finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
+  const auto& row = kFaults.at(static_cast<std::size_t>(record.fault));
+  finding.fault = row.means;
   finding.element = record.element;
-  finding.message = fmt::format(fmt::runtime(row->message), record.element, finding.param);
+  if (record.param >= 0)
+    finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
+  finding.message = fmt::format(fmt::runtime(row.message), record.element, finding.param);
   return finding;
 }
 

@@ -1,16 +1,13 @@
 #include "compiler/cuda/gpu_program.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "compiler/runtime/bound_run.h"
+#include "core/base/clock.h"
 
 namespace assay {
 namespace {
-auto seconds_since(std::chrono::steady_clock::time_point start) -> double {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 constexpr std::uint8_t kSomebody = 0xFF;  ///< in every byte of a shadow
 
 /// Somebody else than a kernel writes a buffer.
@@ -31,7 +28,7 @@ class Mark final : public cuda::GpuWork {
 /// Adds what `step` takes to a part of the first call's time.
 template <class Step>
 auto timed(std::map<std::string, double>& parts, const char* part, const Step& step) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   auto result = step();
   parts[part] += seconds_since(start);
   return result;
@@ -440,7 +437,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
 /// Of the host, per launch and library call.
 auto GpuProgram::launch_seconds() -> Result<double> {
   ASSAY_TRY_VOID(driver_.wait());
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   std::size_t items = 0;
   for (auto& part : parts_) {
     items += part.items.size();
@@ -454,10 +451,14 @@ auto GpuProgram::launch_seconds() -> Result<double> {
 auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(driver_.wait());
-  ASSAY_TRY_VOID(timed(first_parts_, "run", [&]() -> Result<void> {
+  const auto once = [&]() -> Result<void> {
     ASSAY_TRY_VOID(run_parts());
     return driver_.wait();
-  }));
+  };
+  if (first_parts_.contains("run"))  // measured before: this call is not the first
+    ASSAY_TRY_VOID(once());
+  else
+    ASSAY_TRY_VOID(timed(first_parts_, "run", once));
   const auto clocked = [&](const auto& work) -> Result<double> {
     std::vector<double> seconds;
     for (int i = 0; i <= calls; ++i) {

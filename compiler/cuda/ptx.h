@@ -20,7 +20,7 @@ struct PtxRequest {
 
 /// What may be wrong with a launch.
 enum class GpuFault : std::int64_t {
-  none,            ///< an assert is false
+  false_assert,    ///< of the kernel's own
   out_of_bounds,   ///< an access outside of the memory
   uninitialised,   ///< an element is read that nobody wrote
   write_conflict,  ///< two programs of the grid write one element
@@ -32,7 +32,7 @@ struct GpuRecord {
   std::int64_t line = 0;    ///< of the kernel's text, plus one; 0: nothing happened
   std::int64_t param = -1;  ///< whose memory; -1: an assert
   std::int64_t element = 0;
-  GpuFault fault = GpuFault::none;
+  GpuFault fault = GpuFault::false_assert;
 };
 
 /// Who wrote and who read an element of watched memory last: the launch's number in the upper 16

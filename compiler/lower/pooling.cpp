@@ -121,7 +121,7 @@ auto largest(Composer& c, const Taps& taps, const Expr& row, const Expr& column)
     const auto name = number(Expr(at / columns) * row + Expr(at % columns) * column);
     which = c.call("aten.where.self", {is_larger, name, which});
   }
-  if (under_taps.size() == 1 || taps.dims[0].padding + taps.dims[1].padding == 0)
+  if (under_taps.size() == 1)  // nothing was compared that has all positions
     which = c.call("aten.expand.default", {which, int_list(sizes)});
   return {value, which};
 }

@@ -105,10 +105,7 @@ class Planner {
     const auto by_life = [](const Block& block) {
       return static_cast<double>(block.last - block.first);
     };
-    // Looking further costs more than the last hundredths of the memory are worth.
-    constexpr std::int64_t kGoodEnough = 50;
     const auto least = live_blocks();
-    const auto enough = least + least / kGoodEnough;
     auto best = std::numeric_limits<std::int64_t>::max();
     std::vector<Block> chosen = blocks_;
     const auto attempt = [&](const auto& key) {
@@ -119,7 +116,7 @@ class Planner {
       constexpr std::size_t kEffort = 10'000'000;
       const auto rounds =
           std::clamp<std::size_t>(kEffort / (blocks_.size() * blocks_.size() + 1), 1, 100);
-      for (std::size_t round = 0; round < rounds && best > enough; ++round) {
+      for (std::size_t round = 0; round < rounds && best > least; ++round) {
         const auto end = place(order);
         if (end < best) {
           best = end;

@@ -49,7 +49,8 @@ auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) 
 /// Between the domains: which Storage stands behind which fake storage id.
 class Storages {
  public:
-  explicit Storages(ShapeContext& context) : context_(context) {}
+  /// `memory` of fresh allocations.
+  Storages(ShapeContext& context, Storage::Memory memory) : context_(context), memory_(memory) {}
 
   /// The datum with real tensors replaced by their layouts.
   auto to_fake(const Datum& datum) -> Datum {
@@ -97,11 +98,11 @@ class Storages {
     const auto known = storages_.find(fake.storage);
     if (known == storages_.end()) {
       if (meta.offset < 0) return bad_input("negative offset {}", meta.offset);
-      ASSAY_TRY(auto tensor, Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device,
-                                              Storage::Memory::none));
+      ASSAY_TRY(auto tensor,
+                Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device, memory_));
       if (meta.offset > 0 && tensor.numel() > 0) {  // the functional forms of in-place copies
         const auto bytes = tensor.storage->size_bytes() + meta.offset * size_bytes(meta.dtype);
-        tensor.storage = std::make_shared<Storage>(bytes, Storage::Memory::none);
+        tensor.storage = std::make_shared<Storage>(bytes, memory_);
         tensor.meta.storage_bytes = bytes;
       }
       tensor.meta.offset = meta.offset;
@@ -115,6 +116,7 @@ class Storages {
   }
 
   ShapeContext& context_;
+  Storage::Memory memory_;
   std::unordered_map<const Storage*, int> ids_;
   std::unordered_map<int, std::shared_ptr<Storage>> storages_;
 };
@@ -199,7 +201,7 @@ class LeafDomain final : public Domain {
 auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   const ShapeEnv env;  // for symbols of sizes that only data tell
   ShapeContext context(env);
-  Storages storages(context);
+  Storages storages(context, Storage::Memory::none);
   LeafDomain inner(like_, storages, context, leaf_);
   for (auto& arg : args) arg = storages.to_fake(arg);
   ASSAY_TRY(const auto layout, inner.run(row, std::move(args)));
@@ -228,7 +230,7 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
     context.set_measured(row.measure(call));
     if (const auto& error = call.error()) return call_error(row, *error);
   }
-  Storages storages(context);
+  Storages storages(context, Storage::Memory::zeros);
   DatumList fakes;
   fakes.reserve(args.size());
   for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));

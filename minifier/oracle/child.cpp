@@ -1,4 +1,5 @@
 #include "minifier/oracle/child.h"
+#include "core/base/clock.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,19 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 namespace assay {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-auto seconds_since(Clock::time_point start) -> double {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Direct children of a process, from /proc.
 auto children_of(pid_t pid) -> std::vector<pid_t> {

@@ -1,11 +1,11 @@
 #include "replay/runner/compile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/lower/lowering_domain.h"
+#include "core/base/clock.h"
 #include "replay/interp/run.h"
 #include "replay/runner/stage_rounding.h"
 
@@ -284,9 +284,9 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   for (const auto& datum : given) mine.push_back(copier.copy(datum));
   CompiledComparison result;
   result.is_checked = executor.is_checked();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   ASSAY_TRY(result.run, program->run(mine, {}));
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   auto reference = inputs;
   Copier other;
   for (auto& datum : reference.values) datum = other.copy(datum);

@@ -1,12 +1,12 @@
 #include "replay/runner/execute.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <map>
 
 #include "compiler/interpret/interpret.h"
 #include "compiler/read/wrapper.h"
+#include "core/base/clock.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
 #include "replay/runner/log_inputs.h"
@@ -106,7 +106,7 @@ class LogExecutor {
                                .error = {},
                                .run = {},
                                .seconds = 0};
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     auto ready = executor_.compile(compiled.program);
     auto run = !inputs  ? Result<ProgramRun>(std::unexpected(inputs.error()))
                : !ready ? Result<ProgramRun>(std::unexpected(ready.error()))
@@ -115,8 +115,7 @@ class LogExecutor {
       execution.run = *std::move(run);
     else
       execution.error = run.error();
-    execution.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    execution.seconds = seconds_since(start);
     const bool is_done = !execution.error;
     result_.programs.push_back(std::move(execution));
     return is_done ? &result_.programs.back().run : nullptr;

@@ -16,6 +16,8 @@ import time
 import torch
 import torch.nn.functional as F
 
+from gpu_clock import timed
+
 HEADER = "class G(torch.nn.Module):\n    def forward(self, {}):\n{}        return ({},)\n"
 X = 'x: "f32[s0, s1][s1, 1]cpu"'
 ROW = 'w: "f32[s1][1]cpu", b: "f32[s1][1]cpu"'
@@ -81,17 +83,10 @@ SIZES = {"cpu": [(64, 256), (127, 1000), (1024, 768), (1999, 1537)],
 
 
 def median_ms(run, on_gpu, count=15):
+    if on_gpu:
+        return timed(run, count)
     run()
     times = []
-    for _ in range(count if on_gpu else 0):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run()
-        stop.record()
-        stop.synchronize()
-        times.append(start.elapsed_time(stop) / 1e3)
-    if on_gpu:
-        return statistics.median(times) * 1e3
     for _ in range(count):
         start = time.perf_counter()
         run()

@@ -9,12 +9,12 @@ wall-clock time. One line of JSON per size.
 import argparse
 import json
 import re
-import statistics
 import subprocess
 import sys
-import time
 
 import torch
+
+from gpu_clock import first, timed
 
 
 def load_module(path):
@@ -48,26 +48,6 @@ def arguments(capture, symbols):
             else torch.zeros(extent, dtype=dtype, device="cuda")
         made.append(base.as_strided(size, stride))
     return made
-
-
-def timed(run, calls):
-    seconds = []
-    for _ in range(calls):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        seconds.append(begin.elapsed_time(end))
-    return statistics.median(seconds)
-
-
-def first(run):
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    run()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begin) * 1e3
 
 
 def main():

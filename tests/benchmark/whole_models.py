@@ -11,13 +11,15 @@ at a batch size. One line of JSON per model.
 import argparse
 import json
 import os
-import statistics
+import re
 import subprocess
 import sys
 import tempfile
 import time
 
 import torch
+
+from gpu_clock import first, timed
 
 
 def hugging_face(name):
@@ -47,10 +49,6 @@ HUGGING_FACE = ("bert", "gpt2", "llama", "t5")
 ALL = (*HUGGING_FACE, "resnet50", "vit", "convnext", "mobilenet")
 
 
-def first_tensor(out):
-    return out if isinstance(out, torch.Tensor) else out[0]
-
-
 def captured(model, example, path):
     """Writes the graph's text; returns the symbol of the batch."""
     import torch._inductor.lowering  # decompositions refer to it
@@ -72,30 +70,7 @@ def captured(model, example, path):
         raise RuntimeError(f"{len(texts)} graphs")
     with open(path, "w") as file:
         file.write(texts[0])
-    import re
     return re.search(r"Sym\((s\d+)\)", texts[0]).group(1)
-
-
-def timed(run, calls):
-    for _ in range(3):
-        run()
-    seconds = []
-    for _ in range(calls):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        seconds.append(begin.elapsed_time(end))
-    return round(statistics.median(seconds), 3)
-
-
-def first(run):
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    run()
-    torch.cuda.synchronize()
-    return round((time.perf_counter() - begin) * 1e3, 1)
 
 
 def measure(name, asked, folder):
@@ -109,13 +84,13 @@ def measure(name, asked, folder):
         symbol = captured(model, sample(4), path)
         if not asked.no_compile:
             compiled = torch.compile(model, dynamic=True)
-            line["inductor_cold_ms"] = first(lambda: compiled(sample(4)))
+            line["inductor_cold_ms"] = round(first(lambda: compiled(sample(4))), 1)
         for b in batches:
             x = sample(b)
-            at = line[f"b{b}"] = {"eager_ms": timed(lambda: model(x), asked.calls)}
+            at = line[f"b{b}"] = {"eager_ms": round(timed(lambda: model(x), asked.calls), 3)}
             if not asked.no_compile:
-                at["inductor_first_ms"] = first(lambda: compiled(x))
-                at["inductor_ms"] = timed(lambda: compiled(x), asked.calls)
+                at["inductor_first_ms"] = round(first(lambda: compiled(x)), 1)
+                at["inductor_ms"] = round(timed(lambda: compiled(x), asked.calls), 3)
     del model
     torch.cuda.empty_cache()
     sizes = [part for b in [4, *batches] for part in ("--at", f"{symbol}={b}")]

@@ -74,12 +74,34 @@ constexpr int kMayRound = 0, kFullPrecision = 3;  // CUDNN_DEFAULT_MATH, CUDNN_F
 constexpr int kRowMajor = 0, kChannelsLast = 1;
 constexpr int kFloat = 0, kDouble = 1;
 
-/// By result: algorithms that go through transforms (FFT, Winograd of large tiles). Their error is
-/// that of the transformed numbers, 1e-4 and more of the largest one, not of the sum.
-constexpr std::array kTransforming = {
-    std::array{4, 5, 7},  // CUDNN_CONVOLUTION_FWD_ALGO_FFT, _FFT_TILING, _WINOGRAD_NONFUSED
-    std::array{2, 3, 5},  // CUDNN_CONVOLUTION_BWD_DATA_ALGO_*
-    std::array{2, 6, 5},  // CUDNN_CONVOLUTION_BWD_FILTER_ALGO_*
+/// A convolution for one result. The three take the same arguments: two operands, the window, and
+/// what they make.
+struct DnnConvolution {
+  decltype(&DnnFunctions::cudnnGetConvolutionForwardAlgorithm_v7) list;
+  decltype(&DnnFunctions::cudnnGetConvolutionForwardWorkspaceSize) room;
+  decltype(&DnnFunctions::cudnnConvolutionForward) run;
+  std::array<std::size_t, 3> operands;  ///< positions in x, w, y: two read, one written
+  /// Algorithms that go through transforms (FFT, FFT by tiles, Winograd of large tiles). Their
+  /// error is that of the transformed numbers, 1e-4 and more of the largest one, not of the sum.
+  std::array<int, 3> transforming;
+};
+/// By result.
+constexpr std::array kConvolutions = {
+    DnnConvolution{&DnnFunctions::cudnnGetConvolutionForwardAlgorithm_v7,
+                   &DnnFunctions::cudnnGetConvolutionForwardWorkspaceSize,
+                   &DnnFunctions::cudnnConvolutionForward,
+                   {0, 1, 2},
+                   {4, 5, 7}},
+    DnnConvolution{&DnnFunctions::cudnnGetConvolutionBackwardDataAlgorithm_v7,
+                   &DnnFunctions::cudnnGetConvolutionBackwardDataWorkspaceSize,
+                   &DnnFunctions::cudnnConvolutionBackwardData,
+                   {1, 2, 0},
+                   {2, 3, 5}},
+    DnnConvolution{&DnnFunctions::cudnnGetConvolutionBackwardFilterAlgorithm_v7,
+                   &DnnFunctions::cudnnGetConvolutionBackwardFilterWorkspaceSize,
+                   &DnnFunctions::cudnnConvolutionBackwardFilter,
+                   {0, 2, 1},
+                   {2, 6, 5}},
 };
 
 auto checked(int status, const char* call) -> Result<void> {
@@ -175,30 +197,31 @@ class DnnWork final : public GpuWork {
                    "cudnnSetConvolutionMathType");
   }
   /// The fastest by the library's own estimate that fits the workspace, sums in the same order
-  /// every time and rounds as a sum does.
-  /// What was chosen for other batches of the same convolution is taken again, if `room` (the
-  /// workspace that an algorithm needs) says that it can do this one.
-  template <class Get, class Room>
-  auto choose(const GpuConvolution& what, const Get& get, const Room& room) -> Result<void> {
-    const auto result = what.result;
+  /// every time and rounds as a sum does. What was chosen for other batches of the same convolution
+  /// is taken again if it can do this one.
+  auto choose(const GpuConvolution& what, const DnnConvolution& row, void* a, void* b, void* made)
+      -> Result<void> {
     auto& known = choices_[key_of(what)];
     std::size_t needed = 0;
-    if (known && room(known->algorithm, &needed) == 0 && needed <= kWorkspaceBytes) {
+    if (known &&
+        (f_.*row.room)(handle_, a, b, convolution_, made, known->algorithm, &needed) == 0 &&
+        needed <= kWorkspaceBytes) {
       known->workspace_bytes = needed;
-      return take(result, *known);
+      return take(what.result, *known);
     }
-    const auto& transforming = kTransforming[static_cast<std::size_t>(result)];
     std::array<DnnChoice, 8> choices = {};
     int found = 0;
-    ASSAY_TRY_VOID(checked(get(static_cast<int>(choices.size()), &found, choices.data()),
+    ASSAY_TRY_VOID(checked((f_.*row.list)(handle_, a, b, convolution_, made,
+                                          static_cast<int>(choices.size()), &found, choices.data()),
                            "cudnnGetConvolutionAlgorithm"));
     for (int i = 0; i < found; ++i) {
       const auto& choice = choices[static_cast<std::size_t>(i)];
       if (choice.status != 0 || choice.workspace_bytes > kWorkspaceBytes) continue;
-      if (choice.is_deterministic == 0 || std::ranges::count(transforming, choice.algorithm) > 0)
+      if (choice.is_deterministic == 0 ||
+          std::ranges::count(row.transforming, choice.algorithm) > 0)
         continue;
       known = choice;
-      return take(result, choice);
+      return take(what.result, choice);
     }
     return unsupported("cuDNN has no algorithm");
   }
@@ -226,60 +249,16 @@ class DnnWork final : public GpuWork {
     ASSAY_TRY(auto* const y, tensor(what.y));
     ASSAY_TRY_VOID(filter(what.w));
     ASSAY_TRY_VOID(window(what));
-    const auto [xa, wa, ya] = std::array{what.x.at, what.w.at, what.y.at};
-    switch (what.result) {
-      case GpuConvolution::Result::output:
-        ASSAY_TRY_VOID(choose(
-            what,
-            [&](int most, int* found, DnnChoice* choices) {
-              return f_.cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, filter_, convolution_, y,
-                                                               most, found, choices);
-            },
-            [&](int algorithm, std::size_t* bytes) {
-              return f_.cudnnGetConvolutionForwardWorkspaceSize(handle_, x, filter_, convolution_,
-                                                                y, algorithm, bytes);
-            }));
-        issue_ = [=, this] {
-          return f_.cudnnConvolutionForward(handle_, one(), x, xa, filter_, wa, convolution_,
-                                            choice_.algorithm, workspace_, choice_.workspace_bytes,
-                                            zero(), y, ya);
-        };
-        return {};
-      case GpuConvolution::Result::input_gradient:
-        ASSAY_TRY_VOID(choose(
-            what,
-            [&](int most, int* found, DnnChoice* choices) {
-              return f_.cudnnGetConvolutionBackwardDataAlgorithm_v7(
-                  handle_, filter_, y, convolution_, x, most, found, choices);
-            },
-            [&](int algorithm, std::size_t* bytes) {
-              return f_.cudnnGetConvolutionBackwardDataWorkspaceSize(
-                  handle_, filter_, y, convolution_, x, algorithm, bytes);
-            }));
-        issue_ = [=, this] {
-          return f_.cudnnConvolutionBackwardData(handle_, one(), filter_, wa, y, ya, convolution_,
-                                                 choice_.algorithm, workspace_,
-                                                 choice_.workspace_bytes, zero(), x, xa);
-        };
-        return {};
-      case GpuConvolution::Result::weight_gradient:
-        ASSAY_TRY_VOID(choose(
-            what,
-            [&](int most, int* found, DnnChoice* choices) {
-              return f_.cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-                  handle_, x, y, convolution_, filter_, most, found, choices);
-            },
-            [&](int algorithm, std::size_t* bytes) {
-              return f_.cudnnGetConvolutionBackwardFilterWorkspaceSize(handle_, x, y, convolution_,
-                                                                       filter_, algorithm, bytes);
-            }));
-        issue_ = [=, this] {
-          return f_.cudnnConvolutionBackwardFilter(handle_, one(), x, xa, y, ya, convolution_,
-                                                   choice_.algorithm, workspace_,
-                                                   choice_.workspace_bytes, zero(), filter_, wa);
-        };
-        return {};
-    }
+    const auto& row = kConvolutions.at(static_cast<std::size_t>(what.result));
+    const std::array described{x, filter_, y};
+    const std::array places{what.x.at, what.w.at, what.y.at};
+    const auto [a, b, made] = row.operands;
+    ASSAY_TRY_VOID(choose(what, row, described.at(a), described.at(b), described.at(made)));
+    issue_ = [=, this, run = row.run] {
+      return (f_.*run)(handle_, one(), described[a], places[a], described[b], places[b],
+                       convolution_, choice_.algorithm, workspace_, choice_.workspace_bytes, zero(),
+                       described[made], places[made]);
+    };
     return {};
   }
   /// One number per channel: (1, C, 1, 1).

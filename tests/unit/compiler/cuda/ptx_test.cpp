@@ -103,6 +103,9 @@ TEST_F(PtxTest, CheckedCodeComparesEveryIndex) {
   EXPECT_EQ(variant.not_compiled, "");
   EXPECT_TRUE(assembles(variant.ptx)) << variant.ptx;
   EXPECT_NE(variant.ptx.find("atom."), std::string::npos);
+  // Who wrote an element before: only stores ask so, and only checked code.
+  EXPECT_NE(variant.ptx.find("exch.b64"), std::string::npos);
+  EXPECT_EQ(made(std::string(kScale), {1 << 20}).ptx.find("exch.b64"), std::string::npos);
   std::vector<std::uint64_t> values;
   add_memory(variant.kernel, {{.offset = 64, .size = 4096}, {.size = 400, .shadow = 4096}}, 1,
              values);
@@ -123,6 +126,10 @@ TEST(GpuRecords, SayWhatHappened) {
   EXPECT_EQ(outside->kernel_line, 7);
   EXPECT_EQ(outside->param, "in_ptr0");
   EXPECT_EQ(finding_of({.line = 1}, kernel)->fault, RunFault::device_assert);
+  const auto collision =
+      finding_of({.line = 8, .param = 0, .element = 5, .fault = GpuFault::write_conflict}, kernel);
+  EXPECT_EQ(collision->fault, RunFault::write_conflict);
+  EXPECT_EQ(collision->message, "element 5 of in_ptr0 is written by two programs of the grid");
 }
 
 TEST_F(PtxTest, TransposedStoresAreWideToo) {

@@ -455,6 +455,9 @@ auto pools() -> std::vector<Row> {
         "z = aten.where.self(h, w, x)\n"
         "m = aten.max_pool2d_with_indices.default(z, [2, 2], [2, 2], [1, 0])\nc = m[0]\nd = m[1]",
         "a, b, c, d"}},
+      {"MaxPoolOfOneTap",
+       {"x: f32[2, 5, 6]",
+        "n = aten.max_pool2d_with_indices.default(x, [1, 1], [2, 3])\na = n[0]\nb = n[1]", "a, b"}},
       {"MaxPoolCeil",
        {"x: f32[2, 7, 8]",
         "n = aten.max_pool2d_with_indices.default(x, [3, 3], [2, 2], [0, 1], [1, 1], True)\n"
