@@ -182,11 +182,9 @@ auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const Tile
     for (auto* storage : written) storage->track(storage->granule());
   }
   launch.first_program = next_program_;
-  launch.report = [&](RunFinding finding) {
-    finding.line = op.line;
-    finding.statement = op.text;
-    result_.findings.push_back(std::move(finding));
-  };
+  launch.line = op.line;
+  launch.statement = op.text;
+  launch.report = [&](RunFinding finding) { report_once(std::move(finding)); };
   ++result_.launches;
   TileMachine machine(code, launch);
   ASSAY_TRY_VOID(machine.run());

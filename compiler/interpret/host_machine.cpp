@@ -296,7 +296,15 @@ auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void>
   std::vector<RunValue> values;
   for (const auto& arg : what.values) {
     ASSAY_TRY(values.emplace_back(), value(op, arg));
+    if (values.back().buffer) check_defined(*values.back().buffer);
   }
+  for (const auto& storage : storages_)
+    if (storage->is_input() && !storage->initialised().empty())
+      for (std::int64_t i = 0; i < storage->size_bytes(); ++i)
+        if (const auto* origin = storage->undefined_at(i)) {
+          report_once(*origin);
+          break;
+        }
   returned_ = std::move(values);
   return {};
 }

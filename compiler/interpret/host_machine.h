@@ -84,7 +84,9 @@ class HostMachine {
   [[nodiscard]] auto datum(const RunValue& value) const -> Datum;
   [[nodiscard]] auto from_datum(const std::string& name, const Datum& datum) -> RunValue;
   void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
+  void report_once(RunFinding finding);
   void check_written(const HostOp& op, const RunBuffer& buffer);
+  void check_defined(const RunBuffer& buffer);
   void set_written(const RunBuffer& buffer);
   /// What the host looks at comes to the host; in lists too.
   [[nodiscard]] auto to_host(const RunValue& value) -> Result<void>;

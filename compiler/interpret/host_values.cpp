@@ -30,6 +30,18 @@ auto HostMachine::adopt(const std::string& name, const Tensor& tensor, bool is_i
   return {tensor, known, known->generation};
 }
 
+/// A read whose value reaches several places is found at the first.
+void HostMachine::report_once(RunFinding finding) {
+  const auto is_same = [&](const RunFinding& known) {
+    return known.fault == finding.fault && known.line == finding.line &&
+           known.kernel == finding.kernel && known.kernel_line == finding.kernel_line &&
+           known.buffer == finding.buffer;
+  };
+  if (finding.fault == RunFault::uninitialised && std::ranges::any_of(result_.findings, is_same))
+    return;
+  result_.findings.push_back(std::move(finding));
+}
+
 void HostMachine::report(const HostOp& op, RunFault fault, std::string buffer,
                          std::string message) {
   RunFinding finding;
@@ -156,21 +168,42 @@ void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
   const auto& meta = buffer.tensor.meta;
   const auto size = size_bytes(meta.dtype);
   std::int64_t times = 0, first = -1;
+  const RunFinding* undefined = nullptr;
   const std::array<const Ints*, 1> strides = {&meta.strides};
   const auto step = meta.strides.empty() ? 0 : meta.strides.back();
   for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
     for (std::int64_t i = 0; i < run; ++i) {
       const auto element = meta.offset + at[0] + i * step;
       if (buffer.storage->is_written(element * size)) continue;
+      if (const auto* origin = buffer.storage->undefined_at(element * size)) {
+        undefined = origin;
+        continue;
+      }
       if (times++ == 0) first = element;
     }
   });
+  if (undefined != nullptr) report_once(*undefined);
   if (times == 0) return;
   report(op, RunFault::uninitialised, buffer.storage->name(),
          fmt::format("element {} of {} is read, nothing was written there", first,
                      buffer.storage->name()));
   result_.findings.back().element = first;
   result_.findings.back().times = times;
+}
+
+/// What leaves the program rests on a read of what nobody wrote.
+void HostMachine::check_defined(const RunBuffer& buffer) {
+  if (buffer.storage->initialised().empty()) return;
+  const auto& meta = buffer.tensor.meta;
+  const auto size = size_bytes(meta.dtype);
+  const RunFinding* undefined = nullptr;
+  const std::array<const Ints*, 1> strides = {&meta.strides};
+  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
+  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
+    for (std::int64_t i = 0; i < run && undefined == nullptr; ++i)
+      undefined = buffer.storage->undefined_at((meta.offset + at[0] + i * step) * size);
+  });
+  if (undefined != nullptr) report_once(*undefined);
 }
 
 auto HostMachine::to_host(const RunValue& value) -> Result<void> {

@@ -6,8 +6,19 @@ namespace assay {
 
 RunStorage::RunStorage(std::string name, std::shared_ptr<Storage> storage, int granule,
                        bool is_initialised)
-    : name_(std::move(name)), storage_(std::move(storage)), granule_(std::max(granule, 1)) {
+    : name_(std::move(name)),
+      storage_(std::move(storage)),
+      granule_(std::max(granule, 1)),
+      is_input_(is_initialised) {
   if (!is_initialised) set_all_unwritten();
+}
+
+void RunStorage::set_undefined(std::int64_t offset_bytes, std::int64_t count,
+                               const RunFinding& origin) {
+  if (initialised_.empty()) initialised_.assign(static_cast<std::size_t>(size_bytes()), 1);
+  if (!origin_) origin_ = origin;
+  for (std::int64_t i = 0; i < count; ++i)
+    initialised_[static_cast<std::size_t>(offset_bytes + i)] = 2;
 }
 
 void RunStorage::track(int size) {

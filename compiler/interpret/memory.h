@@ -3,9 +3,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/program/executor.h"
 #include "core/tensor/tensor.h"
 
 namespace assay {
@@ -40,11 +42,22 @@ class RunStorage {
   int generation = 0;
   std::string reused_by;
 
-  /// One byte per byte; empty: all are.
+  /// One byte per byte: 0 nothing was written, 1 something was, 2 what was written rests on what
+  /// nobody wrote. Empty: all are.
   [[nodiscard]] auto initialised() -> std::vector<std::uint8_t>& { return initialised_; }
   [[nodiscard]] auto is_written(std::int64_t offset_bytes) const -> bool {
-    return initialised_.empty() || initialised_[static_cast<std::size_t>(offset_bytes)] != 0;
+    return initialised_.empty() || initialised_[static_cast<std::size_t>(offset_bytes)] == 1;
   }
+  /// A value was stored that `origin` read without anybody having written it.
+  void set_undefined(std::int64_t offset_bytes, std::int64_t count, const RunFinding& origin);
+  /// The first such read whose value stands at this offset; null: none.
+  [[nodiscard]] auto undefined_at(std::int64_t offset_bytes) const -> const RunFinding* {
+    const bool is = origin_ && initialised_[static_cast<std::size_t>(offset_bytes)] == 2;
+    return is ? &*origin_ : nullptr;
+  }
+  /// The storage was there before the program ran.
+  [[nodiscard]] auto is_input() const -> bool { return is_input_; }
+
   void set_written(std::int64_t offset_bytes, std::int64_t count) {
     if (initialised_.empty()) return;
     for (std::int64_t i = 0; i < count; ++i)
@@ -52,6 +65,7 @@ class RunStorage {
   }
   void set_all_unwritten() {
     initialised_.assign(static_cast<std::size_t>(storage_->size_bytes()), 0);
+    origin_.reset();
   }
 
   /// Before a launch that writes here, elements of `size` bytes.
@@ -63,7 +77,9 @@ class RunStorage {
   std::string name_;
   std::shared_ptr<Storage> storage_;
   int granule_ = 1;
+  bool is_input_ = false;
   std::vector<std::uint8_t> initialised_;
+  std::optional<RunFinding> origin_;
   std::vector<Touch> touches_;
 };
 

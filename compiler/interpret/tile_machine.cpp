@@ -321,20 +321,44 @@ void TileMachine::compute(const TileStep& step, const TileCompute&) {
     poison(step, given, count);
 }
 
-/// Lanes that wrapped here, and those that wrapped before.
+auto TileMachine::poison_of(TileId id, AxisSet axes) -> TileLanes {
+  return spread_raw(reinterpret_cast<const std::byte*>(reg(id).poison.data()), 1, type(id).axes,
+                    axes);
+}
+
+void TileMachine::use(std::span<const TileId> values) {
+  if (unwritten_.empty()) return;
+  const auto is_undefined = [&](TileId id) {
+    return id != kNoTile && std::ranges::any_of(reg(id).poison, [](std::uint8_t bits) {
+             return (bits & kUnwritten) != 0;
+           });
+  };
+  if (std::ranges::none_of(values, is_undefined)) return;
+  for (const auto& [statement, finding] : unwritten_)
+    faults_.try_emplace(std::tuple(statement, RunFault::uninitialised), finding);
+}
+
+/// Lanes that wrapped here, and what is wrong with the operands' lanes; of a selection with those
+/// of the operand that it takes.
 void TileMachine::poison(const TileStep& step, std::span<const TileLanes> operands, Lanes count) {
   const auto& statement = *step.statement;
   const auto id = statement.results[0];
   std::vector<std::uint8_t> result(count, 0);
+  const auto* const compute = std::get_if<TileCompute>(&statement.what);
+  const bool selects = compute != nullptr && compute->op == TileOp::select;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto from = statement.operands[i];
-    const auto& before = reg(from).poison;
-    if (before.empty()) continue;
-    const auto lanes_before = spread_raw(reinterpret_cast<const std::byte*>(before.data()), 1,
-                                         type(from).axes, type(id).axes);
-    for (std::size_t k = 0; k < count; ++k)
-      result[k] |= static_cast<const std::uint8_t*>(
-          lanes_before.data)[static_cast<std::ptrdiff_t>(k) * lanes_before.stride];
+    if (reg(from).poison.empty()) continue;
+    const auto before = poison_of(from, type(id).axes);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto lane = static_cast<std::ptrdiff_t>(k);
+      if (selects && i > 0) {
+        const bool takes_first =
+            static_cast<const bool*>(operands[0].data)[operands[0].stride == 0 ? 0 : lane];
+        if (takes_first != (i == 1)) continue;
+      }
+      result[k] |= static_cast<const std::uint8_t*>(before.data)[lane * before.stride];
+    }
   }
   if (step.overflow != nullptr) {
     const auto size = lane_size(type(statement.operands[0]).dtype);
@@ -344,7 +368,8 @@ void TileMachine::poison(const TileStep& step, std::span<const TileLanes> operan
         one[i] = {static_cast<const std::byte*>(operands[i].data) +
                       (operands[i].stride == 0 ? 0 : k * size),
                   0};
-      if (step.overflow(std::span<const TileLanes>(one.data(), operands.size()), 1)) result[k] = 1;
+      if (step.overflow(std::span<const TileLanes>(one.data(), operands.size()), 1))
+        result[k] |= kWrapped;
     }
   }
   reg(id).poison = std::move(result);
@@ -353,6 +378,7 @@ void TileMachine::poison(const TileStep& step, std::span<const TileLanes> operan
 auto TileMachine::loop(const TileStep& step) -> Result<void> {
   const auto& statement = *step.statement;
   const auto& region = statement.regions[0];
+  use(std::span(statement.operands).first(3));
   std::array<std::int64_t, 3> ends = {};
   for (std::size_t i = 0; i < 3; ++i) ends[i] = *integers(statement.operands[i], 0);
   const auto carried = region.params.size() - 1;
@@ -391,6 +417,7 @@ auto TileMachine::loop(const TileStep& step) -> Result<void> {
 
 auto TileMachine::branch(const TileStep& step) -> Result<void> {
   const auto& statement = *step.statement;
+  use(std::span(statement.operands).first(1));
   const std::size_t taken = *truths(statement.operands[0], 0) ? 0 : 1;
   ASSAY_TRY_VOID(run(step.regions[taken]));
   if (stopped_) return {};
@@ -464,6 +491,7 @@ void TileMachine::forget_touches() {
 void TileMachine::check(const TileStep& step, const TileAssert& what) {
   if (!kernel_.asserts_are_on) return;
   const auto& operands = step.statement->operands;
+  use(operands);
   AxisSet axes = type(operands[0]).axes;
   if (operands[1] != kNoTile) axes |= type(operands[1]).axes;
   const auto* condition = truths(operands[0], axes);

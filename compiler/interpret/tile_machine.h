@@ -65,6 +65,8 @@ struct TileLaunch {
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   Binding scalars;  ///< symbols of parameters, blocks and the launcher's own arguments
   std::uint32_t first_program = 1;
+  int line = 0;           ///< of the wrapper
+  std::string statement;  ///< its text
   /// Called once per statement and kind of fault; counts are kept here.
   std::function<void(RunFinding)> report;
 };
@@ -78,9 +80,11 @@ class TileMachine {
   [[nodiscard]] auto next_program() const -> std::uint32_t { return program_ + 1; }
 
  private:
+  static constexpr std::uint8_t kWrapped = 1;    ///< integer arithmetic did
+  static constexpr std::uint8_t kUnwritten = 2;  ///< rests on what nobody wrote
   struct Register {
     std::vector<std::byte> data;
-    std::vector<std::uint8_t> poison;  ///< lanes that wrapped; empty: none
+    std::vector<std::uint8_t> poison;  ///< what is wrong with a lane, by bits; empty: nothing
   };
   using Lanes = std::size_t;
 
@@ -93,6 +97,10 @@ class TileMachine {
   void lane(const TileStep& step, std::size_t axis, std::int64_t origin);
   void compute(const TileStep& step, const TileCompute& what);
   void poison(const TileStep& step, std::span<const TileLanes> operands, Lanes count);
+  /// Poison of lane i of a value, spread over `axes`.
+  [[nodiscard]] auto poison_of(TileId id, AxisSet axes) -> TileLanes;
+  /// Something depends on these values: reads of what nobody wrote, so far only noted, are faults.
+  void use(std::span<const TileId> values);
   [[nodiscard]] auto loop(const TileStep& step) -> Result<void>;
   [[nodiscard]] auto branch(const TileStep& step) -> Result<void>;
   [[nodiscard]] auto nest(const TileStep& step, const TileNest& what) -> Result<void>;
@@ -107,12 +115,18 @@ class TileMachine {
   [[nodiscard]] auto prepare(const TileStep& step, std::size_t param, AxisSet axes) -> Access;
   void in_bounds(Access& access);
   void reads(Access& access, bool atomic);
+  /// The one that stands first in the kernel, of which there is one.
+  [[nodiscard]] auto first_unwritten() const -> const RunFinding&;
+  void note_unwritten(const Access& access, Lanes lane);
   void load(const TileStep& step, const TileLoad& what);
   void store(const TileStep& step, const TileStore& what);
   void atomic(const TileStep& step, const TileAtomic& what);
   void search(const TileStep& step, const TileSearch& what);
   [[nodiscard]] auto read_number(const TileStep& step, std::size_t param, std::int64_t index)
       -> double;
+  [[nodiscard]] auto describe(const TileStep& step, RunFault fault, const Access* access,
+                              std::int64_t element, Lanes lane, Lanes times,
+                              std::string message) const -> RunFinding;
   void fault(const TileStep& step, RunFault fault, const Access* access, std::int64_t element,
              Lanes lane, Lanes times, std::string message);
 
@@ -156,6 +170,8 @@ class TileMachine {
   std::uint32_t first_ = 0;  ///< program of the launch, or of the nest that is running
   bool stopped_ = false;     ///< an assert is false
   std::map<std::tuple<const TileStatement*, RunFault>, RunFinding> faults_;
+  /// Reads of what nobody wrote on which nothing depends yet.
+  std::map<const TileStatement*, RunFinding> unwritten_;
 };
 
 /// Bytes of a lane in a register.

@@ -85,17 +85,16 @@ struct TileMachine::Access {
   Lanes count = 0;
   std::int64_t* at = nullptr;
   bool* active = nullptr;
+  std::vector<std::uint8_t> unwritten;  ///< by lane; empty: none is
 };
 
-void TileMachine::fault(const TileStep& step, RunFault fault, const Access* access,
-                        std::int64_t element, Lanes lane, Lanes times, std::string message) {
-  const auto key = std::tuple(step.statement, fault);
-  if (const auto known = faults_.find(key); known != faults_.end()) {
-    known->second.times += static_cast<std::int64_t>(times);
-    return;
-  }
+auto TileMachine::describe(const TileStep& step, RunFault fault, const Access* access,
+                           std::int64_t element, Lanes lane, Lanes times, std::string message) const
+    -> RunFinding {
   RunFinding finding;
   finding.fault = fault;
+  finding.line = launch_.line;
+  finding.statement = launch_.statement;
   finding.kernel = kernel_.name;
   finding.kernel_line = step.statement->line;
   if (access != nullptr) {
@@ -107,7 +106,17 @@ void TileMachine::fault(const TileStep& step, RunFault fault, const Access* acce
   finding.lane = static_cast<std::int64_t>(lane);
   finding.times = static_cast<std::int64_t>(times);
   finding.message = std::move(message);
-  faults_.emplace(key, std::move(finding));
+  return finding;
+}
+
+void TileMachine::fault(const TileStep& step, RunFault fault, const Access* access,
+                        std::int64_t element, Lanes lane, Lanes times, std::string message) {
+  const auto key = std::tuple(step.statement, fault);
+  if (const auto known = faults_.find(key); known != faults_.end()) {
+    known->second.times += static_cast<std::int64_t>(times);
+    return;
+  }
+  faults_.emplace(key, describe(step, fault, access, element, lane, times, std::move(message)));
 }
 
 /// Index and mask of an access. Lanes that would leave the storage are reported and switched off.
@@ -132,13 +141,13 @@ auto TileMachine::prepare(const TileStep& step, std::size_t param, AxisSet axes)
     std::copy_n(truths(mask, axes), access.count, access.active);
   const auto base = access.argument->offset_bytes / access.size;
   for (std::size_t i = 0; i < access.count; ++i) access.at[i] = base + index[i];
-  if (const auto& poison = reg(operands[0]).poison; !poison.empty()) {
-    const auto spread_poison = spread_raw(reinterpret_cast<const std::byte*>(poison.data()), 1,
-                                          type(operands[0]).axes, axes);
+  use(std::array{operands[0], mask});
+  if (!reg(operands[0]).poison.empty()) {
+    const auto poison = poison_of(operands[0], axes);
     for (std::size_t i = 0; i < access.count; ++i)
-      if (access.active[i] &&
-          static_cast<const std::uint8_t*>(
-              spread_poison.data)[static_cast<std::ptrdiff_t>(i) * spread_poison.stride] != 0)
+      if (access.active[i] && (static_cast<const std::uint8_t*>(
+                                   poison.data)[static_cast<std::ptrdiff_t>(i) * poison.stride] &
+                               kWrapped) != 0)
         fault(step, RunFault::index_overflow, &access, access.at[i], i, 1,
               "integer arithmetic that the index rests on wraps");
   }
@@ -164,14 +173,43 @@ void TileMachine::in_bounds(Access& access) {
   }
 }
 
+auto TileMachine::first_unwritten() const -> const RunFinding& {
+  return std::ranges::min_element(unwritten_, {},
+                                  [](const auto& one) { return one.second.kernel_line; })
+      ->second;
+}
+
+/// Remembered until something depends on the value. What was stored without being defined is the
+/// fault of the read that it came from.
+void TileMachine::note_unwritten(const Access& access, Lanes lane) {
+  const auto [known, is_new] = unwritten_.try_emplace(access.step->statement);
+  auto& finding = known->second;
+  if (!is_new) {
+    ++finding.times;
+    return;
+  }
+  const auto element = access.at[lane];
+  if (const auto* origin = access.argument->storage->undefined_at(element * access.size)) {
+    finding = *origin;
+    return;
+  }
+  finding = describe(*access.step, RunFault::uninitialised, &access, element, lane, 1,
+                     fmt::format("element {} is read, nothing was written there", element));
+}
+
 /// Lanes that read: was it written, and by whom.
 void TileMachine::reads(Access& access, bool atomic) {
   auto& storage = *access.argument->storage;
   if (!storage.initialised().empty())
-    for (std::size_t i = 0; i < access.count; ++i)
-      if (access.active[i] && !storage.is_written(access.at[i] * access.size))
-        fault(*access.step, RunFault::uninitialised, &access, access.at[i], i, 1,
-              fmt::format("element {} is read, nothing was written there", access.at[i]));
+    for (std::size_t i = 0; i < access.count; ++i) {
+      if (!access.active[i] || storage.is_written(access.at[i] * access.size)) continue;
+      note_unwritten(access, i);
+      access.unwritten.resize(access.count);
+      access.unwritten[i] = kUnwritten;
+    }
+  if (atomic && !access.unwritten.empty())
+    faults_.try_emplace(std::tuple(access.step->statement, RunFault::uninitialised),
+                        unwritten_.at(access.step->statement));
   if (!access.argument->tracks) return;
   auto& touches = storage.touches();
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
@@ -201,6 +239,7 @@ void TileMachine::load(const TileStep& step, const TileLoad& what) {
   const auto other = step.statement->operands[2];
   const auto others = other == kNoTile ? TileLanes{} : spread(other, axes);
   auto* out = fresh(id);
+  reg(id).poison = access.unwritten;
   if (other == kNoTile) {
     std::memset(out, 0, access.count * lane_bytes);
   } else {
@@ -233,6 +272,13 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
   auto& storage = *access.argument->storage;
   const auto lane_bytes = lane_size(access.dtype);
   const auto values = spread(operands[1], axes);
+  std::vector<std::uint8_t> poison;  // by lane
+  if (!reg(operands[1]).poison.empty()) {
+    const auto lanes_of = poison_of(operands[1], axes);
+    for (std::size_t i = 0; i < access.count; ++i)
+      poison.push_back(static_cast<const std::uint8_t*>(
+          lanes_of.data)[static_cast<std::ptrdiff_t>(i) * lanes_of.stride]);
+  }
   auto* base = storage.bytes();
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
   Toucher who{program_, phase_, 0};
@@ -270,7 +316,11 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
       }
     }
     std::memcpy(target, bytes.data(), static_cast<std::size_t>(access.size));
-    storage.set_written(access.at[i] * access.size, access.size);
+    const bool is_undefined = !poison.empty() && (poison[i] & kUnwritten) != 0;
+    if (is_undefined)
+      storage.set_undefined(access.at[i] * access.size, access.size, first_unwritten());
+    else
+      storage.set_written(access.at[i] * access.size, access.size);
   }
 }
 
@@ -279,6 +329,7 @@ void TileMachine::atomic(const TileStep& step, const TileAtomic& what) {
   const auto id = step.statement->results[0];
   const auto axes = type(id).axes;
   auto access = prepare(step, what.param, axes);
+  use(std::array{operands[1]});
   reads(access, true);
   auto& storage = *access.argument->storage;
   const auto lane_bytes = lane_size(access.dtype);
@@ -331,6 +382,9 @@ auto TileMachine::read_number(const TileStep& step, std::size_t param, std::int6
   in_bounds(access);
   if (!active) return 0;
   reads(access, false);
+  if (!access.unwritten.empty())
+    faults_.try_emplace(std::tuple(step.statement, RunFault::uninitialised),
+                        unwritten_.at(step.statement));
   std::array<std::byte, 8> held = {};
   read_element(access.dtype, access.argument->storage->bytes() + at * access.size, held.data());
   double result = 0;
@@ -346,6 +400,7 @@ void TileMachine::search(const TileStep& step, const TileSearch& what) {
   const auto axes = type(id).axes;
   const auto count = lanes(axes);
   const auto& operands = step.statement->operands;
+  use(operands);
   std::vector<double> wanted(count);
   {
     const auto of = type(operands[0]);

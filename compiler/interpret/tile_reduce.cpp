@@ -122,6 +122,7 @@ auto combined(TileCombine combine, const Triple& x, const Triple& y) -> Triple {
 
 auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t axis, bool is_scan,
                          bool is_reverse) -> Result<void> {
+  use(step.statement->operands);
   if (combine == TileCombine::region) return combine_regions(step, axis, is_scan, is_reverse);
   const auto& statement = *step.statement;
   const auto bit = AxisSet{1} << axis;
@@ -131,10 +132,8 @@ auto TileMachine::reduce(const TileStep& step, TileCombine combine, std::size_t 
   rows.length = static_cast<std::size_t>(dims_[axis]);
   rows.outer = lanes(axes & (bit - 1));
   rows.inner = lanes(axes & ~(bit - 1) & ~bit);
-  if (rows.length == 0 && !is_scan) {
-    of_nothing(step, combine, rows.outer * rows.inner);
-    return {};
-  }
+  if (rows.length == 0 && !is_scan)
+    return of_nothing(step, combine, rows.outer * rows.inner), Result<void>();
   const auto count = lanes(axes);
   std::vector<const std::byte*> in;
   for (const auto id : statement.operands) {
@@ -230,6 +229,7 @@ void TileMachine::of_nothing(const TileStep& step, TileCombine combine, Lanes re
 /// Combines by running the region, one row of lanes with the next.
 auto TileMachine::combine_regions(const TileStep& step, std::size_t axis, bool is_scan,
                                   bool is_reverse) -> Result<void> {
+  use(step.statement->operands);
   const auto& statement = *step.statement;
   const auto& region = statement.regions[0];
   const auto bit = AxisSet{1} << axis;
@@ -282,6 +282,7 @@ auto TileMachine::combine_regions(const TileStep& step, std::size_t axis, bool i
 
 /// NaN is the largest, as in PyTorch.
 void TileMachine::sort(const TileStep& step, const TileSort& what) {
+  use(step.statement->operands);
   const auto& statement = *step.statement;
   const auto values = statement.results.size();
   const auto axes = type(statement.results[0]).axes;
@@ -332,6 +333,7 @@ void TileMachine::sort(const TileStep& step, const TileSort& what) {
 }
 
 void TileMachine::dot(const TileStep& step, const TileDot& what) {
+  use(step.statement->operands);
   const auto& statement = *step.statement;
   const auto id = statement.results[0];
   const auto axes = type(id).axes;

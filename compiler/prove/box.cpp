@@ -51,11 +51,18 @@ class Box {
     if (const auto constant = e.as_int()) return *constant >= 0;
     if (shifted_nonnegative(e)) return true;
     if (follows_from_one(e)) return true;
-    // Compound atoms may contain the plain ones, so they go first; one of them is enough, since
-    // another order would meet the same atoms again.
+    // Compound atoms may contain the plain ones, so they go first, but those of sizes alone come
+    // behind the axes, whose ends bring in more of them. One compound atom is enough, since another
+    // order would meet the same atoms again.
     auto order = atoms(e);
     const auto is_compound = [](const Expr& atom) { return atom.op() != ExprOp::symbol; };
-    std::ranges::stable_partition(order, is_compound);
+    std::ranges::stable_sort(order, {}, [&](const Expr& atom) {
+      if (inner_.contains(atom)) return 1;
+      if (!is_compound(atom)) return 3;
+      const auto symbols = atom.symbols();
+      return std::ranges::any_of(symbols, [&](const Expr& s) { return inner_.contains(s); }) ? 0
+                                                                                             : 2;
+    });
     bool met_compound = false;
     for (const auto& atom : order) {
       if (is_compound(atom) && met_compound) continue;

@@ -318,8 +318,14 @@ auto CppReader::arange(int node) -> R {
   ASSAY_TRY(const auto values, arguments(node));
   ASSAY_TRY(const auto* loop, vector_lane());
   const auto step = values.size() > 1 ? values[1].expr.as_int() : std::optional<std::int64_t>(1);
-  if (values.empty() || !values[0].is_index() || !step)
-    return bad_input("numbers that do not start at an index");
+  if (values.empty() || !step) return bad_input("numbers that do not start at an index");
+  if (!values[0].is_index()) {  // counted in the numbers' own type
+    auto lane = CppValue::of_index(loop->lane * Expr(*step), DType::int64);
+    lane.is_vector = true;
+    ASSAY_TRY(const auto lanes, builder_.converted(lane, type.dtype));
+    ASSAY_TRY(const auto first, builder_.converted(values[0], type.dtype));
+    return builder_.binary("+", first, lanes);
+  }
   auto result = CppValue::of_index(values[0].expr + loop->lane * Expr(*step), type.dtype);
   result.is_vector = true;
   ASSAY_TRY(const auto id, builder_.tile(result));

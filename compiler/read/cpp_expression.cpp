@@ -166,6 +166,7 @@ auto CppReader::lambda_call(int node) -> R {
   const auto early = std::exchange(early_, outer_early);
   mask_ = outer_mask;
   if (kernel_.not_understood.size() != problems) return bad_input("");
+  if (!result && early.empty()) return CppValue();  // called for what it stores
   if (!result) return bad_input("a lambda without a value");
   for (auto one = early.rbegin(); one != early.rend(); ++one) {
     ASSAY_TRY(result, builder_.select(one->first, one->second, *result));

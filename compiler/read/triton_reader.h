@@ -125,6 +125,7 @@ class TritonReader {
   [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)
       -> Result<TritonValue>;
   [[nodiscard]] auto sum(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto select_one(int node) -> Result<TritonValue>;
   [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;
   [[nodiscard]] auto read_helper(const TritonHelper& helper, const Values& operands,
                                  TileRegion& region) -> Result<void>;

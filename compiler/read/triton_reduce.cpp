@@ -45,6 +45,7 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
     -> Result<TritonValue> {
   is_known = true;
   if (name == "sum") return sum(node);
+  if (name == "select_one") return select_one(node);
   if (name == "associative_scan") return custom_reduce(node, true);
   if (name == "reduce") return custom_reduce(node, false);
   if (name == "cumsum") return cumulative(node, TileCombine::sum);
@@ -116,6 +117,42 @@ auto TritonReader::sum(int node) -> Result<TritonValue> {
     operand = results[0];
   }
   return operand;
+}
+
+/// select_one(x, mask, dim, keep_dims=): the element where the mask is true, which it is in one
+/// lane, as the sum over the bits of all that are not masked off.
+auto TritonReader::select_one(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.size() < 2) return bad_input("operands that do not fit");
+  ASSAY_TRY(auto x, tile_of(args[0]));
+  ASSAY_TRY(const auto mask, tile_of(args[1]));
+  const int dim_node = args.size() > 2 ? args[2] : cursor_.keyword(node, "dim");
+  if (dim_node < 0) return bad_input("a reduction without a dimension");
+  ASSAY_TRY(const auto dimension, value(dim_node));
+  ASSAY_TRY(const auto shape, builder_.broadcast(x.shape, mask.shape));
+  auto position = dimension.as_int().value_or(std::ssize(shape));
+  if (position < 0) position += std::ssize(shape);
+  if (position < 0 || position >= std::ssize(shape))
+    return bad_input("a dimension that is not there");
+  const auto dtype = builder_.type(x).dtype;
+  const bool has_bits = is_floating(dtype) && size_bytes(dtype) >= 4;
+  const auto as_bits = [&](const TritonValue& from, DType to) {
+    auto result = from;
+    result.id =
+        builder_.emit(TileCompute{TileOp::bitcast}, {from.id}, {to, builder_.type(from).axes});
+    return result;
+  };
+  if (has_bits) x = as_bits(x, size_bytes(dtype) == 4 ? DType::int32 : DType::int64);
+  ASSAY_TRY(const auto zero_bits,
+            builder_.as(TritonValue::python(std::int64_t{0}), builder_.type(x).dtype));
+  ASSAY_TRY(auto chosen, builder_.select(mask, x, zero_bits));
+  chosen.shape = shape;
+  ASSAY_TRY(const auto sums,
+            builder_.reduce(TileCombine::sum, {chosen}, static_cast<std::size_t>(position)));
+  auto result = has_bits ? as_bits(sums[0], dtype) : builder_.cast(sums[0], dtype);
+  if (cursor_.source_of(node).contains("keep_dims=True"))
+    result.shape.insert(result.shape.begin() + position, std::vector<std::size_t>{});
+  return result;
 }
 
 /// The body of a helper as a region whose parameters are both sides.

@@ -241,7 +241,8 @@ void PythonLexer::seek(std::size_t offset, int line) {
   line_start_ = before == std::string_view::npos ? 0 : before + 1;
   line_ = line;
   depth_ = 0;
-  line_is_empty_ = true;
+  line_is_empty_ =
+      offset == source_.size() || trim(source_.substr(line_start_, offset - line_start_)).empty();
   comments_.clear();
 }
 

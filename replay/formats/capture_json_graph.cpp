@@ -221,6 +221,9 @@ auto JsonGraphReader::node(JsonValue value) -> Result<Node> {
   if (node.kind == NodeKind::placeholder) node.args.clear();  // a default, never used
   if (node.kind == NodeKind::output && !node.args.empty())
     if (auto* returned = std::get_if<SequenceArg>(&node.args[0].value)) returned->is_tuple = true;
+  // Arrays are Python's lists and tuples; what a subscript holds is a tuple.
+  if (node.target == "operator.getitem" && node.args.size() == 2)
+    if (auto* subscript = std::get_if<SequenceArg>(&node.args[1].value)) subscript->is_tuple = true;
   auto claimed = claim(value["val"]);
   if (!claimed) return with_context(claimed.error(), "val");
   node.claim = *std::move(claimed);

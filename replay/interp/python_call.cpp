@@ -4,12 +4,11 @@
 #include <array>
 #include <ranges>
 
+#include "replay/interp/python_functions.h"
 #include "replay/interp/run.h"
 
 namespace assay {
 namespace {
-
-using Keywords = std::vector<std::pair<std::string, Datum>>;
 
 /// Python's operators, the operator on tensors they mean, and the one for `number OP tensor` where
 /// that is not the same with its operands exchanged.
@@ -54,6 +53,8 @@ constexpr std::array kOperators = {
     OperatorRow{"operator.ixor", "aten.bitwise_xor_"},
 };
 
+constexpr std::string_view kReadAttribute = "builtins.getattr";
+
 /// Names of Python that are other names in ATen.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed = {{
     {"tensor", "scalar_tensor"},
@@ -65,27 +66,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed 
     {"numel", "sym_numel"},
 }};
 
-/// Functions of torch.nn.functional whose parameters are not those of the operator: parameters in
-/// Python's order, `name=other` where the operator's is another, `-name` where it has none.
-struct FunctionRow {
-  std::string_view target;
-  std::string_view aten;
-  std::string_view params;
-};
-constexpr std::array kFunctions = {
-    FunctionRow{"cross_entropy", "aten.cross_entropy_loss",
-                "input=self target weight -size_average ignore_index -reduce reduction "
-                "label_smoothing"},
-    FunctionRow{"nll_loss", "aten.nll_loss_nd",
-                "input=self target weight -size_average ignore_index -reduce reduction"},
-    FunctionRow{"embedding", "aten.embedding",
-                "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
-    FunctionRow{"dropout", "aten.dropout", "input p training=train -inplace"},
-};
-constexpr std::array<std::string_view, 3> kReductions = {"none", "mean", "sum"};
-
 /// Methods that convert to a dtype.
-constexpr std::array<std::pair<std::string_view, DType>, 11> kCasts = {{
+constexpr std::array<std::pair<std::string_view, DType>, 13> kCasts = {{
     {"float", DType::float32},
     {"double", DType::float64},
     {"half", DType::float16},
@@ -97,18 +79,26 @@ constexpr std::array<std::pair<std::string_view, DType>, 11> kCasts = {{
     {"byte", DType::uint8},
     {"bool", DType::boolean},
     {"cfloat", DType::complex64},
+    {"cdouble", DType::complex128},
+    {"chalf", DType::complex32},
 }};
 
 /// Operators whose numbers are sizes before they are anything else: `expand(2, 3)`.
 constexpr std::array<std::string_view, 2> kTakesSizes = {"aten.expand", "aten.repeat"};
 
-/// Arguments of Python functions that change nothing the operator could be told.
-constexpr std::array<std::string_view, 4> kPythonOnly = {"inplace", "_stacklevel", "return_indices",
-                                                         "layout"};
+/// Parameters of Python by other names of theirs, where the operator has only the other.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kParamNames = {{
+    {"input", "self"},
+    {"axis", "dim"},
+    {"keepdims", "keepdim"},
+    {"x2", "other"},
+    {"self", "input"},
+}};
 
-constexpr std::array<std::string_view, 6> kFunctionSpaces = {
-    "torch.nn.functional.", "torch._C._nn.",  "torch._C._fft.",
-    "torch._C._linalg.",    "torch.special.", "torch."};
+constexpr std::array<std::string_view, 9> kFunctionSpaces = {
+    "torch.nn.functional.", "torch._C._nn.",      "torch._C._fft.",
+    "torch._C._linalg.",    "torch._C._special.", "torch.functional.",
+    "torch.special.",       "torch._VF.",         "torch."};
 
 /// "aten.conv2d" for a function of Python; empty for other targets.
 auto function_name(NodeKind kind, std::string_view target) -> std::string {
@@ -138,18 +128,52 @@ struct Candidate {
   int conversions = 0;
 };
 
-/// Numbers that stand for tensors, and integers that stand for flags, which Python's parser does
-/// not take.
+/// Numbers that stand for tensors, tensors that stand for numbers, and integers that stand for
+/// flags, which Python's parser does not take.
 auto conversions(const OpRow& row, const DatumList& args) -> int {
   int count = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {
     const auto kind = row.schema.params[i].kind;
+    if (const auto* items = args[i].list(); items && kind == ParamKind::integer)
+      count += std::ranges::any_of(*items, [](const Datum& item) {
+        return item.scalar() && item.scalar()->type() == ExprType::boolean;
+      });
     const auto* scalar = args[i].scalar();
+    if (args[i].is_tensor() && kind != ParamKind::tensor) ++count;
     if (!scalar) continue;
     if (kind == ParamKind::tensor) ++count;
+    if (kind == ParamKind::integer && scalar->type() == ExprType::boolean) ++count;
     if (kind == ParamKind::flag && scalar->type() != ExprType::boolean) ++count;
   }
   return count;
+}
+
+/// "cuda:0" where a device is meant.
+auto as_param(const Param& param, Datum datum) -> Datum {
+  const auto* text = std::get_if<std::string>(&datum.value);
+  if (param.kind != ParamKind::device || !text) return datum;
+  const auto device = device_from_string(*text);
+  return device ? Datum{*device} : datum;
+}
+auto as_params(const Schema& schema, DatumList args) -> DatumList {
+  for (std::size_t i = 0; i < std::min(args.size(), schema.params.size()); ++i)
+    args[i] = as_param(schema.params[i], std::move(args[i]));
+  return args;
+}
+/// Keywords as the schema calls them.
+auto as_params(const Schema& schema, Keywords keywords) -> Keywords {
+  for (auto& [key, value] : keywords) {
+    if (const int at = schema.index_of(key); at >= 0) {
+      value = as_param(schema.params[static_cast<std::size_t>(at)], std::move(value));
+      continue;
+    }
+    for (const auto& [python, aten] : kParamNames)
+      if (key == python && schema.index_of(aten) >= 0) {
+        key = aten;
+        break;
+      }
+  }
+  return keywords;
 }
 
 /// The overload of this name that takes the arguments with the fewest conversions; the first of
@@ -157,8 +181,10 @@ auto conversions(const OpRow& row, const DatumList& args) -> int {
 auto choose(std::string_view name, const Domain& domain, const DatumList& args,
             const Keywords& keywords) -> std::optional<Candidate> {
   std::optional<Candidate> best;
-  for (const auto* row : domain.overloads(name)) {
-    auto bound = bind_arguments(row->schema, args, keywords);
+  const auto* exact = domain.find(name);
+  for (const auto* row : exact ? std::span(&exact, 1) : domain.overloads(name)) {
+    auto bound =
+        bind_arguments(row->schema, as_params(row->schema, args), as_params(row->schema, keywords));
     if (!bound) continue;
     const int converted = conversions(*row, *bound);
     if (!best || converted < best->conversions) best = {row, *std::move(bound), converted};
@@ -166,27 +192,46 @@ auto choose(std::string_view name, const Domain& domain, const DatumList& args,
   return best;
 }
 
-/// `view(2, 3)` is `view([2, 3])`: the numbers behind the first argument as one list.
-auto gathered(const DatumList& args) -> std::optional<DatumList> {
-  if (args.size() < 2) return std::nullopt;
-  DatumList numbers(args.begin() + 1, args.end());
-  if (!std::ranges::all_of(numbers, [](const Datum& d) { return d.scalar() != nullptr; }))
+/// `view(2, 3)` is `view([2, 3])`, `zeros(2, 3)` is `zeros([2, 3])` and `einsum("ij,ij", a, b)` is
+/// `einsum("ij,ij", [a, b])`: what follows the first argument, or all of them, as one list.
+auto gathered(const DatumList& args, std::size_t first) -> std::optional<DatumList> {
+  if (args.size() <= first) return std::nullopt;
+  DatumList items(args.begin() + static_cast<std::ptrdiff_t>(first), args.end());
+  const auto are = [&](auto&& kind) { return std::ranges::all_of(items, kind); };
+  if (!are([](const Datum& d) { return d.scalar() != nullptr; }) &&
+      !are([](const Datum& d) { return d.is_tensor(); }))
     return std::nullopt;
-  return DatumList{args[0], Datum{std::move(numbers)}};
+  DatumList all(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(first));
+  all.push_back(Datum{std::move(items)});
+  return all;
 }
 
-auto run_named(std::string_view name, Domain& domain, const DatumList& args, Keywords keywords)
+auto run_named(std::string_view plain_name, Domain& domain, const DatumList& args, Keywords given)
     -> Result<Datum> {
-  std::erase_if(keywords, [](const auto& kw) {
-    return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end();
-  });
-  const auto list = gathered(args);
+  const auto call = as_operator({std::string(plain_name), {args, std::move(given)}, {}});
+  const auto& name = call.name;
+  const auto& keywords = call.args.keywords;
   const bool are_sizes = std::ranges::find(kTakesSizes, name) != kTakesSizes.end();
-  auto candidate = list && are_sizes ? choose(name, domain, *list, keywords) : std::nullopt;
+  std::optional<Candidate> candidate;
+  const auto try_list = [&](std::size_t first) {
+    const auto list = gathered(args, first);
+    if (list && !candidate) candidate = choose(name, domain, *list, keywords);
+  };
+  if (are_sizes) try_list(1);
   if (!candidate) candidate = choose(name, domain, args, keywords);
-  if (!candidate && list) candidate = choose(name, domain, *list, keywords);
+  try_list(1);
+  try_list(0);
   if (!candidate) return unsupported("no row of {} takes these arguments", name);
   return domain.run(*candidate->row, std::move(candidate->args));
+}
+
+/// The call, and the part of its result that is asked for.
+auto run_call(NamedCall call, Domain& domain) -> Result<Datum> {
+  ASSAY_TRY(auto result,
+            run_named(call.name, domain, call.args.positional, std::move(call.args.keywords)));
+  const auto* parts = result.list();
+  if (!call.item || !parts || *call.item >= parts->size()) return result;
+  return (*parts)[*call.item];
 }
 
 /// `x.size()`: all of them.
@@ -199,37 +244,33 @@ auto run_sizes(std::string_view name, Domain& domain, const Datum& tensor) -> Re
   return Datum{std::move(all)};
 }
 
-auto reduction_number(Datum datum) -> Datum {
-  const auto* text = std::get_if<std::string>(&datum.value);
-  const auto* row = text ? std::ranges::find(kReductions, *text) : kReductions.end();
-  return row == kReductions.end() ? datum : Datum{Expr(std::int64_t{row - kReductions.begin()})};
+/// kl_div's mean over the first dimension, which the operator does not know.
+auto run_batch_mean(Domain& domain, PythonArgs args) -> Result<Datum> {
+  for (auto& [key, value] : args.keywords)
+    if (key == "reduction") value = Datum{std::string("sum")};
+  const auto input = args.positional.empty() ? Datum{} : args.positional[0];
+  auto call = python_function("kl_div", args);
+  if (!call || !input.is_tensor()) return unsupported("a mean over the batch of no tensor");
+  ASSAY_TRY(const auto sum, run_call(*std::move(call), domain));
+  ASSAY_TRY(const auto batch, run_named("aten.sym_size", domain, {input, Datum{Expr(0)}}, {}));
+  return run_named("aten.div", domain, {sum, batch}, {});
 }
 
-/// Arguments by Python's parameters become the operator's, by name.
-auto run_function(const FunctionRow& row, Domain& domain, const DatumList& args,
-                  const Keywords& keywords) -> Result<Datum> {
-  Keywords bound;
-  std::size_t position = 0;
-  for (const auto part : std::views::split(row.params, ' ')) {
-    const std::string_view param(part.begin(), part.end());
-    const auto python = param.substr(0, param.find('='));
-    const auto aten = param.substr(param.find('=') + 1);  // all of it without one
-    const auto given = std::ranges::find(keywords, python, &Keywords::value_type::first);
-    const auto value = position < args.size()    ? args[position]
-                       : given != keywords.end() ? given->second
-                                                 : Datum{};
-    ++position;
-    if (param.starts_with('-') || value.is_none()) continue;
-    bound.emplace_back(aten, reduction_number(value));
-  }
-  if (row.target == "dropout") {  // Python's defaults, which the operator does not have
-    const auto has = [&](std::string_view name) {
-      return std::ranges::find(bound, name, &Keywords::value_type::first) != bound.end();
-    };
-    if (!has("p")) bound.emplace_back("p", Datum{Expr::real(0.5)});
-    if (!has("train")) bound.emplace_back("train", Datum{Expr(true)});
-  }
-  return run_named(row.aten, domain, {}, std::move(bound));
+auto run_function(std::string_view function, Domain& domain, const PythonArgs& args)
+    -> std::optional<Result<Datum>> {
+  const auto reduction =
+      std::ranges::find(args.keywords, "reduction", &Keywords::value_type::first);
+  if (function == "kl_div" && reduction != args.keywords.end())
+    if (const auto* text = std::get_if<std::string>(&reduction->second.value);
+        text && *text == "batchmean")
+      return run_batch_mean(domain, args);
+  const RunOperator run = [&](std::string_view name, const DatumList& operands, Keywords keywords) {
+    return run_named(name, domain, operands, std::move(keywords));
+  };
+  if (auto composed = run_composed(function, args, run)) return composed;
+  auto call = python_function(function, args);
+  if (!call) return std::nullopt;
+  return run_call(*std::move(call), domain);
 }
 
 auto run_operator(const OperatorRow& row, Domain& domain, const DatumList& args) -> Result<Datum> {
@@ -283,6 +324,7 @@ class Subscript {
   auto apply_all(Datum tensor, const Arg& index) -> Result<void> {
     value_ = std::move(tensor);
     const auto* sequence = std::get_if<SequenceArg>(&index.value);
+    if (sequence && is_list_of_numbers(*sequence)) sequence = nullptr;
     const auto items = sequence ? sequence->items : std::vector<Arg>{index};
     const auto rank = domain_.meta(value_).rank();
     int named = 0;
@@ -302,11 +344,28 @@ class Subscript {
     const auto* raw = std::get_if<RawArg>(&item.value);
     return raw && (raw->text == "..." || raw->text == "Ellipsis");
   }
+  /// `x[[1, 0]]` picks two rows, `x[(1, 0)]` and lists that hold more than numbers one element.
+  static auto is_list_of_numbers(const SequenceArg& sequence) -> bool {
+    return !sequence.is_tuple && !sequence.items.empty() &&
+           std::ranges::all_of(sequence.items, [](const Arg& item) {
+             return std::holds_alternative<Expr>(item.value);
+           });
+  }
   static auto takes_dimension(const Arg& item) -> bool {
     return !std::holds_alternative<NoneArg>(item.value) && !is_ellipsis(item);
   }
-  auto call(std::string_view name, const DatumList& args) -> Result<Datum> {
-    return run_named(name, domain_, args, {});
+  /// `x[[1, 3]]`: the numbers as a tensor.
+  auto index_tensor(const Datum& numbers) -> Result<Datum> {
+    DatumList items;
+    for (const auto& number : *numbers.list()) {
+      ASSAY_TRY(items.emplace_back(),
+                call("aten.scalar_tensor", {number}, {{"dtype", Datum{DType::int64}}}));
+    }
+    if (items.empty()) return unsupported("a subscript without an index is not supported");
+    return call("aten.stack", {Datum{std::move(items)}});
+  }
+  auto call(std::string_view name, const DatumList& args, Keywords keywords = {}) -> Result<Datum> {
+    return run_named(name, domain_, args, std::move(keywords));
   }
   void next_dimension(Datum index = {}) {
     ++dim_;
@@ -336,6 +395,9 @@ class Subscript {
       ASSAY_TRY(value_, call("aten.select", {value_, dim, index}));
       return {};
     }
+    if (index.list()) {
+      ASSAY_TRY(index, index_tensor(index));
+    }
     if (!index.is_tensor()) return unsupported("a subscript of this kind is not supported");
     next_dimension(std::move(index));
     return {};
@@ -349,38 +411,17 @@ class Subscript {
 };
 
 auto arguments(const Node& node, const std::function<const Datum*(NodeId)>& lookup)
-    -> Result<std::pair<DatumList, Keywords>> {
-  std::pair<DatumList, Keywords> all;
+    -> Result<PythonArgs> {
+  PythonArgs all;
   for (const auto& arg : node.args) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
-    all.first.push_back(std::move(datum));
+    all.positional.push_back(std::move(datum));
   }
   for (const auto& [key, arg] : node.kwargs) {
     ASSAY_TRY(auto datum, to_datum(arg, lookup));
-    all.second.emplace_back(key, std::move(datum));
+    all.keywords.emplace_back(key, std::move(datum));
   }
   return all;
-}
-
-auto run_by_name(const Node& node, std::string_view name, Domain& domain, const DatumList& args,
-                 Keywords keywords) -> Result<Datum> {
-  const std::string_view target = node.target;
-  if (const auto function = target.starts_with(kFunctionSpaces[0])
-                                ? target.substr(kFunctionSpaces[0].size())
-                                : std::string_view();
-      !function.empty())
-    if (const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::target);
-        row != kFunctions.end())
-      return run_function(*row, domain, args, keywords);
-  if (node.kind == NodeKind::call_method && args.size() == 1 && args[0].is_tensor()) {
-    const auto* cast =
-        std::ranges::find(kCasts, target, &std::pair<std::string_view, DType>::first);
-    if (cast != kCasts.end())
-      return run_named("aten.to", domain, {args[0], Datum{cast->second}}, {});
-    if ((target == "size" || target == "stride") && keywords.empty())
-      return run_sizes(name, domain, args[0]);
-  }
-  return run_named(name, domain, args, std::move(keywords));
 }
 
 auto operator_row(std::string_view target) -> const OperatorRow* {
@@ -388,10 +429,69 @@ auto operator_row(std::string_view target) -> const OperatorRow* {
   return row == kOperators.end() ? nullptr : row;
 }
 
+/// Methods whose operator has its operands the other way round.
+constexpr std::array<std::string_view, 1> kSwapped = {"polygamma"};
+
+auto run_method(std::string_view method, std::string_view name, Domain& domain,
+                const PythonArgs& args) -> std::optional<Result<Datum>> {
+  const auto& operands = args.positional;
+  if (operands.empty() || !operands[0].is_tensor()) return std::nullopt;
+  if (const auto meant = operator_of_method(method)) {
+    const auto* row = operator_row(meant->first);
+    if (!row || operands.size() > 2) return std::nullopt;
+    auto ordered = operands;
+    if (meant->second) std::ranges::reverse(ordered);
+    return run_operator(*row, domain, ordered);
+  }
+  if (operands.size() == 1) {
+    const auto* cast =
+        std::ranges::find(kCasts, method, &std::pair<std::string_view, DType>::first);
+    if (cast != kCasts.end())
+      return run_named("aten.to", domain, {operands[0], Datum{cast->second}}, {});
+    if ((method == "size" || method == "stride") && args.keywords.empty())
+      return run_sizes(name, domain, operands[0]);
+  }
+  if (method == "split" && operands.size() > 1 && operands[1].list())
+    return run_named("aten.split_with_sizes", domain, operands, args.keywords);
+  if (operands.size() == 2 && std::ranges::find(kSwapped, method) != kSwapped.end())
+    return run_named(name, domain, {operands[1], operands[0]}, args.keywords);
+  return std::nullopt;
+}
+
+auto run_by_name(const Node& node, std::string_view name, Domain& domain, const PythonArgs& args)
+    -> Result<Datum> {
+  const std::string_view target = node.target;
+  if (target.starts_with(kFunctionSpaces[0])) {
+    auto result = run_function(target.substr(kFunctionSpaces[0].size()), domain, args);
+    if (result) return *std::move(result);
+  }
+  const bool is_method = node.kind == NodeKind::call_method;
+  if (is_method || target == "torch.functional.split") {
+    auto result = run_method(is_method ? target : "split", name, domain, args);
+    if (result) return *std::move(result);
+  }
+  return run_named(name, domain, args.positional, args.keywords);
+}
+
 }  // namespace
 
 auto is_python_call(NodeKind kind, std::string_view target) -> bool {
-  return operator_row(target) || !function_name(kind, target).empty();
+  return operator_row(target) || target == kReadAttribute || target == "operator.setitem" ||
+         !function_name(kind, target).empty();
+}
+
+auto written_operand(const Node& node) -> std::optional<NodeId> {
+  const auto* operand = node.args.empty() ? nullptr : std::get_if<NodeId>(&node.args[0].value);
+  const std::string_view target = node.target;
+  if (!operand || !is_python_call(node.kind, target)) return std::nullopt;
+  const auto* row = operator_row(target);
+  const bool writes = target == "operator.setitem" || (row && row->aten.ends_with('_')) ||
+                      (!row && target.ends_with('_') && !target.ends_with("__")) ||
+                      std::ranges::any_of(node.kwargs, [](const auto& kw) {
+                        const auto* value = std::get_if<Expr>(&kw.second.value);
+                        return kw.first == "inplace" && value && value->as_bool().value_or(false);
+                      });
+  return writes ? std::optional(*operand) : std::nullopt;
 }
 
 auto run_python_call(const Node& node, Domain& domain,
@@ -408,15 +508,23 @@ auto run_python_call(const Node& node, Domain& domain,
     if (!base || !base->is_tensor() || !value) return std::nullopt;
     return Subscript(domain, lookup).assign(*base, node.args[1], *value);
   }
+  if (node.target == kReadAttribute && node.args.size() == 2) {
+    const auto base = to_datum(node.args[0], lookup);
+    const auto* attribute = std::get_if<std::string>(&node.args[1].value);
+    if (!base || !base->is_tensor() || !attribute) return std::nullopt;
+    auto call = python_attribute(*attribute, *base);
+    if (!call) return std::nullopt;
+    return run_call(*std::move(call), domain);
+  }
   const auto* row = operator_row(node.target);
   const auto name = row ? std::string() : function_name(node.kind, node.target);
   if (!row && name.empty()) return std::nullopt;
   if (!row && domain.find(node.target)) return std::nullopt;
   auto all = arguments(node, lookup);
   if (!all) return std::unexpected(all.error());
-  if (!row) return run_by_name(node, name, domain, all->first, std::move(all->second));
-  if (std::ranges::none_of(all->first, has_tensor)) return std::nullopt;
-  return run_operator(*row, domain, all->first);
+  if (!row) return run_by_name(node, name, domain, *all);
+  if (std::ranges::none_of(all->positional, has_tensor)) return std::nullopt;
+  return run_operator(*row, domain, all->positional);
 }
 
 }  // namespace assay

@@ -17,6 +17,10 @@ namespace assay {
                                    const std::function<const Datum*(NodeId)>& lookup)
     -> std::optional<Result<Datum>>;
 
+/// The value that a call in place writes: `x.add_(1)`, `x += 1`, `x[0] = 1`, `relu(x,
+/// inplace=True)`. Nothing for other nodes.
+[[nodiscard]] auto written_operand(const Node& node) -> std::optional<NodeId>;
+
 /// Is this the target of such a call, whatever its arguments?
 [[nodiscard]] auto is_python_call(NodeKind kind, std::string_view target) -> bool;
 

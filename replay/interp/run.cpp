@@ -323,10 +323,13 @@ class GraphRunner {
           record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
           if (row->schema.is_mutating()) note_mutation(*row, node);
           record.made_up.values |= row->inferred != nullptr;  // a layout, no contents
+        } else if (const auto written = written_operand(node)) {
+          note_written(*written);
         }
         return run_node(graph_, node, domain_, lookup);
       }
       case NodeKind::call_method:
+        if (const auto written = written_operand(node)) note_written(*written);
         return run_node(graph_, node, domain_, lookup);
       case NodeKind::call_module:
         return unsupported("{} is not an operator call", node.target);
@@ -338,15 +341,19 @@ class GraphRunner {
   void note_mutation(const OpRow& row, const Node& node) {
     for (std::size_t i = 0; i < row.schema.params.size() && i < node.args.size(); ++i) {
       const auto* id = std::get_if<NodeId>(&node.args[i].value);
-      if (!row.schema.params[i].written || !id) continue;
-      const auto* tensor = values_[static_cast<std::size_t>(id->value)].real();
-      if (!tensor) continue;
-      std::size_t input = 0;
-      for (const auto& candidate : graph_.nodes) {
-        if (candidate.kind != NodeKind::placeholder) continue;
-        const auto* original = inputs_.values[input++].real();
-        if (original && original->storage == tensor->storage) add_mutated(candidate.name);
-      }
+      if (row.schema.params[i].written && id) note_written(*id);
+    }
+  }
+  /// Remembers placeholders that share the storage of this value.
+  void note_written(NodeId id) {
+    const auto* tensor = values_[static_cast<std::size_t>(id.value)].real();
+    if (!tensor) return;
+    std::size_t input = 0;
+    for (const auto& candidate : graph_.nodes) {
+      if (candidate.kind != NodeKind::placeholder) continue;
+      const auto* original = input < inputs_.values.size() ? inputs_.values[input].real() : nullptr;
+      ++input;
+      if (original && original->storage == tensor->storage) add_mutated(candidate.name);
     }
   }
 

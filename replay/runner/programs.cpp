@@ -16,22 +16,28 @@
 namespace assay {
 namespace {
 
-/// The AOT graph whose placeholders are the program's inputs.
-auto graph_of(const TraceLog& log, const TraceCompilation& compilation, const HostProgram& program)
-    -> std::optional<Graph> {
+/// The AOT graph whose placeholders are the program's inputs, or the last graph of all where
+/// `lowered`: what the forward program saves may have other strides than the AOT graph says, which
+/// Inductor writes into the backward graph before it lowers that.
+auto graph_of(const TraceLog& log, const TraceCompilation& compilation, const HostProgram& program,
+              bool lowered) -> std::optional<Graph> {
   const auto& inputs = program.functions.back().inputs;
+  std::optional<Graph> found;
   for (const auto& part : compilation.graphs) {
-    if (!part.name.starts_with("aot_")) continue;
+    if (!lowered && !part.name.starts_with("aot_")) continue;
     auto graph = trace_graph(log, part);
     const auto is_placeholder = [&](const std::string& name) {
       const auto* node = graph->find(name);
       return node != nullptr && node->kind == NodeKind::placeholder;
     };
     if (!graph || !std::ranges::all_of(inputs, is_placeholder)) continue;
+    const auto placeholders = std::ranges::count(graph->nodes, NodeKind::placeholder, &Node::kind);
+    if (lowered && placeholders != std::ssize(inputs)) continue;
     know_symbols(graph->env, program.env);
-    return std::move(*graph);
+    found = std::move(*graph);
+    if (!lowered) break;
   }
-  return std::nullopt;
+  return found;
 }
 
 /// Its claims about the inputs, in the program's symbols.
@@ -79,8 +85,9 @@ auto programs_of_log(std::string_view bytes, const std::string& name, const OpTa
           fmt::format("{} {}", compilation.compile_id, part.name), event.line, event.payload, {}};
       if (wrapper) {
         WrapperOptions options;
-        if (const auto graph = graph_of(*log, compilation, *wrapper)) {
-          options.claims = claims_of(*graph, *wrapper);
+        if (const auto graph = graph_of(*log, compilation, *wrapper, false)) {
+          const auto lowered = graph_of(*log, compilation, *wrapper, true);
+          options.claims = claims_of(lowered ? *lowered : *graph, *wrapper);
           options.required = required_by(*graph, table, *wrapper);
         }
         program.report = check_wrapper(*wrapper, options);

@@ -45,6 +45,10 @@ class InterpretTest : public ::testing::Test {
                           "    assert_size_stride(arg0_1, ({}, ), (1, ))\n",
                           n) +
                       launch;
+    return run_text(text, n, block);
+  }
+  static auto run_text(const std::string& text, std::int64_t n, std::optional<std::int64_t> block)
+      -> ProgramRun {
     auto program = read_wrapper(text);
     EXPECT_TRUE(program) << program.error().message;
     if (!program) return {};
@@ -112,6 +116,79 @@ TEST_F(InterpretTest, AnElementThatNobodyWroteIsRead) {
       run("tmp0 = tl.load(out_ptr0 + (xindex), xmask)\n"
           "tl.store(out_ptr0 + (xindex), tmp0, xmask)");
   EXPECT_EQ(faults(result), Faults{RunFault::uninitialised});
+}
+
+TEST_F(InterpretTest, WhatNobodyWroteMayBeReadWhereNothingRestsOnIt) {
+  // Selected away, and stored where the next launch stores something else.
+  const auto chosen =
+      run("tmp0 = tl.load(out_ptr0 + (xindex), xmask)\ntmp1 = tl.load(in_ptr0 + (xindex), xmask)\n"
+          "tmp2 = tl.where(xindex >= 0, tmp1, tmp0 + 1)\n"
+          "tl.store(out_ptr0 + (xindex), tmp2, xmask)");
+  EXPECT_EQ(faults(chosen), Faults{});
+  constexpr std::string_view kTwice =
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(buf0, buf0, 40, stream=stream0)\n    k.run(arg0_1, buf0, 40, stream=stream0)\n"
+      "    return (buf0, )\n";
+  EXPECT_EQ(faults(run(kDouble, 40, kTwice)), Faults{});
+}
+
+TEST_F(InterpretTest, WhatNobodyWroteIsTheFaultOfItsFirstReader) {
+  constexpr std::string_view kChain =
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    buf1 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(buf0, buf1, 40, stream=stream0)\n"
+      "    k.run(buf1, arg0_1, 40, stream=stream0)\n    return (buf1, )\n";
+  const auto result = run(kDouble, 40, kChain);
+  ASSERT_EQ(faults(result), Faults{RunFault::uninitialised});
+  EXPECT_EQ(result.findings[0].buffer, "buf0");
+  const auto summed =
+      run("tmp0 = tl.load(out_ptr0 + (xindex), xmask)\ntmp1 = tl.where(xmask, tmp0, 0)\n"
+          "tmp2 = tl.sum(tmp1, 0)\ntl.store(in_ptr0 + (0 * xindex), tmp2, xmask)",
+          8);
+  EXPECT_EQ(faults(summed), Faults{RunFault::uninitialised});
+  const auto index = run(
+      "tmp0 = tl.load(out_ptr0 + (xindex), xmask).to(tl.int64)\n"
+      "tmp1 = tl.load(in_ptr0 + (tmp0 * 0), xmask)\ntl.store(out_ptr0 + (xindex), tmp1, xmask)");
+  EXPECT_EQ(faults(index), Faults{RunFault::uninitialised});
+}
+
+TEST_F(InterpretTest, AScanInALoopCarriesItsLastElement) {
+  const std::string text =
+      "k = async_compile.triton('k', '''\n@triton.jit\n"
+      "def _triton_helper_fn_add0(arg0_0, arg1_0):\n    tmp0 = arg0_0 + arg1_0\n    return tmp0\n"
+      "@triton_heuristics.reduction(\n    size_hints={'x': 1, 'r0_': 64},\n"
+      "    triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'xnumel': 'i32', "
+      "'r0_numel': 'i32', 'XBLOCK': 'constexpr', 'R0_BLOCK': 'constexpr'}},\n"
+      "    inductor_meta={'grid_type': 'Grid1D'})\n@triton.jit\n"
+      "def k(in_ptr0, out_ptr0, xnumel, r0_numel, XBLOCK : tl.constexpr, R0_BLOCK : "
+      "tl.constexpr):\n"
+      "    xnumel = 1\n    rnumel = r0_numel\n    RBLOCK: tl.constexpr = R0_BLOCK\n"
+      "    xoffset = tl.program_id(0) * XBLOCK\n"
+      "    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]\n"
+      "    xmask = tl.full([XBLOCK, R0_BLOCK], True, tl.int1)\n"
+      "    r0_base = tl.arange(0, R0_BLOCK)[None, :]\n    rbase = r0_base\n"
+      "    tmp3 = tl.full([XBLOCK, 1], float('nan'), tl.float32)\n"
+      "    for r0_offset in range(0, r0_numel, R0_BLOCK):\n"
+      "        r0_index = r0_offset + r0_base\n        r0_mask = r0_index < r0_numel\n"
+      "        roffset = r0_offset\n        rindex = r0_index\n        r0_0 = r0_index\n"
+      "        tmp0 = tl.load(in_ptr0 + (r0_0), r0_mask, other=0.0)\n"
+      "        tmp2 = tl.broadcast_to(tmp0, [XBLOCK, R0_BLOCK])\n"
+      "        tmp4, = tl.associative_scan((tmp2,), 1, _triton_helper_fn_add0)\n"
+      "        tmp5 = triton_helpers.select_one((tmp4), rbase == (RBLOCK - 1), dim=-1, "
+      "keep_dims=True)\n"
+      "        tmp6 = tmp3 + tmp5\n        tmp7 = tmp3 + tmp4\n"
+      "        tmp8 = tl.where(roffset > 0, tmp7, tmp4)\n"
+      "        tmp3 = tl.where(roffset > 0, tmp6, tmp5)\n"
+      "        tl.store(out_ptr0 + (r0_0), tmp8, r0_mask)\n''', device_str='cuda')\n"
+      "def call(args):\n    arg0_1, = args\n    assert_size_stride(arg0_1, (40, ), (1, ))\n"
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(arg0_1, buf0, 1, 40, stream=stream0)\n    return (buf0, )\n";
+  for (const std::int64_t block : {2, 8, 64}) {
+    const auto result = run_text(text, 40, block);
+    ASSERT_EQ(faults(result), Faults{}) << block;
+    EXPECT_EQ(output(result)[39], 780) << block;
+    EXPECT_EQ(output(result)[9], 45) << block;
+  }
 }
 
 TEST_F(InterpretTest, TwoProgramsThatWriteOneElementConflict) {

@@ -36,6 +36,16 @@ TEST_F(BoxTest, MasksBoundDigits) {
   EXPECT_FALSE(proves_nonnegative(s_ * t_ - 1 - index, facts)) << "without the upper mask";
 }
 
+TEST_F(BoxTest, WindowsThatDoNotOverlapStayInside) {
+  // The last element of window (d, i, j) of 2 x 3 elements in s x t.
+  const auto rows = floor_div(s_, 2), columns = floor_div(t_, 3);
+  const BoxFacts facts{ranges_, {}, {{x_, 8 * rows * columns}}};
+  const auto index = s_ * t_ * floor_div(x_, rows * columns) +
+                     2 * t_ * mod(floor_div(x_, columns), rows) + 3 * mod(x_, columns) + t_ + 2;
+  EXPECT_TRUE(proves_nonnegative(8 * s_ * t_ - 1 - index, facts));
+  EXPECT_FALSE(proves_nonnegative(8 * s_ * t_ - 2 - index, facts)) << "one element less";
+}
+
 TEST_F(BoxTest, RoundingUpStaysBelowTheNextMultiple) {
   const auto padded = 8 * floor_div(s_ + 7, 8);
   EXPECT_TRUE(proves_nonnegative(padded - s_, {ranges_, {}, {}}));

@@ -32,6 +32,23 @@ TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
   EXPECT_EQ(stores, 1U);
 }
 
+TEST_F(CppKernel, ALambdaMayStoreLaneByLane) {
+  // Lanes that meet in one element add to it one after the other.
+  const auto lanes = [](std::string_view count) {
+    return "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), " +
+           std::string(count) +
+           ");\n[&]\n{\n__at_align__ std::array<float, 16> tmpbuf;\ntmp0.store(tmpbuf.data(), " +
+           std::string(count) + ");\n#pragma GCC unroll 16\nfor (long i = 0; i < " +
+           std::string(count) +
+           "; i++)\n{\np1[static_cast<int64_t>(c10::div_floor_integer(x0 + i, 4L))] += "
+           "tmpbuf[i];\n}\n}\n()\n;";
+  };
+  const auto body = "{\n" + vectors(lanes("static_cast<int64_t>(16)"), lanes("REST")) + "}";
+  Numbers wanted(5, 0);
+  for (std::size_t i = 0; i < 19; ++i) wanted[i / 4] += count(19)[i];
+  gives(body, {{count(19)}, {zeros(5)}}, 19, 1, wanted);
+}
+
 TEST_F(CppKernel, ATailThatDoesSomethingElseIsMasked) {
   const auto body = "{\n" +
                     vectors(

@@ -174,6 +174,14 @@ TEST(PythonCursor, TellsArgumentsByPositionAndByKeyword) {
   EXPECT_EQ(cursor.keyword(*call, "other"), -1);
 }
 
+TEST(PythonLexer, ALineEndAfterTextCountsWhenItIsSoughtToo) {
+  PythonCursor cursor("a = 1\nb");
+  cursor.seek(5, 1);
+  EXPECT_EQ(cursor.token().kind, TokenKind::newline);
+  cursor.seek(0, 1);
+  EXPECT_TRUE(cursor.at("a"));
+}
+
 TEST(PythonCursor, SkipsAPhysicalLineInsideBracketsAndALogicalOneAcrossThem) {
   constexpr std::string_view kSource = "f(a,\n  b)\nlast";
   PythonCursor cursor(kSource);

@@ -17,11 +17,14 @@ auto table() -> const OpTable& {
   return kTable;
 }
 
-/// What a line makes of x = [[1, 2, 3], [4, 5, 6]] and i = [1, 0].
+/// What a line makes of x = [[1, 2, 3], [4, 5, 6]] and i = [1, 0], of which `one` and `two` have
+/// one and two dimensions more, `more` is x + 1 and `row` is x[1].
 auto run_line(const std::string& line) -> NodeRun {
-  const auto graph =
-      parse_graph("class G(torch.nn.Module):\n    def forward(self, x, i):\n        y = " + line +
-                  "\n        return (y,)\n");
+  const auto graph = parse_graph(
+      "class G(torch.nn.Module):\n    def forward(self, x, i):\n"
+      "        one = x[None]\n        two = one[None]\n        row = x[1]\n"
+      "        more = x + 1\n        y = " +
+      line + "\n        return (y,)\n");
   EXPECT_TRUE(graph) << line << ": " << (graph ? "" : graph.error().message);
   if (!graph) return {};
   RunInputs feed;
@@ -77,6 +80,56 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"x.view((3, -1))", {3, 2}, {2, 1}, 21},
                       Row{"x.transpose(0, 1)", {3, 2}, {1, 3}, 21},
                       Row{"x.mean(dim = 0, keepdim = True)", {1, 3}, {3, 1}, 10.5}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ParametersOfPython, PythonCall,
+    ::testing::Values(
+        Row{"torch.clamp(x, min = row)", {2, 3}, {3, 1}, 30},
+        Row{"torch.zeros(2, 3)", {2, 3}, {3, 1}, 0}, Row{"x.new_ones(4, 2)", {4, 2}, {2, 1}, 8},
+        Row{"torch.functional.einsum('ij,kj->ik', x, x)", {2, 2}, {2, 1}, 155},
+        Row{"x.__eq__(x)", {2, 3}, {3, 1}, 6}, Row{"x.__rsub__(1)", {2, 3}, {3, 1}, -15},
+        Row{"x[[1, 0]]", {2, 3}, {3, 1}, 21}, Row{"x.std(False)", {}, {}, 1.707825},
+        Row{"x.to('cpu', torch.float64)", {2, 3}, {3, 1}, 21},
+        Row{"x.polygamma(1)", {2, 3}, {3, 1}, 3.371271}, Row{"x.mT", {3, 2}, {1, 3}, 21},
+        Row{"torch.sum(input = x, axis = 0, keepdims = True)", {1, 3}, {3, 1}, 21},
+        Row{"x.tile(1, 2)", {2, 6}, {6, 1}, 42}));
+
+INSTANTIATE_TEST_SUITE_P(
+    FunctionsOfNn, PythonCall,
+    ::testing::Values(
+        Row{"torch.nn.functional.batch_norm(x, None, None, training = True)", {2, 3}, {3, 1}, 0},
+        Row{"torch.nn.functional.instance_norm(one)", {1, 2, 3}, {6, 3, 1}, 0},
+        Row{"torch.nn.functional.interpolate(one, scale_factor = 2)", {1, 2, 6}, {12, 6, 1}, 42},
+        Row{"torch.nn.functional.interpolate(one, size = 5, mode = 'linear')",
+            {1, 2, 5},
+            {10, 5, 1},
+            35},
+        Row{"torch.nn.functional.unfold(two, (2, 2))", {1, 4, 2}, {8, 2, 1}, 28},
+        Row{"torch.nn.functional.kl_div(x, x, reduction = 'batchmean')", {}, {}, -30.98747},
+        Row{"torch.nn.functional.mse_loss(x, more, reduction = 'sum')", {}, {}, 6},
+        Row{"torch.nn.functional.adaptive_max_pool1d(one, 1)", {1, 2, 1}, {2, 1, 1}, 9},
+        Row{"torch.nn.functional.softsign(x)", {2, 3}, {3, 1}, 4.407143},
+        Row{"torch.nn.functional.normalize(x, p = 1)", {2, 3}, {3, 1}, 2},
+        Row{"torch.nn.functional.softmin(x, dim = 1)", {2, 3}, {3, 1}, 2},
+        Row{"torch.nn.functional.lp_pool1d(one, 2, 3)", {1, 2, 1}, {2, 1, 1}, 12.516622},
+        Row{"torch.nn.functional.gaussian_nll_loss(x, more, x)", {}, {}, 0.7524376},
+        Row{"torch.nn.functional.relu(x, inplace = True)", {2, 3}, {3, 1}, 21}));
+
+TEST(PythonCalls, CallsInPlaceSayWhatTheyWrite) {
+  const auto written = [](const std::string& line) {
+    const auto graph =
+        parse_graph("class G(torch.nn.Module):\n    def forward(self, x, i):\n        y = " + line +
+                    "\n        return (y,)\n");
+    EXPECT_TRUE(graph) << line;
+    return graph && written_operand(graph->nodes.at(2)) == graph->nodes.at(0).id;
+  };
+  EXPECT_TRUE(written("x.ceil_()"));
+  EXPECT_TRUE(written("torch.nn.functional.relu(x, inplace = True)"));
+  EXPECT_TRUE(written("operator.iadd(x, 1)"));
+  EXPECT_FALSE(written("torch.nn.functional.relu(x, inplace = False)"));
+  EXPECT_FALSE(written("x.__eq__(x)"));
+  EXPECT_FALSE(written("operator.add(x, 1)"));
+}
 
 TEST(PythonCalls, WhatNoRowTakesIsNotChecked) {
   const auto run = run_line("torch.nn.functional.no_such_function(x)");

@@ -1,0 +1,294 @@
+#include "replay/interp/python_functions.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <ranges>
+
+namespace assay {
+namespace {
+
+/// Parameters in Python's order, each `NAME`, `NAME=OTHER` where the operator calls it OTHER,
+/// `-NAME` where it has none, `+NAME:VALUE` what Python always gives; with `{a,b}` words become
+/// numbers, with `:VALUE` there is a default that the operator lacks.
+struct FunctionRow {
+  std::string_view function;
+  std::string_view aten;
+  std::string_view params;
+  int item = -1;
+};
+constexpr std::array kFunctions = {
+    FunctionRow{"batch_norm", "aten.batch_norm",
+                "input running_mean running_var weight bias training:False momentum:0.1 "
+                "eps:0.00001 +cudnn_enabled:True"},
+    FunctionRow{"instance_norm", "aten.instance_norm",
+                "input running_mean running_var weight bias use_input_stats:True momentum:0.1 "
+                "eps:0.00001 +cudnn_enabled:True"},
+    FunctionRow{"cross_entropy", "aten.cross_entropy_loss",
+                "input=self target weight -size_average ignore_index -reduce reduction "
+                "label_smoothing"},
+    FunctionRow{"nll_loss", "aten.nll_loss_nd",
+                "input=self target weight -size_average ignore_index -reduce reduction"},
+    FunctionRow{"embedding", "aten.embedding",
+                "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
+    FunctionRow{"embedding_bag", "aten.embedding_bag.padding_idx",
+                "input=indices weight offsets -max_norm -norm_type scale_grad_by_freq:False "
+                "mode{sum,mean,max}:mean sparse:False per_sample_weights "
+                "include_last_offset:False padding_idx:None",
+                0},
+    FunctionRow{"dropout", "aten.dropout", "input p:0.5 training=train:True inplace"},
+    FunctionRow{"alpha_dropout", "aten.alpha_dropout", "input p:0.5 training=train:False inplace"},
+    FunctionRow{"unfold", "aten.im2col", "input=self kernel_size dilation:1 padding:0 stride:1"},
+    FunctionRow{"fold", "aten.col2im",
+                "input=self output_size kernel_size dilation:1 padding:0 stride:1"},
+    FunctionRow{"grid_sample", "aten.grid_sampler",
+                "input grid mode=interpolation_mode{bilinear,nearest,bicubic}:bilinear "
+                "padding_mode{zeros,border,reflection}:zeros align_corners:False"},
+    FunctionRow{"affine_grid", "aten.affine_grid_generator", "theta size align_corners:False"},
+    FunctionRow{"poisson_nll_loss", "aten.poisson_nll_loss",
+                "input target log_input:True full:False -size_average eps:0.00000001 -reduce "
+                "reduction:mean"},
+    FunctionRow{"kl_div", "aten.kl_div",
+                "input=self target -size_average -reduce reduction log_target:False"},
+    FunctionRow{"ctc_loss", "aten.ctc_loss",
+                "log_probs targets input_lengths target_lengths blank:0 reduction "
+                "zero_infinity:False"},
+    FunctionRow{"multi_margin_loss", "aten.multi_margin_loss",
+                "input=self target p:1 margin:1.0 weight -size_average -reduce reduction"},
+    FunctionRow{"triplet_margin_loss", "aten.triplet_margin_loss",
+                "anchor positive negative margin:1.0 p:2.0 eps:0.000001 swap:False -size_average "
+                "-reduce reduction"},
+    FunctionRow{"margin_ranking_loss", "aten.margin_ranking_loss",
+                "input1 input2 target margin:0.0 -size_average -reduce reduction"},
+    FunctionRow{"cosine_embedding_loss", "aten.cosine_embedding_loss",
+                "input1 input2 target margin:0.0 -size_average -reduce reduction"},
+    FunctionRow{"hinge_embedding_loss", "aten.hinge_embedding_loss",
+                "input=self target margin:1.0 -size_average -reduce reduction"},
+    FunctionRow{"binary_cross_entropy_with_logits", "aten.binary_cross_entropy_with_logits",
+                "input=self target weight -size_average -reduce reduction pos_weight"},
+    FunctionRow{"smooth_l1_loss", "aten.smooth_l1_loss",
+                "input=self target -size_average -reduce reduction beta:1.0"},
+    FunctionRow{"huber_loss", "aten.huber_loss", "input=self target reduction delta:1.0 -weight"},
+    FunctionRow{"adaptive_max_pool1d", "aten.adaptive_max_pool1d", "input=self output_size", 0},
+    FunctionRow{"adaptive_max_pool2d", "aten.adaptive_max_pool2d", "input=self output_size", 0},
+    FunctionRow{"adaptive_max_pool3d", "aten.adaptive_max_pool3d", "input=self output_size", 0},
+    FunctionRow{"softmax", "aten.softmax", "input=self dim -_stacklevel dtype"},
+    FunctionRow{"log_softmax", "aten.log_softmax", "input=self dim -_stacklevel dtype"},
+};
+
+/// Arguments of Python functions that change nothing the operator could be told.
+constexpr std::array<std::string_view, 6> kPythonOnly = {
+    "_stacklevel", "return_indices", "layout", "size_average", "reduce", "_validate"};
+constexpr std::array<std::string_view, 3> kReductions = {"none", "mean", "sum"};
+
+/// Interpolation by mode; kinds of inputs by their spatial dimensions 1 to 3.
+struct ResampleRow {
+  std::string_view mode;
+  std::array<std::string_view, 3> aten;
+  bool takes_corners = false;
+};
+constexpr std::array kResamples = {
+    ResampleRow{"nearest",
+                {"aten.upsample_nearest1d", "aten.upsample_nearest2d", "aten.upsample_nearest3d"}},
+    ResampleRow{"nearest-exact",
+                {"aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
+                 "aten._upsample_nearest_exact3d"}},
+    ResampleRow{"linear", {"aten.upsample_linear1d", "", ""}, true},
+    ResampleRow{"bilinear", {"", "aten.upsample_bilinear2d", ""}, true},
+    ResampleRow{"bicubic", {"", "aten.upsample_bicubic2d", ""}, true},
+    ResampleRow{"trilinear", {"", "", "aten.upsample_trilinear3d"}, true},
+    ResampleRow{
+        "area",
+        {"aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d"}},
+};
+
+/// Attributes of tensors that are an operator; its further arguments are the two numbers, if any.
+struct AttributeRow {
+  std::string_view attribute;
+  std::string_view aten;
+  bool is_transpose = false;
+};
+constexpr std::array kAttributes = {
+    AttributeRow{"real", "aten.real"},   AttributeRow{"imag", "aten.imag"},
+    AttributeRow{"T", "aten.numpy_T"},   AttributeRow{"mT", "aten.transpose", true},
+    AttributeRow{"H", "aten.adjoint"},   AttributeRow{"mH", "aten.adjoint"},
+    AttributeRow{"data", "aten.detach"},
+};
+
+/// Methods of Python's operators by the operator's own name where that is not the method's.
+struct MethodRow {
+  std::string_view method;
+  std::string_view operation;
+};
+constexpr std::array kMethods = {MethodRow{"and", "and_"}, MethodRow{"or", "or_"}};
+
+/// One parameter of a row, taken apart.
+struct ParamWords {
+  explicit ParamWords(std::string_view text) {
+    if (text.starts_with('-') || text.starts_with('+')) {
+      sign = text[0];
+      text.remove_prefix(1);
+    }
+    if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+      fallback = text.substr(colon + 1);
+      text = text.substr(0, colon);
+    }
+    if (const auto brace = text.find('{'); brace != std::string_view::npos) {
+      words = text.substr(brace + 1, text.size() - brace - 2);
+      text = text.substr(0, brace);
+    }
+    python = text.substr(0, text.find('='));
+    aten = text.substr(text.find('=') + 1);  // all of it without one
+  }
+  char sign = 0;
+  std::string_view python, aten, words;
+  std::optional<std::string_view> fallback;
+};
+
+auto is_true(const Datum& datum) -> bool {
+  return datum.scalar() && datum.scalar()->as_bool().value_or(false);
+}
+
+auto parsed(std::string_view text) -> Datum {
+  if (text == "None") return {};
+  if (text == "True" || text == "False") return {Expr(text == "True")};
+  if (double value = 0; text.contains('.')) {
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return {Expr::real(value)};
+  }
+  if (std::int64_t value = 0;
+      std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc())
+    return {Expr(value)};
+  return {std::string(text)};
+}
+
+/// A word's place among those of the parameter; other values as they are.
+auto in_words(Datum datum, std::string_view words) -> Datum {
+  const auto* text = std::get_if<std::string>(&datum.value);
+  if (!text) return datum;
+  std::int64_t place = 0;
+  for (const auto part : std::views::split(words, ',')) {
+    if (std::string_view(part.begin(), part.end()) == *text) return {Expr(place)};
+    ++place;
+  }
+  return datum;
+}
+
+auto find(const Keywords& keywords, std::string_view name) -> const Datum* {
+  const auto found = std::ranges::find(keywords, name, &Keywords::value_type::first);
+  return found == keywords.end() ? nullptr : &found->second;
+}
+
+auto bound_by(const FunctionRow& row, const PythonArgs& args) -> NamedCall {
+  NamedCall call{std::string(row.aten), {}, {}};
+  if (row.item >= 0) call.item = static_cast<std::size_t>(row.item);
+  std::size_t position = 0;
+  for (const auto part : std::views::split(row.params, ' ')) {
+    const ParamWords param(std::string_view(part.begin(), part.end()));
+    auto value = param.sign == '+' ? Datum{} : argument_of(args, position++, param.python);
+    if (param.sign == '-') continue;
+    if (value.is_none() && param.fallback) value = parsed(*param.fallback);
+    if (!param.words.empty()) value = in_words(std::move(value), param.words);
+    if (value.is_none() && param.fallback != "None") continue;
+    call.args.keywords.emplace_back(param.aten, std::move(value));
+  }
+  if (const auto* indices = find(args.keywords, "return_indices"); indices && is_true(*indices))
+    call.item.reset();
+  return call;
+}
+
+auto rank_of(const Datum& tensor) -> int {
+  if (const auto* real = tensor.real()) return real->rank();
+  return tensor.fake() ? tensor.fake()->meta.rank() : 0;
+}
+
+/// One number for each of `count` dimensions.
+auto for_each_dimension(const Datum& datum, std::size_t count) -> Datum {
+  return datum.is_none() || datum.list() ? datum : Datum{DatumList(count, datum)};
+}
+
+/// interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
+  const auto input = argument_of(args, 0, "input");
+  const auto rank = rank_of(input);
+  if (rank < 3 || rank > 5) return std::nullopt;
+  const auto spatial = static_cast<std::size_t>(rank - 2);
+  const auto mode = argument_of(args, 3, "mode");
+  const auto* named = std::get_if<std::string>(&mode.value);
+  const auto* row = std::ranges::find(kResamples, named ? std::string_view(*named) : "nearest",
+                                      &ResampleRow::mode);
+  if (row == kResamples.end() || row->aten[spatial - 1].empty()) return std::nullopt;
+  const auto size = for_each_dimension(argument_of(args, 1, "size"), spatial);
+  const auto scales = for_each_dimension(argument_of(args, 2, "scale_factor"), spatial);
+  if (row->mode == "area")
+    return NamedCall{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
+  NamedCall call{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
+  if (is_true(argument_of(args, 6, "antialias")))
+    call.name = "aten._" + call.name.substr(5) + "_aa";
+  call.name += ".vec";
+  if (row->takes_corners) {
+    const auto corners = argument_of(args, 4, "align_corners");
+    call.args.positional.push_back(corners.is_none() ? Datum{Expr(false)} : corners);
+  }
+  call.args.positional.push_back(scales);
+  return call;
+}
+
+}  // namespace
+
+auto argument_of(const PythonArgs& args, std::size_t position, std::string_view name) -> Datum {
+  if (position < args.positional.size()) return args.positional[position];
+  const auto* keyword = find(args.keywords, name);
+  return keyword ? *keyword : Datum{};
+}
+
+auto python_function(std::string_view function, const PythonArgs& args)
+    -> std::optional<NamedCall> {
+  if (function == "interpolate") return interpolate(args);
+  const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::function);
+  if (row == kFunctions.end()) return std::nullopt;
+  return bound_by(*row, args);
+}
+
+auto as_operator(NamedCall call) -> NamedCall {
+  auto& keywords = call.args.keywords;
+  if (const auto* inplace = find(keywords, "inplace")) {
+    if (is_true(*inplace) && !call.name.ends_with('_')) call.name += '_';
+    std::erase_if(keywords, [](const auto& kw) { return kw.first == "inplace"; });
+  }
+  std::erase_if(keywords, [](const auto& kw) {
+    return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end();
+  });
+  for (auto& [key, value] : keywords) {
+    if (key != "reduction") continue;
+    const auto* text = std::get_if<std::string>(&value.value);
+    const auto* row = text ? std::ranges::find(kReductions, *text) : kReductions.end();
+    if (row != kReductions.end()) value = Datum{Expr(std::int64_t{row - kReductions.begin()})};
+  }
+  return call;
+}
+
+auto python_attribute(std::string_view attribute, const Datum& tensor) -> std::optional<NamedCall> {
+  const auto* row = std::ranges::find(kAttributes, attribute, &AttributeRow::attribute);
+  if (row == kAttributes.end()) return std::nullopt;
+  NamedCall call{std::string(row->aten), {{tensor}, {}}, {}};
+  if (row->is_transpose)
+    call.args.positional.insert(call.args.positional.end(), {Datum{Expr(-2)}, Datum{Expr(-1)}});
+  return call;
+}
+
+auto operator_of_method(std::string_view method) -> std::optional<std::pair<std::string, bool>> {
+  if (method.size() < 5 || !method.starts_with("__") || !method.ends_with("__"))
+    return std::nullopt;
+  method = method.substr(2, method.size() - 4);
+  constexpr std::array<std::string_view, 13> kReflected = {
+      "radd", "rsub",    "rmul", "rtruediv", "rfloordiv", "rmod",   "rpow",
+      "rand", "rmatmul", "ror",  "rxor",     "rlshift",   "rrshift"};
+  const bool is_reflected = std::ranges::find(kReflected, method) != kReflected.end();
+  if (is_reflected) method.remove_prefix(1);
+  const auto* row = std::ranges::find(kMethods, method, &MethodRow::method);
+  return std::pair("operator." + std::string(row == kMethods.end() ? method : row->operation),
+                   is_reflected);
+}
+
+}  // namespace assay
