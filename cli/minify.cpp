@@ -13,6 +13,7 @@
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
 #include "replay/report/link.h"
 #include "replay/report/prove_report.h"
@@ -29,7 +30,7 @@ struct Options {
   double timeout = 0;
   std::int64_t memory_mib = 8192;
   std::string trace;
-  bool json = false, calls_only = false, fresh = false, links = false;
+  bool programs = false, json = false, calls_only = false, fresh = false, links = false;
   TorchOptions torch;
 };
 
@@ -225,20 +226,34 @@ auto match_level(const std::string& text) -> Result<MatchLevel> {
   return usage_error(fmt::format("--match: \"{}\" is none of strict, normal, loose", text));
 }
 
-/// `--oracle run`: a failure of a compiled program, not of a graph.
-auto minify_compiled(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto bytes, read_file(options.file));
+/// A failure of a compiled program, not of a graph: `--oracle run`, `--programs`, and wrappers,
+/// which hold nothing else.
+auto is_about_programs(const Options& options, std::string_view bytes) -> bool {
+  if (options.programs || options.oracle == "run" || options.oracle.starts_with("run:"))
+    return true;
+  return detect_format(bytes) != InputFormat::torch_trace && holds_programs(bytes);
+}
+
+auto minify_compiled(const Options& options, std::string_view bytes) -> Result<int> {
   if (!holds_programs(bytes))
-    return usage_error("--oracle run: the file holds no compiled program");
-  const auto fault = options.oracle.substr(std::min<std::size_t>(options.oracle.size(), 4));
-  return minify_programs(
-      {.file = options.file, .output = options.output, .fault = fault, .json = options.json},
-      bytes);
+    return usage_error(fmt::format("{}: the file holds no compiled program",
+                                   options.programs ? "--programs" : "--oracle run"));
+  MinifyProgramOptions settings{.file = options.file,
+                                .output = options.output,
+                                .oracle = options.oracle == "debug" ? "run" : options.oracle,
+                                .python = options.torch.python,
+                                .limits = {.memory_bytes = options.memory_mib << 20},
+                                .max_seconds = 0,
+                                .max_calls = options.max_calls,
+                                .json = options.json};
+  ASSAY_TRY(settings.max_seconds, parse_duration(options.max_time));
+  if (options.timeout > 0) settings.limits.seconds = options.timeout;
+  return minify_programs(settings, bytes);
 }
 
 auto minify_file(const Options& options) -> Result<int> {
-  if (options.oracle == "run" || options.oracle.starts_with("run:"))
-    return minify_compiled(options);
+  if (const auto bytes = read_file(options.file); bytes && is_about_programs(options, *bytes))
+    return minify_compiled(options, *bytes);
   MinifyOptions settings;
   ASSAY_TRY(settings.budget.seconds, parse_duration(options.max_time));
   ASSAY_TRY(settings.match, match_level(options.match));
@@ -314,7 +329,8 @@ auto add_minify(Arguments& arguments) -> Action {
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
       "executor:NAME[:FAULT] (compiled and run there, cpu or interpret, it differs from its "
       "graph), "
-      "run[:FAULT] (of compiled programs: what `run --check` finds), "
+      "run[:FAULT] (of compiled programs: what `run --check` finds; prove, exec and torch judge "
+      "them too, which get minimal.py), "
       "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
       kShowsDefault);
   arguments.option("-o,--output", &options->output,
@@ -331,6 +347,8 @@ auto add_minify(Arguments& arguments) -> Action {
                    kShowsDefault);
   arguments.option("--confirm", &options->confirm, "runs that measure how often it fails",
                    {.one_of = {}, .range = {1, 1000}});
+  arguments.flag("--programs", options->programs,
+                 "of a log: cut its compiled programs, not its graphs; of a wrapper always");
   arguments.flag("--calls-only", options->calls_only,
                  "leave sizes, data and arguments as they are");
   arguments.flag("--fresh", options->fresh, "forget the answers of earlier runs");

@@ -4,16 +4,23 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "minifier/oracle/oracle.h"
 
 namespace assay::cli {
 
 struct MinifyProgramOptions {
   std::string file, output;
-  std::string fault;  ///< `--oracle run:FAULT`; empty: whatever comes first
+  /// `run[:FAULT]`, `prove[:KIND]`, `exec:COMMAND`, `torch`; without FAULT or KIND whatever comes
+  /// first.
+  std::string oracle = "run";
+  std::string python = "python3";
+  OracleLimits limits;
+  double max_seconds = 0;  ///< then the smallest so far is written; 0: no limit
+  int max_calls = 0;
   bool json = false;
 };
-/// Cuts the first program of a log, or the wrapper, in which a checked run finds something, and
-/// writes it where `output` says: a .py file, minimal.py in that folder, or `-`.
+/// Cuts the first program of a log, or the wrapper, that fails, and writes it where `output` says:
+/// a .py file, minimal.py in that folder, or `-`.
 [[nodiscard]] auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes)
     -> Result<int>;
 

@@ -35,6 +35,10 @@ struct ChildJob {
 [[nodiscard]] auto run_children(std::vector<ChildJob> jobs, const OracleLimits& limits)
     -> std::vector<ChildResult>;
 
+/// What a command says with its exit code: 0 the failure is there, 1 it is not, 64 to 113 another
+/// one, a signal a failure of its name, all else that the candidate is no program.
+[[nodiscard]] auto judged_by_exit(const ChildResult& child) -> Observed;
+
 /// "SIGSEGV" of 11.
 [[nodiscard]] auto signal_name(int signal) -> std::string;
 

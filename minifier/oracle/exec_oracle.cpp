@@ -13,7 +13,9 @@ constexpr int kLastOther = 113;
 constexpr int kSignalled = 128;  ///< plus the signal's number: what a shell says of it
 // Everything else says that the candidate is no program: 125 on purpose, 127 was not started.
 
-auto classify(const ChildResult& child) -> Observed {
+}  // namespace
+
+auto judged_by_exit(const ChildResult& child) -> Observed {
   Observed observed{.output = child.output, .seconds = child.seconds};
   const auto fails = [&](std::string error_class) {
     observed.outcome = Outcome::fails;
@@ -35,6 +37,8 @@ auto classify(const ChildResult& child) -> Observed {
     observed.outcome = Outcome::invalid;
   return observed;
 }
+
+namespace {
 
 class ExecOracle final : public Oracle {
  public:
@@ -59,7 +63,7 @@ class ExecOracle final : public Oracle {
     std::vector<Observed> answers;
     const auto children = run_children(std::move(jobs), limits);
     for (std::size_t i = 0; i < children.size(); ++i) {
-      answers.push_back(classify(children[i]));
+      answers.push_back(judged_by_exit(children[i]));
       if (!broken[i].empty()) answers[i].output = broken[i];
     }
     return answers;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/base/check.h"
+#include "core/graph/annotation.h"
 #include "replay/runner/cut_program.h"
 
 namespace assay {
@@ -135,8 +136,9 @@ auto CutKernels::text(const std::vector<int>& kept) const -> std::optional<std::
   std::string_view before;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     if (goes[i]) continue;
+    // Heads of blocks, and no comments that end in a colon.
     if (before.ends_with(':') && indent_of(all_[i]) <= indent_of(before)) return std::nullopt;
-    before = all_[i];
+    before = trimmed(all_[i]).starts_with('#') ? std::string_view() : std::string_view(all_[i]);
     text += all_[i] + '\n';
   }
   return text;

@@ -26,6 +26,9 @@ def triton_poi_fused_double_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
 ''', device_str='cuda')
 
 
+# Topologically Sorted Source Nodes: [shift], Original ATen: [aten.slice]
+# Source node to ATen node mapping:
+#   shift => slice_1
 triton_poi_fused_shift_1 = async_compile.triton('triton_poi_fused_shift_1', '''
 import triton
 import triton.language as tl
