@@ -429,6 +429,33 @@ auto operator_row(std::string_view target) -> const OperatorRow* {
   return row == kOperators.end() ? nullptr : row;
 }
 
+/// `torch.tensor([1, 2])`: scalars, stacked.
+auto tensor_of(const Datum& data, Domain& domain, const Keywords& keywords) -> Result<Datum> {
+  const auto* list = data.list();
+  if (!list) return run_named("aten.scalar_tensor", domain, {data}, keywords);
+  if (list->empty()) return unsupported("a tensor of no numbers");
+  DatumList items;
+  for (const auto& item : *list) {
+    ASSAY_TRY(items.emplace_back(), tensor_of(item, domain, keywords));
+  }
+  return run_named("aten.stack", domain, {Datum{std::move(items)}}, {});
+}
+/// The dtype that Python's numbers have in a tensor; nothing where there are others.
+auto dtype_of_numbers(const Datum& data) -> std::optional<DType> {
+  if (const auto* scalar = data.scalar())
+    return scalar->type() == ExprType::boolean   ? DType::boolean
+           : scalar->type() == ExprType::integer ? DType::int64
+                                                 : DType::float32;
+  const auto* list = data.list();
+  std::optional<DType> widest;
+  for (const auto& item : list ? *list : DatumList()) {
+    const auto dtype = dtype_of_numbers(item);
+    if (!dtype) return std::nullopt;
+    widest = widest ? promote(*widest, *dtype) : *dtype;
+  }
+  return widest;
+}
+
 /// Methods whose operator has its operands the other way round.
 constexpr std::array<std::string_view, 1> kSwapped = {"polygamma"};
 
@@ -451,6 +478,8 @@ auto run_method(std::string_view method, std::string_view name, Domain& domain,
     if ((method == "size" || method == "stride") && args.keywords.empty())
       return run_sizes(name, domain, operands[0]);
   }
+  if (method == "type" && operands.size() == 2)
+    return run_named("aten.to", domain, operands, args.keywords);
   if (method == "split" && operands.size() > 1 && operands[1].list())
     return run_named("aten.split_with_sizes", domain, operands, args.keywords);
   if (operands.size() == 2 && std::ranges::find(kSwapped, method) != kSwapped.end())
@@ -464,6 +493,15 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
   if (target.starts_with(kFunctionSpaces[0])) {
     auto result = run_function(target.substr(kFunctionSpaces[0].size()), domain, args);
     if (result) return *std::move(result);
+  }
+  if (target == "torch.tensor" && !args.positional.empty() && args.positional[0].list()) {
+    auto keywords = args.keywords;
+    std::erase_if(keywords, [](const auto& kw) { return kw.first == "requires_grad"; });
+    const auto dtype = dtype_of_numbers(args.positional[0]);
+    if (dtype &&
+        std::ranges::find(keywords, "dtype", &Keywords::value_type::first) == keywords.end())
+      keywords.emplace_back("dtype", Datum{*dtype});
+    return tensor_of(args.positional[0], domain, keywords);
   }
   const bool is_method = node.kind == NodeKind::call_method;
   if (is_method || target == "torch.functional.split") {

@@ -143,7 +143,7 @@ class MeasuredRounding {
       given[stage.inputs.back()] = {inputs_.values[i], false, {}};
     }
     for (std::size_t i = 0; i < outputs_; ++i) stage.outputs.push_back(fmt::format("output {}", i));
-    return measure_rounding(stage, given, inputs_.attributes, table_);
+    return measure_rounding(stage, given, inputs_.attributes, table_, RoundedBy::assay);
   }
 
   const Graph& graph_;

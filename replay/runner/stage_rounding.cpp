@@ -114,11 +114,29 @@ auto dtypes_of(const GraphRun& run) -> std::vector<DType> {
   return dtypes;
 }
 
+/// Products of operands of eleven bits add up to this, relative to a usual sum of them.
+const double kTf32 = std::ldexp(1.0, -15);
+
+auto is_convolution(std::string_view target) -> bool {
+  return target.contains("conv1d") || target.contains("conv2d") || target.contains("conv3d") ||
+         target.contains("convolution") || target.contains("conv_transpose");
+}
+/// A convolution that ran on a GPU, or a part of its result.
+auto may_round_operands(const Graph& graph, const Node& node) -> bool {
+  const auto* claim = node.claim.tensor();
+  if (claim == nullptr || claim->device.type != "cuda") return false;
+  if (node.target != "operator.getitem") return is_convolution(node.target);
+  const auto from = operands(node);
+  return !from.empty() && std::ranges::any_of(graph.nodes, [&](const Node& other) {
+    return other.id == from.front() && is_convolution(other.target);
+  });
+}
+
 class Measurement {
  public:
   Measurement(const Stage& stage, const StageValues& inputs,
-              const std::map<std::string, Datum>& attributes, const OpTable& table)
-      : stage_(stage), inputs_(inputs), attributes_(attributes), table_(table) {}
+              const std::map<std::string, Datum>& attributes, const OpTable& table, RoundedBy by)
+      : stage_(stage), inputs_(inputs), attributes_(attributes), table_(table), by_(by) {}
 
   auto run() -> Roundings {
     const auto native = run_stage(stage_, inputs_, attributes_, table_);
@@ -126,6 +144,9 @@ class Measurement {
     dtypes_ = dtypes_of(native.graph);
     for (const auto dtype : dtypes_) units_.push_back(unit_of(dtype));
     const auto& nodes = stage_.graph->graph.nodes;
+    for (std::size_t i = 0; i < nodes.size() && by_ == RoundedBy::device; ++i)
+      if (dtypes_[i] == DType::float32 && may_round_operands(stage_.graph->graph, nodes[i]))
+        units_[i] = kTf32;
     for (const auto& node : nodes) {
       // What no inexact operand goes into is as exact as its dtype.
       bool reads = false;
@@ -207,6 +228,7 @@ class Measurement {
   const StageValues& inputs_;
   const std::map<std::string, Datum>& attributes_;
   const OpTable& table_;
+  RoundedBy by_;
   std::vector<DType> dtypes_;  ///< by node
   std::vector<double> units_;
   std::vector<bool> reads_inexact_;
@@ -309,9 +331,9 @@ auto compare_tensors(const Tensor& expected, const Tensor& actual,
 }  // namespace
 
 auto measure_rounding(const Stage& stage, const StageValues& inputs,
-                      const std::map<std::string, Datum>& attributes, const OpTable& table)
-    -> Roundings {
-  return Measurement(stage, inputs, attributes, table).run();
+                      const std::map<std::string, Datum>& attributes, const OpTable& table,
+                      RoundedBy by) -> Roundings {
+  return Measurement(stage, inputs, attributes, table, by).run();
 }
 
 auto compare_values(const Datum& expected, const Datum& actual, bool with_strides,

@@ -1,5 +1,6 @@
 // How far rounding alone can move what a stage gives, measured.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "replay/runner/execute.h"
@@ -16,11 +17,15 @@ struct Rounding {
 };
 using Roundings = std::map<std::string, Rounding>;
 
+/// What computed the values that are compared: Assay, or a device, whose convolutions of float32
+/// may round their operands to TF32 (`torch.backends.cudnn.allow_tf32`, which is on by default).
+enum class RoundedBy : std::uint8_t { assay, device };
+
 /// Runs a graph stage in float64, else, where an operator does not take that, in its own dtypes.
 /// Empty where it does not run.
 [[nodiscard]] auto measure_rounding(const Stage& stage, const StageValues& inputs,
                                     const std::map<std::string, Datum>& attributes,
-                                    const OpTable& table) -> Roundings;
+                                    const OpTable& table, RoundedBy by) -> Roundings;
 
 /// Distances of two values to the float64 run.
 struct StageDistance {

@@ -135,12 +135,14 @@ class StageDebugger {
     finish(std::move(problem));
   }
 
-  auto rounding_of(std::size_t i, const std::string& value) -> const Rounding* {
+  auto rounding_of(std::size_t i, const std::string& value, RoundedBy by = RoundedBy::assay)
+      -> const Rounding* {
     if (i == kRecorded || !stages_[i].graph) return nullptr;
-    if (!roundings_.contains(i))
-      roundings_[i] = measure_rounding(stages_[i], given_[i], inputs_.attributes, table_);
-    const auto found = roundings_[i].find(value);
-    return found == roundings_[i].end() ? nullptr : &found->second;
+    const auto [known, is_new] = roundings_.try_emplace({i, by});
+    auto& all = known->second;
+    if (is_new) all = measure_rounding(stages_[i], given_[i], inputs_.attributes, table_, by);
+    const auto found = all.find(value);
+    return found == all.end() ? nullptr : &found->second;
   }
 
   void compare(std::size_t i) {
@@ -183,8 +185,8 @@ class StageDebugger {
     }
     const bool has_strides = name.starts_with("output ") && !restores_strides(i);
     return compare_values(expected.value.value, value.value, has_strides, [&] {
-      const auto by = expected.stage == kRecorded ? i : expected.stage;
-      return rounding_of(by, name);
+      if (expected.stage == kRecorded) return rounding_of(i, name, RoundedBy::device);
+      return rounding_of(expected.stage, name);
     });
   }
 
@@ -261,8 +263,9 @@ class StageDebugger {
       if (roughly.message.empty()) continue;
       StageDistance distance;
       if (answer->has_data)
-        distance = compare_values(Datum{answer->tensor}, mine->second.value, false,
-                                  [&] { return rounding_of(last_graph(i), name); });
+        distance = compare_values(Datum{answer->tensor}, mine->second.value, false, [&] {
+          return rounding_of(last_graph(i), name, RoundedBy::device);
+        });
       else
         distance.message = roughly.message;
       if (distance.message.empty()) continue;
@@ -378,7 +381,7 @@ class StageDebugger {
   std::vector<StageRun> runs_;
   std::vector<StageValues> given_;
   std::map<std::string, Agreed> agreed_;
-  std::map<std::size_t, Roundings> roundings_;
+  std::map<std::pair<std::size_t, RoundedBy>, Roundings> roundings_;
   std::vector<Difference> differences_;
   std::optional<std::size_t> last_;
   CompilationStages result_;

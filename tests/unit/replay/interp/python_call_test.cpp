@@ -92,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"x.to('cpu', torch.float64)", {2, 3}, {3, 1}, 21},
         Row{"x.polygamma(1)", {2, 3}, {3, 1}, 3.371271}, Row{"x.mT", {3, 2}, {1, 3}, 21},
         Row{"torch.sum(input = x, axis = 0, keepdims = True)", {1, 3}, {3, 1}, 21},
-        Row{"x.tile(1, 2)", {2, 6}, {6, 1}, 42}));
+        Row{"torch.tensor([[1, 2], [3, 4]])", {2, 2}, {2, 1}, 10},
+        Row{"x.type(torch.float64)", {2, 3}, {3, 1}, 21}, Row{"x.tile(1, 2)", {2, 6}, {6, 1}, 42}));
 
 INSTANTIATE_TEST_SUITE_P(
     FunctionsOfNn, PythonCall,
