@@ -11,6 +11,9 @@ namespace assay {
 inline auto on_cuda(const TensorMeta& meta) -> bool {
   return meta.device.type == "cuda";
 }
+inline auto on_cuda(const RealMeta& meta) -> bool {
+  return meta.device.type == "cuda";
+}
 
 /// Row-major result with the sizes and dtype of argument 0.
 inline auto contiguous_like_self(MetaCall& c) -> Datum {

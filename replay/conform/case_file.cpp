@@ -173,12 +173,14 @@ class CaseReader {
       const auto storage = item.at("storage").get<std::size_t>();
       if (storage >= record_.before.size()) return bad_input("storage {} is missing", storage);
       if (metas_.size() < inputs) record_.is_input[storage] = true;
-      const RealMeta meta{*dtype,
-                          json_ints(item.at("size")),
-                          json_ints(item.at("stride")),
-                          item.at("offset").get<std::int64_t>(),
-                          record_.before[storage]->size_bytes(),
-                          device_};
+      RealMeta meta{*dtype,
+                    json_ints(item.at("size")),
+                    json_ints(item.at("stride")),
+                    item.at("offset").get<std::int64_t>(),
+                    record_.before[storage]->size_bytes(),
+                    device_};
+      if (item.value("conj", false)) meta.lazy = meta.lazy ^ Lazy::conjugated;
+      if (item.value("neg", false)) meta.lazy = meta.lazy ^ Lazy::negated;
       ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
       if (record_.is_recorded[storage] && elems > meta.storage_bytes / size_bytes(*dtype)) {
         if (metas_.size() < inputs || elems > kMostResizedElems)

@@ -252,6 +252,34 @@ auto judge_lu(const JudgedCall& call) -> Difference {
   });
 }
 
+/// U of a matrix without full rank is free in what H maps to nothing.
+auto judge_polar(const JudgedCall& call) -> Difference {
+  if (auto difference = compare_result(call, 1)) return difference;
+  const auto& self = *call.args[0].real();
+  const auto a = load_matrices<Complex>(self);
+  return both_obey(call, [&](const DatumList& results) -> Difference {
+    auto u = load_matrices<Complex>(*tensor(results, 0));
+    auto h = load_matrices<Complex>(*tensor(results, 1));
+    if (auto wrong = is_unitary(u, self.dtype(), "U^H U = I")) return wrong;
+    return close(product(u, h), a, self.dtype(), "U H = A");
+  });
+}
+/// Where info says that a matrix has no inverse, the elements are what the elimination left.
+auto judge_inverse(const JudgedCall& call) -> Difference {
+  auto ours = load_matrices<Complex>(*tensor(call.actual, 0));
+  auto theirs = load_matrices<Complex>(*tensor(call.expected, 0));
+  const auto codes = to_vector<std::int64_t>(*tensor(call.expected, 1));
+  const auto our_codes = to_vector<std::int64_t>(*tensor(call.actual, 1));
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    if ((codes[i] == 0) != (our_codes[i] == 0)) return "which matrices have an inverse differs";
+  const auto elements = static_cast<std::size_t>(ours.rows) * static_cast<std::size_t>(ours.cols);
+  for (std::size_t i = 0; i < ours.values.size(); ++i)
+    if (codes[i / elements] != 0) ours.values[i] = theirs.values[i] = 0;
+  const auto wrong =
+      compare_numbers(ours.values, theirs.values, tolerance_of(tensor(call.expected, 0)->dtype()));
+  return wrong ? "result 0: " + *wrong : wrong;
+}
+
 // ---- indices of equal elements ------------------------------------------------------------------
 
 /// The dimension an operator works along; the last one if it is not given.
@@ -350,6 +378,13 @@ auto judge_mode(const JudgedCall& call) -> Difference {
   if (auto wrong = counts(call.actual, ours)) return wrong;
   return ours == theirs ? Difference{} : "an element is not the most frequent one";
 }
+/// median over a dimension whose elements share memory: PyTorch gives elements it does not have.
+auto judge_median(const JudgedCall& call) -> Difference {
+  const auto& self = *call.args[0].real();
+  const auto dim = dim_of(call, self.rank());
+  if (self.rank() > 0 && self.strides()[dim] == 0 && self.sizes()[dim] > 1) return std::nullopt;
+  return judge_selection(call);
+}
 auto judge_argsort(const JudgedCall& call) -> Difference {
   return judge_indices(call, 0);
 }
@@ -371,6 +406,54 @@ auto judge_bag_sizes(const JudgedCall& call) -> Difference {
   auto theirs = *tensor(call.expected, 2);
   ours.meta.sizes[0] = theirs.meta.sizes[0] = theirs.sizes()[0] - 1;
   return compare_values(ours, theirs);
+}
+
+/// Lengths of sequences, given as a list or as a tensor.
+auto lengths(const Datum& datum) -> std::vector<std::int64_t> {
+  if (const auto* given = datum.real()) return to_vector<std::int64_t>(*given);
+  std::vector<std::int64_t> all;
+  if (const auto* list = datum.list())
+    for (const auto& item : *list) all.push_back(item.scalar()->as_int().value_or(0));
+  return all;
+}
+/// log_alpha [batch, steps, positions] is written up to each sample's lengths.
+auto judge_log_alpha(const JudgedCall& call) -> Difference {
+  if (auto difference = compare_result(call, 0)) return difference;
+  const auto& sizes = tensor(call.expected, 1)->sizes();
+  const auto steps = lengths(arg(call, "input_lengths"));
+  const auto targets = lengths(arg(call, "target_lengths"));
+  std::vector<Complex> ours;
+  std::vector<Complex> theirs;
+  const auto our_all = to_vector<Complex>(*tensor(call.actual, 1));
+  const auto their_all = to_vector<Complex>(*tensor(call.expected, 1));
+  std::size_t e = 0;
+  for_each_index(sizes, [&](const Ints& at) {
+    const auto n = static_cast<std::size_t>(at[0]);
+    if (at[1] < steps[n] && at[2] < 2 * targets[n] + 1) {
+      ours.push_back(our_all[e]);
+      theirs.push_back(their_all[e]);
+    }
+    ++e;
+  });
+  const auto wrong = compare_numbers(ours, theirs, tolerance_of(tensor(call.expected, 1)->dtype()));
+  return wrong ? "log_alpha: " + *wrong : wrong;
+}
+/// A loss over no sample is not written.
+auto judge_loss_of_samples(const JudgedCall& call) -> Difference {
+  if (call.args[0].real()->numel() == 0) return std::nullopt;
+  for (std::size_t i = 0; i < call.expected.size(); ++i)
+    if (auto difference = compare_result(call, i)) return difference;
+  return std::nullopt;
+}
+/// The CPU's kernel reads query, key and value as if their last dimension were dense.
+auto judge_dense_features(const JudgedCall& call) -> Difference {
+  for (const auto* name : {"query", "key", "value"}) {
+    const auto& meta = arg(call, name).real()->meta;
+    if (!is_on_cuda(call) && meta.strides.back() != 1 && meta.sizes.back() > 1) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < call.expected.size(); ++i)
+    if (auto difference = compare_result(call, i)) return difference;
+  return std::nullopt;
 }
 
 // ---- digits that are left out -------------------------------------------------------------------
@@ -416,9 +499,13 @@ auto judge_tf32(const JudgedCall& call) -> Difference {
 }
 
 constexpr std::string_view kEqual = "indices name equal elements, none twice";
+constexpr std::string_view kMedian =
+    "indices name equal elements; elements that share memory: PyTorch gives others";
 constexpr std::string_view kTF32 =
     "float32 on CUDA: each product within 2^-10, as cuDNN computes in TF32 by default";
 constexpr std::string_view kBag = "CUDA: the bag size of the last offset is not written";
+constexpr std::string_view kLogAlpha = "log_alpha is written up to the lengths of each sample";
+constexpr std::string_view kNoSample = "a loss over no sample is not written";
 constexpr Freedom kFreedoms[] = {
     {"aten._linalg_eigh.default", "A V = V diag(L), V unitary, L equal", judge_eigh},
     {"aten._linalg_svd.default", "U diag(S) Vh = A, U and Vh unitary, S equal", judge_svd},
@@ -427,14 +514,17 @@ constexpr Freedom kFreedoms[] = {
     {"aten.linalg_qr.default", "Q R = A, Q unitary, R upper triangular", judge_qr},
     {"aten.linalg_lu.default", "P L U = A, no multiplier above 1", judge_lu},
     {"aten.linalg_lu_factor_ex.default", "L U = P^T A, no multiplier above 1", judge_lu_factor},
+    {"aten.linalg_polar.default", "U H = A, U unitary, H equal", judge_polar},
+    {"aten.linalg_inv_ex.default",
+     "info says the same of each matrix; the inverse where there is one", judge_inverse},
     {"aten.linalg_matrix_exp.default", "float16 and bfloat16: PyTorch gives what memory held",
      judge_matrix_exp},
     {"aten.sort.default", kEqual, judge_selection},
     {"aten.topk.default", kEqual, judge_selection},
     {"aten.kthvalue.default", kEqual, judge_selection},
     {"aten.mode.default", "values are equally frequent, indices name them", judge_mode},
-    {"aten.median.dim", kEqual, judge_selection},
-    {"aten.nanmedian.dim", kEqual, judge_selection},
+    {"aten.median.dim", kMedian, judge_median},
+    {"aten.nanmedian.dim", kMedian, judge_median},
     {"aten.max.dim", kEqual, judge_selection},
     {"aten.min.dim", kEqual, judge_selection},
     {"aten.argsort.default", kEqual, judge_argsort},
@@ -442,6 +532,12 @@ constexpr Freedom kFreedoms[] = {
      judge_total_weight},
     {"aten.nll_loss2d_forward.default", "CUDA: total_weight is not written without a reduction",
      judge_total_weight},
+    {"aten._ctc_loss.default", kLogAlpha, judge_log_alpha},
+    {"aten._ctc_loss.Tensor", kLogAlpha, judge_log_alpha},
+    {"aten.multi_margin_loss.default", kNoSample, judge_loss_of_samples},
+    {"aten.multilabel_margin_loss_forward.default", kNoSample, judge_loss_of_samples},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default",
+     "features that are not dense: PyTorch reads other elements", judge_dense_features},
     {"aten._embedding_bag.default", kBag, judge_bag_sizes},
     {"aten._embedding_bag_forward_only.default", kBag, judge_bag_sizes},
     {"aten.convolution.default", kTF32, judge_tf32},

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/ops/rows/resample_bytes.h"
 #include "core/ops/rules.h"
 
 namespace assay {
@@ -19,11 +20,7 @@ auto filter_value(Filter filter, double x) -> double {
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
 }
 
-/// The input positions of one output position.
-struct Taps {
-  std::int64_t first = 0;
-  std::vector<double> weights;
-};
+using Taps = NeighbourTaps;
 auto taps_along(std::int64_t in, std::int64_t out, bool corners, double given, Filter filter)
     -> std::vector<Taps> {
   const double step =
@@ -56,9 +53,9 @@ auto forward_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const auto out = c.exprs(1);
   if (!c.require(self.rank() == 4 && out.size() == 2, "images, and two sizes") ||
-      !c.require(is_floating(self.dtype) || self.dtype == DType::uint8, "floating images"))
+      !c.require(is_floating(self.dtype) || self.dtype == DType::uint8,
+                 "images are floating or bytes"))
     return {};
-  if (self.dtype == DType::uint8) return c.unsupported("integer images"), Datum{};
   for (std::size_t d = 2; d < 4; ++d)
     if (!c.require(gt(self.sizes[d], 0), "the image has pixels") ||
         !c.require(gt(out[d - 2], 0), "the sizes are positive"))
@@ -91,6 +88,7 @@ void kernel(KernelCall& k) {
     taps[d] = taps_along(large[d + 2], small[d + 2], k.flag(corners),
                          k.has(scale) ? k.real(scale) : 0, kFilter);
   }
+  if (!kBackward && k.in(0).dtype() == DType::uint8) return resample_bytes(k.in(0), k.out(), taps);
   const auto from = to_vector<double>(k.in(0));
   std::vector<double> to(static_cast<std::size_t>(k.out().numel()), 0);
   for (std::int64_t plane = 0; plane < large[0] * large[1]; ++plane)

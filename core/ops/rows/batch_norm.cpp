@@ -53,7 +53,8 @@ auto batch_norm_rule(MetaCall& c) -> Datum {
       accumulated_dtype(c, p.mean >= 0 ? statistics_dtype(c, {1, 2, p.mean, p.variance})
                                        : statistics_dtype(c, {1, 2}));
   for (const int i : {1, 2, p.mean, p.variance})
-    if (has(c, i) && !c.require(eq(numel(c.meta(i)), input.sizes[1]), "one parameter per channel"))
+    if (has(c, i) && !c.decide(eq(numel(c.meta(i)), input.sizes[1]), "one parameter per channel") &&
+        !c.require(eq(numel(input), 0), "there is one parameter per channel, or no element"))
       return {};
   const bool training = is_training(c, p);
   if (!training &&
@@ -99,16 +100,25 @@ auto batch_statistics(const std::vector<double>& x, const Channels& layout) -> S
   return s;
 }
 
+/// The element at a row-major position, as a view.
+auto element_of(Tensor tensor, std::int64_t at) -> Tensor {
+  for (auto d = tensor.sizes().size(); d-- > 0; at /= tensor.sizes()[d])
+    tensor.meta.offset += at % tensor.sizes()[d] * tensor.strides()[d];
+  tensor.meta.sizes = tensor.meta.strides = {};
+  return tensor;
+}
 /// running = momentum * batch + (1 - momentum) * running; the variance without bias.
 void update_running(KernelCall& k, const Params& p, const Statistics& batch, double count) {
   const double momentum = k.real(p.momentum);
+  // Channel by channel: statistics that share one element are updated one after the other.
   const auto update = [&](int arg, const std::vector<double>& values, double scale) {
     if (!has(k, arg)) return;
-    Tensor running = k.in(arg);
-    auto old = to_vector<double>(running);
-    for (std::size_t c = 0; c < old.size(); ++c)
-      old[c] = momentum * values[c] * scale + (1 - momentum) * old[c];
-    from_vector<double>(running, old);
+    const Tensor& all = k.in(arg);
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      auto running = element_of(all, static_cast<std::int64_t>(c));
+      const double old = to_vector<double>(running)[0];
+      fill_elements(running, Complex(momentum * values[c] * scale + (1 - momentum) * old));
+    }
   };
   update(p.mean, batch.mean, 1);
   update(p.variance, batch.variance, count / (count - 1));
@@ -118,6 +128,31 @@ auto inverse_std(const std::vector<double>& variance, double eps) -> std::vector
   std::vector<double> result(variance.size());
   for (std::size_t c = 0; c < variance.size(); ++c) result[c] = 1 / std::sqrt(variance[c] + eps);
   return result;
+}
+
+/// Results on the CPU are packed; is the input laid out in the same way?
+auto is_packed(const Tensor& input, const Tensor& result) -> bool {
+  for (std::size_t d = 0; d < input.sizes().size(); ++d)
+    if (input.sizes()[d] != 1 && input.strides()[d] != result.strides()[d]) return false;
+  return true;
+}
+/// Of packed inputs on the CPU x * alpha + beta, with alpha and beta of a channel in the precision
+/// that PyTorch computes in: a channel that cancels keeps beta's rounding.
+void normalise(KernelCall& k, const Channels& layout, const std::vector<double>& mean,
+               const std::vector<double>& scale, std::vector<double>& x) {
+  const bool wide = k.in(0).dtype() == DType::float64;
+  const auto rounded = [&](double value) { return wide ? value : round_to(DType::float32, value); };
+  const auto weight = values_or(k, 1, layout.channels, 1);
+  const auto bias = values_or(k, 2, layout.channels, 0);
+  const bool in_order = on_cuda(k.in(0).meta) || !is_packed(k.in(0), k.out());
+  for (std::size_t c = 0; c < layout.channels && in_order; ++c)
+    layout.for_each(
+        c, [&](std::size_t e) { x[e] = (x[e] - mean[c]) * scale[c] * weight[c] + bias[c]; });
+  for (std::size_t c = 0; c < layout.channels && !in_order; ++c) {
+    const double alpha = rounded(rounded(scale[c]) * weight[c]);
+    const double beta = rounded(bias[c] - rounded(mean[c]) * alpha);
+    layout.for_each(c, [&](std::size_t e) { x[e] = x[e] * alpha + beta; });
+  }
 }
 
 void batch_norm_kernel(KernelCall& k) {
@@ -133,13 +168,9 @@ void batch_norm_kernel(KernelCall& k) {
       training ? batch_statistics(x, layout)
                : Statistics{to_vector<double>(k.in(p.mean)), to_vector<double>(k.in(p.variance))};
   const auto scale = inverse_std(s.variance, k.real(p.eps));
-  const auto weight = values_or(k, 1, layout.channels, 1);
-  const auto bias = values_or(k, 2, layout.channels, 0);
-  for (std::size_t c = 0; c < layout.channels; ++c)
-    layout.for_each(
-        c, [&](std::size_t e) { x[e] = (x[e] - s.mean[c]) * scale[c] * weight[c] + bias[c]; });
+  if (!x.empty()) normalise(k, layout, s.mean, scale, x);
   from_vector<double>(k.out(0), x);
-  if (!training && k.out(1).numel() == 0) return;
+  if (x.empty() || (!training && k.out(1).numel() == 0)) return;
   from_vector<double>(k.out(1), s.mean);
   from_vector<double>(k.out(2), scale);
   if (training) update_running(k, p, s, layout.count());

@@ -26,6 +26,10 @@ struct Batch {
     return static_cast<std::size_t>((t * batch + n) * classes + label);
   }
 };
+/// Lengths are a list or, in the overloads named Tensor, a vector.
+auto lengths_of(KernelCall& k, int arg) -> Ints {
+  return k.is_tensor(arg) ? to_vector<std::int64_t>(k.in(arg)) : k.integers(arg);
+}
 /// Targets are rows of a matrix, or stand behind one another. `first` is the position of log_probs.
 auto batch_of(KernelCall& k, int first, std::int64_t blank) -> Batch {
   const auto& sizes = k.in(first).sizes();
@@ -33,8 +37,8 @@ auto batch_of(KernelCall& k, int first, std::int64_t blank) -> Batch {
           .steps = sizes[0],
           .batch = sizes[1],
           .classes = sizes[2],
-          .input_lengths = k.integers(first + 2),
-          .target_lengths = k.integers(first + 3),
+          .input_lengths = lengths_of(k, first + 2),
+          .target_lengths = lengths_of(k, first + 3),
           .labels = {}};
   const auto targets = to_vector<std::int64_t>(k.in(first + 1));
   const bool rows = k.in(first + 1).rank() == 2;
@@ -105,6 +109,18 @@ auto backward_table(const Batch& b, std::int64_t n) -> Table {
 auto longest(const Ints& lengths) -> std::int64_t {
   return lengths.empty() ? 0 : std::ranges::max(lengths);
 }
+auto length_count(MetaCall& c, int arg) -> Expr {
+  return c.is_tensor(arg) ? numel(c.meta(arg))
+                          : Expr(static_cast<std::int64_t>(c.integers(arg).size()));
+}
+/// How long the longest target is; of a vector only the data tell.
+auto longest_target(MetaCall& c, int arg) -> Expr {
+  if (c.is_tensor(arg)) return c.context().data_dependent_value(ExprType::integer);
+  return longest(c.integers(arg));
+}
+auto measure_target(KernelCall& k) -> Dims {
+  return {longest(lengths_of(k, 3))};
+}
 auto require_lengths(MetaCall& c, int first) -> bool {
   const auto& probs = c.meta(first);
   const auto& targets = c.meta(first + 1);
@@ -113,10 +129,8 @@ auto require_lengths(MetaCall& c, int first) -> bool {
          c.require(targets.rank() == 1 || targets.rank() == 2,
                    "targets are a vector or a matrix") &&
          c.require(is_integer(targets.dtype), "targets are integers") &&
-         c.require(eq(probs.sizes[1], static_cast<std::int64_t>(c.integers(first + 2).size())),
-                   "one input length per sample") &&
-         c.require(eq(probs.sizes[1], static_cast<std::int64_t>(c.integers(first + 3).size())),
-                   "one target length per sample");
+         c.require(eq(probs.sizes[1], length_count(c, first + 2)), "one input length per sample") &&
+         c.require(eq(probs.sizes[1], length_count(c, first + 3)), "one target length per sample");
 }
 
 // log_probs, targets, input_lengths, target_lengths, blank, zero_infinity -> per sample the
@@ -126,7 +140,7 @@ auto forward_rule(MetaCall& c) -> Datum {
   const auto& probs = c.meta(0);
   if (!c.require(logic_and(ge(c.expr(4), 0), lt(c.expr(4), probs.sizes[2])), "blank is a class"))
     return {};
-  const Expr positions(2 * longest(c.integers(3)) + 1);
+  const Expr positions = longest_target(c, 3) * 2 + 1;
   return {DatumList{c.fresh(probs.dtype, {probs.sizes[1]}),
                     c.fresh(probs.dtype, {probs.sizes[1], probs.sizes[0], positions})}};
 }
@@ -201,9 +215,10 @@ auto ctc_loss(Composer& c) -> Datum {
   const auto one_more = [&](int arg, std::int64_t dim) {
     return batched ? c.arg(arg) : c.call("aten.unsqueeze.default", {c.arg(arg), Datum{Expr(dim)}});
   };
-  auto loss = c.item(c.call("aten._ctc_loss.default", {one_more(0, 1), one_more(1, 0), c.arg(2),
-                                                       c.arg(3), c.arg(4), c.arg(6)}),
-                     0);
+  const bool vectors = c.is_tensor(3);
+  const auto* const rows = vectors ? "aten._ctc_loss.Tensor" : "aten._ctc_loss.default";
+  auto loss = c.item(
+      c.call(rows, {one_more(0, 1), one_more(1, 0), c.arg(2), c.arg(3), c.arg(4), c.arg(6)}), 0);
   if (c.error()) return {};
   if (c.flag(6)) {
     const auto infinite = c.call("aten.isinf.default", {loss});
@@ -212,6 +227,10 @@ auto ctc_loss(Composer& c) -> Datum {
   if (c.integer(5) == kNone)
     return batched ? loss : c.call("aten.squeeze.dim", {loss, Datum{Expr(0)}});
   if (c.integer(5) != kMean) return c.call("aten.sum.default", {loss});
+  if (vectors) {
+    const auto lengths = c.call("aten.clamp_min.default", {c.arg(3), Datum{Expr(1)}});
+    return c.call("aten.mean.default", {c.call("aten.div.Tensor", {loss, lengths})});
+  }
   DatumList parts;
   const auto lengths = c.integers(3);
   for (std::size_t n = 0; n < lengths.size(); ++n) {
@@ -230,6 +249,9 @@ auto ctc_loss(Composer& c) -> Datum {
 void add_ctc_loss_rows(OpTable& t) {
   t.add({.schema_text = "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", .rule = forward_rule, .kernel = forward_kernel});
   t.add({.schema_text = "aten::_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", .rule = backward_rule, .kernel = backward_kernel});
+  t.add({.schema_text = "aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", .rule = forward_rule, .kernel = forward_kernel, .measure = measure_target});
+  t.add({.schema_text = "aten::_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor", .rule = backward_rule, .kernel = backward_kernel});
+  t.add({.schema_text = "aten::ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", .decomposition = ctc_loss});
   t.add({.schema_text = "aten::ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor", .decomposition = ctc_loss});
 }
 // clang-format on

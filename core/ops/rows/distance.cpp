@@ -219,9 +219,12 @@ auto dist(Composer& c) -> Datum {
 // ---- bounded norms ------------------------------------------------------------------------------
 
 /// Rows longer than the bound are scaled to it.
-void bound_norm(std::span<double> row, double p, double most) {
+template <class T>
+void bound_norm(std::span<T> row, double p, double most) {
   const std::vector<double> zero(row.size(), 0);
-  const double norm = distance(row.data(), zero.data(), static_cast<std::int64_t>(row.size()), p);
+  std::vector<double> sizes;
+  for (const auto& x : row) sizes.push_back(std::abs(x));
+  const double norm = distance(sizes.data(), zero.data(), static_cast<std::int64_t>(row.size()), p);
   if (norm <= most) return;
   for (auto& x : row) x *= most / (norm + 1e-7);
 }
@@ -231,16 +234,21 @@ auto renorm_rule(MetaCall& c) -> Datum {
   if (!c.require(self.rank() > 1, "at least two dimensions") ||
       !c.require(is_floating(self.dtype) || is_complex(self.dtype), "a floating tensor"))
     return {};
-  if (is_complex(self.dtype)) return c.unsupported("complex norms are not bounded"), Datum{};
   c.dim_arg(2, self.rank());
   return contiguous_like_self(c);
 }
 void renorm_kernel(KernelCall& k) {
   std::vector<bool> others(k.in(0).sizes().size(), true);
   others[static_cast<std::size_t>(dim_of(k, 2, k.in(0).rank()))] = false;
-  auto rows = load_rows<double>(k.in(0), others);
-  for (std::size_t i = 0; i < rows.outer; ++i) bound_norm(rows.row(i), k.real(1), k.real(3));
-  store_rows(k.out(), others, rows);
+  const auto bound = [&]<class T>(T) {
+    auto rows = load_rows<T>(k.in(0), others);
+    for (std::size_t i = 0; i < rows.outer; ++i) bound_norm<T>(rows.row(i), k.real(1), k.real(3));
+    store_rows(k.out(), others, rows);
+  };
+  if (is_complex(k.in(0).dtype()))
+    bound(Complex{});
+  else
+    bound(double{});
 }
 /// self (written), indices, max_norm, norm_type: the rows that are named.
 auto embedding_renorm_rule(MetaCall& c) -> Datum {
@@ -270,7 +278,7 @@ void embedding_renorm_like_cuda(KernelCall& k, const std::set<std::int64_t>& row
       at.push_back(e);
     }
     const std::vector<double> before = row;
-    bound_norm(row, k.real(3), k.real(2));
+    bound_norm<double>(row, k.real(3), k.real(2));
     for (std::size_t i = 0; i < row.size(); ++i)
       if (before[i] != 0) factor[at[i]] = row[i] / before[i];
   }
@@ -288,7 +296,7 @@ void embedding_renorm_kernel(KernelCall& k) {
   if (weight.meta.device.type == "cuda" && weight.strides()[0] != weight.sizes()[1])
     return embedding_renorm_like_cuda(k, named);
   for (const auto index : named) {
-    bound_norm(rows.row(static_cast<std::size_t>(index)), k.real(3), k.real(2));
+    bound_norm<double>(rows.row(static_cast<std::size_t>(index)), k.real(3), k.real(2));
   }
   store_rows(weight, {false, true}, rows);
 }

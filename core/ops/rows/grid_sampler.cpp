@@ -26,8 +26,6 @@ auto check_grid(MetaCall& c, int input_arg, int spatial) -> bool {
   const int mode = param(c, "interpolation_mode");
   for (int i = mode; mode >= 0 && i < mode + 2; ++i)
     if (!c.require(c.integer(i) >= 0 && c.integer(i) <= 2, "modes are 0, 1 or 2")) return false;
-  if (mode >= 0 && spatial == 3 && !c.require(c.integer(mode) != 2, "cubic sampling is flat"))
-    return false;
   for (std::size_t i = 2; i < input.sizes.size(); ++i)
     if (!c.require(gt(input.sizes[i], 0), "the input has spatial elements")) return false;
   return true;
@@ -55,95 +53,140 @@ auto grid_backward_rule(MetaCall& c) -> Datum {
                     c.fresh(grid.dtype, grid.sizes)}};
 }
 
+/// A number of a half type: every operation rounds, as PyTorch's kernels for these types do.
+template <DType kDType>
+class Rounded {
+ public:
+  Rounded() = default;
+  Rounded(double value) : value_(round_to(kDType, value)) {}  // NOLINT(google-explicit-constructor)
+  explicit operator double() const { return value_; }
+  friend auto operator+(Rounded a, Rounded b) -> Rounded { return a.value_ + b.value_; }
+  friend auto operator-(Rounded a, Rounded b) -> Rounded { return a.value_ - b.value_; }
+  friend auto operator*(Rounded a, Rounded b) -> Rounded { return a.value_ * b.value_; }
+  friend auto operator/(Rounded a, Rounded b) -> Rounded { return a.value_ / b.value_; }
+  friend auto operator-(Rounded a) -> Rounded { return -a.value_; }
+  friend auto operator<=>(Rounded a, Rounded b) { return a.value_ <=> b.value_; }
+  friend auto operator==(Rounded a, Rounded b) -> bool { return a.value_ == b.value_; }
+  friend auto floor(Rounded a) -> Rounded { return std::floor(a.value_); }
+  friend auto fmod(Rounded a, Rounded b) -> Rounded { return std::fmod(a.value_, b.value_); }
+
+ private:
+  double value_ = 0;
+};
+using std::floor;
+using std::fmod;
+
 /// A position with its derivative after the grid's value.
+template <class T>
 struct Position {
-  double at = 0;
-  double slope = 0;
+  T at = 0;
+  T slope = 0;
 };
 /// How grid values become positions along one dimension.
+template <class T>
 class Axis {
  public:
-  Axis(std::int64_t size, Padding padding, bool corners)
-      : size_(static_cast<double>(size)), padding_(padding), corners_(corners) {}
+  /// The flat kernel multiplies by half a size where the deep one divides by two.
+  Axis(std::int64_t size, int spatial, Padding padding, bool corners)
+      : size_(static_cast<double>(size)),
+        flat_(spatial == 2),
+        padding_(padding),
+        corners_(corners) {}
 
   /// [-1, 1] to element positions.
-  [[nodiscard]] auto unnormalised(double x) const -> Position {
-    if (corners_) return {(x + 1) / 2 * (size_ - 1), (size_ - 1) / 2};
-    return {((x + 1) * size_ - 1) / 2, size_ / 2};
+  [[nodiscard]] auto unnormalised(T x) const -> Position<T> {
+    const T one = 1;
+    const T two = 2;
+    const T span = corners_ ? size_ - one : size_;
+    const T scale = span / two;
+    if (flat_) return {corners_ ? (x + one) * scale : (x + one) * scale - T(0.5), scale};
+    if (corners_) return {(x + one) / two * span, scale};
+    return {((x + one) * size_ - one) / two, scale};
   }
-  [[nodiscard]] auto source(double x) const -> Position { return inside(unnormalised(x)); }
+  [[nodiscard]] auto source(T x) const -> Position<T> { return inside(unnormalised(x)); }
   /// Padding applied to a position (also to the taps of the bicubic kernel).
-  [[nodiscard]] auto inside(Position p) const -> Position {
+  [[nodiscard]] auto inside(Position<T> p) const -> Position<T> {
     if (padding_ == Padding::reflection) p = reflected(p);
     if (padding_ != Padding::zeros) p = clipped(p);
     return p;
   }
 
  private:
-  [[nodiscard]] auto clipped(Position p) const -> Position {
-    if (!(p.at > 0)) return {0, 0};
-    if (p.at >= size_ - 1) return {size_ - 1, 0};
+  [[nodiscard]] auto clipped(Position<T> p) const -> Position<T> {
+    const T last = size_ - T(1);
+    if (!(p.at > T(0))) return {};
+    if (p.at >= last) return {last, 0};
     return p;
   }
-  [[nodiscard]] auto reflected(Position p) const -> Position {
-    const double low = corners_ ? 0 : -0.5;
-    const double span = corners_ ? size_ - 1 : size_;
-    if (span == 0) return {0, 0};
-    double offset = p.at - low;
-    double slope = p.slope;
-    if (offset < 0) {
+  [[nodiscard]] auto reflected(Position<T> p) const -> Position<T> {
+    const T low = corners_ ? 0 : -0.5;
+    const T span = corners_ ? size_ - T(1) : size_;
+    if (span == T(0)) return {};
+    T offset = p.at - low;
+    T slope = p.slope;
+    if (offset < T(0)) {
       offset = -offset;
       slope = -slope;
     }
-    const double extra = std::fmod(offset, span);
-    const auto flips = std::floor(offset / span);
-    if (std::fmod(flips, 2) == 0) return {extra + low, slope};
+    const T extra = fmod(offset, span);
+    const T flips = floor(offset / span);
+    if (fmod(flips, T(2)) == T(0)) return {extra + low, slope};
     return {span - extra + low, -slope};
   }
-  double size_;
+  T size_;
+  bool flat_;
   Padding padding_;
   bool corners_;
 };
 
 /// Elements that a sample reads along one dimension, their weights and the weights' derivatives.
+template <class T>
 struct Taps {
   int count = 0;
-  std::array<double, 4> index{}, weight{}, slope{};
-  void add(double at, double w, double d) {
+  std::array<double, 4> index{};
+  std::array<T, 4> weight{}, slope{};
+  void add(T at, T w, T d) {
     const auto i = static_cast<std::size_t>(count++);
-    index[i] = at;
+    index[i] = static_cast<double>(at);
     weight[i] = w;
     slope[i] = d;
   }
 };
-auto cubic_weights(double t) -> std::pair<std::array<double, 4>, std::array<double, 4>> {
+template <class T>
+auto cubic_weights(T t) -> std::pair<std::array<T, 4>, std::array<T, 4>> {
   constexpr double kA = -0.75;
-  const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
-  const auto far = [](double x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };
-  const auto near_slope = [](double x) { return (3 * (kA + 2) * x - 2 * (kA + 3)) * x; };
-  const auto far_slope = [](double x) { return (3 * kA * x - 10 * kA) * x + 8 * kA; };
-  return {{far(t + 1), near(t), near(1 - t), far(2 - t)},
-          {far_slope(t + 1), near_slope(t), -near_slope(1 - t), -far_slope(2 - t)}};
+  const auto c = [](double value) { return T(value); };
+  const auto near = [&](T x) { return (c(kA + 2) * x - c(kA + 3)) * x * x + c(1); };
+  const auto far = [&](T x) { return ((c(kA) * x - c(5 * kA)) * x + c(8 * kA)) * x - c(4 * kA); };
+  const auto near_slope = [&](T x) { return (c(3 * (kA + 2)) * x - c(2 * (kA + 3))) * x; };
+  const auto far_slope = [&](T x) { return (c(3 * kA) * x - c(10 * kA)) * x + c(8 * kA); };
+  const T one = 1;
+  const T two = 2;
+  return {{far(t + one), near(t), near(one - t), far(two - t)},
+          {far_slope(t + one), near_slope(t), -near_slope(one - t), -far_slope(two - t)}};
 }
-auto taps_of(const Axis& axis, Mode mode, double x) -> Taps {
-  Taps taps;
+template <class T>
+auto taps_of(const Axis<T>& axis, Mode mode, int spatial, T x) -> Taps<T> {
+  Taps<T> taps;
+  const T one = 1;
   if (mode == Mode::bicubic) {
     const auto p = axis.unnormalised(x);
-    const double first = std::floor(p.at);
-    const auto [weights, slopes] = cubic_weights(p.at - first);
+    const T first = floor(p.at);
+    const auto [weights, slopes] = cubic_weights<T>(p.at - first);
     for (std::size_t i = 0; i < 4; ++i)
-      taps.add(axis.inside({first - 1 + static_cast<double>(i), 0}).at, weights[i],
+      taps.add(axis.inside({first - one + T(static_cast<double>(i)), 0}).at, weights[i],
                slopes[i] * p.slope);
     return taps;
   }
   const auto p = axis.source(x);
   if (mode == Mode::nearest) {
-    taps.add(std::nearbyint(p.at), 1, 0);
+    taps.add(std::nearbyint(static_cast<double>(p.at)), 1, 0);
     return taps;
   }
-  const double first = std::floor(p.at);
-  taps.add(first, first + 1 - p.at, -p.slope);
-  taps.add(first + 1, p.at - first, p.slope);
+  const T first = floor(p.at);
+  const T share = p.at - first;
+  taps.add(first, spatial == 2 ? one - share : first + one - p.at, -p.slope);
+  taps.add(first + one, share, p.slope);
   return taps;
 }
 
@@ -157,25 +200,26 @@ struct Sampler {
   bool corners;
 
   /// Calls f(sample, flat output position, taps of depth, height, width).
-  template <class F>
+  template <class T, class F>
   void for_each(const std::vector<double>& grid, const F& f) const {
-    const std::array axes{Axis(in[0], padding, corners), Axis(in[1], padding, corners),
-                          Axis(in[2], padding, corners)};
+    const std::array axes{Axis<T>(in[0], spatial, padding, corners),
+                          Axis<T>(in[1], spatial, padding, corners),
+                          Axis<T>(in[2], spatial, padding, corners)};
     const auto positions = out[0] * out[1] * out[2];
     for (std::int64_t n = 0; n < batch; ++n)
       for (std::int64_t at = 0; at < positions; ++at) {
         const double* point = grid.data() + (n * positions + at) * spatial;
-        std::array<Taps, 3> taps;
+        std::array<Taps<T>, 3> taps;
         if (spatial == 2) taps[0].add(0, 1, 0);
         for (int d = 0; d < spatial; ++d)  // x comes first and is the last dimension
           taps[static_cast<std::size_t>(2 - d)] =
-              taps_of(axes[static_cast<std::size_t>(2 - d)], mode, point[d]);
+              taps_of<T>(axes[static_cast<std::size_t>(2 - d)], mode, spatial, point[d]);
         f(n, at, taps);
       }
   }
   /// Calls f(flat input position, indices of the three taps) for the elements inside.
-  template <class F>
-  void for_each_element(const std::array<Taps, 3>& taps, const F& f) const {
+  template <class T, class F>
+  void for_each_element(const std::array<Taps<T>, 3>& taps, const F& f) const {
     const auto inside = [](double i, std::int64_t size) {
       return i >= 0 && i < static_cast<double>(size);
     };
@@ -210,61 +254,107 @@ auto sampler_of(KernelCall& k, int input_arg) -> Sampler {
   return s;
 }
 
-template <int kSpatial>
-void grid_kernel(KernelCall& k) {
-  const auto s = sampler_of<kSpatial>(k, 0);
-  if (k.error()) return;
+/// Calls `body` with the type that positions, weights and sums are computed in; CUDA's kernels and
+/// the deep cubic one compute half types in float32.
+template <class Body>
+void with_sampling_type(const RealMeta& input, const Sampler& s, Body&& body) {
+  const bool wide = on_cuda(input) || (s.spatial == 3 && s.mode == Mode::bicubic);
+  const auto dtype = wide ? DType::float32 : input.dtype;
+  if (dtype == DType::float16)
+    body(Rounded<DType::float16>());
+  else if (dtype == DType::bfloat16)
+    body(Rounded<DType::bfloat16>());
+  else
+    body(double{});
+}
+
+template <class T>
+auto weighted_lines(const std::array<Taps<T>, 3>& taps,
+                    const std::array<std::array<T, 4>, 4>& lines) -> T {
+  T sum = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(taps[0].count); ++d) {
+    T plane = 0;
+    for (std::size_t h = 0; h < 4; ++h) plane = plane + taps[1].weight[h] * lines[d][h];
+    sum = sum + taps[0].weight[d] * plane;
+  }
+  return sum;
+}
+template <int kSpatial, class T>
+void sample(KernelCall& k, const Sampler& s) {
   const auto input = to_vector<double>(k.in(0));
   const auto plane = s.in[0] * s.in[1] * s.in[2];
   const auto positions = s.out[0] * s.out[1] * s.out[2];
   std::vector<double> result(static_cast<std::size_t>(k.out().numel()), 0);
-  s.for_each(to_vector<double>(k.in(1)), [&](std::int64_t n, std::int64_t at,
-                                             const std::array<Taps, 3>& taps) {
-    s.for_each_element(taps, [&](std::int64_t from, std::size_t d, std::size_t h, std::size_t w) {
-      const double weight = taps[0].weight[d] * taps[1].weight[h] * taps[2].weight[w];
-      for (std::int64_t channel = 0; channel < s.channels; ++channel) {
-        const auto row = n * s.channels + channel;
-        result[static_cast<std::size_t>(row * positions + at)] +=
-            weight * input[static_cast<std::size_t>(row * plane + from)];
-      }
-    });
+  s.for_each<T>(to_vector<double>(k.in(1)), [&](std::int64_t n, std::int64_t at,
+                                                const std::array<Taps<T>, 3>& taps) {
+    for (std::int64_t channel = 0; channel < s.channels; ++channel) {
+      const auto row = n * s.channels + channel;
+      T sum = 0;
+      std::array<std::array<T, 4>, 4>
+          lines{};  // the cubic kernel sums lines, and those by their weights
+      s.for_each_element<T>(
+          taps, [&](std::int64_t from, std::size_t d, std::size_t h, std::size_t w) {
+            const T value = input[static_cast<std::size_t>(row * plane + from)];
+            if (s.mode == Mode::bicubic)
+              lines[d][h] = lines[d][h] + taps[2].weight[w] * value;
+            else
+              sum = sum + taps[2].weight[w] * taps[1].weight[h] * taps[0].weight[d] * value;
+          });
+      if (s.mode == Mode::bicubic) sum = weighted_lines(taps, lines);
+      result[static_cast<std::size_t>(row * positions + at)] = static_cast<double>(sum);
+    }
   });
   from_vector<double>(k.out(), result);
 }
-
 template <int kSpatial>
-void grid_backward_kernel(KernelCall& k) {
-  const bool grad_first = param(k, "grad_output") == 0;
-  const int input_arg = grad_first ? 1 : 0;
-  const auto s = sampler_of<kSpatial>(k, input_arg);
+void grid_kernel(KernelCall& k) {
+  const auto s = sampler_of<kSpatial>(k, 0);
   if (k.error()) return;
+  with_sampling_type(k.in(0).meta, s, [&]<class T>(T) { sample<kSpatial, T>(k, s); });
+}
+
+template <int kSpatial, class T>
+void sample_backward(KernelCall& k, const Sampler& s, int input_arg) {
+  const bool grad_first = input_arg == 1;
   const auto grad = to_vector<double>(k.in(grad_first ? 0 : 2));
   const auto input = to_vector<double>(k.in(input_arg));
   const auto plane = s.in[0] * s.in[1] * s.in[2];
   const auto positions = s.out[0] * s.out[1] * s.out[2];
   std::vector<double> grad_input(input.size(), 0);
   std::vector<double> grad_grid(static_cast<std::size_t>(k.out(1).numel()), 0);
-  s.for_each(to_vector<double>(k.in(input_arg + 1)), [&](std::int64_t n, std::int64_t at,
-                                                         const std::array<Taps, 3>& taps) {
-    double* slope = grad_grid.data() + (n * positions + at) * kSpatial;
-    s.for_each_element(taps, [&](std::int64_t from, std::size_t d, std::size_t h, std::size_t w) {
-      const double weights[] = {taps[0].weight[d], taps[1].weight[h], taps[2].weight[w]};
-      const double slopes[] = {taps[0].slope[d], taps[1].slope[h], taps[2].slope[w]};
-      for (std::int64_t channel = 0; channel < s.channels; ++channel) {
-        const auto row = n * s.channels + channel;
-        const double g = grad[static_cast<std::size_t>(row * positions + at)];
-        const auto to = static_cast<std::size_t>(row * plane + from);
-        grad_input[to] += g * weights[0] * weights[1] * weights[2];
-        const double gx = g * input[to];
-        slope[0] += gx * weights[0] * weights[1] * slopes[2];
-        slope[1] += gx * weights[0] * slopes[1] * weights[2];
-        if (kSpatial == 3) slope[2] += gx * slopes[0] * weights[1] * weights[2];
-      }
-    });
-  });
+  s.for_each<T>(to_vector<double>(k.in(input_arg + 1)),
+                [&](std::int64_t n, std::int64_t at, const std::array<Taps<T>, 3>& taps) {
+                  double* slope = grad_grid.data() + (n * positions + at) * kSpatial;
+                  s.for_each_element<T>(taps, [&](std::int64_t from, std::size_t d, std::size_t h,
+                                                  std::size_t w) {
+                    const auto number = [](T value) { return static_cast<double>(value); };
+                    const double weights[] = {number(taps[0].weight[d]), number(taps[1].weight[h]),
+                                              number(taps[2].weight[w])};
+                    const double slopes[] = {number(taps[0].slope[d]), number(taps[1].slope[h]),
+                                             number(taps[2].slope[w])};
+                    for (std::int64_t channel = 0; channel < s.channels; ++channel) {
+                      const auto row = n * s.channels + channel;
+                      const double g = grad[static_cast<std::size_t>(row * positions + at)];
+                      const auto to = static_cast<std::size_t>(row * plane + from);
+                      grad_input[to] += g * weights[0] * weights[1] * weights[2];
+                      const double gx = g * input[to];
+                      slope[0] += gx * weights[0] * weights[1] * slopes[2];
+                      slope[1] += gx * weights[0] * slopes[1] * weights[2];
+                      if (kSpatial == 3) slope[2] += gx * slopes[0] * weights[1] * weights[2];
+                    }
+                  });
+                });
   const auto* list = k.result().list();
   if (list && !(*list)[0].is_none()) from_vector<double>(k.out(0), grad_input);
   from_vector<double>(k.out(1), grad_grid);
+}
+template <int kSpatial>
+void grid_backward_kernel(KernelCall& k) {
+  const int input_arg = param(k, "grad_output") == 0 ? 1 : 0;
+  const auto s = sampler_of<kSpatial>(k, input_arg);
+  if (k.error()) return;
+  with_sampling_type(k.in(input_arg).meta, s,
+                     [&]<class T>(T) { sample_backward<kSpatial, T>(k, s, input_arg); });
 }
 
 /// at::grid_sampler: cuDNN's form on CUDA where it fits, else by the number of dimensions.

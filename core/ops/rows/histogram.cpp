@@ -112,7 +112,24 @@ auto given_edges(const std::vector<const Tensor*>& tensors) -> Edges {
   return edges;
 }
 
-void count_into(KernelCall& k, const std::vector<double>& x, const Edges& edges, Tensor& out) {
+/// How the bin of a value inside is found: by its place among the edges, or by division, in the
+/// dtype of the values.
+enum class Search : std::uint8_t { edges, division };
+auto bin_of(double value, const std::vector<double>& edges, Search search, DType dtype)
+    -> std::size_t {
+  const auto bins = edges.size() - 1;
+  if (search == Search::edges) {
+    const auto above = std::ranges::upper_bound(edges, value) - edges.begin();
+    return std::clamp<std::size_t>(static_cast<std::size_t>(above), 1, bins) - 1;
+  }
+  const auto rounded = [&](double x) { return round_to(dtype, x); };
+  const double scaled = rounded(rounded(value - edges.front()) * static_cast<double>(bins));
+  const double at = rounded(scaled / rounded(edges.back() - edges.front()));
+  return std::min(static_cast<std::size_t>(at), bins - 1);
+}
+
+void count_into(KernelCall& k, const std::vector<double>& x, const Edges& edges, Tensor& out,
+                Search search = Search::edges) {
   const auto columns = edges.size();
   const int weight_arg = param(k, "weight");
   const auto weight =
@@ -129,8 +146,7 @@ void count_into(KernelCall& k, const std::vector<double>& x, const Edges& edges,
       const auto& own = edges[d];
       inside = value >= own.front() && value <= own.back() && own.size() > 1;
       if (!inside) break;
-      const auto bin = static_cast<std::size_t>(std::ranges::upper_bound(own, value) - own.begin());
-      to = to * (own.size() - 1) + std::clamp<std::size_t>(bin, 1, own.size() - 1) - 1;
+      to = to * (own.size() - 1) + bin_of(value, own, search, k.in(0).dtype());
     }
     if (!inside) continue;
     counts[to] += weight.empty() ? 1 : weight[row];
@@ -167,7 +183,7 @@ void bin_edges_kernel(KernelCall& k) {
 void from_counts_kernel(KernelCall& k) {
   const auto x = to_vector<double>(k.in(0));
   const auto edges = even_edges(k, x, k.integers(1).size());
-  if (!k.error()) count_into(k, x, edges, k.out());
+  if (!k.error()) count_into(k, x, edges, k.out(), Search::division);
 }
 void from_tensors_kernel(KernelCall& k) {
   count_into(k, to_vector<double>(k.in(0)), given_edges(k.tensors(1)), k.out());

@@ -131,10 +131,13 @@ void pinv_kernel(KernelCall& k) {
     const auto rtol = limits(2, usual);
     auto result = new_matrices<T>(m.count, m.cols, m.rows);
     for (std::size_t i = 0; i < m.count && least > 0; ++i) {
-      if (k.flag(3))  // only the lower triangle of a Hermitian matrix counts
-        for (int col = 0; col < m.cols; ++col)
+      if (k.flag(
+              3))  // only the lower triangle of a Hermitian matrix counts, and its diagonal is real
+        for (int col = 0; col < m.cols; ++col) {
+          m.element(i, col, col) = std::real(m.element(i, col, col));
           for (int row = 0; row < col; ++row)
             m.element(i, row, col) = conjugate(m.element(i, col, row));
+        }
       std::vector<double> s(static_cast<std::size_t>(least));
       auto u = new_matrices<T>(1, m.rows, least);
       auto vh = new_matrices<T>(1, least, m.cols);

@@ -76,12 +76,6 @@ struct Huber {
     return z > delta ? delta : z;
   }
 };
-struct SoftMargin {
-  static auto slope(double x, double t, double) -> double {
-    const double z = std::exp(-t * x);
-    return -t * z / (1 + z);
-  }
-};
 
 auto values_at(KernelCall& k, int arg, const Ints& sizes) -> std::vector<double> {
   return to_vector<double>(expanded_view(k.in(arg), sizes));
@@ -127,6 +121,21 @@ void loss_backward_kernel(KernelCall& k) {
   const double p = shape_param(k);
   const double scale = k.integer(3) == kMean ? 1 / static_cast<double>(x.size()) : 1;
   for (std::size_t i = 0; i < grad.size(); ++i) grad[i] *= scale * Loss::slope(x[i], target[i], p);
+  from_vector<double>(k.out(), grad);
+}
+/// PyTorch forms each step in the result's dtype: -t z / (1 + z) with z = exp(-t x) overflows.
+void soft_margin_backward_kernel(KernelCall& k) {
+  const auto& sizes = k.out().sizes();
+  auto grad = values_at(k, 0, sizes);
+  const auto x = values_at(k, 1, sizes);
+  const auto target = values_at(k, 2, sizes);
+  const auto rounded = [&](double value) { return round_to(k.out().dtype(), value); };
+  const double scale = k.integer(3) == kMean ? 1 / static_cast<double>(x.size()) : 1;
+  for (std::size_t i = 0; i < grad.size(); ++i) {
+    const double z = rounded(std::exp(rounded(-target[i] * x[i])));
+    const double slope = rounded(rounded(target[i] * z) * -scale);
+    grad[i] *= rounded(slope / rounded(z + 1));
+  }
   from_vector<double>(k.out(), grad);
 }
 
@@ -306,8 +315,8 @@ auto loss_row(std::string_view schema) -> OpRow {
   return {.schema_text = schema, .rule = loss_rule<kLike>, .kernel = loss_kernel<Loss>};
 }
 template <class Loss>
-auto backward_row(std::string_view schema, MetaRule rule = loss_backward_rule) -> OpRow {
-  return {.schema_text = schema, .rule = rule, .kernel = loss_backward_kernel<Loss>};
+auto backward_row(std::string_view schema) -> OpRow {
+  return {.schema_text = schema, .rule = loss_backward_rule, .kernel = loss_backward_kernel<Loss>};
 }
 
 }  // namespace
@@ -321,7 +330,7 @@ void add_loss_rows(OpTable& t) {
   t.add(backward_row<Mse>("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"));
   t.add(backward_row<SmoothL1>("aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"));
   t.add(backward_row<Huber>("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"));
-  t.add(backward_row<SoftMargin>("aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", target_first_rule));
+  t.add({.schema_text = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", .rule = target_first_rule, .kernel = soft_margin_backward_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::self>, .kernel = bce_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_backward_rule, .kernel = bce_backward_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::target>, .kernel = bce_logits_kernel});

@@ -153,7 +153,8 @@ auto adjoint(Composer& c, const Datum& matrix) -> Datum {
 }
 /// The square root of a Hermitian matrix has its eigenvectors and the roots of its eigenvalues.
 auto hermitian_root(Composer& c) -> Datum {
-  if (c.decide(eq(numel(c.meta(0)), 0), "no elements"))
+  const auto meta = c.meta(0);
+  if (!meta.sizes.empty() && c.decide(eq(meta.sizes.back(), 0), "matrices without elements"))
     return c.call("aten.clone.default", {c.arg(0)});
   const auto pairs = c.call("aten._linalg_eigh.default", {c.arg(0)});
   if (c.error()) return {};

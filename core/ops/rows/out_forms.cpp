@@ -2,19 +2,16 @@
 #include <algorithm>
 
 #include "core/ops/op_table.h"
+#include "core/ops/rows/out_names.h"
 
 namespace assay {
 namespace {
 
-/// `out` takes the result's sizes; one that has others already would be resized.
-auto run_into_out(Composer& c) -> Datum {
-  DatumList args(c.args().begin(), c.args().end());
-  const auto out = args.back();
-  args.pop_back();
-  const auto result = c.call(c.row().inplace_of, std::move(args));
-  if (c.error()) return {};
+/// A given tensor takes the result's elements; one of other sizes would be resized.
+auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
+  if (c.error()) return {};
   if (!can_cast(made.dtype, given.dtype))
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
@@ -27,68 +24,62 @@ auto run_into_out(Composer& c) -> Datum {
       return c.unsupported("an out of other sizes, which is resized"), Datum{};
   return c.call("aten.copy_.default", {out, result});
 }
+/// The given tensors stand behind the functional row's arguments.
+auto run_into_out(Composer& c) -> Datum {
+  DatumList args(c.args().begin(), c.args().end());
+  const auto count = static_cast<std::ptrdiff_t>(c.row().schema.returns.size());
+  const DatumList given(args.end() - count, args.end());
+  args.erase(args.end() - count, args.end());
+  const auto result = c.call(c.row().inplace_of, std::move(args));
+  if (c.error()) return {};
+  if (count == 1) return write_into(c, given[0], result);
+  DatumList written;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    written.push_back(write_into(c, given[i], c.item(result, i)));
+  return {std::move(written)};
+}
 
-/// Overloads of `out` that are not the functional one's name with _out behind it.
-struct OutName {
-  std::string_view functional;
-  std::string_view overload;
-};
-constexpr OutName kOutNames[] = {{"aten.add.Tensor", "out"},
-                                 {"aten.sub.Tensor", "out"},
-                                 {"aten.mul.Tensor", "out"},
-                                 {"aten.div.Tensor", "out"},
-                                 {"aten.true_divide.Tensor", "out"},
-                                 {"aten.copysign.Tensor", "out"},
-                                 {"aten.ldexp.Tensor", "out"},
-                                 {"aten.div.Tensor_mode", "out_mode"},
-                                 {"aten.max.other", "out"},
-                                 {"aten.min.other", "out"},
-                                 {"aten.xlogy.Tensor", "OutTensor"},
-                                 {"aten.mean.dim", "out"},
-                                 {"aten.sum.dim_IntList", "IntList_out"}};
-
-/// "aten::add.Tensor(Tensor self, ...) -> Tensor" -> "aten::add.out(Tensor self, ..., *,
-/// Tensor(a!) out) -> Tensor(a!)".
-auto out_schema(const OpRow& row) -> std::string {
+/// "aten::sort(Tensor self, int dim=-1, ...) -> (Tensor values, Tensor indices)" ->
+/// "aten::sort.values(Tensor self, ..., *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
+/// values, Tensor(b!) indices)".
+auto out_schema(const OpRow& row, const OutForm& form) -> std::string {
   const std::string text(row.schema_text);
-  constexpr std::string_view kEnd = ") -> Tensor";
-  if (!text.starts_with("aten::") || !text.ends_with(kEnd)) return {};
   const auto open = text.find('(');
-  auto name = text.substr(0, open);
-  const auto dot = std::min(name.find('.'), name.size());
-  // Derivatives call theirs grad_input.
-  if (name[dot - 1] == '_' || name.substr(0, dot).ends_with("_backward")) return {};
-  const auto* const other = std::ranges::find(kOutNames, row.name(), &OutName::functional);
-  const auto overload = other != std::end(kOutNames) ? "." + std::string(other->overload)
-                        : dot == name.size()         ? std::string(".out")
-                                                     : name.substr(dot) + "_out";
-  const auto parameters = text.substr(open, text.size() - kEnd.size() - open);
-  const auto separator = parameters.find("*, ") == std::string::npos ? ", *, " : ", ";
-  return name.substr(0, dot) + overload + parameters + separator + "Tensor(a!) out) -> Tensor(a!)";
+  const auto close = text.find(") -> ");
+  if (close == std::string::npos) return {};
+  const auto operator_name = text.substr(0, std::min(text.find('.'), open));
+  std::string outs;
+  char alias = 'a';
+  for (std::size_t begin = 0; begin < form.parameters.size(); ++alias) {
+    const auto end = std::min(form.parameters.find(' ', begin), form.parameters.size());
+    outs += fmt::format("{}Tensor({}!) {}", outs.empty() ? "" : ", ", alias,
+                        form.parameters.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const auto parameters = text.substr(open, close - open);
+  const std::string_view separator = parameters.find("*, ") != std::string::npos ? ", "
+                                     : parameters == "("                         ? "*, "
+                                                                                 : ", *, ";
+  const auto single = row.schema.returns.size() == 1;
+  return fmt::format("{}.{}{}{}{}) -> {}", operator_name, form.overload, parameters, separator,
+                     outs, single ? "Tensor(a!)" : "(" + outs + ")");
 }
 
 }  // namespace
 
 void add_out_rows(OpTable& t) {
-  // Pointwise operators, and what programs give buffers to besides.
-  constexpr std::string_view kOthers[] = {
-      "aten.mm.default",      "aten.bmm.default",      "aten.addmm.default",
-      "aten.baddbmm.default", "aten.cat.default",      "aten.sum.dim_IntList",
-      "aten.mean.dim",        "aten.amax.default",     "aten.amin.default",
-      "aten.cumsum.default",  "aten.cumprod.default",  "aten.tril.default",
-      "aten.triu.default",    "aten._softmax.default", "aten._log_softmax.default",
-      "aten.matmul.default"};
-  std::vector<const OpRow*> functional;
+  std::vector<std::pair<const OpRow*, OutForm>> functional;
   for (const auto& row : t.rows())
-    if (row->promotion != Promotion::none ||
-        std::ranges::find(kOthers, row->name()) != std::end(kOthers))
-      functional.push_back(row.get());
-  for (const auto* row : functional) {
-    auto schema = out_schema(*row);
-    if (schema.empty()) continue;
+    if (auto form = out_form(*row)) functional.emplace_back(row.get(), *std::move(form));
+  for (const auto& [row, form] : functional) {
+    auto schema = out_schema(*row, form);
     const auto parsed = parse_schema(schema);
-    if (parsed && t.find(parsed->overload)) continue;
-    t.add_owned({.schema_text = {}, .decomposition = run_into_out, .inplace_of = row->name()},
+    if (!parsed || t.find(parsed->overload)) continue;
+    t.add_owned({.schema_text = {},
+                 .decomposition = run_into_out,
+                 .random = row->random,
+                 .uninitialised = row->uninitialised,
+                 .inplace_of = row->name()},
                 std::move(schema));
   }
 }

@@ -377,19 +377,26 @@ struct LogAddStep {
     if (std::isnan(a) || std::isnan(b)) return kNan;
     return std::isinf(top) ? top : top + std::log1p(std::exp(std::fmin(a, b) - top));
   }
+  auto operator()(const Complex& a, const Complex& b) const -> Complex {
+    if (std::isnan(std::abs(a)) || std::isnan(std::abs(b))) return {kNan, kNan};
+    const auto& top = a.real() < b.real() ? b : a;
+    const auto& other = a.real() < b.real() ? a : b;
+    return std::isinf(top.real()) ? top : top + std::log(1.0 + std::exp(other - top));
+  }
 };
 void log_scan_kernel(KernelCall& k) {
   const auto dims = mark_dim(static_cast<int>(k.integer(1)), k.in(0).rank());
-  if (!is_floating(k.in(0).dtype())) {
-    k.unsupported(fmt::format("dtype {} is not supported", name(k.in(0).dtype())));
-    return;
-  }
-  auto rows = load_rows<double>(k.in(0), dims);
-  for (std::size_t i = 0; i < rows.outer && rows.inner; ++i) {
-    auto row = rows.row(i);
-    for (std::size_t j = 1; j < row.size(); ++j) row[j] = LogAddStep()(row[j - 1], row[j]);
-  }
-  store_rows(k.out(), dims, rows);
+  const auto scan = [&]<class T>(T) {
+    auto rows = load_rows<T>(k.in(0), dims);
+    for (std::size_t i = 0; i < rows.outer && rows.inner; ++i) {
+      auto row = rows.row(i);
+      for (std::size_t j = 1; j < row.size(); ++j) row[j] = LogAddStep()(row[j - 1], row[j]);
+    }
+    store_rows(k.out(), dims, rows);
+  };
+  if (is_complex(k.in(0).dtype())) return scan(Complex{});
+  if (is_floating(k.in(0).dtype())) return scan(double{});
+  k.unsupported(fmt::format("dtype {} is not supported", name(k.in(0).dtype())));
 }
 auto log_scan_rule(MetaCall& c) -> Datum {
   c.dim_arg(1, c.meta(0).rank());
@@ -425,8 +432,8 @@ void histc_kernel(KernelCall& k) {
   std::vector<double> counts(static_cast<std::size_t>(bins), 0);
   for (const double value : values) {
     if (!(value >= low && value <= high)) continue;
-    const auto bin = static_cast<Int>(rounded(rounded(value - low) / rounded(high - low)) *
-                                      static_cast<double>(bins));
+    const double scaled = rounded(rounded(value - low) * static_cast<double>(bins));
+    const auto bin = static_cast<Int>(rounded(scaled / rounded(high - low)));
     counts[static_cast<std::size_t>(std::min(bin, bins - 1))] += 1;
   }
   from_vector<double>(k.out(), counts);

@@ -6,6 +6,7 @@
 
 #include "core/ops/layout.h"
 #include "core/ops/op_table.h"
+#include "core/ops/rows/resample_bytes.h"
 #include "core/ops/rules.h"
 #include "core/ops/typed_elements.h"
 #include "core/ops/window.h"
@@ -194,6 +195,20 @@ void round_linear_weights(DType dtype, Grid<T>& grid) {
     }
 }
 
+/// Taps that stand at an edge several times become one.
+auto neighbours(const std::vector<Taps<double>>& taps) -> std::vector<NeighbourTaps> {
+  std::vector<NeighbourTaps> all;
+  for (const auto& tap : taps) {
+    auto& own = all.emplace_back(NeighbourTaps{.first = tap.index[0], .weights = {}});
+    for (std::size_t i = 0; i < tap.count; ++i) {
+      const auto at = static_cast<std::size_t>(tap.index[i] - own.first);
+      own.weights.resize(std::max(own.weights.size(), at + 1));
+      own.weights[at] += tap.weight[i];
+    }
+  }
+  return all;
+}
+
 /// Images of `in` elements, resampled into (or, backward, gathered from) images of `out` elements.
 /// The backward adds every contribution to where it came from.
 template <class T, bool kBackward>
@@ -223,6 +238,11 @@ void resample_kernel(KernelCall& k) {
   if (target.numel() == 0 || source.numel() == 0) return;
   const auto in = spatial_triple(kBackward ? target.sizes() : source.sizes(), kSpatial);
   const auto out = spatial_triple(kBackward ? source.sizes() : target.sizes(), kSpatial);
+  if (!kBackward && kSpatial == 2 && has_corners(kFilter) && source.dtype() == DType::uint8 &&
+      !on_cuda(source.meta)) {
+    const auto grid = make_grid<double>(k, in, out, kSpatial, kFilter, 2);
+    return resample_bytes(source, target, {neighbours(grid[1]), neighbours(grid[2])});
+  }
   const auto run = [&]<class T>(T) {
     auto grid = make_grid<T>(k, in, out, kSpatial, kFilter, kBackward ? 3 : 2);
     const bool generic = !kBackward && kSpatial != 2 && target.is_contiguous();

@@ -3,6 +3,7 @@
 // TensorCompare.cpp (mode, isin).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -222,12 +223,20 @@ void median_dim_kernel(KernelCall& k) {
 auto median_rule(MetaCall& c) -> Datum {
   return c.fresh(c.meta(0).dtype, {});
 }
+/// Of no elements it is NaN, converted as x86 does: the least number where the dtype has 32 bits.
+void store_nan(Tensor& out) {
+  const auto dtype = out.dtype();
+  if (is_floating(dtype)) return fill_elements(out, std::nan(""));
+  const std::int64_t least = dtype == DType::int64   ? std::numeric_limits<std::int64_t>::min()
+                             : dtype == DType::int32 ? std::numeric_limits<std::int32_t>::min()
+                                                     : 0;
+  from_vector<std::int64_t>(out, std::vector<std::int64_t>{least});
+}
 template <bool kIgnoreNan>
 void median_kernel(KernelCall& k) {
   with_ordered_type(k, k.in(0).dtype(), [&]<class T>(T) {
     const auto row = to_vector<T>(k.in(0));
-    if (row.empty())
-      return fill_elements(k.out(), is_floating(k.out().dtype()) ? std::nan("") : 0.0);
+    if (row.empty()) return store_nan(k.out());
     const auto at = median_position<T>(row, kIgnoreNan);
     from_vector<T>(k.out(), std::vector<T>{row[static_cast<std::size_t>(at)]});
   });

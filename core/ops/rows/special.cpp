@@ -452,9 +452,44 @@ void frexp_kernel(KernelCall& k) {
   from_vector<std::int64_t>(k.out(1), exponents);
 }
 
-auto ldexp_of(Composer& c) -> Datum {
-  const auto power = c.call("aten.pow.Scalar", {Datum{Expr::real(2)}, c.arg(1)});
-  return c.call("aten.mul.Tensor", {c.arg(0), power});
+/// self * 2^other. A floating self with a whole exponent never overflows on the way; otherwise the
+/// power is a number of its own.
+class Ldexp {
+ public:
+  explicit Ldexp(KernelCall& k)
+      : is_scaled_(is_scaled(k.in(0).dtype(), k.in(1).dtype())), dtype_(k.out().dtype()) {}
+  static auto is_scaled(DType self, DType exponent) -> bool {
+    return is_floating(self) && is_integer(exponent);
+  }
+  /// Is the power a row-major tensor, whatever the layout of the exponents?
+  static auto packs_power(DType self, DType exponent) -> bool {
+    return !is_scaled(self, exponent) &&
+           (self == DType::float32 || (!is_floating(self) && !is_complex(self)));
+  }
+  auto operator()(Real auto x, Real auto y) const -> double {
+    if (is_scaled_ && (x == 0 || std::isinf(x))) return x;
+    return x * (is_scaled_ ? std::exp2(y) : round_to(dtype_, std::exp2(y)));
+  }
+  auto operator()(Cplx auto x, Cplx auto y) const -> Complex { return x * std::pow(2.0, y); }
+
+ private:
+  bool is_scaled_;
+  DType dtype_;
+};
+auto ldexp_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  const auto& exponent = c.meta(1);
+  if (is_floating(self.dtype) && exponent.dtype == DType::boolean)
+    return c.fail("a floating tensor takes whole or floating exponents"), Datum{};
+  auto power = exponent;
+  if (Ldexp::packs_power(self.dtype, exponent.dtype))
+    power.strides = contiguous_strides(power.sizes);
+  auto sizes = broadcast(c, self.sizes, exponent.sizes);
+  const auto common = compute_dtype(c.args(), c.row());
+  if (c.error() || !c.require(common.has_value(), "the dtypes have a common one")) return {};
+  const TensorMeta* operands[] = {&self, &power};
+  auto strides = iterator_strides(c, operands, sizes);
+  return c.fresh(*common, std::move(sizes), std::move(strides));
 }
 
 /// The upper half of a float is a bfloat16.
@@ -507,7 +542,9 @@ void add_special_rows(OpTable& t) {
   t.add({.schema_text = "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", .decomposition = polygamma_in_place});
   t.add({.schema_text = "aten::mvlgamma(Tensor self, int p) -> Tensor", .decomposition = multi_lgamma});
   t.add({.schema_text = "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", .rule = frexp_rule, .kernel = frexp_kernel});
-  t.add({.schema_text = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", .decomposition = ldexp_of});
+  auto ldexp = pointwise<Ldexp, 2>("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Promotion::int_to_float);
+  ldexp.rule = ldexp_rule;
+  t.add(ldexp);
   t.add({.schema_text = "aten::nextafter(Tensor self, Tensor other) -> Tensor", .rule = pointwise_rule, .kernel = nextafter_kernel, .promotion = Promotion::standard});
 }
 // clang-format on

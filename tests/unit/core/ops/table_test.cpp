@@ -49,5 +49,36 @@ TEST(OpTable, WhatPyTorchRefusesIsABadInput) {
             ErrorCode::bad_input);
 }
 
+TEST(OutForms, WriteEachResultIntoTheTensorGivenForIt) {
+  auto values = make_tensor({3}, {0, 0, 0});
+  auto indices = make_tensor({3}, {0, 0, 0}, DType::int64);
+  OpRunner run({add_sort_rows, add_copy_rows, add_out_rows});
+  const auto results = run.run("aten.sort.values", {Datum{make_tensor({3}, {2, 3, 1})}, integer(0),
+                                                    flag(true), Datum{values}, Datum{indices}});
+  EXPECT_EQ(values_of(values), (std::vector<double>{3, 2, 1}));
+  EXPECT_EQ(values_of(indices), (std::vector<double>{1, 0, 2}));
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[1].real()->storage, indices.storage);
+}
+
+TEST(OutForms, HaveTheNamesThatPyTorchGivesThem) {
+  const auto parameters = [](const char* overload) -> std::string {
+    const auto* row = table().find(overload);
+    if (!row) return "no row";
+    std::string names;
+    for (const auto& param : row->schema.params)
+      if (param.written) names += param.name + " ";
+    return names;
+  };
+  EXPECT_EQ(parameters("aten.native_layer_norm.out"), "out0 out1 out2 ");
+  EXPECT_EQ(parameters("aten.max.dim_max"), "max max_values ");
+  EXPECT_EQ(parameters("aten.nll_loss_forward.output"), "output total_weight ");
+  EXPECT_EQ(parameters("aten.tanh_backward.grad_input"), "grad_input ");
+  EXPECT_EQ(parameters("aten.std.correction_out"), "out ");
+  // What is composed of others, lists of tensors and views have none.
+  for (const auto* none : {"aten.conv2d.out", "aten.chunk.out", "aten.transpose.int_out"})
+    EXPECT_EQ(parameters(none), "no row");
+}
+
 }  // namespace
 }  // namespace assay

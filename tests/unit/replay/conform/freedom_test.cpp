@@ -1,6 +1,8 @@
 // Results that PyTorch leaves open: another right one passes, a wrong one does not.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/ops/domain.h"
 #include "replay/conform/freedom.h"
 
@@ -131,6 +133,66 @@ TEST_F(FreedomTest, Tf32LeavesOutDigitsAndNoMore) {
     return DatumList{changed(ours[0], [&](auto& y) { y[0] += part * 7; })};  // 7: the sizes' sum
   };
   expect_told_apart(ours, off_by(0.9 / 1024), off_by(1.1 / 1024));
+}
+
+TEST_F(FreedomTest, UnitaryFactorsAreFreeWithoutFullRank) {
+  const auto ours = run("aten.linalg_polar.default", {Datum{tensor({2, 2}, {1, 2, 1, 2})}});
+  const auto h = to_vector<double>(*ours[1].real());
+  // A reflection of what H maps to nothing: U (I - 2 n n^T) with n = (2, -1) / sqrt(5).
+  const auto u = to_vector<double>(*ours[0].real());
+  const double n[] = {2 / std::sqrt(5.0), -1 / std::sqrt(5.0)};
+  std::vector<double> other(4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double along = u[2 * i] * n[0] + u[2 * i + 1] * n[1];
+    for (std::size_t j = 0; j < 2; ++j) other[2 * i + j] = u[2 * i + j] - 2 * along * n[j];
+  }
+  expect_told_apart(ours, {Datum{tensor({2, 2}, other)}, ours[1]},
+                    {Datum{tensor({2, 2}, {1, 0, 0, 1})}, ours[1]});
+}
+
+TEST_F(FreedomTest, ASingularMatrixHasNoInverseToCompare) {
+  const auto ours = run("aten.linalg_inv_ex.default", {Datum{tensor({2, 2}, {1, 2, 2, 4})}});
+  const Datum other{tensor({2, 2}, {1, 2, 3, 4})};
+  const Datum claims_one{tensor({}, {0}, {}, DType::int32)};
+  expect_told_apart(ours, {other, ours[1]}, {other, claims_one});
+  const auto regular = run("aten.linalg_inv_ex.default", {Datum{tensor({2, 2}, {1, 2, 3, 4})}});
+  EXPECT_NE(judge({other, regular[1]}, regular), std::nullopt);
+}
+
+TEST_F(FreedomTest, LogAlphaIsWrittenUpToTheLengths) {
+  const Datum probs{tensor({3, 1, 3}, std::vector<double>(9, -1.0986))};
+  const auto ours = run("aten._ctc_loss.default",
+                        {probs, Datum{tensor({1, 2}, {1, 2}, {}, DType::int64)}, int_list(Ints{2}),
+                         int_list(Ints{1}), Datum{Expr(0)}, Datum{Expr::boolean(false)}});
+  const auto past = changed(ours[1], [](auto& table) { table.back() = 7; });
+  const auto inside = changed(ours[1], [](auto& table) { table[0] = 7; });
+  expect_told_apart(ours, {ours[0], past}, {ours[0], inside});
+}
+
+TEST_F(FreedomTest, OnlyWhatPyTorchReadsBeyondItsOperandsIsFree) {
+  const auto other = [](const DatumList& results) {
+    return changed(results[0], [](auto& values) { values[0] += 1; });
+  };
+  const auto expanded = *tensor({3}, {1, 5, 2}).view(DType::float64, {3, 3}, {0, 1}, 0);
+  for (const bool shared : {true, false}) {
+    const Datum self = shared ? Datum{expanded} : Datum{tensor({3, 3}, kSquare)};
+    const auto ours = run("aten.median.dim", {self, Datum{Expr(0)}});
+    EXPECT_EQ(judge({other(ours), ours[1]}, ours) == std::nullopt, shared);
+  }
+  for (const std::int64_t batch : {0, 2}) {
+    const auto count = static_cast<std::size_t>(batch);
+    const auto ours = run("aten.multi_margin_loss.default",
+                          {Datum{tensor({batch, 2}, std::vector<double>(2 * count, 1))},
+                           Datum{tensor({batch}, std::vector<double>(count), {}, DType::int64)}});
+    EXPECT_EQ(judge({other(ours)}, ours) == std::nullopt, batch == 0);
+  }
+  for (const bool dense : {true, false}) {
+    auto query = tensor({1, 1, 2, 2}, {1, 2, 3, 4});
+    if (!dense) query.meta.strides = {4, 4, 1, 2};
+    const auto ours = run("aten._scaled_dot_product_flash_attention_for_cpu.default",
+                          {Datum{query}, Datum{query}, Datum{query}});
+    EXPECT_EQ(judge({other(ours), ours[1]}, ours) == std::nullopt, !dense);
+  }
 }
 
 TEST_F(FreedomTest, EveryFreedomIsOfAnOperatorOfTheTable) {
