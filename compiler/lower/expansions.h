@@ -41,4 +41,18 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 [[nodiscard]] auto max_pool_with_indices(Composer& c) -> Datum;
 [[nodiscard]] auto avg_pool(Composer& c) -> Datum;
 
+// Elementwise, in float32 where the operands are narrower (activations.cpp).
+[[nodiscard]] auto hardsigmoid(Composer& c) -> Datum;
+[[nodiscard]] auto hardswish(Composer& c) -> Datum;
+[[nodiscard]] auto hardtanh(Composer& c) -> Datum;
+[[nodiscard]] auto elu(Composer& c) -> Datum;
+[[nodiscard]] auto softplus(Composer& c) -> Datum;
+[[nodiscard]] auto mish(Composer& c) -> Datum;
+[[nodiscard]] auto leaky_relu_backward(Composer& c) -> Datum;
+[[nodiscard]] auto hardtanh_backward(Composer& c) -> Datum;
+[[nodiscard]] auto hardsigmoid_backward(Composer& c) -> Datum;
+[[nodiscard]] auto hardswish_backward(Composer& c) -> Datum;
+[[nodiscard]] auto masked_fill(Composer& c) -> Datum;
+[[nodiscard]] auto batch_norm_in_evaluation(Composer& c) -> Datum;
+
 }  // namespace assay::expansions

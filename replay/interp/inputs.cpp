@@ -1,6 +1,7 @@
 #include "replay/interp/inputs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/expr/text.h"
@@ -215,9 +216,28 @@ auto made_up_value(const Claim& claim, const Binding& sizes, std::uint32_t seed)
   return unsupported("nothing is known about its value");
 }
 
+/// The number of the middle tap of the pool whose taps this input holds; nothing for other inputs.
+/// That tap lies inside of the input under every window; the first one lies in the padding.
+auto middle_tap(const Graph& graph, NodeId input) -> std::optional<std::int64_t> {
+  constexpr std::string_view kTakesTaps = "prims._low_memory_max_pool_offsets_to_indices.default";
+  for (const auto& node : graph.nodes) {
+    if (node.target != kTakesTaps || node.args.size() < 2) continue;
+    const auto* taps = std::get_if<NodeId>(&node.args[0].value);
+    const auto* kernel = std::get_if<SequenceArg>(&node.args[1].value);
+    if (!taps || *taps != input || !kernel || kernel->items.size() != 2) continue;
+    std::array<std::int64_t, 2> sizes = {};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto* size = std::get_if<Expr>(&kernel->items[i].value);
+      sizes[i] = size ? size->as_int().value_or(0) : 0;
+    }
+    return sizes[0] / 2 * sizes[1] + sizes[1] / 2;
+  }
+  return std::nullopt;
+}
+
 /// A placeholder without a recorded value: its observed layout, else its claim at these sizes.
-auto made_up_input(const Capture& capture, const Binding& sizes, const Node& node,
-                   std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
+auto made_up_contents(const Capture& capture, const Binding& sizes, const Node& node,
+                      std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
   made_up = {.values = true, .strides = !node.claim.stated.strides, .storage = true};
   if (const auto seen = capture.observed.find(node.id); seen != capture.observed.end()) {
     if (const auto& scalar = seen->second.scalar) {
@@ -233,6 +253,17 @@ auto made_up_input(const Capture& capture, const Binding& sizes, const Node& nod
   // Nobody sees what an input has that nothing reads.
   if (node.claim.empty() && !is_read(capture.graph, node.id)) return Datum{};
   return made_up_value(node.claim, sizes, seed);
+}
+
+auto made_up_input(const Capture& capture, const Binding& sizes, const Node& node,
+                   std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
+  auto made = made_up_contents(capture, sizes, node, seed, made_up);
+  if (!made) return made;
+  const auto* tensor = made->real();
+  if (tensor && tensor->dtype() == DType::int8)
+    if (const auto tap = middle_tap(capture.graph, node.id))
+      std::ranges::fill(tensor->storage->bytes(), static_cast<std::byte>(*tap));
+  return made;
 }
 
 /// Copies `from`'s elements cyclically into `to`.

@@ -471,8 +471,73 @@ auto pools() -> std::vector<Row> {
         "d = aten.avg_pool2d.default(h, [2, 2])",
         "a, b, c, d"},
        {"s0=5", "s0=8"}},
+      {"MaxPoolGradients",
+       {"x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
+        "n = aten.max_pool2d_with_indices.default(x, [3, 2], [2, 2], [1, 1])\nu = n[0]\nv = n[1]\n"
+        "a = aten.max_pool2d_with_indices_backward.default(u, x, [3, 2], [2, 2], [1, 1], [1, 1], "
+        "False, v)\n"
+        "m = aten.max_pool2d_with_indices.default(h, [2, 2], [2, 2])\np = m[0]\nq = m[1]\n"
+        "b = aten.max_pool2d_with_indices_backward.default(p, h, [2, 2], [2, 2], [0, 0], [1, 1], "
+        "False, q)\n"
+        "k = torch.ops.prims._low_memory_max_pool_with_offsets.default(x, [3, 3], [2, 2], [1, 1], "
+        "[1, 1], False)\n"
+        "e = k[1]\n"
+        "c = torch.ops.prims._low_memory_max_pool_offsets_to_indices.default(e, [3, 3], [s0, 9], "
+        "[2, 2], [1, 1], [1, 1])",
+        "a, b, c"},
+       {"s0=5", "s0=8"}},
+      {"AvgPoolGradients",
+       {"x: f32[2, 3, s0, 9]",
+        "u = aten.avg_pool2d.default(x, [3, 2], [2, 2], [1, 1])\n"
+        "a = aten.avg_pool2d_backward.default(u, x, [3, 2], [2, 2], [1, 1], False, True, None)\n"
+        "b = aten.avg_pool2d_backward.default(u, x, [3, 2], [2, 2], [1, 1], False, False, None)\n"
+        "c = aten.avg_pool2d_backward.default(u, x, [3, 2], [2, 2], [1, 1], False, True, 5)\n"
+        "v = aten.avg_pool2d.default(x, [2, 2], [3, 3])\n"
+        "d = aten.avg_pool2d_backward.default(v, x, [2, 2], [3, 3], [0, 0], False, True, None)",
+        "a, b, c, d"},
+       {"s0=5", "s0=8"}},
   };
 }
+
+auto activations() -> std::vector<Row> {
+  return {
+      {"Activations",
+       {"x: f32[s0, 9]; h: bf16[4, 6]",
+        "y = aten.mul.Tensor(x, 8)\na = aten.hardsigmoid.default(y)\nb = "
+        "aten.hardswish.default(y)\n"
+        "c = aten.hardtanh.default(y, -2, 1.5)\nd = aten.elu.default(y, 1.5, 2, 0.5)\n"
+        "e = aten.softplus.default(y, 2, 3)\nf = aten.mish.default(y)\n"
+        "g = aten.hardswish.default(h)\nk = aten.mish.default(h)",
+        "a, b, c, d, e, f, g, k"},
+       {"s0=1", "s0=6"}},
+      {"ActivationGradients",
+       {"g: f32[s0, 9]; x: f32[s0, 9]",
+        "y = aten.mul.Tensor(x, 8)\na = aten.leaky_relu_backward.default(g, y, 0.1, False)\n"
+        "b = aten.hardtanh_backward.default(g, y, -2, 1.5)\n"
+        "c = aten.hardsigmoid_backward.default(g, y)\nd = aten.hardswish_backward.default(g, y)",
+        "a, b, c, d"},
+       {"s0=1", "s0=6"}},
+      {"Filled",
+       {"x: f32[s0, 9]; i: i64[s0, 9]; h: bf16[1, 9]",
+        "m = aten.gt.Scalar(x, 0.3)\na = aten.masked_fill.Scalar(x, m, float('-inf'))\n"
+        "b = aten.masked_fill.Scalar(i, m, 7)\nv = aten.scalar_tensor.default(2.5)\n"
+        "c = aten.masked_fill.Tensor(h, m, v)\nd = aten.min.other(x, h)\n"
+        "n = aten.__and__.Tensor(i, b)\np = aten.floor_divide.Scalar(i, -3)\n"
+        "r = aten.abs.default(b)\nt = aten.add.Scalar(r, 1)\n"
+        "q = aten.remainder.Scalar_Tensor(17, t)",
+        "a, b, c, d, n, p, q"},
+       {"s0=1", "s0=6"}},
+      {"BatchNormInEvaluation",
+       {"x: f32[s0, 3, 5]; w: f32[3]; b: f32[3]; m: f32[3]; u: f32[3]",
+        "v = aten.abs.default(u)\n"
+        "n = aten.native_batch_norm.default(x, w, b, m, v, False, 0.1, 0.001)\na = n[0]\n"
+        "k = aten.native_batch_norm.default(x, None, None, m, v, False, 0.1, 0.001)\nc = k[0]",
+        "a, c"},
+       {"s0=1", "s0=6"}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Activations, Lowering, rows_named(activations()), row_name);
 
 INSTANTIATE_TEST_SUITE_P(Pools, Lowering, rows_named(pools()), row_name);
 
