@@ -266,11 +266,11 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._cudnn_rnn", "cuDNN's packed weights"},
     {"aten._test_", "PyTorch's own tests"},
     {"aten._philox_", "keys of a generator; not recorded"},
-    {"aten.stft", "not written yet"},
-    {"aten.istft", "not written yet"},
     {"aten.quantize_per_", "quantised storage"},
-    {"aten._grouped_mm", "not written yet"},
-    {"torchvision.", "not written yet"},
+    {"torchvision.roi_pool", "not written yet"},
+    {"torchvision.ps_roi_", "not written yet"},
+    {"torchvision.deform_conv2d", "not written yet"},
+    {"torchvision._", "gradients of regions; not written yet"},
 };
 
 }  // namespace
