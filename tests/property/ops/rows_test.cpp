@@ -205,8 +205,10 @@ TEST_P(EveryLayout, OfSmallTensorsObeysTheLaws) {
     for (std::size_t at = 0; at < shapes.size(); at += step)
       if (auto call = accepted_call(table, row, random, shapes[at]))
         calls.push_back(*std::move(call));
+    // What is seldom accepted is met as for the functional row: with its numbers.
+    auto again = generator_for(is_out_form(row) ? *table.find(row.inplace_of) : row);
     for (std::size_t at = 0; at < shapes.size() && calls.empty(); ++at)
-      if (auto call = accepted_call(table, row, random, shapes[at]))
+      if (auto call = accepted_call(table, row, again, shapes[at]))
         calls.push_back(*std::move(call));
     if (calls.empty() && is_out_form(row))
       for (auto [it, end] = written.equal_range(std::string(row.inplace_of)); it != end; ++it)
