@@ -45,6 +45,8 @@ void add_compiled(Arguments& arguments, CompiledOptions& options) {
   arguments.option("--blocks", &options.blocks,
                    "of compiled programs: lanes per block, or seed:N for random ones");
   add_executor(arguments, options.executor);
+  arguments.option("--seed", &options.seed,
+                   "random operators draw what PyTorch draws after torch.manual_seed(N)");
 }
 
 auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool judges)

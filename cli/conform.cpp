@@ -1,4 +1,5 @@
 // assay conform: the operator table against recorded PyTorch calls.
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -11,7 +12,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, filter, report, against;
+  std::string file, filter, report, against, cuda_cases;
   std::int64_t limit = 0, only = 0;
   bool json = false, failures = false, all = false, infer = false, operators = false;
 };
@@ -105,21 +106,25 @@ auto run_calls(const Options& options, const OpTable& table) -> Result<ConformRe
   return report;
 }
 
+auto print_operators(const Options& options, const OpTable& table) -> Result<int> {
+  std::array<ConformReport, 2> reports;
+  const std::array files{options.file, options.cuda_cases};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    if (!files[i].empty()) {
+      ASSAY_TRY(reports[i], run_conformance(files[i], table, {}));
+    }
+  fmt::print("{}", operators_page(table, reports[0], reports[1]));
+  return kNothingFound;
+}
+
 auto check_file(const Options& options) -> Result<int> {
   const auto table = build_op_table();
-  if (options.operators && options.file.empty()) {
-    fmt::print("{}", operators_page(table, {}));
-    return kNothingFound;
-  }
+  if (options.operators) return print_operators(options, table);
   if (options.file.empty()) {
     fmt::print(stderr, "assay: error: CASES is required\n");
     return kUsage;
   }
   ASSAY_TRY(const auto report, run_calls(options, table));
-  if (options.operators) {
-    fmt::print("{}", operators_page(table, report));
-    return kNothingFound;
-  }
   if (!options.report.empty()) {
     ASSAY_TRY_VOID(write_report(report, options));
   }
@@ -148,8 +153,10 @@ auto add_conform(Arguments& arguments) -> Action {
   arguments.option("--against", &options->against,
                    "an older run's --json output, to show what changed");
   arguments.flag("--operators", options->operators,
-                 "print every operator of the table as a Markdown page; with CASES, how far each "
-                 "is covered");
+                 "print every operator of the table as a Markdown page (docs/operators.md); with "
+                 "CASES, how far each is covered");
+  arguments.option("--cuda-cases", &options->cuda_cases,
+                   "with --operators: recorded calls of CUDA, for a column of their own");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     if (options->infer) {

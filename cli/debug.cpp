@@ -69,6 +69,8 @@ auto run_stages(const Options& options, const std::string& bytes) -> Result<int>
 
 auto run_debug(const Options& options) -> Result<int> {
   if (!options.compiled.inputs.empty() || options.stages) {
+    if (!options.compiled.seed.empty())
+      return std::unexpected(Error{ErrorCode::usage, "--seed is of captures"});
     ASSAY_TRY(const auto bytes, read_file(options.file));
     if (detect_format(bytes) == InputFormat::torch_trace && options.compiled.blocks.empty())
       return run_stages(options, bytes);
@@ -91,6 +93,9 @@ auto run_debug(const Options& options) -> Result<int> {
   }
   debug.sweep = options.sweep;
   debug.find_not_finite = options.nan;
+  ASSAY_TRY(debug.random, seeded_generators(options.compiled));
+  if (debug.random && !options.at.empty())
+    return std::unexpected(Error{ErrorCode::usage, "--seed is of the recorded run, without --at"});
   Progress progress("running");
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   ASSAY_TRY(auto report, debug_capture(capture, known.table, debug));

@@ -117,8 +117,6 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.flag("--check", options->compiled.check,
                  "of compiled programs: exit code 1 where an access is wrong");
   add_compiled(arguments, options->compiled);
-  arguments.option("--seed", &options->compiled.seed,
-                   "random operators draw what PyTorch draws after torch.manual_seed(N)");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);

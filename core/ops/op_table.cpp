@@ -68,6 +68,7 @@ auto build_op_table() -> OpTable {
   add_linalg_factor_rows(table);
   add_linalg_solve_rows(table);
   add_linalg_other_rows(table);
+  add_linalg_norm_rows(table);
   add_grid_sampler_rows(table);
   add_unfold_rows(table);
   add_distance_rows(table);
@@ -82,6 +83,9 @@ auto build_op_table() -> OpTable {
   add_composed_rows(table);
   add_recurrent_rows(table);
   add_quantile_rows(table);
+  add_fake_quantize_rows(table);
+  add_window_rows(table);
+  add_vision_rows(table);
   add_rms_norm_rows(table);
   add_inplace_rows(table);
   add_out_rows(table);

@@ -19,6 +19,10 @@ auto number_from(std::string_view text) -> std::optional<T> {
   return error == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
 
+/// Namespaces of operators, whose overload without a name is called default.
+constexpr std::string_view kOperatorNamespaces[] = {"aten", "prims", "torchvision",
+                                                    "quantized_decomposed"};
+
 struct KindName {
   std::string_view name;
   ParamKind kind;
@@ -133,10 +137,11 @@ class SchemaParser {
     std::string name(word());
     if (name.empty()) return error("a namespace");
     ASSAY_TRY_VOID(expect("::"));
-    const bool is_aten_like = name == "aten" || name == "prims";
+    const bool has_overloads =
+        std::ranges::find(kOperatorNamespaces, name) != std::end(kOperatorNamespaces);
     name += "." + std::string(word());
     if (accept(".")) return name + "." + std::string(word());
-    return is_aten_like ? name + ".default" : name;
+    return has_overloads ? name + ".default" : name;
   }
 
   /// Type with its alias set and list suffixes, as far as both params and returns have them.

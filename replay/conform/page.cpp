@@ -240,15 +240,32 @@ void write_predictions(Page& page, const ConformReport& report) {
 }
 
 auto kind_of(const OpRow& row) -> std::string_view {
-  if (!row.inplace_of.empty()) return "derived";
   if (row.inferred) return "inferred";
   if (row.decomposition) return "composed";
-  return row.kernel ? "rule and kernel" : "view or rule";
+  return row.kernel ? "rule, kernel" : "rule";
 }
-auto coverage(const ConformCounts* counts) -> std::string {
-  if (!counts) return "no recorded call";
-  return fmt::format("{} of {} calls exact",
-                     std::min(counts->metadata_exact, counts->symbolic_exact), counts->calls);
+/// "24/24": calls that are exact, of those recorded.
+auto coverage(const ConformReport& report, std::string_view overload) -> std::string {
+  const auto counts = std::ranges::find(report.overloads, overload, &ConformCounts::overload);
+  if (counts == report.overloads.end()) return "";
+  return fmt::format("{}/{}", std::min(counts->metadata_exact, counts->symbolic_exact),
+                     counts->calls);
+}
+auto deviation_of(const OpRow& row) -> std::string {
+  if (row.random) return "random: values for a seed";
+  if (row.uninitialised) return "uninitialised: layouts only";
+  const auto* freedom = find_freedom(row.name());
+  return freedom ? std::string(freedom->judged_by) : "";
+}
+/// Overloads that write an operator's results somewhere, by the functional row's name.
+auto derived_forms(const OpTable& table) -> std::map<std::string_view, std::string> {
+  std::map<std::string_view, std::string> forms;
+  for (const auto& row : table.rows()) {
+    if (row->inplace_of.empty()) continue;
+    auto& names = forms[row->inplace_of];
+    names += (names.empty() ? "" : ", ") + row->name().substr(row->name().find('.') + 1);
+  }
+  return forms;
 }
 
 constexpr AbsentOperators kAbsent[] = {
@@ -266,11 +283,11 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._cudnn_rnn", "cuDNN's packed weights"},
     {"aten._test_", "PyTorch's own tests"},
     {"aten._philox_", "keys of a generator; not recorded"},
-    {"aten.stft", "not written yet"},
-    {"aten.istft", "not written yet"},
     {"aten.quantize_per_", "quantised storage"},
-    {"aten._grouped_mm", "not written yet"},
-    {"torchvision.", "not written yet"},
+    {"torchvision.roi_pool", "not written yet"},
+    {"torchvision.ps_roi_", "not written yet"},
+    {"torchvision.deform_conv2d", "not written yet"},
+    {"torchvision._", "gradients of regions; not written yet"},
 };
 
 }  // namespace
@@ -364,31 +381,33 @@ auto conform_page(const ConformReport& report, const std::string& cases,
   return page.finish(kTitle);
 }
 
-auto operators_page(const OpTable& table, const ConformReport& report) -> std::string {
-  std::map<std::string_view, const ConformCounts*> recorded;
-  for (const auto& counts : report.overloads) recorded[counts.overload] = &counts;
+auto operators_page(const OpTable& table, const ConformReport& cpu, const ConformReport& cuda)
+    -> std::string {
+  const auto forms = derived_forms(table);
   std::map<std::string, std::vector<Row>> families;
   for (const auto& row : table.rows()) {
-    const auto found = recorded.find(row->name());
-    const auto* freedom = find_freedom(row->name());
-    std::string deviations = freedom ? std::string(freedom->judged_by) : "";
-    if (row->random) deviations = "random: values for a seed";
-    if (row->uninitialised) deviations = "uninitialised: layouts only";
+    if (!row->inplace_of.empty() && table.find(row->inplace_of) != nullptr) continue;
+    const auto form = forms.find(row->name());
     families[std::string(family_of(row->name()))].push_back(
-        {row->name(), std::string(kind_of(*row)),
-         coverage(found == recorded.end() ? nullptr : found->second), deviations,
+        {row->name(), std::string(kind_of(*row)), coverage(cpu, row->name()),
+         coverage(cuda, row->name()), deviation_of(*row), form == forms.end() ? "" : form->second,
          std::string(row->schema_text)});
   }
   Page page(PageFormat::markdown);
   page.heading(1, "Operators");
-  page.paragraph(
-      fmt::format("{} rows. Every row serves the CPU and CUDA: where layouts differ, the "
-                  "device is part of the rule.",
-                  table.rows().size()));
+  page.paragraph(fmt::format(
+      "{} operators, of them {} that write another one's results into a given tensor: those stand "
+      "with the one they are derived from. Every operator serves the CPU and CUDA: where layouts "
+      "differ, the device is part of the rule. The columns of the devices count recorded calls "
+      "whose layouts are exact, on numbers and on symbols, of those there are. Deviations say what "
+      "of the values PyTorch leaves open and how they are judged instead.",
+      table.rows().size(), std::ranges::count_if(table.rows(), [](const auto& row) {
+        return !row->inplace_of.empty();
+      })));
   for (auto& [family, rows] : families) {
     std::ranges::sort(rows);
     page.heading(2, family);
-    page.table({"operator", "kind", "coverage", "what is judged by meaning", "schema"}, rows);
+    page.table({"operator", "kind", "CPU", "CUDA", "deviations", "derived forms", "schema"}, rows);
   }
   page.heading(2, "Not there");
   std::vector<Row> absent;

@@ -21,9 +21,11 @@ enum class PageFormat : std::uint8_t { html, markdown };
                                 const std::optional<ConformReport>& older, PageFormat format)
     -> std::string;
 
-/// Every operator of the table with kind, devices, coverage in the report, known deviations and
-/// schema; then what PyTorch has and the table has not, with the reason. Markdown.
-[[nodiscard]] auto operators_page(const OpTable& table, const ConformReport& report) -> std::string;
+/// Every operator of the table with kind, coverage by recorded calls of each device (reports may be
+/// empty), known deviations, derived forms and schema; then what PyTorch has and the table has not,
+/// with the reason. Markdown.
+[[nodiscard]] auto operators_page(const OpTable& table, const ConformReport& cpu,
+                                  const ConformReport& cuda) -> std::string;
 
 /// "linear algebra", "pointwise", ... by name.
 [[nodiscard]] auto family_of(std::string_view overload) -> std::string_view;

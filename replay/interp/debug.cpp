@@ -72,6 +72,7 @@ class Debugger {
                       .statistics = options_.find_not_finite,
                       .watched = capture_.mutated_inputs.value_or(std::vector<std::string>{}),
                       .recorded = &capture_.observed,
+                      .random = options_.random,
                       .progress = options_.progress});
   }
 

@@ -16,6 +16,9 @@ struct DebugOptions {
   bool sweep = false;            ///< also run at the boundary sizes the guards admit
   bool find_not_finite = false;  ///< report the first NaN or infinity
   bool symbolic = true;          ///< run the rules on symbols too
+  /// Generators whose seed is known, for the run on the recorded inputs: numbers and sizes that
+  /// random values decide are those of the recorded run. Null: operators draw numbers of their own.
+  std::shared_ptr<RandomState> random = nullptr;
   std::function<void(std::size_t, std::size_t)> progress;
 };
 

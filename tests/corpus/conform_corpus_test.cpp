@@ -50,6 +50,19 @@ TEST_F(ConformCorpus, TheTableReproducesCallsRecordedOnCuda) {
   expect_reproduced(*file, table_);
 }
 
+TEST_F(ConformCorpus, TheOperatorsPageHasTheirCoverage) {
+  const auto cuda_file = testing::unpacked_file("aten_cases_cuda.sqlite");
+  if (!cuda_file) GTEST_SKIP() << testing::corpus_missing();
+  const auto cpu = run_conformance(path_, table_);
+  const auto cuda = run_conformance(*cuda_file, table_);
+  ASSERT_TRUE(cpu && cuda);
+  std::ifstream file(ASSAY_SOURCE_DIR "/docs/operators.md");
+  std::stringstream written;
+  written << file.rdbuf();
+  EXPECT_TRUE(written.str() == operators_page(table_, *cpu, *cuda))
+      << "docs/operators.md is not what assay conform --operators gives";
+}
+
 /// Root findings of a one-operator graph, or nothing if it cannot be built or run.
 auto roots_of(const OperatorCase& record, const OpTable& table, std::string& why)
     -> std::optional<int> {

@@ -63,6 +63,11 @@ constexpr OtherName kNames[] = {
      "aten._linalg_eigh.default", "01"},
     {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", "aten._linalg_eigh.default",
      "0"},
+    {"aten::_is_all_true(Tensor self) -> Tensor", "aten.all.default"},
+    {"aten::_is_any_true(Tensor self) -> Tensor", "aten.any.default"},
+    {"aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", "aten.stack.default"},
+    {"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+     "aten.as_strided.default"},
     {"aten::linalg_eigvals(Tensor self) -> Tensor", "aten.linalg_eig.default", "0"},
 };
 auto by_other_name(Composer& c) -> Datum {

@@ -526,6 +526,15 @@ void add_pointwise_rows(OpTable& t) {
   t.add(pointwise<Logaddexp, 2>("aten::logaddexp(Tensor self, Tensor other) -> Tensor", int_to_float));
 
   t.add(pointwise<Logaddexp2, 2>("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", int_to_float));
+  t.add(pointwise<BitAnd, 2>("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitOr, 2>("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"));
+  t.add(pointwise<BitXor, 2>("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"));
+  t.add(pointwise<LeftShift, 2>("aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"));
+  t.add(pointwise<RightShift, 2>("aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"));
+  t.add(pointwise<Xlogy, 2>("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", int_to_float));
+  t.add(pointwise<Xlogy, 2>("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", int_to_float));
+  t.add(pointwise<Xlog1py, 2>("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", int_to_float));
+  t.add(pointwise<Xlog1py, 2>("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", int_to_float));
   t.add(pointwise<Xlog1py, 2>("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", int_to_float));
   t.add(pointwise<Heaviside, 2>("aten::heaviside(Tensor self, Tensor values) -> Tensor"));
   t.add(pointwise<Lcm, 2>("aten::lcm(Tensor self, Tensor other) -> Tensor"));

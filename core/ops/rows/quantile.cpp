@@ -1,5 +1,4 @@
-// Quantiles (aten/src/ATen/native/Sorting.cpp), and quantisation that stays in floating point
-// (native/quantized/FakeQuantPerTensorAffine.cpp).
+// Quantiles (aten/src/ATen/native/Sorting.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,8 +8,6 @@
 
 namespace assay {
 namespace {
-
-// ---- quantiles ----------------------------------------------------------------------------------
 
 // self, q (a number or a tensor of at most one dimension), dim, keepdim, interpolation.
 auto reduced_dim(const std::vector<Expr>& sizes, std::optional<std::int64_t> dim)
@@ -85,64 +82,6 @@ void quantile_kernel(KernelCall& k) {
   from_vector<double>(k.out(), result);
 }
 
-// ---- fake quantisation --------------------------------------------------------------------------
-
-/// self, scale, zero_point, (axis,) quant_min, quant_max: the rounded values, and which were in
-/// range.
-auto fake_quantize_rule(MetaCall& c) -> Datum {
-  const auto& self = c.meta(0);
-  const int axis = param(c, "axis");
-  if (!c.require(is_floating(self.dtype), "a floating tensor is needed") ||
-      !c.require(c.integer(param(c, "quant_min")) <= c.integer(param(c, "quant_max")),
-                 "quant_min is not above quant_max"))
-    return {};
-  if (axis >= 0) {
-    const auto at = c.dim_arg(axis, self.rank());
-    if (c.error() || !c.require(self.rank() > 0, "there is a channel dimension")) return {};
-    for (const int i : {1, 2})
-      if (!c.require(c.meta(i).rank() == 1, "one value per channel") ||
-          !require_count(c, i, self.sizes[static_cast<std::size_t>(at)], "one value per channel"))
-        return {};
-  }
-  return {DatumList{preserved_like_self(c),
-                    c.fresh(DType::boolean, self.sizes, preserved_strides(c, self))}};
-}
-void fake_quantize_kernel(KernelCall& k) {
-  const auto& self = k.in(0);
-  const int axis = param(k, "axis");
-  const auto low = static_cast<double>(k.integer(param(k, "quant_min")));
-  const auto high = static_cast<double>(k.integer(param(k, "quant_max")));
-  const auto scales = axis < 0 ? std::vector<double>{k.real(1)} : to_vector<double>(k.in(1));
-  const auto zeros = axis < 0 ? std::vector<double>{static_cast<double>(k.integer(2))}
-                              : to_vector<double>(k.in(2));
-  std::size_t inner = 1;
-  if (axis >= 0)
-    for (auto d = static_cast<std::size_t>(dim_of(k, axis, self.rank())) + 1;
-         d < self.sizes().size(); ++d)
-      inner *= static_cast<std::size_t>(self.sizes()[d]);
-  auto values = to_vector<double>(self);
-  std::vector<std::int64_t> inside(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto channel = axis < 0 ? 0 : i / std::max<std::size_t>(inner, 1) % scales.size();
-    const auto inverse = 1.0F / static_cast<float>(scales[channel]);
-    const double level =
-        std::nearbyint(static_cast<double>(static_cast<float>(values[i]) * inverse)) +
-        std::nearbyint(zeros[channel]);
-    inside[i] = level >= low && level <= high ? 1 : 0;
-    values[i] = (std::fmin(std::fmax(level, low), high) - std::nearbyint(zeros[channel])) *
-                static_cast<double>(static_cast<float>(scales[channel]));
-  }
-  from_vector<double>(k.out(0), values);
-  from_vector<std::int64_t>(k.out(1), inside);
-}
-template <bool kPerChannel>
-auto fake_quantize(Composer& c) -> Datum {
-  return c.item(c.call(kPerChannel ? "aten.fake_quantize_per_channel_affine_cachemask.default"
-                                   : "aten.fake_quantize_per_tensor_affine_cachemask.default",
-                       DatumList(c.args().begin(), c.args().end())),
-                0);
-}
-
 }  // namespace
 
 // clang-format off
@@ -151,10 +90,6 @@ void add_quantile_rows(OpTable& t) {
   t.add({.schema_text = "aten::quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", .rule = quantile_rule, .kernel = quantile_kernel});
   t.add({.schema_text = "aten::nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", .rule = quantile_rule, .kernel = quantile_kernel});
   t.add({.schema_text = "aten::nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor", .rule = quantile_rule, .kernel = quantile_kernel});
-  t.add({.schema_text = "aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", .rule = fake_quantize_rule, .kernel = fake_quantize_kernel});
-  t.add({.schema_text = "aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)", .rule = fake_quantize_rule, .kernel = fake_quantize_kernel});
-  t.add({.schema_text = "aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor", .decomposition = fake_quantize<false>});
-  t.add({.schema_text = "aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor", .decomposition = fake_quantize<true>});
 }
 // clang-format on
 

@@ -116,6 +116,7 @@ auto copy_arguments(const DatumList& args, bool contiguous) -> DatumList {
 /// the sign of a singular one), and for bags, which keep a map only of embeddings that are not
 /// adjacent.
 constexpr std::string_view kAddressesStorage[] = {"aten.as_strided.default",
+                                                  "aten._reshape_alias.default",
                                                   "aten.as_strided_copy.default",
                                                   "aten.as_strided_scatter.default",
                                                   "aten._weight_norm_interface.default",

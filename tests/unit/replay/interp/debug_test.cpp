@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/graph/text.h"
+#include "core/ops/generator.h"
 #include "replay/interp/compare.h"
 
 namespace assay {
@@ -97,6 +98,24 @@ const std::string kUnknown =
     "u: \"f32[4, 6][6, 1]cpu\" = torch.ops.my.op.default(x)\n"
     "        v: \"f32[6, 4][1, 6]cpu\" = torch.ops.aten.permute.default(u, [1, 0])\n"
     "        return (v,)";
+
+TEST(Debug, WithASeedRandomValuesAreThoseOfTheRecordedRun) {
+  const auto capture = capture_of("x: \"f32[50]\"",
+                                  "r = torch.ops.aten.rand_like.default(x)\n        "
+                                  "m = torch.ops.aten.gt.Scalar(r, 0.5)\n        "
+                                  "n = torch.ops.aten.nonzero.default(m)\n        return (n,)");
+  const auto found = [&](std::optional<std::uint64_t> seed) {
+    DebugOptions options;
+    if (seed) options.random = std::make_shared<RandomState>(*seed);
+    return debug(capture, options);
+  };
+  const auto count = [](const DebugReport& report) {
+    return report.run.nodes[3].value.tensor->meta.sizes[0];
+  };
+  EXPECT_GT(found({}).counts.random, 0);
+  EXPECT_EQ(found(7).counts.random, 0);
+  EXPECT_EQ(count(found(7)), 28);  // torch.manual_seed(7); (torch.rand(50) > 0.5).sum()
+}
 
 TEST(Debug, ARecordedLieOfAnUnknownOperatorIsSeen) {
   auto capture = capture_of("x: \"f32[4, 6][6, 1]cpu\"", kUnknown);
