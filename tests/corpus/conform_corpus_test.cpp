@@ -1,11 +1,14 @@
 // Recorded operator calls of PyTorch's eager mode: the operator table reproduces them, and where
 // PyTorch's own fake prediction was wrong, the debugger says so.
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "replay/conform/conform.h"
 #include "replay/conform/one_operator.h"
+#include "replay/conform/page.h"
 #include "replay/interp/debug.h"
 #include "tests/support/corpus.h"
 

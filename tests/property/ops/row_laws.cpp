@@ -134,8 +134,10 @@ constexpr std::string_view kWritesUndeclared[] = {
     "aten.native_batch_norm.default", "aten.batch_norm.default", "aten.instance_norm.default",
     "aten.cudnn_batch_norm.default"};
 
+/// The row, or the one it is derived from.
 auto is_in(std::span<const std::string_view> names, const OpRow& row) -> bool {
-  return std::ranges::find(names, row.name()) != names.end();
+  return std::ranges::find(names, row.name()) != names.end() ||
+         std::ranges::find(names, row.inplace_of) != names.end();
 }
 
 void check_symbolic(const OpTable& table, const OpRow& row, const DatumList& ran,

@@ -214,7 +214,9 @@ TEST_P(EveryLayout, OfSmallTensorsObeysTheLaws) {
       for (auto [it, end] = written.equal_range(std::string(row.inplace_of)); it != end; ++it)
         if (auto call = with_outs(table, *table.find(row.inplace_of), it->second))
           calls.push_back(*std::move(call));
-    EXPECT_FALSE(calls.empty()) << row.name() << " accepts no call: add one to calls.txt";
+    const bool is_written = is_out_form(row) && written.contains(std::string(row.inplace_of));
+    EXPECT_FALSE(calls.empty() && !is_written)
+        << row.name() << " accepts no call: add one to calls.txt";
     for (const auto& call : calls) {
       for_each_layout(call,
                       [&](const DatumList& args) { checked += check_laws(table, row, args); });
