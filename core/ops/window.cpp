@@ -49,6 +49,7 @@ auto Window::inside(std::size_t dim, std::int64_t tap) const
 auto spatial_triple(const Ints& sizes, int rank) -> Triple {
   Triple triple{1, 1, 1};
   const auto count = static_cast<std::size_t>(rank);
+  if (sizes.size() < count) return triple;  // an argument that is no number, which is an error
   for (std::size_t i = 0; i < count; ++i) triple[3 - count + i] = sizes[sizes.size() - count + i];
   return triple;
 }

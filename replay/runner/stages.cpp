@@ -214,10 +214,16 @@ class StageDebugger {
     return stages_[i].name.starts_with("inductor_post_grad_graph");
   }
 
+  /// Also where nothing is known yet.
+  static auto has_same_strides(const Datum& known, const Datum& now) -> bool {
+    const auto *a = known.real(), *b = now.real();
+    return a == nullptr || b == nullptr || a->strides() == b->strides();
+  }
+
   void accept(std::size_t i) {
     for (const auto& [name, value] : runs_[i].values) {
-      if (restores_strides(i) && agreed_.contains(name)) continue;
       auto& agreed = agreed_[name];
+      if (restores_strides(i) && !has_same_strides(agreed.value.value, value.value)) continue;
       if (agreed.stage != kRecorded && !stages_[i].graph) continue;  // graphs can be measured
       agreed = {value, i};
     }

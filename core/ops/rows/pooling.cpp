@@ -381,6 +381,7 @@ void offsets_to_indices_kernel(KernelCall& k) {
   const WindowArgs args{.kernel = 1, .stride = 3, .padding = 4, .dilation = 5};
   const auto spatial = static_cast<int>(k.exprs(1).size());
   const auto w = make_window(k, args, spatial, k.integers(2), k.out().sizes());
+  if (k.error()) return;
   auto values = to_vector<std::int64_t>(k.in(0));
   std::size_t next = 0;
   while (next < values.size())

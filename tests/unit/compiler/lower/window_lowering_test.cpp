@@ -62,7 +62,7 @@ auto pools() -> std::vector<Row> {
         "a, b, c, d"},
        {"s0=5", "s0=8"}},
       {"MaxPoolGradients",
-       {"x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
+       {"s0: Sym(s0); x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
         "n = aten.max_pool2d_with_indices.default(x, [3, 2], [2, 2], [1, 1])\nu = n[0]\nv = n[1]\n"
         "a = aten.max_pool2d_with_indices_backward.default(u, x, [3, 2], [2, 2], [1, 1], [1, 1], "
         "False, v)\n"
