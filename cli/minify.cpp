@@ -10,10 +10,10 @@
 #include "cli/minify_program.h"
 #include "cli/operators.h"
 #include "compiler/prove/prover.h"
+#include "compiler/read/wrapper.h"
 #include "core/finding/finding.h"
 #include "minifier/search/minify.h"
 #include "replay/bundle/open.h"
-#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
 #include "replay/report/link.h"
 #include "replay/report/prove_report.h"
@@ -231,7 +231,7 @@ auto match_level(const std::string& text) -> Result<MatchLevel> {
 auto is_about_programs(const Options& options, std::string_view bytes) -> bool {
   if (options.programs || options.oracle == "run" || options.oracle.starts_with("run:"))
     return true;
-  return detect_format(bytes) != InputFormat::torch_trace && holds_programs(bytes);
+  return is_wrapper(bytes);
 }
 
 auto minify_compiled(const Options& options, std::string_view bytes) -> Result<int> {

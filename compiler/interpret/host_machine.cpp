@@ -299,12 +299,8 @@ auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void>
     if (values.back().buffer) check_defined(*values.back().buffer);
   }
   for (const auto& storage : storages_)
-    if (storage->is_input() && !storage->initialised().empty())
-      for (std::int64_t i = 0; i < storage->size_bytes(); ++i)
-        if (const auto* origin = storage->undefined_at(i)) {
-          report_once(*origin);
-          break;
-        }
+    if (const auto* origin = storage->is_input() ? storage->undefined() : nullptr)
+      report_once(*origin);
   returned_ = std::move(values);
   return {};
 }

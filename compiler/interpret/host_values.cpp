@@ -5,6 +5,19 @@
 #include "core/expr/text.h"
 
 namespace assay {
+namespace {
+
+/// Positions of a tensor's elements in its storage.
+void for_each_element(const RunBuffer& buffer, const auto& f) {
+  const auto& meta = buffer.tensor.meta;
+  const std::array<const Ints*, 1> strides = {&meta.strides};
+  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
+  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
+    for (std::int64_t i = 0; i < run; ++i) f(meta.offset + at[0] + i * step);
+  });
+}
+
+}  // namespace
 
 auto HostMachine::number(const Expr& e) const -> Result<std::int64_t> {
   if (const auto known = e.as_int()) return *known;
@@ -165,22 +178,15 @@ auto HostMachine::from_datum(const std::string& name, const Datum& datum) -> Run
 /// Elements that a library call reads.
 void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
   if (buffer.storage->initialised().empty()) return;
-  const auto& meta = buffer.tensor.meta;
-  const auto size = size_bytes(meta.dtype);
+  const auto size = size_bytes(buffer.tensor.dtype());
   std::int64_t times = 0, first = -1;
   const RunFinding* undefined = nullptr;
-  const std::array<const Ints*, 1> strides = {&meta.strides};
-  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
-  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
-    for (std::int64_t i = 0; i < run; ++i) {
-      const auto element = meta.offset + at[0] + i * step;
-      if (buffer.storage->is_written(element * size)) continue;
-      if (const auto* origin = buffer.storage->undefined_at(element * size)) {
-        undefined = origin;
-        continue;
-      }
-      if (times++ == 0) first = element;
-    }
+  for_each_element(buffer, [&](std::int64_t element) {
+    if (buffer.storage->is_written(element * size)) return;
+    if (const auto* origin = buffer.storage->undefined_at(element * size))
+      undefined = origin;
+    else if (times++ == 0)
+      first = element;
   });
   if (undefined != nullptr) report_once(*undefined);
   if (times == 0) return;
@@ -194,14 +200,10 @@ void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
 /// What leaves the program rests on a read of what nobody wrote.
 void HostMachine::check_defined(const RunBuffer& buffer) {
   if (buffer.storage->initialised().empty()) return;
-  const auto& meta = buffer.tensor.meta;
-  const auto size = size_bytes(meta.dtype);
+  const auto size = size_bytes(buffer.tensor.dtype());
   const RunFinding* undefined = nullptr;
-  const std::array<const Ints*, 1> strides = {&meta.strides};
-  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
-  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
-    for (std::int64_t i = 0; i < run && undefined == nullptr; ++i)
-      undefined = buffer.storage->undefined_at((meta.offset + at[0] + i * step) * size);
+  for_each_element(buffer, [&](std::int64_t element) {
+    if (undefined == nullptr) undefined = buffer.storage->undefined_at(element * size);
   });
   if (undefined != nullptr) report_once(*undefined);
 }
@@ -216,14 +218,9 @@ auto HostMachine::to_host(const RunValue& value) -> Result<void> {
 void HostMachine::set_written(const RunBuffer& buffer) {
   if (launcher_ != nullptr) launcher_->host_wrote(*buffer.storage);
   if (buffer.storage->initialised().empty()) return;
-  const auto& meta = buffer.tensor.meta;
-  const auto size = size_bytes(meta.dtype);
-  const std::array<const Ints*, 1> strides = {&meta.strides};
-  const auto step = meta.strides.empty() ? 0 : meta.strides.back();
-  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> at, std::int64_t run) {
-    for (std::int64_t i = 0; i < run; ++i)
-      buffer.storage->set_written((meta.offset + at[0] + i * step) * size, size);
-  });
+  const auto size = size_bytes(buffer.tensor.dtype());
+  for_each_element(
+      buffer, [&](std::int64_t element) { buffer.storage->set_written(element * size, size); });
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // Storages of a run with what is known about every element: written or not, and who touched it last
 // in the launch that is running. Internal to compiler/interpret.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -54,6 +55,11 @@ class RunStorage {
   [[nodiscard]] auto undefined_at(std::int64_t offset_bytes) const -> const RunFinding* {
     const bool is = origin_ && initialised_[static_cast<std::size_t>(offset_bytes)] == 2;
     return is ? &*origin_ : nullptr;
+  }
+  /// As of anywhere in the storage.
+  [[nodiscard]] auto undefined() const -> const RunFinding* {
+    return origin_ && std::ranges::find(initialised_, 2) != initialised_.end() ? &*origin_
+                                                                               : nullptr;
   }
   /// The storage was there before the program ran.
   [[nodiscard]] auto is_input() const -> bool { return is_input_; }

@@ -1,13 +1,12 @@
 // Activations, their gradients and the like as arithmetic of other operators
 // (aten/src/ATen/native/cpu/Activation.cpp, aten/src/ATen/native/Normalization.cpp).
+#include <array>
+
 #include "compiler/lower/expansions.h"
 
 namespace assay::expansions {
 namespace {
 
-auto whole(std::int64_t value) -> Datum {
-  return {Expr(value)};
-}
 auto divided(Composer& c, const Datum& a, const Datum& b) -> Datum {
   return c.call("aten.div.Tensor", {a, b});
 }
@@ -34,8 +33,6 @@ auto finished(Composer& c, const Datum& result, int like) -> Datum {
 auto is_float(Composer& c) -> bool {
   return is_floating(c.meta(0).dtype) || (c.unsupported("an activation of integers"), false);
 }
-
-}  // namespace
 
 auto hardsigmoid(Composer& c) -> Datum {
   if (!is_float(c)) return {};
@@ -124,6 +121,28 @@ auto batch_norm_in_evaluation(Composer& c) -> Datum {
   if (c.has(2)) result = add(c, result, per_channel(c.arg(2)));
   const auto none = c.call("aten.new_zeros.default", {c.arg(3), int_list(Ints{0})});
   return {DatumList{finished(c, result, 0), none, none}};
+}
+
+constexpr std::array kRows = {
+    ExpansionRow{"aten.hardsigmoid.default", hardsigmoid},
+    ExpansionRow{"aten.hardswish.default", hardswish},
+    ExpansionRow{"aten.hardtanh.default", hardtanh},
+    ExpansionRow{"aten.elu.default", elu},
+    ExpansionRow{"aten.softplus.default", softplus},
+    ExpansionRow{"aten.mish.default", mish},
+    ExpansionRow{"aten.leaky_relu_backward.default", leaky_relu_backward},
+    ExpansionRow{"aten.hardtanh_backward.default", hardtanh_backward},
+    ExpansionRow{"aten.hardsigmoid_backward.default", hardsigmoid_backward},
+    ExpansionRow{"aten.hardswish_backward.default", hardswish_backward},
+    ExpansionRow{"aten.masked_fill.Scalar", masked_fill},
+    ExpansionRow{"aten.masked_fill.Tensor", masked_fill},
+    ExpansionRow{"aten.native_batch_norm.default", batch_norm_in_evaluation},
+};
+
+}  // namespace
+
+auto activation_rows() -> std::span<const ExpansionRow> {
+  return kRows;
 }
 
 }  // namespace assay::expansions

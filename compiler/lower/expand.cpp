@@ -175,10 +175,6 @@ auto extreme_pair(Composer& c) -> Datum {
   return {DatumList{values, indices}};
 }
 
-struct ExpansionRow {
-  std::string_view overload;
-  Decomposition expand;
-};
 constexpr std::array kRows = {
     ExpansionRow{"aten.var_mean.correction", var_mean},
     ExpansionRow{"aten.var.correction", var},
@@ -196,19 +192,6 @@ constexpr std::array kRows = {
     ExpansionRow{"prims._low_memory_max_pool_with_offsets.default", max_pool_with_offsets},
     ExpansionRow{"aten.max_pool2d_with_indices.default", max_pool_with_indices},
     ExpansionRow{"aten.avg_pool2d.default", avg_pool},
-    ExpansionRow{"aten.hardsigmoid.default", hardsigmoid},
-    ExpansionRow{"aten.hardswish.default", hardswish},
-    ExpansionRow{"aten.hardtanh.default", hardtanh},
-    ExpansionRow{"aten.elu.default", elu},
-    ExpansionRow{"aten.softplus.default", softplus},
-    ExpansionRow{"aten.mish.default", mish},
-    ExpansionRow{"aten.leaky_relu_backward.default", leaky_relu_backward},
-    ExpansionRow{"aten.hardtanh_backward.default", hardtanh_backward},
-    ExpansionRow{"aten.hardsigmoid_backward.default", hardsigmoid_backward},
-    ExpansionRow{"aten.hardswish_backward.default", hardswish_backward},
-    ExpansionRow{"aten.masked_fill.Scalar", masked_fill},
-    ExpansionRow{"aten.masked_fill.Tensor", masked_fill},
-    ExpansionRow{"aten.native_batch_norm.default", batch_norm_in_evaluation},
     ExpansionRow{"aten.max.dim", extreme_pair<true>},
     ExpansionRow{"aten.min.dim", extreme_pair<false>},
 };
@@ -216,8 +199,9 @@ constexpr std::array kRows = {
 }  // namespace
 
 auto find_expansion(std::string_view overload) -> Decomposition {
-  for (const auto& row : kRows)
-    if (row.overload == overload) return row.expand;
+  for (const auto family : {std::span<const ExpansionRow>(kRows), activation_rows()})
+    for (const auto& row : family)
+      if (row.overload == overload) return row.expand;
   return nullptr;
 }
 

@@ -1,11 +1,16 @@
 // What expansions are written with, and those that have files of their own.
 #pragma once
+#include <span>
+
 #include "core/ops/op_table.h"
 
 namespace assay::expansions {
 
 inline auto real(double value) -> Datum {
   return {Expr::real(value)};
+}
+inline auto whole(std::int64_t value) -> Datum {
+  return {Expr(value)};
 }
 inline auto truth(bool value) -> Datum {
   return {Expr::boolean(value)};
@@ -41,18 +46,12 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 [[nodiscard]] auto max_pool_with_indices(Composer& c) -> Datum;
 [[nodiscard]] auto avg_pool(Composer& c) -> Datum;
 
-// Elementwise, in float32 where the operands are narrower (activations.cpp).
-[[nodiscard]] auto hardsigmoid(Composer& c) -> Datum;
-[[nodiscard]] auto hardswish(Composer& c) -> Datum;
-[[nodiscard]] auto hardtanh(Composer& c) -> Datum;
-[[nodiscard]] auto elu(Composer& c) -> Datum;
-[[nodiscard]] auto softplus(Composer& c) -> Datum;
-[[nodiscard]] auto mish(Composer& c) -> Datum;
-[[nodiscard]] auto leaky_relu_backward(Composer& c) -> Datum;
-[[nodiscard]] auto hardtanh_backward(Composer& c) -> Datum;
-[[nodiscard]] auto hardsigmoid_backward(Composer& c) -> Datum;
-[[nodiscard]] auto hardswish_backward(Composer& c) -> Datum;
-[[nodiscard]] auto masked_fill(Composer& c) -> Datum;
-[[nodiscard]] auto batch_norm_in_evaluation(Composer& c) -> Datum;
+/// An operator as calls of others.
+struct ExpansionRow {
+  std::string_view overload;
+  Decomposition expand;
+};
+/// Activations and their kin: elementwise, in float32 where the operands are narrower.
+[[nodiscard]] auto activation_rows() -> std::span<const ExpansionRow>;
 
 }  // namespace assay::expansions

@@ -24,9 +24,6 @@ struct Taps {
   }
 };
 
-auto whole(std::int64_t value) -> Datum {
-  return {Expr(value)};
-}
 /// The sizes that the window moves over.
 auto places(Composer& c) -> Dims {
   const auto sizes = c.meta(0).sizes;

@@ -244,26 +244,8 @@ auto run_sizes(std::string_view name, Domain& domain, const Datum& tensor) -> Re
   return Datum{std::move(all)};
 }
 
-/// kl_div's mean over the first dimension, which the operator does not know.
-auto run_batch_mean(Domain& domain, PythonArgs args) -> Result<Datum> {
-  for (auto& [key, value] : args.keywords)
-    if (key == "reduction") value = Datum{std::string("sum")};
-  const auto input = args.positional.empty() ? Datum{} : args.positional[0];
-  auto call = python_function("kl_div", args);
-  if (!call || !input.is_tensor()) return unsupported("a mean over the batch of no tensor");
-  ASSAY_TRY(const auto sum, run_call(*std::move(call), domain));
-  ASSAY_TRY(const auto batch, run_named("aten.sym_size", domain, {input, Datum{Expr(0)}}, {}));
-  return run_named("aten.div", domain, {sum, batch}, {});
-}
-
 auto run_function(std::string_view function, Domain& domain, const PythonArgs& args)
     -> std::optional<Result<Datum>> {
-  const auto reduction =
-      std::ranges::find(args.keywords, "reduction", &Keywords::value_type::first);
-  if (function == "kl_div" && reduction != args.keywords.end())
-    if (const auto* text = std::get_if<std::string>(&reduction->second.value);
-        text && *text == "batchmean")
-      return run_batch_mean(domain, args);
   const RunOperator run = [&](std::string_view name, const DatumList& operands, Keywords keywords) {
     return run_named(name, domain, operands, std::move(keywords));
   };

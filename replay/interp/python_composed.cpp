@@ -53,9 +53,6 @@ auto whole(std::int64_t value) -> Datum {
 auto real(double value) -> Datum {
   return {Expr::real(value)};
 }
-auto is_true(const Datum& datum) -> bool {
-  return datum.scalar() && datum.scalar()->as_bool().value_or(false);
-}
 auto number(const Datum& datum, double otherwise) -> double {
   return datum.scalar() ? datum.scalar()->as_number().value_or(otherwise) : otherwise;
 }
@@ -100,6 +97,17 @@ auto lp_pool(Composition& c) -> Datum {
       "mul", {c.call("mul", {c.call("sign", {means}), sizes}), whole(std::llround(elements))});
   return c.call("pow", {sums, real(1 / number(p, 1))});
 }
+/// Knows a mean over the first dimension, which the operator does not.
+auto kl_div(Composition& c) -> Datum {
+  const auto input = c.arg(0, "input");
+  const auto reduction = c.arg(4, "reduction", Datum{std::string("mean")});
+  const auto* text = std::get_if<std::string>(&reduction.value);
+  const bool by_batch = text != nullptr && *text == "batchmean";
+  const auto loss = c.call("kl_div", {input, c.arg(1, "target")},
+                           {{"reduction", by_batch ? Datum{std::string("sum")} : reduction},
+                            {"log_target", c.arg(5, "log_target", Datum{Expr::boolean(false)})}});
+  return by_batch ? c.call("div", {loss, c.call("sym_size", {input, whole(0)})}) : loss;
+}
 auto gaussian_nll_loss(Composition& c) -> Datum {
   const auto variance = c.call("clamp", {c.arg(2, "var"), c.arg(4, "eps", real(1e-6))});
   const auto distance = c.call("sub", {c.arg(0, "input"), c.arg(1, "target")});
@@ -125,6 +133,7 @@ struct ComposedRow {
   Datum (*compose)(Composition&);
 };
 constexpr std::array kComposed = {
+    ComposedRow{"kl_div", kl_div},
     ComposedRow{"softsign", softsign},
     ComposedRow{"tanhshrink", tanhshrink},
     ComposedRow{"softmin", softmin},

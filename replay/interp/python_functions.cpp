@@ -48,8 +48,6 @@ constexpr std::array kFunctions = {
     FunctionRow{"poisson_nll_loss", "aten.poisson_nll_loss",
                 "input target log_input:True full:False -size_average eps:0.00000001 -reduce "
                 "reduction:mean"},
-    FunctionRow{"kl_div", "aten.kl_div",
-                "input=self target -size_average -reduce reduction log_target:False"},
     FunctionRow{"ctc_loss", "aten.ctc_loss",
                 "log_probs targets input_lengths target_lengths blank:0 reduction "
                 "zero_infinity:False"},
@@ -77,8 +75,9 @@ constexpr std::array kFunctions = {
 };
 
 /// Arguments of Python functions that change nothing the operator could be told.
-constexpr std::array<std::string_view, 6> kPythonOnly = {
-    "_stacklevel", "return_indices", "layout", "size_average", "reduce", "_validate"};
+constexpr std::array<std::string_view, 3> kPythonOnly = {"_stacklevel", "return_indices", "layout"};
+/// Arguments of old that say nothing where they are None; `reduce` is an operator's own elsewhere.
+constexpr std::array<std::string_view, 2> kLegacy = {"size_average", "reduce"};
 constexpr std::array<std::string_view, 3> kReductions = {"none", "mean", "sum"};
 
 /// Interpolation by mode; kinds of inputs by their spatial dimensions 1 to 3.
@@ -145,10 +144,6 @@ struct ParamWords {
   std::optional<std::string_view> fallback;
 };
 
-auto is_true(const Datum& datum) -> bool {
-  return datum.scalar() && datum.scalar()->as_bool().value_or(false);
-}
-
 auto parsed(std::string_view text) -> Datum {
   if (text == "None") return {};
   if (text == "True" || text == "False") return {Expr(text == "True")};
@@ -211,6 +206,7 @@ auto for_each_dimension(const Datum& datum, std::size_t count) -> Datum {
 auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
   const auto input = argument_of(args, 0, "input");
   const auto rank = rank_of(input);
+  if (is_true(argument_of(args, 5, "recompute_scale_factor"))) return std::nullopt;
   if (rank < 3 || rank > 5) return std::nullopt;
   const auto spatial = static_cast<std::size_t>(rank - 2);
   const auto mode = argument_of(args, 3, "mode");
@@ -256,8 +252,12 @@ auto as_operator(NamedCall call) -> NamedCall {
     if (is_true(*inplace) && !call.name.ends_with('_')) call.name += '_';
     std::erase_if(keywords, [](const auto& kw) { return kw.first == "inplace"; });
   }
+  if (const auto* indices = find(keywords, "return_indices");
+      indices && is_true(*indices) && call.name.starts_with("aten.max_pool"))
+    call.name += "_with_indices";
   std::erase_if(keywords, [](const auto& kw) {
-    return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end();
+    return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end() ||
+           (kw.second.is_none() && std::ranges::find(kLegacy, kw.first) != kLegacy.end());
   });
   for (auto& [key, value] : keywords) {
     if (key != "reduction") continue;

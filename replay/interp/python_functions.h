@@ -27,6 +27,11 @@ struct NamedCall {
   std::optional<std::size_t> item;  ///< the part of the result that the function gives
 };
 
+/// A truth value that is true.
+[[nodiscard]] inline auto is_true(const Datum& datum) -> bool {
+  return datum.scalar() && datum.scalar()->as_bool().value_or(false);
+}
+
 /// The argument by Python's position or name; None if it is not given.
 [[nodiscard]] auto argument_of(const PythonArgs& args, std::size_t position, std::string_view name)
     -> Datum;

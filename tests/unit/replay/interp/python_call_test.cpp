@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/graph/text.h"
+#include "replay/interp/python_functions.h"
 #include "replay/interp/run.h"
 #include "tests/support/run_op.h"
 
@@ -109,6 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.nn.functional.kl_div(x, x, reduction = 'batchmean')", {}, {}, -30.98747},
         Row{"torch.nn.functional.mse_loss(x, more, reduction = 'sum')", {}, {}, 6},
         Row{"torch.nn.functional.adaptive_max_pool1d(one, 1)", {1, 2, 1}, {2, 1, 1}, 9},
+        Row{"torch.nn.functional.kl_div(x, x)", {}, {}, -10.32916},
+        Row{"torch.nn.functional.mse_loss(x, more, size_average = None, reduce = None)", {}, {}, 1},
         Row{"torch.nn.functional.softsign(x)", {2, 3}, {3, 1}, 4.407143},
         Row{"torch.nn.functional.normalize(x, p = 1)", {2, 3}, {3, 1}, 2},
         Row{"torch.nn.functional.softmin(x, dim = 1)", {2, 3}, {3, 1}, 2},
@@ -130,6 +133,28 @@ TEST(PythonCalls, CallsInPlaceSayWhatTheyWrite) {
   EXPECT_FALSE(written("torch.nn.functional.relu(x, inplace = False)"));
   EXPECT_FALSE(written("x.__eq__(x)"));
   EXPECT_FALSE(written("operator.add(x, 1)"));
+}
+
+TEST(PythonFunctions, OnlyArgumentsThatSayNothingAreLeftOut) {
+  const auto call = as_operator(
+      {"aten.scatter", {{}, {{"reduce", Datum{std::string("add")}}, {"size_average", {}}}}, {}});
+  ASSERT_EQ(call.args.keywords.size(), 1U);
+  EXPECT_EQ(call.args.keywords[0].first, "reduce");
+  const auto pool =
+      as_operator({"aten.max_pool2d", {{}, {{"return_indices", Datum{Expr::boolean(true)}}}}, {}});
+  EXPECT_EQ(pool.name, "aten.max_pool2d_with_indices");
+  EXPECT_TRUE(pool.args.keywords.empty());
+}
+
+TEST(PythonFunctions, SizesThatAreRecomputedAreNotKnown) {
+  const auto recomputed = [](bool value) {
+    return python_function(
+        "interpolate",
+        {{Datum{make_tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)}, {}, Datum{Expr(2)}},
+         {{"recompute_scale_factor", Datum{Expr::boolean(value)}}}});
+  };
+  EXPECT_TRUE(recomputed(false));
+  EXPECT_FALSE(recomputed(true));
 }
 
 TEST(PythonCalls, WhatNoRowTakesIsNotChecked) {
