@@ -29,7 +29,7 @@ struct Options {
   int workers = 1, max_calls = 0, confirm = 1;
   double timeout = 0;
   std::int64_t memory_mib = 8192;
-  std::string trace;
+  std::string trace, inputs;
   bool programs = false, json = false, calls_only = false, fresh = false, links = false;
   TorchOptions torch;
 };
@@ -226,10 +226,11 @@ auto match_level(const std::string& text) -> Result<MatchLevel> {
   return usage_error(fmt::format("--match: \"{}\" is none of strict, normal, loose", text));
 }
 
-/// A failure of a compiled program, not of a graph: `--oracle run`, `--programs`, and wrappers,
-/// which hold nothing else.
+/// A failure of a compiled program, not of a graph: `--oracle run` and `stage`, `--programs`, and
+/// wrappers, which hold nothing else.
 auto is_about_programs(const Options& options, std::string_view bytes) -> bool {
-  if (options.programs || options.oracle == "run" || options.oracle.starts_with("run:"))
+  if (options.programs || options.oracle == "run" || options.oracle == "stage" ||
+      options.oracle.starts_with("run:"))
     return true;
   return is_wrapper(bytes);
 }
@@ -237,14 +238,19 @@ auto is_about_programs(const Options& options, std::string_view bytes) -> bool {
 auto minify_compiled(const Options& options, std::string_view bytes) -> Result<int> {
   if (!holds_programs(bytes))
     return usage_error(fmt::format("{}: the file holds no compiled program",
-                                   options.programs ? "--programs" : "--oracle run"));
+                                   options.programs ? "--programs" : "--oracle " + options.oracle));
+  if (!options.inputs.empty() && options.oracle != "stage")
+    return usage_error("--inputs is of --oracle stage");
   MinifyProgramOptions settings{.file = options.file,
                                 .output = options.output,
                                 .oracle = options.oracle == "debug" ? "run" : options.oracle,
+                                .inputs = options.inputs,
                                 .python = options.torch.python,
                                 .limits = {.memory_bytes = options.memory_mib << 20},
                                 .max_seconds = 0,
                                 .max_calls = options.max_calls,
+                                .workers = options.workers,
+                                .calls_only = options.calls_only,
                                 .json = options.json};
   ASSAY_TRY(settings.max_seconds, parse_duration(options.max_time));
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
@@ -329,8 +335,9 @@ auto add_minify(Arguments& arguments) -> Action {
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
       "executor:NAME[:FAULT] (compiled and run there, cpu or interpret, it differs from its "
       "graph), "
-      "run[:FAULT] (of compiled programs: what `run --check` finds; prove, exec and torch judge "
-      "them too, which get minimal.py), "
+      "run[:FAULT] (of compiled programs: what `run --check` finds), "
+      "stage (of a TORCH_TRACE log: the launch that gives something else than its graph; prove, "
+      "exec and torch judge programs too, the latter get minimal.py), "
       "node:NAMES or chain:NAMES (these calls are there; for benchmarks)",
       kShowsDefault);
   arguments.option("-o,--output", &options->output,
@@ -349,6 +356,8 @@ auto add_minify(Arguments& arguments) -> Action {
                    {.one_of = {}, .range = {1, 1000}});
   arguments.flag("--programs", options->programs,
                  "of a log: cut its compiled programs, not its graphs; of a wrapper always");
+  arguments.option("--inputs", &options->inputs,
+                   "stage: file of recorded inputs and answers, as for `debug`");
   arguments.flag("--calls-only", options->calls_only,
                  "leave sizes, data and arguments as they are");
   arguments.flag("--fresh", options->fresh, "forget the answers of earlier runs");

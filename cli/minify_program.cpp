@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "core/base/clock.h"
 #include "minifier/oracle/program_oracle.h"
-#include "minifier/search/minify_text.h"
-#include "replay/runner/cut_program.h"
+#include "minifier/search/minify_program.h"
+#include "replay/formats/file.h"
 
 namespace assay::cli {
 namespace {
@@ -19,94 +19,78 @@ struct Failing {
   std::string failure;
 };
 
-struct Reduced {
-  std::string program, text, failure;
-  int launches_before = 0, launches = 0;      ///< and library calls
-  int statements_before = 0, statements = 0;  ///< lines of `call`
-  int kernel_lines_before = 0, kernel_lines = 0;
-  int asked = 0;
-  bool is_complete = true;  ///< the budget was enough
-};
-
 auto first_failing(const std::vector<ProgramText>& programs, const std::string& wanted,
                    const TextFailures& failures) -> std::optional<Failing> {
-  for (const auto& program : programs)
-    for (const auto& failure : failures(program.text))
+  for (const auto& program : programs) {
+    const auto all = failures({program.text});
+    for (const auto& failure : all.front())
       if (wanted.empty() || failure.starts_with(wanted)) return Failing{program, failure};
+  }
   return std::nullopt;
 }
 
-auto everything(int count) -> Kept {
-  Kept kept;
-  for (int i = 0; i < count; ++i) kept.push_back(i);
-  return kept;
-}
-
-/// Lines of the kernels that are left. A text in which none can go stays as it is.
-void cut_kernels(Reduced& reduced, TextOracle& oracle) {
-  const CutKernels kernels(reduced.text);
-  reduced.kernel_lines_before = reduced.kernel_lines = kernels.count();
-  const auto kept = minimal_parts(
-      {kernels.count(), [&](const Kept& part) { return kernels.text(part); }}, oracle);
-  const auto text = kernels.text(kept);
-  if (!text || !oracle.fails(*text)) return;
-  reduced.text = *text;
-  reduced.kernel_lines = static_cast<int>(kept.size());
-}
-
-/// A question beyond the budget finds nothing, so that what was found so far stays.
-class Budget {
- public:
-  Budget(const MinifyProgramOptions& options, TextFailures failures)
-      : options_(options), failures_(std::move(failures)) {}
-  auto ask(const std::string& text) -> std::vector<std::string> {
-    const auto seconds = seconds_since(start_);
-    is_spent_ = is_spent_ || (options_.max_calls > 0 && asked_ >= options_.max_calls) ||
-                (options_.max_seconds > 0 && seconds >= options_.max_seconds);
-    if (is_spent_) return {};
-    ++asked_;
-    progress_.show([&](double) { return fmt::format("minifying: {} asked", asked_); });
-    return failures_(text);
-  }
-  [[nodiscard]] auto asked() const -> int { return asked_; }
-  [[nodiscard]] auto is_spent() const -> bool { return is_spent_; }
-
- private:
-  const MinifyProgramOptions& options_;
-  TextFailures failures_;
-  Clock::time_point start_ = Clock::now();
-  Progress progress_;
-  int asked_ = 0;
-  bool is_spent_ = false;
+/// What is cut, and the oracle that says whether it still fails.
+struct Task {
+  std::string name;  ///< of the oracle
+  TextFailures failures;
+  std::optional<WrongLaunch> wrong;  ///< of `stage`
+  std::optional<Failing> failing;
 };
 
-/// Statements of `call` first, then lines of the kernels that are left.
-auto reduce(const Failing& failing, const OpTable& table, Budget& budget) -> Result<Reduced> {
-  Reduced reduced;
-  reduced.program = failing.program.name;
-  reduced.failure = failing.failure;
-  const auto failures = [&](const std::string& text) { return budget.ask(text); };
-  TextOracle oracle(failing.failure, failures);
-  ASSAY_TRY(const auto program, CutProgram::create(failing.program.text, table));
-  const auto all = everything(program.count());
-  if (!oracle.fails(program.text(all)))
-    return unsupported("{}: written out, the program does not fail as it did",
-                       failing.program.name);
-  const auto kept = minimal_parts(
-      {program.count(), [&](const Kept& part) { return std::optional(program.text(part)); }},
-      oracle);
-  reduced.launches_before = program.launches(all);
-  reduced.launches = program.launches(kept);
-  reduced.statements_before = program.statements(all);
-  reduced.statements = program.statements(kept);
-  reduced.text = program.text(kept);
-  cut_kernels(reduced, oracle);
-  reduced.asked = budget.asked();
-  reduced.is_complete = !budget.is_spent();
-  return reduced;
+/// "run:out-of-bounds": the oracle, and what its failure must begin with.
+auto wanted_of(const std::string& oracle) -> std::pair<std::string, std::string> {
+  const auto colon = oracle.find(':');
+  if (colon == std::string::npos || oracle.starts_with("exec:")) return {oracle, ""};
+  return {oracle.substr(0, colon), oracle.substr(colon + 1)};
 }
 
-auto written(const Reduced& reduced, const std::string& output) -> Result<std::string> {
+auto find_wrong_launch(const MinifyProgramOptions& options, std::string_view bytes,
+                       const OpTable& table) -> Result<std::optional<WrongLaunch>> {
+  std::optional<ProgramAnswers> answers;
+  if (!options.inputs.empty()) {
+    ASSAY_TRY(const auto text, read_file(options.inputs));
+    ASSAY_TRY(answers, read_program_answers(text, options.inputs));
+  }
+  return wrong_launch(bytes, options.file, table,
+                      {.answers = answers ? &*answers : nullptr, .at = {}, .sweep = false});
+}
+
+/// Fills `task`, which the oracle refers to.
+auto prepare(const MinifyProgramOptions& options, std::string_view bytes, const OpTable& table,
+             Task& task) -> Result<void> {
+  const auto [name, wanted] = wanted_of(options.oracle);
+  task.name = name;
+  if (name == "stage") {
+    ASSAY_TRY(task.wrong, find_wrong_launch(options, bytes, table));
+    if (!task.wrong) return {};
+    task.failing = Failing{task.wrong->program, task.wrong->failure};
+  }
+  auto limits = options.limits;
+  limits.workers = options.workers;
+  ASSAY_TRY(
+      task.failures,
+      program_oracle({name, task.wrong ? &*task.wrong : nullptr, options.python, limits}, table));
+  if (task.wrong) return {};
+  ASSAY_TRY(const auto programs, program_texts(bytes, options.file));
+  task.failing = first_failing(programs, wanted, task.failures);
+  return {};
+}
+
+auto settings_of(const MinifyProgramOptions& options, const Task& task, const OpTable& table)
+    -> Result<MinifyProgramSettings> {
+  MinifyProgramSettings settings;
+  settings.calls_only = options.calls_only;
+  settings.has_masks = task.name != "run" && task.name != "prove";
+  if (!task.wrong) return settings;
+  // The same elements are wanted, so sizes stay; and which launch it is, is known.
+  settings.cut = cut_options(*task.wrong);
+  settings.has_sizes = !task.wrong->wrote;
+  ASSAY_TRY(const auto program, CutProgram::create(task.wrong->program.text, table, settings.cut));
+  settings.suspects = program.units_of_line(task.wrong->line);
+  return settings;
+}
+
+auto written(const MinifiedProgram& reduced, const std::string& output) -> Result<std::string> {
   const std::filesystem::path given = output;
   const auto file = given.extension() == ".py" ? given : given / "minimal.py";
   std::error_code error;
@@ -117,62 +101,81 @@ auto written(const Reduced& reduced, const std::string& output) -> Result<std::s
   return file.string();
 }
 
-auto json_of(const Reduced& reduced, const std::string& file) -> nlohmann::ordered_json {
+auto json_of(const MinifiedProgram& reduced, const std::string& program, const std::string& file)
+    -> nlohmann::ordered_json {
   return {
-      {"program", reduced.program},
+      {"program", program},
       {"failure", reduced.failure},
       {"launches", {{"before", reduced.launches_before}, {"after", reduced.launches}}},
       {"statements", {{"before", reduced.statements_before}, {"after", reduced.statements}}},
       {"kernel_lines", {{"before", reduced.kernel_lines_before}, {"after", reduced.kernel_lines}}},
+      {"patches", reduced.patches},
       {"asked", reduced.asked},
       {"complete", reduced.is_complete},
       {"file", file}};
 }
 
-void print(const Reduced& reduced, const std::string& oracle, const std::string& file) {
+/// "3 loads, 1 operand"
+auto patches_text(const std::map<std::string, int>& patches) -> std::string {
+  std::vector<std::string> parts;
+  for (const auto& [kind, count] : patches) parts.push_back(counted(count, kind));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print(const MinifiedProgram& reduced, const std::string& program, const Task& task,
+           const std::string& file) {
   fmt::print("{}: {}\n", styled("minified", Style::green), reduced.failure);
-  fmt::print("  program       {}\n", reduced.program);
+  if (task.wrong) fmt::print("  stage         {}\n", task.wrong->stage);
+  fmt::print("  program       {}\n", program);
   fmt::print("  launches      {} -> {}\n", reduced.launches_before, reduced.launches);
   fmt::print("  statements    {} -> {}\n", reduced.statements_before, reduced.statements);
   fmt::print("  kernel lines  {} -> {}\n", reduced.kernel_lines_before, reduced.kernel_lines);
-  fmt::print("  oracle        {}: {} asked\n", oracle, reduced.asked);
+  if (!reduced.patches.empty()) fmt::print("  replaced      {}\n", patches_text(reduced.patches));
+  fmt::print("  oracle        {}: {} asked\n", task.name, reduced.asked);
   if (!reduced.is_complete) fmt::print("  {}\n", styled("stopped by the budget", Style::yellow));
   fmt::print("{}\n", file);
 }
 
-/// "run:out-of-bounds": the oracle, and what its failure must begin with.
-auto wanted_of(const std::string& oracle) -> std::pair<std::string, std::string> {
-  const auto colon = oracle.find(':');
-  if (colon == std::string::npos || oracle.starts_with("exec:")) return {oracle, ""};
-  return {oracle.substr(0, colon), oracle.substr(colon + 1)};
+void print_nothing(const std::string& oracle, const std::string& file) {
+  const auto what = oracle == "run"     ? std::string("a checked run finds nothing in")
+                    : oracle == "stage" ? std::string("every stage agrees in")
+                                        : fmt::format("--oracle {} finds nothing in", oracle);
+  fmt::print("{}: {} {}\n", styled("nothing to minify", Style::yellow), what, file);
 }
 
 }  // namespace
 
 auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes) -> Result<int> {
   const auto table = build_op_table();
-  const auto [name, wanted] = wanted_of(options.oracle);
-  ASSAY_TRY(auto failures, program_oracle({name, options.python, options.limits}, table));
-  ASSAY_TRY(const auto programs, program_texts(bytes, options.file));
-  const auto failing = first_failing(programs, wanted, failures);
-  if (!failing) {
-    fmt::print("{}: {} finds nothing in {}\n", styled("nothing to minify", Style::yellow),
-               name == "run" ? "a checked run" : "--oracle " + options.oracle,
-               counted(std::ssize(programs), "program"));
+  Task task;
+  ASSAY_TRY_VOID(prepare(options, bytes, table, task));
+  if (!task.failing) {
+    print_nothing(options.oracle, options.file);
     return kNothingFound;
   }
-  Budget budget(options, std::move(failures));
-  ASSAY_TRY(const auto reduced, reduce(*failing, table, budget));
-  const int exit = reduced.is_complete ? kFindings : kUndecided;
+  Progress progress;
+  TextBudget budget{
+      .workers = options.workers,
+      .max_seconds = options.max_seconds,
+      .max_calls = options.max_calls,
+      .progress = [&](int asked) {
+        progress.show([&](double) { return fmt::format("minifying: {} asked", asked); });
+      }};
+  TextOracle oracle(task.failing->failure, task.failures, std::move(budget));
+  ASSAY_TRY(const auto settings, settings_of(options, task, table));
+  const auto& program = task.failing->program;
+  auto done = minify_program(program.text, table, oracle, settings);
+  if (!done) return with_context(std::move(done).error(), program.name);
+  const int exit = done->is_complete ? kFindings : kUndecided;
   if (options.output == "-") {
-    fmt::print("{}", reduced.text);
+    fmt::print("{}", done->text);
     return exit;
   }
-  ASSAY_TRY(const auto file, written(reduced, options.output));
+  ASSAY_TRY(const auto file, written(*done, options.output));
   if (options.json)
-    fmt::print("{}\n", json_of(reduced, file).dump(2));
+    fmt::print("{}\n", json_of(*done, program.name, file).dump(2));
   else
-    print(reduced, name, file);
+    print(*done, program.name, task, file);
   return exit;
 }
 

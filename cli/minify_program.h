@@ -10,13 +10,15 @@ namespace assay::cli {
 
 struct MinifyProgramOptions {
   std::string file, output;
-  /// `run[:FAULT]`, `prove[:KIND]`, `exec:COMMAND`, `torch`; without FAULT or KIND whatever comes
-  /// first.
+  /// `run[:FAULT]`, `stage`, `prove[:KIND]`, `exec:COMMAND`, `torch`; without FAULT or KIND
+  /// whatever comes first.
   std::string oracle = "run";
+  std::string inputs;  ///< `stage`: file of recorded inputs; made up without
   std::string python = "python3";
   OracleLimits limits;
   double max_seconds = 0;  ///< then the smallest so far is written; 0: no limit
-  int max_calls = 0;
+  int max_calls = 0, workers = 1;
+  bool calls_only = false;
   bool json = false;
 };
 /// Cuts the first program of a log, or the wrapper, that fails, and writes it where `output` says:

@@ -138,6 +138,10 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     auto made = from_datum(what.results[0], *result);
     deleted_.erase(what.results[0]);
     if (made.buffer) written.emplace_back(what.results[0], made.buffer->tensor);
+    for (std::size_t i = 0; i < made.items.size(); ++i)
+      if (made.items[i].buffer)
+        written.emplace_back(fmt::format("{}[{}]", what.results[0], i),
+                             made.items[i].buffer->tensor);
     names_[what.results[0]] = std::move(made);
   } else if (what.results.size() > 1) {
     const auto made = from_datum(what.results[0], *result);
@@ -146,6 +150,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     for (std::size_t i = 0; i < made.items.size(); ++i) {
       deleted_.erase(what.results[i]);
       names_[what.results[i]] = made.items[i];
+      if (made.items[i].buffer) written.emplace_back(what.results[i], made.items[i].buffer->tensor);
     }
   }
   if (options_.tap) options_.tap({&op, written});

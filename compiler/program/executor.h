@@ -50,6 +50,7 @@ struct RunFinding {
 /// After a launch or call: the statement and the buffers it wrote.
 struct RunWritten {
   const HostOp* op = nullptr;
+  /// By name; what a library call gave as a list by `buf1[0]`, `buf1[1]`.
   std::span<const std::pair<std::string, Tensor>> buffers;
 };
 

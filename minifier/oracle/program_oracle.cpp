@@ -47,30 +47,40 @@ auto refutations(const std::string& text, const OpTable& table) -> Failures {
   return failures;
 }
 
-/// A function in a child, whose answer comes back as lines.
+/// A function in a child each, whose answer comes back as lines.
 auto in_child(std::function<Failures(const std::string&)> ask, OracleLimits limits)
     -> TextFailures {
-  return [ask = std::move(ask), limits](const std::string& text) {
-    ChildJob job;
-    job.function = [&] { return fmt::format("{}", fmt::join(ask(text), "\n")); };
-    const auto results = run_children({std::move(job)}, limits);
-    return lines_of_text(results.front().report);
+  return [ask = std::move(ask), limits](const std::vector<std::string>& texts) {
+    std::vector<ChildJob> jobs(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      jobs[i].function = [&, i] { return fmt::format("{}", fmt::join(ask(texts[i]), "\n")); };
+    std::vector<Failures> all;
+    for (const auto& result : run_children(std::move(jobs), limits))
+      all.push_back(lines_of_text(result.report));
+    return all;
   };
 }
 
 /// A command that gets the text as minimal.py.
 auto by_command(std::string command, std::function<std::string(const ChildResult&)> judge,
                 OracleLimits limits) -> TextFailures {
-  return [command = std::move(command), judge = std::move(judge), limits](const std::string& text) {
-    const TemporaryFolder folder;
-    const auto file = folder.path() / "minimal.py";
-    std::ofstream(file, std::ios::binary) << text;
-    ChildJob job;
-    job.command = command;
-    job.folder = folder.path().string();
-    job.arguments = {file.string()};
-    const auto failure = judge(run_children({std::move(job)}, limits).front());
-    return failure.empty() ? Failures() : Failures{failure};
+  return [command = std::move(command), judge = std::move(judge),
+          limits](const std::vector<std::string>& texts) {
+    const std::vector<TemporaryFolder> folders(texts.size());
+    std::vector<ChildJob> jobs(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto file = folders[i].path() / "minimal.py";
+      std::ofstream(file, std::ios::binary) << texts[i];
+      jobs[i].command = command;
+      jobs[i].folder = folders[i].path().string();
+      jobs[i].arguments = {file.string()};
+    }
+    std::vector<Failures> all;
+    for (const auto& result : run_children(std::move(jobs), limits)) {
+      const auto failure = judge(result);
+      all.push_back(failure.empty() ? Failures() : Failures{failure});
+    }
+    return all;
   };
 }
 
@@ -100,6 +110,12 @@ auto program_oracle(const ProgramOracleOptions& options, const OpTable& table)
   if (kind == "run")
     return in_child([&table](const std::string& text) { return run_failures(text, table); },
                     options.limits);
+  if (kind == "stage" && options.wrong != nullptr)
+    return in_child(
+        [&table, wrong = options.wrong](const std::string& text) {
+          return wrong_launch_failures(text, *wrong, table);
+        },
+        options.limits);
   if (kind == "prove")
     return in_child([&table](const std::string& text) { return refutations(text, table); },
                     options.limits);
@@ -108,8 +124,8 @@ auto program_oracle(const ProgramOracleOptions& options, const OpTable& table)
     return by_command(fmt::format("'{}' \"$1\"", options.python), exception_of, options.limits);
   return std::unexpected(
       Error{ErrorCode::usage,
-            fmt::format("--oracle: \"{}\" judges no compiled program: run[:FAULT], prove[:KIND], "
-                        "exec:COMMAND and torch do",
+            fmt::format("--oracle: \"{}\" judges no compiled program: run[:FAULT], stage, "
+                        "prove[:KIND], exec:COMMAND and torch do",
                         options.oracle)});
 }
 

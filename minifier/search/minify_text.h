@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "minifier/search/minimal.h"
 
 namespace assay {
@@ -17,23 +18,42 @@ struct TextParts {
   std::function<std::optional<std::string>(const Kept&)> text;
 };
 
-/// Failures of a text, by signature.
-using TextFailures = std::function<std::vector<std::string>(const std::string&)>;
+/// Failures of each of some texts, by signature; several may be judged at the same time.
+using TextFailures =
+    std::function<std::vector<std::vector<std::string>>(const std::vector<std::string>& texts)>;
 
-/// Asks whether a failure is there; no text twice.
+struct TextBudget {
+  int workers = 1;         ///< questions at the same time
+  double max_seconds = 0;  ///< 0: no limit
+  int max_calls = 0;       ///< 0: no limit
+  std::function<void(int asked)> progress = {};
+};
+
+/// Asks whether a failure is there; no text twice. Beyond the budget nothing is found, so that what
+/// was found so far stays. What is asked ahead changes the time and no answer.
 class TextOracle {
  public:
-  TextOracle(std::string wanted, TextFailures failures)
-      : wanted_(std::move(wanted)), failures_(std::move(failures)) {}
-  [[nodiscard]] auto fails(const std::string& text) -> bool;
+  TextOracle(std::string wanted, TextFailures failures, TextBudget budget = {})
+      : wanted_(std::move(wanted)), failures_(std::move(failures)), budget_(std::move(budget)) {}
+  [[nodiscard]] auto fails(const std::string& text, const std::vector<std::string>& ahead = {})
+      -> bool;
+  /// The same but for numbers in the signature: sizes that are another.
+  [[nodiscard]] auto fails_alike(const std::string& text) -> bool;
   [[nodiscard]] auto asked() const -> int { return asked_; }
+  [[nodiscard]] auto is_spent() const -> bool { return is_spent_; }
   [[nodiscard]] auto wanted() const -> const std::string& { return wanted_; }
 
  private:
+  using Failures = std::vector<std::string>;
+  void ask(const std::string& text, const std::vector<std::string>& ahead);
+
   std::string wanted_;
   TextFailures failures_;
-  std::map<std::string, bool> known_;
+  TextBudget budget_;
+  std::map<std::string, Failures> known_;
+  Clock::time_point start_ = Clock::now();
   int asked_ = 0;
+  bool is_spent_ = false;
 };
 
 /// What has to stay: none of it can be left out by itself. All of it is known to fail.

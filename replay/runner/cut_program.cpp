@@ -3,24 +3,21 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/interpret/interpret.h"
 #include "compiler/read/wrapper.h"
+#include "core/expr/text.h"
 #include "core/graph/annotation.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/torch_trace.h"
+#include "replay/runner/cut_harness.h"
 #include "replay/runner/execute.h"
+#include "replay/runner/stage_run.h"
 #include "replay/runner/wrapper_lines.h"
 
 namespace assay {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
-
-/// The storage of a buffer at some moment.
-struct Recorded {
-  DType dtype = DType::float32;
-  Ints sizes, strides;
-  std::string bytes;
-};
 
 enum class PartKind : std::uint8_t { unit, follows, note, deletion, result };
 
@@ -67,17 +64,14 @@ auto joined(const auto& names, std::string_view behind) -> std::string {
   return text;
 }
 
-auto tuple_text(const Ints& values) -> std::string {
-  return fmt::format("({})", joined(values, ", "));
-}
-
 }  // namespace
 
 /// A wrapper taken apart; immutable.
 class ProgramParts {
  public:
-  static auto create(std::string text, const OpTable& table)
+  static auto create(std::string text, const OpTable& table, CutOptions options)
       -> Result<std::shared_ptr<const ProgramParts>>;
+  [[nodiscard]] auto units_of_line(std::size_t line) const -> std::vector<int>;
   [[nodiscard]] auto units() const -> const std::vector<std::size_t>& { return units_; }
   [[nodiscard]] auto parts() const -> const std::vector<Part>& { return parts_; }
   [[nodiscard]] auto text(const std::vector<int>& kept) const -> std::string;
@@ -92,6 +86,8 @@ class ProgramParts {
     std::vector<std::string> inputs;
   };
   void take_apart();
+  [[nodiscard]] auto run(const std::string& text, const OpTable& table) -> Result<void>;
+  void take_inputs(const DatumList& inputs);
   void follow(const HostOp& op, Part& part);
   void record(const RunWritten& written);
   [[nodiscard]] auto choose(const std::vector<int>& kept) const -> Choice;
@@ -105,6 +101,8 @@ class ProgramParts {
   void drop_kernels(const Choice& choice, WrapperLines& lines) const;
   [[nodiscard]] auto harness(const Choice& choice) const -> std::string;
   [[nodiscard]] auto example(const Choice& choice, const std::string& name) const -> std::string;
+  [[nodiscard]] auto asserted_line(const Choice& choice, std::size_t part) const
+      -> std::optional<std::string>;
   /// `arg0_1, arg1_1 = args`
   [[nodiscard]] auto takes_inputs(std::size_t i) const -> bool {
     return parts_[i].kind == PartKind::note && trimmed(lines_[parts_[i].first]).ends_with("= args");
@@ -115,6 +113,10 @@ class ProgramParts {
     return std::ranges::find(function().inputs, name) != function().inputs.end();
   }
 
+  CutOptions options_;
+  std::map<std::string, std::string> numbers_;  ///< inputs that are no tensors, as Python
+  std::map<std::string, Recorded> tensors_;     ///< inputs, where they are known
+  std::map<std::string, std::string> allocs_;   ///< statements, by buffer
   std::vector<std::string> lines_;
   HostProgram program_;
   std::vector<Part> parts_;
@@ -122,12 +124,14 @@ class ProgramParts {
   std::map<int, std::size_t> part_of_line_;
   std::map<std::string, std::string> root_;
   std::map<std::string, Device> devices_;
-  Names known_;  ///< inputs and whatever a statement defines
+  std::map<std::string, std::string> items_;  ///< "buf1[0]" -> "buf2"
+  Names known_;                               ///< inputs and whatever a statement defines
 };
 
-auto ProgramParts::create(std::string text, const OpTable& table)
+auto ProgramParts::create(std::string text, const OpTable& table, CutOptions options)
     -> Result<std::shared_ptr<const ProgramParts>> {
   auto parts = std::make_shared<ProgramParts>();
+  parts->options_ = std::move(options);
   parts->lines_ = lines_of(text);
   ASSAY_TRY(parts->program_, read_wrapper(text));
   const auto& program = parts->program_;
@@ -136,11 +140,37 @@ auto ProgramParts::create(std::string text, const OpTable& table)
   if (function.loop_line != 0 || std::ranges::any_of(function.ops, is<HostBranch>))
     return unsupported("a program with loops or branches is not cut");
   parts->take_apart();
+  ASSAY_TRY_VOID(parts->run(text, table));
+  return std::shared_ptr<const ProgramParts>(std::move(parts));
+}
+
+auto ProgramParts::run(const std::string& text, const OpTable& table) -> Result<void> {
+  ProgramRunOptions run;
+  run.tap = [&](const RunWritten& written) { record(written); };
+  if (options_.inputs != nullptr) {
+    take_inputs(*options_.inputs);
+    DatumList inputs;
+    DatumCopier copy;
+    for (const auto& input : *options_.inputs) inputs.push_back(copy(input));
+    ASSAY_TRY(const auto ready, Interpreter(table).compile(program_));
+    ASSAY_TRY_VOID(ready->run(inputs, run));
+    return {};
+  }
   ExecuteOptions options;
-  options.run.tap = [&](const RunWritten& written) { parts->record(written); };
+  options.run = std::move(run);
   ASSAY_TRY(const auto execution, execute_programs(text, "the program", table, options));
   if (const auto& error = execution.programs.front().error) return std::unexpected(*error);
-  return std::shared_ptr<const ProgramParts>(std::move(parts));
+  return {};
+}
+
+void ProgramParts::take_inputs(const DatumList& inputs) {
+  for (std::size_t i = 0; i < inputs.size() && i < function().inputs.size(); ++i) {
+    const auto& name = function().inputs[i];
+    if (const auto* tensor = inputs[i].real())
+      tensors_.emplace(name, recorded(*tensor));
+    else if (const auto* number = std::get_if<Expr>(&inputs[i].value))
+      numbers_.emplace(name, print_expr(*number));
+  }
 }
 
 void ProgramParts::take_apart() {
@@ -176,8 +206,16 @@ void ProgramParts::take_apart() {
 /// Names stand for one storage all the time: a wrapper gives no name twice.
 void ProgramParts::follow(const HostOp& op, Part& part) {
   add_defined(op, part.defines);
+  // `s77 = arg0_1` is the input as a number; the name that it gets is the symbol's.
+  if (const auto* scalar = std::get_if<HostScalar>(&op.what); scalar && scalar->is_input)
+    part.defines.insert(std::string(scalar->symbol.name()));
   part.is_call = part.is_call || is<HostLaunch>(op) || is<HostCall>(op);
-  if (const auto* alloc = std::get_if<HostAlloc>(&op.what)) devices_[alloc->name] = alloc->device;
+  if (const auto* alloc = std::get_if<HostAlloc>(&op.what)) {
+    devices_[alloc->name] = alloc->device;
+    allocs_[alloc->name] = op.text;
+  }
+  if (const auto* item = std::get_if<HostItem>(&op.what))
+    items_[fmt::format("{}[{}]", item->tuple, item->index)] = item->name;
   if (const auto* deleted = std::get_if<HostDelete>(&op.what)) part.items = deleted->names;
   if (const auto* result = std::get_if<HostReturn>(&op.what))
     for (const auto& value : result->values) part.items.push_back(value.text);
@@ -194,19 +232,12 @@ void ProgramParts::record(const RunWritten& written) {
   const auto at = part_of_line_.find(written.op->line);
   if (at == part_of_line_.end()) return;
   for (const auto& [name, tensor] : written.buffers) {
-    const auto root = root_.find(name);
+    const auto item = items_.find(name);
+    const auto root = root_.find(item == items_.end() ? name : item->second);
     if (root == root_.end()) continue;
-    const auto bytes = tensor.storage->bytes();
-    Recorded recorded{
-        .dtype = tensor.dtype(),
-        .sizes = tensor.sizes(),
-        .strides = tensor.strides(),
-        .bytes = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
-    if (name != root->second) {  // a view: its storage as a row
-      recorded.sizes = {tensor.storage->size_bytes() / size_bytes(tensor.dtype())};
-      recorded.strides = {1};
-    }
-    parts_[at->second].wrote.emplace_back(root->second, std::move(recorded));
+    parts_[at->second].wrote.emplace_back(root->second, name == root->second || item != items_.end()
+                                                            ? recorded(tensor)
+                                                            : recorded_storage(tensor));
   }
 }
 
@@ -231,6 +262,10 @@ void ProgramParts::follow_needs(Choice& choice) const {
     };
     if (part.kind == PartKind::follows)
       choice.stays[i] = std::ranges::any_of(part.defines, is_needed);
+    const bool is_asserted = std::ranges::any_of(part.defines, [&](const std::string& name) {
+      return allocs_.contains(name) && choice.given.contains(name) && choice.needed.contains(name);
+    });
+    if (is_asserted) choice.needed.insert(part.names.begin(), part.names.end());
     if (!choice.stays[i]) continue;
     if (part.kind == PartKind::unit || part.kind == PartKind::follows)
       choice.needed.insert(part.names.begin(), part.names.end());
@@ -272,6 +307,8 @@ auto ProgramParts::kept_line(const Choice& choice, std::size_t i) const
     return fmt::format("{}{}{} = args", indent, fmt::join(choice.inputs, ", "),
                        choice.inputs.size() == 1 ? "," : "");
   }
+  if (part.kind == PartKind::result && choice.defined.contains(options_.returned))
+    return fmt::format("{}return ({}, )", indent, options_.returned);
   if (part.kind != PartKind::deletion && part.kind != PartKind::result) return line;
   std::vector<std::string> left;
   std::ranges::copy_if(part.items, std::back_inserter(left),
@@ -302,21 +339,35 @@ void ProgramParts::drop_kernels(const Choice& choice, WrapperLines& lines) const
 
 auto ProgramParts::example(const Choice& choice, const std::string& name) const -> std::string {
   const auto given = choice.given.find(name);
-  if (given == choice.given.end()) {
+  const auto known = tensors_.find(name);
+  if (const auto number = numbers_.find(name); number != numbers_.end())
+    return fmt::format("{} = {}", name, number->second);
+  if (given == choice.given.end() && known == tensors_.end()) {
     for (auto line = harness_line(lines_); line < lines_.size(); ++line)
       if (trimmed(lines_[line]).starts_with(name + " = "))
         return std::string(trimmed(lines_[line]));
     return fmt::format("{} = None", name);
   }
-  const auto& tensor = *given->second;
-  const auto layout =
-      fmt::format("{}, {}, device='{}', dtype=torch.{}", tuple_text(tensor.sizes),
-                  tuple_text(tensor.strides), device_of(name), assay::name(tensor.dtype));
-  if (is_floating(tensor.dtype)) return fmt::format("{} = rand_strided({})", name, layout);
-  std::string data;
-  for (const char byte : tensor.bytes)
-    data += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return fmt::format("{} = recorded({}, data='{}')", name, layout, data);
+  const auto& tensor = given == choice.given.end() ? known->second : *given->second;
+  const bool has_contents =
+      options_.inputs != nullptr || options_.keeps_contents || !is_floating(tensor.dtype);
+  return fmt::format("{} = {}", name, example_text(tensor, device_of(name), has_contents));
+}
+
+/// In the place of an allocation, if the buffer is an input now: that it has the same layout.
+auto ProgramParts::asserted_line(const Choice& choice, std::size_t i) const
+    -> std::optional<std::string> {
+  const auto& line = lines_[parts_[i].first];
+  for (const auto& name : parts_[i].defines) {
+    const auto alloc = allocs_.find(name);
+    if (alloc == allocs_.end() || !choice.given.contains(name) || !choice.needed.contains(name))
+      continue;
+    const auto open = line.find('('), close = line.rfind(", torch.");
+    if (open == std::string::npos || close == std::string::npos || close < open) continue;
+    return fmt::format("{}assert_size_stride({}, {})", line.substr(0, line.find_first_not_of(' ')),
+                       name, line.substr(open + 1, close - open - 1));
+  }
+  return std::nullopt;
 }
 
 /// Of what a library call made: that of the allocations.
@@ -334,18 +385,14 @@ auto ProgramParts::device_of(const std::string& name) const -> std::string {
 }
 
 auto ProgramParts::harness(const Choice& choice) const -> std::string {
-  std::string text;
-  std::vector<std::string> examples;
-  for (const auto& input : choice.inputs) examples.push_back(example(choice, input));
-  if (std::ranges::any_of(examples, [](const auto& e) { return e.contains("= recorded("); }))
-    text +=
-        "def recorded(sizes, strides, *, device, dtype, data):\n"
-        "    flat = torch.frombuffer(bytearray.fromhex(data), dtype=dtype)\n"
-        "    return flat.to(device).as_strided(sizes, strides)\n\n\n";
-  text += "def get_args():\n    from torch._dynamo.testing import rand_strided\n";
-  for (const auto& line : examples) text += fmt::format("    {}\n", line);
-  text += fmt::format("    return [{}]\n\n\n", fmt::join(choice.inputs, ", "));
-  return text + "if __name__ == \"__main__\":\n    call(get_args())\n";
+  Harness harness{.examples = {}, .inputs = choice.inputs, .expected = {}, .tolerance = 0};
+  for (const auto& input : choice.inputs) harness.examples.push_back(example(choice, input));
+  if (options_.expected && choice.defined.contains(options_.returned)) {
+    harness.expected =
+        example_text(recorded(*options_.expected), device_of(options_.returned), true);
+    harness.tolerance = options_.tolerance;
+  }
+  return harness_text(harness);
 }
 
 auto ProgramParts::choose(const std::vector<int>& kept) const -> Choice {
@@ -371,20 +418,36 @@ auto ProgramParts::text(const std::vector<int>& kept) const -> std::string {
   drop_kernels(choice, lines);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto& part = parts_[i];
-    const auto line = choice.stays[i] ? kept_line(choice, i) : std::nullopt;
+    const auto line = choice.stays[i] ? kept_line(choice, i) : asserted_line(choice, i);
     if (!line)
       lines.drop(part.first, part.last);
     else if (*line != lines_[part.first])
       lines.replace(part.first, part.last, *line);
   }
   lines.end_at(harness_line(lines_));
-  return lines.text() + harness(choice);
+  auto text = lines.text();
+  text.resize(text.find_last_not_of('\n') + 1);
+  return text + "\n\n\n" + harness(choice);
 }
 
-auto CutProgram::create(std::string text, const OpTable& table) -> Result<CutProgram> {
+auto ProgramParts::units_of_line(std::size_t line) const -> std::vector<int> {
+  std::vector<int> units;
+  for (std::size_t k = 0; k < units_.size(); ++k) {
+    const auto& part = parts_[units_[k]];
+    if (part.first <= line && line <= part.last) units.push_back(static_cast<int>(k));
+  }
+  return units;
+}
+
+auto CutProgram::create(std::string text, const OpTable& table, CutOptions options)
+    -> Result<CutProgram> {
   CutProgram program;
-  ASSAY_TRY(program.parts_, ProgramParts::create(std::move(text), table));
+  ASSAY_TRY(program.parts_, ProgramParts::create(std::move(text), table, std::move(options)));
   return program;
+}
+
+auto CutProgram::units_of_line(int line) const -> std::vector<int> {
+  return parts_->units_of_line(static_cast<std::size_t>(line) - 1);
 }
 
 auto CutProgram::count() const -> int {
@@ -408,14 +471,14 @@ auto CutProgram::text(const std::vector<int>& kept) const -> std::string {
 auto program_texts(std::string_view bytes, const std::string& name)
     -> Result<std::vector<ProgramText>> {
   if (detect_format(bytes) != InputFormat::torch_trace)
-    return std::vector<ProgramText>{{name, std::string(bytes)}};
+    return std::vector<ProgramText>{{name, std::string(bytes), 0}};
   auto log = read_torch_trace(bytes);
   if (!log) return with_context(std::move(log).error(), name);
   std::vector<ProgramText> texts;
   for (const auto& compilation : compilations(*log))
     for (const auto& part : compilation.output_codes)
       texts.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
-                       std::string(log->events[part.event].payload)});
+                       std::string(log->events[part.event].payload), log->events[part.event].line});
   return texts;
 }
 

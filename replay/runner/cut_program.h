@@ -16,6 +16,7 @@ namespace assay {
 struct ProgramText {
   std::string name;  ///< "0/0 inductor_output_code#2", or the file
   std::string text;
+  int log_line = 0;  ///< of the event
 };
 /// Errors: of the log reader, naming `name`.
 [[nodiscard]] auto program_texts(std::string_view bytes, const std::string& name)
@@ -26,15 +27,29 @@ struct ProgramText {
 [[nodiscard]] auto run_failures(std::string_view text, const OpTable& table)
     -> std::vector<std::string>;
 
+struct CutOptions {
+  const DatumList* inputs = nullptr;  ///< what `call` gets, in its order; made up without
+  /// Floats that become inputs are as they were in the run, not made up; so with `inputs`.
+  bool keeps_contents = false;
+  std::string returned;            ///< the only buffer to return, where it is left
+  std::optional<Tensor> expected;  ///< what the script then asserts that buffer to be
+  /// How far apart elements may be, in their own unit.
+  double tolerance = 0;
+};
+
 class ProgramParts;
 
 /// A wrapper whose statements may be left out. `call` keeps its lines as they are; what a left out
 /// launch or library call wrote and a kept one uses becomes an input: integers as they were in the
-/// run of the whole program, floats made up.
+/// run of the whole program, floats made up unless the options say else. Their layout is asserted,
+/// so that provers know it.
 class CutProgram {
  public:
   /// Runs it once. Errors: of the reader; unsupported for partitions, branches and loops.
-  [[nodiscard]] static auto create(std::string text, const OpTable& table) -> Result<CutProgram>;
+  [[nodiscard]] static auto create(std::string text, const OpTable& table, CutOptions options = {})
+      -> Result<CutProgram>;
+  /// The units whose statement begins in this line of the text, 1-based.
+  [[nodiscard]] auto units_of_line(int line) const -> std::vector<int>;
   /// Launches, library calls, asserts and deletes, in the order of the program.
   [[nodiscard]] auto count() const -> int;
   /// Of these, launches and library calls.
@@ -48,8 +63,8 @@ class CutProgram {
   std::shared_ptr<const ProgramParts> parts_;
 };
 
-/// The lines of a wrapper's Triton kernels that may be left out: complete statements in their
-/// bodies, but no heads of blocks.
+/// The lines of a wrapper's kernels, in Triton or C++, that may be left out: complete statements in
+/// their bodies, but no heads of blocks.
 class CutKernels {
  public:
   explicit CutKernels(std::string_view text);

@@ -255,7 +255,7 @@ class LaunchBlamer {
       return;
     }
     if (const auto* item = std::get_if<HostItem>(&op.what)) {
-      follow(item->name, item->tuple);
+      follow(item->name, fmt::format("{}[{}]", item->tuple, item->index));
       return;
     }
     const auto event = written_.find(&op);
@@ -304,6 +304,7 @@ class LaunchBlamer {
   /// With the last node of the kernel that is as large as the buffer.
   void compare(const Datum& value, StageBlame& blame) const {
     const auto* tensor = value.real();
+    if (tensor != nullptr) blame.wrote = *tensor;
     const auto& nodes = right_.graph->graph.nodes;
     for (auto i = blame.nodes.size(); i-- > 0;) {
       const auto found = std::ranges::find(nodes, blame.nodes[i], &Node::name);
@@ -317,6 +318,7 @@ class LaunchBlamer {
                            ? compare_values(Datum{*expected}, value, false, {})
                            : compare_values(flat(*expected), flat(*tensor), false, {});
       blame.before = print_call(right_.graph->graph, *found);
+      blame.expected = *expected;
     }
   }
 

@@ -16,6 +16,8 @@ struct StageBlame {
   std::optional<Origin> origin;
   int line = 0;  ///< in the payload
   StageDistance distance;
+  /// Of a launch: what it wrote, and the graph's value of that size and dtype, if there is one.
+  std::optional<Tensor> wrote, expected;
   [[nodiscard]] auto found() const -> bool { return !name.empty(); }
 };
 

@@ -313,6 +313,10 @@ class StageDebugger {
     problem.value = value;
     problem.is_decided = inputs_.made_up.empty();
     if (last_) problem.before = stages_[*last_].name;
+    if (stages_[i].program)
+      for (const auto& input : stages_[i].inputs)
+        if (const auto known = given_[i].find(input); known != given_[i].end())
+          problem.inputs.push_back(known->second.value);
     return problem;
   }
 

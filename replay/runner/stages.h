@@ -41,6 +41,7 @@ struct StageProblem {
   StageDistance distance;     ///< of that value
   StageBlame blame;
   int log_line = 0;         ///< of the node or launch, 0 if it is not known
+  DatumList inputs;         ///< of a program: what `call` got, in its order
   bool is_decided = false;  ///< false: it rests on inputs that were made up
 };
 

@@ -117,14 +117,16 @@ auto WrapperLines::text() const -> std::string {
 }
 
 CutKernels::CutKernels(std::string_view text) : all_(lines_of(text)) {
-  bool in_kernel = false;
+  enum class In : std::uint8_t { none, triton, cpp } in = In::none;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const std::string_view line = all_[i];
-    if (line.starts_with("def ")) in_kernel = i > 0 && all_[i - 1] == "@triton.jit";
-    if (line.starts_with("'''")) in_kernel = false;
-    const bool is_statement =
-        indent_of(line) > 0 && !line.ends_with(':') && open_brackets(line) == 0;
-    if (in_kernel && is_statement) lines_.push_back(i);
+    if (line.starts_with("def "))
+      in = i > 0 && all_[i - 1] == "@triton.jit" ? In::triton : In::none;
+    if (line.starts_with("extern \"C\"")) in = In::cpp;
+    if (line.starts_with("'''")) in = In::none;
+    if (in == In::none || indent_of(line) == 0 || open_brackets(line) != 0) continue;
+    // In C++ heads of blocks and braces have lines of their own.
+    if (in == In::cpp ? line.ends_with(';') : !line.ends_with(':')) lines_.push_back(i);
   }
 }
 

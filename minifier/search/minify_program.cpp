@@ -1,0 +1,144 @@
+#include "minifier/search/minify_program.h"
+
+#include "minifier/edits/text_patches.h"
+
+namespace assay {
+namespace {
+
+auto everything(int count) -> Kept {
+  Kept kept;
+  for (int i = 0; i < count; ++i) kept.push_back(i);
+  return kept;
+}
+
+class ProgramMinifier {
+ public:
+  ProgramMinifier(const OpTable& table, TextOracle& oracle, const MinifyProgramSettings& settings)
+      : table_(table), oracle_(oracle), settings_(settings) {}
+
+  auto run(const std::string& text) -> Result<MinifiedProgram> {
+    ASSAY_TRY(const auto program, CutProgram::create(text, table_, settings_.cut));
+    ASSAY_TRY_VOID(statements(program));
+    if (!settings_.calls_only) kernels();
+    result_.failure = oracle_.wanted();
+    result_.asked = oracle_.asked();
+    result_.is_complete = !oracle_.is_spent();
+    return std::move(result_);
+  }
+
+ private:
+  auto statements(const CutProgram& program) -> Result<void> {
+    const auto all = everything(program.count());
+    auto kept = settings_.suspects;
+    if (kept.empty() || !oracle_.fails(program.text(kept))) {
+      if (!oracle_.fails(program.text(all)))
+        return unsupported("written out, the program does not fail as it did");
+      kept = minimal_parts(
+          {program.count(), [&](const Kept& part) { return std::optional(program.text(part)); }},
+          oracle_);
+    }
+    result_.launches_before = program.launches(all);
+    result_.statements_before = program.statements(all);
+    result_.launches = program.launches(kept);
+    result_.statements = program.statements(kept);
+    result_.text = program.text(kept);
+    return {};
+  }
+
+  void kernels() {
+    result_.kernel_lines_before = CutKernels(result_.text).count();
+    lines();
+    // Constants first: what computed the values they replace can go then.
+    const int before = accepted_;
+    patches(TextPatchKind::load);
+    if (accepted_ != before) lines();
+    if (settings_.has_sizes) sizes();
+    for (int round = 0; round < kRounds; ++round) {
+      const int start = accepted_;
+      patches(TextPatchKind::block);
+      patches(TextPatchKind::operand);
+      if (settings_.has_masks) patches(TextPatchKind::mask);
+      if (accepted_ == start) break;
+      lines();
+    }
+    patches(TextPatchKind::parameter);
+    rest_of_call();
+    result_.kernel_lines = CutKernels(result_.text).count();
+  }
+
+  /// Lines of the kernels. A text in which none can go stays as it is.
+  void lines() {
+    const CutKernels kernels(result_.text);
+    const auto kept = minimal_parts(
+        {kernels.count(), [&](const Kept& part) { return kernels.text(part); }}, oracle_);
+    const auto text = kernels.text(kept);
+    if (text && oracle_.fails(*text)) result_.text = *text;
+  }
+
+  /// One after the other; behind one that stays the search goes on at its place.
+  void patches(TextPatchKind kind) {
+    std::size_t from = 0;
+    while (!oracle_.is_spent()) {
+      const auto all = text_patches(result_.text, kind);
+      const auto next = std::ranges::find_if(
+          all, [&](const TextPatch& patch) { return patch.front().begin >= from; });
+      auto patch = next;
+      for (; patch != all.end(); ++patch) {
+        std::vector<std::string> ahead;
+        for (auto later = patch + 1; later != all.end() && later - patch < kAhead; ++later)
+          ahead.push_back(patched(result_.text, *later));
+        auto text = patched(result_.text, *patch);
+        if (!oracle_.fails(text, ahead)) continue;
+        from = patch->front().begin;
+        result_.text = std::move(text);
+        ++result_.patches[std::string(name(kind))];
+        ++accepted_;
+        break;
+      }
+      if (patch == all.end()) return;
+    }
+  }
+
+  void sizes() {
+    for (const auto size : sizes_in(result_.text))
+      for (const std::int64_t smaller : {2, 3, 4, 8, 16, 32}) {
+        if (smaller >= size) break;
+        auto text = with_size(result_.text, size, smaller);
+        if (text == result_.text || !oracle_.fails_alike(text)) continue;
+        result_.text = std::move(text);
+        ++result_.patches["size"];
+        break;
+      }
+  }
+
+  /// Buffers that no kernel names any more.
+  void rest_of_call() {
+    auto options = settings_.cut;
+    options.keeps_contents = options.keeps_contents || options.inputs != nullptr;
+    options.inputs = nullptr;
+    const auto program = CutProgram::create(result_.text, table_, options);
+    if (!program) return;
+    const auto all = everything(program->count());
+    auto text = program->text(all);
+    if (!oracle_.fails(text)) return;
+    result_.statements = program->statements(all);
+    result_.text = std::move(text);
+  }
+
+  static constexpr int kRounds = 3;
+  static constexpr std::ptrdiff_t kAhead = 16;
+  const OpTable& table_;
+  TextOracle& oracle_;
+  const MinifyProgramSettings& settings_;
+  MinifiedProgram result_;
+  int accepted_ = 0;
+};
+
+}  // namespace
+
+auto minify_program(const std::string& text, const OpTable& table, TextOracle& oracle,
+                    const MinifyProgramSettings& settings) -> Result<MinifiedProgram> {
+  return ProgramMinifier(table, oracle, settings).run(text);
+}
+
+}  // namespace assay

@@ -1,0 +1,114 @@
+#include "replay/runner/wrong_launch.h"
+
+#include <cmath>
+
+#include "replay/runner/execute.h"
+
+namespace assay {
+namespace {
+
+/// Row-major, whatever the strides.
+auto elements_of(const Tensor& tensor) -> std::string {
+  auto copy = Tensor::contiguous(tensor.dtype(), tensor.sizes());
+  if (!copy) return {};
+  copy_elems(tensor, *copy);
+  const auto bytes = copy->storage->bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+auto target_of(const HostOp& op) -> std::string {
+  if (const auto* launch = std::get_if<HostLaunch>(&op.what)) return launch->kernel;
+  const auto* call = std::get_if<HostCall>(&op.what);
+  return call == nullptr ? std::string() : call->target;
+}
+
+/// Half of the largest distance, so that the script tells the two apart and rounding does not.
+auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
+  const auto a = to_vector<double>(wrote), b = to_vector<double>(expected);
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    if (const double distance = std::abs(a[i] - b[i]); std::isfinite(distance))
+      largest = std::max(largest, distance);
+  return largest / 2;
+}
+
+auto of_problem(const StageProblem& problem, const std::vector<ProgramText>& programs,
+                const OpTable& table) -> Result<WrongLaunch> {
+  const auto& blame = problem.blame;
+  WrongLaunch wrong{.program = {},
+                    .inputs = problem.inputs,
+                    .line = blame.line,
+                    .target = blame.target,
+                    .buffer = blame.name,
+                    .stage = problem.finding.message,
+                    .elements = {},
+                    .wrote = blame.wrote,
+                    .expected = blame.expected,
+                    .failure = {}};
+  for (const auto& program : programs)
+    if (program.log_line == problem.log_line - blame.line) wrong.program = program;
+  if (problem.inputs.empty())
+    return unsupported(
+        "the first stage that differs is {}, a graph: its node is {}; `assay debug` "
+        "shows it",
+        problem.stage, blame.name);
+  if (blame.line == 0 || wrong.program.text.empty())
+    return unsupported("{} differs, but no launch is to blame", problem.stage);
+  if (wrong.wrote) {
+    wrong.elements = elements_of(*wrong.wrote);
+    wrong.failure = fmt::format("wrong values in {} of {}", wrong.buffer, wrong.target);
+    return wrong;
+  }
+  ASSAY_TRY(const auto whole, CutProgram::create(wrong.program.text, table, cut_options(wrong)));
+  std::vector<int> all;
+  for (int i = 0; i < whole.count(); ++i) all.push_back(i);
+  const auto failures = run_failures(whole.text(all), table);
+  if (failures.empty())
+    return unsupported("{} fails, but not when it runs by itself", problem.stage);
+  wrong.failure = failures.front();
+  return wrong;
+}
+
+}  // namespace
+
+auto wrong_launch(std::string_view bytes, const std::string& name, const OpTable& table,
+                  const StageOptions& options) -> Result<std::optional<WrongLaunch>> {
+  ASSAY_TRY(const auto report, debug_stages(bytes, name, table, options));
+  ASSAY_TRY(const auto programs, program_texts(bytes, name));
+  for (const auto& compilation : report.compilations)
+    for (const auto& problem : compilation.problems) {
+      auto wrong = of_problem(problem, programs, table);
+      if (!wrong) return with_context(std::move(wrong).error(), name);
+      return std::optional(*std::move(wrong));
+    }
+  return std::optional<WrongLaunch>();
+}
+
+auto wrong_launch_failures(std::string_view text, const WrongLaunch& wrong, const OpTable& table)
+    -> std::vector<std::string> {
+  if (!wrong.wrote) return run_failures(text, table);
+  bool is_same = false;
+  ExecuteOptions options;
+  options.run.tap = [&](const RunWritten& written) {
+    if (target_of(*written.op) != wrong.target) return;
+    for (const auto& [name, tensor] : written.buffers)
+      if (name == wrong.buffer)
+        is_same = tensor.dtype() == wrong.wrote->dtype() && elements_of(tensor) == wrong.elements;
+  };
+  const auto execution = execute_programs(text, "candidate", table, options);
+  if (!execution || execution->programs.front().error || !is_same) return {};
+  if (!execution->programs.front().run.findings.empty()) return {};
+  return {wrong.failure};
+}
+
+auto cut_options(const WrongLaunch& wrong) -> CutOptions {
+  CutOptions options{.inputs = &wrong.inputs,
+                     .returned = wrong.wrote ? wrong.buffer : std::string(),
+                     .expected = wrong.expected,
+                     .tolerance = 0};
+  if (wrong.wrote && wrong.expected && wrong.expected->numel() == wrong.wrote->numel())
+    options.tolerance = tolerance_of(*wrong.wrote, *wrong.expected);
+  return options;
+}
+
+}  // namespace assay
