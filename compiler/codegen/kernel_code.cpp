@@ -85,8 +85,9 @@ class KernelEmitter : KernelFrame {
     if (depth == plan_.parallel.size()) return body();
     if (plan_.has_tiles && depth + 2 == plan_.parallel.size()) return tiles(depth);
     const auto axis = plan_.parallel[depth];
-    auto* begin = depth == 0 ? static_cast<Value*>(function_->getArg(4)) : b_.getInt64(0);
-    auto* end = depth == 0 ? static_cast<Value*>(function_->getArg(5)) : extents_[axis];
+    const bool is_split = depth == 0 && !plan_.is_serial;
+    auto* begin = is_split ? static_cast<Value*>(function_->getArg(4)) : b_.getInt64(0);
+    auto* end = is_split ? static_cast<Value*>(function_->getArg(5)) : extents_[axis];
     const auto inside = [&](Value* i) {
       indices_[axis] = i;
       parallel(depth + 1);
@@ -183,7 +184,7 @@ class KernelEmitter : KernelFrame {
   }
   [[nodiscard]] static auto is_target(const PlannedStatement& planned) -> bool {
     return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what) ||
-           is_assert(planned);
+           std::holds_alternative<TileAtomic>(planned.statement->what) || is_assert(planned);
   }
   [[nodiscard]] static auto is_assert(const PlannedStatement& planned) -> bool {
     return std::holds_alternative<TileAssert>(planned.statement->what);
@@ -473,6 +474,47 @@ class KernelEmitter : KernelFrame {
     }
     b_.CreateMaskedScatter(value, address(what.param, vector(index)), align,
                            mask == nullptr ? all_lanes() : mask);
+  }
+
+  /// Neighbours in memory at once, else lane by lane: later ones see what earlier ones wrote.
+  void statement(const TileStatement& one, const TileAtomic& what) {
+    const auto of = kernel_.params[what.param].dtype;
+    const auto& at = values_.at(one.operands[0]);
+    auto* type = code_.memory_type(of);
+    if (at.scalar != nullptr && at.step == 1) {
+      const llvm::Align align(static_cast<std::uint64_t>(size_bytes(of)));
+      auto* lanes = code_.vector_of(type);
+      auto* mask = mask_of(one.operands[2]);
+      if (mask == nullptr) mask = all_lanes();
+      auto* place = address(what.param, at.scalar);
+      auto* value = vector(one.operands[1]);
+      if (!what.is_exchange) {
+        auto* raw =
+            b_.CreateMaskedLoad(lanes, place, align, mask, llvm::Constant::getNullValue(lanes));
+        value = code_.compute(what.op, {code_.from_memory(raw, of), value}, of, of);
+      }
+      b_.CreateMaskedStore(code_.to_memory(value, of), place, align, mask);
+      return;
+    }
+    auto* indices = vector(one.operands[0]);
+    auto* values = vector(one.operands[1]);
+    auto* mask = mask_of(one.operands[2]);
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      auto* there = BasicBlock::Create(module_.getContext(), "write", function_);
+      auto* after = BasicBlock::Create(module_.getContext(), "written", function_);
+      auto* acts = mask == nullptr ? static_cast<Value*>(b_.getTrue())
+                                   : b_.CreateExtractElement(mask, std::uint64_t{lane});
+      b_.CreateCondBr(acts, there, after);
+      b_.SetInsertPoint(there);
+      auto* place = address(what.param, b_.CreateExtractElement(indices, std::uint64_t{lane}));
+      auto* value = b_.CreateExtractElement(values, std::uint64_t{lane});
+      if (!what.is_exchange)
+        value = code_.compute(what.op, {code_.from_memory(b_.CreateLoad(type, place), of), value},
+                              of, of);
+      b_.CreateStore(code_.to_memory(value, of), place);
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    }
   }
 
   // Reductions

@@ -100,8 +100,13 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   const AccessSteps steps(kernel);
   std::int64_t largest = 0;
   for (const auto* one : steps.accesses()) {
-    const auto* load = std::get_if<TileLoad>(&one->what);
-    const auto param = load != nullptr ? load->param : std::get<TileStore>(one->what).param;
+    const auto param = std::visit(
+        []<class T>(const T& what) -> std::size_t {
+          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
+            return what.param;
+          return 0;
+        },
+        one->what);
     if (order.empty() || steps.step(one->operands[0], order[0]) != 1) continue;
     largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[param].dtype));
   }

@@ -168,7 +168,8 @@ class Tiler {
           wanted == DType::int64 ? id : b_.compute(TileOp::cast, {id}, wanted);
       return;
     }
-    const bool is_store = std::holds_alternative<TileStore>(one.what);
+    const bool is_atomic = std::holds_alternative<TileAtomic>(one.what);
+    const bool is_store = is_atomic || std::holds_alternative<TileStore>(one.what);
     const bool is_assert = std::holds_alternative<TileAssert>(one.what);
     if (is_store || is_assert || std::holds_alternative<TileLoad>(one.what)) {
       auto& guard = operands[is_store ? 2 : 1];
@@ -178,6 +179,8 @@ class Tiler {
     }
     if (is_store || is_assert) {
       TileStatement made = one;
+      if (is_atomic)
+        made.results = {b_.value(from_.type(one.results[0]).dtype, b_.axes_of(operands))};
       made.operands = std::move(operands);
       b_.append(std::move(made));
       return;
@@ -218,6 +221,7 @@ class Tiler {
   }
   [[nodiscard]] static auto is_target(const PlannedStatement& planned) -> bool {
     return planned.reduction || std::holds_alternative<TileStore>(planned.statement->what) ||
+           std::holds_alternative<TileAtomic>(planned.statement->what) ||
            std::holds_alternative<TileAssert>(planned.statement->what);
   }
   [[nodiscard]] auto operands_of(const PlannedStatement& planned) const

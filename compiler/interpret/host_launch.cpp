@@ -69,7 +69,11 @@ auto HostMachine::choose_block(const TileAxis& axis, std::int64_t extent, std::i
     random_ = random_ * 1664525U + 1013904223U + *options_.block_seed;
     return std::min(std::int64_t{1} << (random_ >> 16) % 11, axis.max_block);
   }
-  return std::min({power_of_two(extent), axis.max_block, power_of_two(room)});
+  // Some lanes should lie beyond the extent, so that masks that let too much through are seen.
+  constexpr std::int64_t kMost = 64;
+  const auto uneven = 2 * (extent & -extent);
+  const auto least = uneven <= kMost && uneven < extent ? uneven : 1;
+  return std::min({power_of_two(extent), axis.max_block, std::max(power_of_two(room), least)});
 }
 
 auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Binding& scalars)

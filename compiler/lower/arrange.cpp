@@ -1,7 +1,7 @@
 // Operators that make, join, pad and pick: elements that come from elsewhere.
 #include <array>
 
-#include "compiler/lower/lowering.h"
+#include "compiler/lower/indexing.h"
 #include "core/expr/text.h"
 
 namespace assay {
@@ -175,81 +175,16 @@ auto slice_scatter(const LoweringCall& call, TensorDef& def) -> bool {
   });
 }
 
-/// Indices read from memory, which have to be those of elements.
-class IndicesAt {
- public:
-  explicit IndicesAt(LoopBuilder& loop) : loop_(loop) {}
-  /// Those from the end are made whole if they may be given.
-  auto add(DefId indices, const Index& at, const Expr& size, bool may_wrap) -> Expr {
-    Element index = Element{&loop_, loop_.value(indices, at)}.to(DType::int64);
-    const Element count{&loop_, loop_.number(size)};
-    if (may_wrap) index = select(index < 0, index + count, index);
-    const auto fits =
-        apply(TileOp::bit_and, apply(TileOp::ge, index, index.like(0)), index < count);
-    fits_ = fits_ == kNoTile ? fits.id : loop_.compute(TileOp::bit_and, {fits_, fits.id});
-    bounds_ += fmt::format("{}0 <= {} < {}", bounds_.empty() ? "" : ", ",
-                           loop_.graph().defs[indices].origin, print_expr(size));
-    return loop_.data(index.id);
-  }
-  auto value(DefId from, const Index& at) -> TileId {
-    if (fits_ == kNoTile) return loop_.value(from, at);
-    return loop_.asserted(fits_, "index out of range: " + bounds_,
-                          [&] { return loop_.value(from, at); });
-  }
-
- private:
-  LoopBuilder& loop_;
-  TileId fits_ = kNoTile;
-  std::string bounds_;
-};
-
-auto is_index(DType dtype) -> bool {
-  return dtype == DType::int64 || dtype == DType::int32;
-}
-
-/// self[i0, :, i1, ...]: indexed dimensions broadcast together; they stand first unless they are
-/// neighbours.
 auto index(const LoweringCall& call, TensorDef& def) -> bool {
-  const auto* given = call.args[1].list();
-  const auto& meta = call.meta(0);
-  if (given == nullptr || call.lists[1].empty()) return false;
-  std::vector<std::optional<DefId>> by_dim(meta.sizes.size());
-  std::size_t next = 0, rank = 0;
-  for (std::size_t i = 0; i < given->size() && i < by_dim.size(); ++i) {
-    if ((*given)[i].is_none()) continue;
-    if (next >= call.lists[1].size()) return false;
-    by_dim[i] = call.lists[1][next++];
-    const auto& indices = call.graph.defs[*by_dim[i]].meta;
-    if (!is_index(indices.dtype)) return false;
-    rank = std::max(rank, indices.sizes.size());
-  }
-  std::size_t first = by_dim.size(), last = 0, count = 0;
-  for (std::size_t i = 0; i < by_dim.size(); ++i)
-    if (by_dim[i]) first = std::min(first, i), last = i, ++count;
-  const auto position = last - first + 1 == count ? first : 0;
+  const auto picked = IndexedDims::of(call);
+  if (!picked) return false;
   auto reads = call.lists[1];
   const auto self = *call.tensors[0];
   reads.push_back(self);
   def.repeats = true;
-  const auto sizes = meta.sizes;
-  return set(def, std::move(reads), 4, [=](LoopBuilder& loop, const Index& at) {
-    const auto begin = at.begin() + static_cast<std::ptrdiff_t>(position);
-    const Index shared(begin, begin + static_cast<std::ptrdiff_t>(rank));
-    Index source;
+  return set(def, std::move(reads), 4, [=, picked = *picked](LoopBuilder& loop, const Index& at) {
     IndicesAt chosen(loop);
-    auto outer = std::size_t{0};
-    for (std::size_t i = 0; i < by_dim.size(); ++i) {
-      if (!by_dim[i]) {
-        if (outer == position) outer += rank;
-        source.push_back(at[outer++]);
-        continue;
-      }
-      const auto& of = loop.meta(*by_dim[i]).sizes;
-      Index there(shared.end() - static_cast<std::ptrdiff_t>(of.size()), shared.end());
-      for (std::size_t k = 0; k < of.size(); ++k)
-        if (of[k].is_int(1)) there[k] = 0;
-      source.push_back(chosen.add(*by_dim[i], there, sizes[i], true));
-    }
+    const auto source = picked.source(loop, chosen, at);
     return chosen.value(self, source);
   });
 }

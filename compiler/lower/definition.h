@@ -58,7 +58,15 @@ struct CallArg {
   bool is_list = false;
 };
 
-/// A call of an operator that has no loops.
+/// A kernel that writes elements of memory that is there, some or all, some more than once.
+struct Scatter {
+  DefId into = 0;  ///< whose elements are written
+  Dims over;       ///< positions that are gone through
+  /// Statements of one position.
+  std::function<void(LoopBuilder&, const Index&)> write;
+};
+
+/// A call of an operator that has no loops, or one that writes memory.
 struct LibraryCall {
   std::string target;  ///< "aten.mm.default"
   std::string origin;
@@ -66,9 +74,10 @@ struct LibraryCall {
   std::vector<DefId> results;
   std::vector<std::size_t> positions;  ///< of the results in the tuple that is returned
   bool is_tuple = false;
-  std::vector<DefId> written;   ///< arguments that it changes
-  std::size_t defs_before = 0;  ///< definitions that stood before it in the graph
-  std::string reason;           ///< why it is no loop
+  std::vector<DefId> written;      ///< arguments that it changes
+  std::size_t defs_before = 0;     ///< definitions that stood before it in the graph
+  std::string reason;              ///< why it is no loop
+  std::optional<Scatter> scatter;  ///< then it is compiled; the result is in the memory written
   /// Symbols of sizes that only its results tell.
   std::vector<Expr> measured;
 };

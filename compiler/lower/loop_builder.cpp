@@ -312,6 +312,25 @@ auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> 
   return reduction.finish ? reduction.finish(*this, values) : values[0];
 }
 
+void LoopBuilder::write(DefId id, const Index& position, TileId value,
+                        std::optional<TileOp> combine) {
+  const auto& def = graph_.defs[id];
+  const auto at = address(def, position);
+  const auto param = buffer(def.owner, def.meta.dtype);
+  auto mask = mask_;
+  AxisSet axes = type(at).axes | type(value).axes | (mask == kNoTile ? 0 : type(mask).axes);
+  for (std::size_t i = 0; i < form_.axes.size(); ++i) {
+    if ((axes >> i & 1U) != 0) continue;
+    // A lane counts along the axes that its operands vary over.
+    const auto index = emit(TileIndex{i}, {}, {.dtype = DType::int64, .axes = AxisSet{1} << i});
+    const auto here = compute(TileOp::ge, {index, constant(DType::int64, std::int64_t{0})});
+    mask = mask == kNoTile ? here : compute(TileOp::bit_and, {mask, here});
+  }
+  (void)emit(TileAtomic{param, combine.value_or(TileOp::add), !combine.has_value()},
+             {at, value, mask}, {.dtype = def.meta.dtype});
+  kernel_.body.body.back().text = def.origin;
+}
+
 void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {
   const auto& def = graph_.defs[id];
   Index kept;

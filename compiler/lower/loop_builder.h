@@ -51,6 +51,9 @@ class LoopBuilder {
   /// Computes a tensor at its place and keeps it for whoever asks for the same position.
   auto root(DefId def, const LoopPlace& place) -> TileId;
   void store(DefId def, const LoopPlace& place, TileId value);
+  /// Writes one element of what is in memory, under the mask at hand. Several positions may write
+  /// the same one: `combine` adds, none leaves any of them. Once per position of the nest.
+  void write(DefId def, const Index& position, TileId value, std::optional<TileOp> combine);
 
   [[nodiscard]] auto graph() const -> const LoweredGraph& { return graph_; }
   [[nodiscard]] auto meta(DefId def) const -> const TensorMeta& { return graph_.defs[def].meta; }

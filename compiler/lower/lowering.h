@@ -47,6 +47,17 @@ struct LoweringRow {
 [[nodiscard]] auto reduction_lowerings() -> std::span<const LoweringRow>;
 [[nodiscard]] auto find_lowering(std::string_view overload) -> Lowering;
 
+/// What an operator writes element by element. `from` is where it starts: what the memory holds
+/// before, an element of the result. Says whether it could.
+struct ScatterDef {
+  Scatter scatter;  ///< `into` is filled in by whoever asked
+  std::function<TileId(LoopBuilder&, const Index&)> from;
+  std::vector<DefId> starts_from;  ///< tensors that `from` reads
+};
+using ScatterLowering = bool (*)(const LoweringCall&, DefId into, ScatterDef&);
+/// Null for operators that write no single elements.
+[[nodiscard]] auto find_scatter(std::string_view overload) -> ScatterLowering;
+
 /// Position in the tensor that is viewed, of a position in the view; nothing for views that nobody
 /// can follow.
 using ViewMap = std::function<Index(const Index&)>;

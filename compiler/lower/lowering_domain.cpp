@@ -122,6 +122,61 @@ auto LoweringDomain::library(const OpRow& row, const DatumList& args, const Datu
   return {};
 }
 
+/// The operator as a kernel that writes elements: into its own first argument, or into memory of
+/// the result that holds what there was before. Says whether it could.
+auto LoweringDomain::scatter(const LoweringCall& call, const Datum& result) -> Result<bool> {
+  const auto& row = call.row;
+  const auto lower = find_scatter(row.schema.overload);
+  const auto* fake = result.fake();
+  if (lower == nullptr || fake == nullptr || not_lowered_.contains(row.schema.overload) ||
+      has_lazy(call.args, result))
+    return false;
+  const bool writes = row.schema.is_mutating();
+  const auto into = writes ? *call.tensors[0] : graph_.defs.size();
+  ScatterDef made;
+  if (!lower(call, into, made)) return false;
+  std::vector<DefId> reads;
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i] && (i > 0 || made.starts_from.empty())) reads.push_back(*call.tensors[i]);
+    reads.insert(reads.end(), call.lists[i].begin(), call.lists[i].end());
+  }
+  if (!writes) {
+    TensorDef start;
+    start.meta = fake->meta;
+    start.owner = into;
+    start.origin = origin_;
+    start.target = row.schema.overload;
+    start.reads = std::move(made.starts_from);
+    start.element = std::move(made.from);
+    start.cost = 1;
+    graph_.defs.push_back(std::move(start));
+    reads.push_back(into);
+  }
+  LibraryCall kernel;
+  kernel.target = row.schema.overload;
+  kernel.origin = origin_;
+  kernel.reason = "elements at indices: a kernel of its own";
+  kernel.defs_before = graph_.defs.size();
+  for (const auto id : reads) {
+    CallArg arg;
+    arg.tensor = id;
+    kernel.args.push_back(std::move(arg));
+  }
+  if (writes) {
+    kernel.written = {into};
+  } else {
+    const auto id = define(*fake, row);
+    graph_.defs[id].call = graph_.calls.size();
+    graph_.defs[id].owner = id;
+    kernel.results = {id};
+    kernel.positions = {0};
+  }
+  kernel.scatter = std::move(made.scatter);
+  kernel.scatter->into = into;
+  graph_.calls.push_back(std::move(kernel));
+  return true;
+}
+
 /// A tensor of the layout that the operator's rule gives, with the elements of another.
 auto LoweringDomain::in_layout_of(const Datum& rule, const Datum& made, const OpRow& row)
     -> Result<Datum> {
@@ -226,6 +281,12 @@ auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (is_view) {
     define_views(row, args, result, *base, tensors, lists);
     return result;
+  }
+  if (has_tensor && !made_up && result.fake() != nullptr) {
+    const TensorMeta meta = result.fake()->meta;
+    const LoweringCall call{row, args, graph_, tensors, lists, meta};
+    ASSAY_TRY(const bool is_kernel, scatter(call, result));
+    if (is_kernel) return result;
   }
   std::string reason = "has no loop";
   const auto* fresh = result.fake();

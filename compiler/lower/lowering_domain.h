@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct LoweringCall;
+
 class LoweringDomain final : public Domain {
  public:
   /// `not_lowered`: operators ("aten.add.Tensor") that become library calls although they have
@@ -51,6 +53,7 @@ class LoweringDomain final : public Domain {
   auto library(const OpRow& row, const DatumList& args, const Datum& result, std::string reason)
       -> Result<void>;
   auto to_arg(const Datum& datum) -> Result<CallArg>;
+  auto scatter(const LoweringCall& call, const Datum& result) -> Result<bool>;
   auto define(const FakeTensor& tensor, const OpRow& row) -> DefId;
 
   FakeDomain fakes_;

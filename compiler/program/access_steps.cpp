@@ -9,7 +9,8 @@ AccessSteps::AccessSteps(const TileKernel& kernel) : kernel_(kernel) {
 void AccessSteps::visit(const TileRegion& region) {
   for (const auto& one : region.body) {
     for (const auto id : one.results) makers_[id] = &one;
-    if (std::holds_alternative<TileLoad>(one.what) || std::holds_alternative<TileStore>(one.what))
+    if (std::holds_alternative<TileLoad>(one.what) || std::holds_alternative<TileStore>(one.what) ||
+        std::holds_alternative<TileAtomic>(one.what))
       accesses_.push_back(&one);
     for (const auto& inner : one.regions) visit(inner);
   }

@@ -81,8 +81,14 @@ class Planner {
       for (const auto id : one.results) levels_[static_cast<std::size_t>(id)] = level + 1;
       plan_.levels = std::max(plan_.levels, level + 2);
     } else if (std::holds_alternative<TileStore>(one.what) ||
+               std::holds_alternative<TileAtomic>(one.what) ||
                std::holds_alternative<TileAssert>(one.what)) {
       plan_.levels = std::max(plan_.levels, level + 1);
+      if (const auto* atomic = std::get_if<TileAtomic>(&one.what)) {
+        if (!atomic->is_exchange && atomic->op != TileOp::add)
+          return unsupported("an atomic operation of this kind");
+        plan_.is_serial = true;
+      }
     } else if (std::holds_alternative<TileConstant>(one.what) ||
                std::holds_alternative<TileParamValue>(one.what) ||
                std::holds_alternative<TileIndex>(one.what) ||
@@ -121,7 +127,9 @@ class Planner {
   void find_tiles() {
     const AccessSteps steps(kernel_);
     constexpr std::size_t kStatements = 32;  // they are repeated for each row of a tile
-    if (reduced_ != 0 || plan_.parallel.size() < 2 || plan_.statements.size() > kStatements) return;
+    if (plan_.is_serial || reduced_ != 0 || plan_.parallel.size() < 2 ||
+        plan_.statements.size() > kStatements)
+      return;
     const auto vector_axis = plan_.parallel.back();
     for (const auto other : plan_.parallel) {
       if (other == vector_axis) continue;

@@ -30,6 +30,7 @@ struct KernelPlan {
   std::vector<std::size_t> reduced;   ///< likewise, inside
   int vector_axis = -1;               ///< the last of one of the lists; -1: nothing varies
   bool vector_is_reduced = false;
+  bool is_serial = false;  ///< its writes meet: iterations run one after the other on a CPU
   bool has_tiles = false;  ///< the last two parallel axes run in square tiles; see is_tiled
   std::vector<PlannedStatement> statements;  ///< in order, without those that reductions absorbed
   std::vector<PlannedReduction> reductions;

@@ -154,8 +154,11 @@ struct KernelSource {
   std::string language;  ///< "triton", "cpp" (C++ for the CPU), or what async_compile calls it
   std::string text;      ///< of the string literal, decoded
   int line = 0;          ///< of its first line in the wrapper's text
-  std::vector<std::string> cpp_params;       ///< of cpp_pybinding: "const float*", "const int64_t"
-  std::vector<std::string> nodes;            ///< graph nodes it computes, from the comment above it
+  std::vector<std::string> cpp_params;  ///< of cpp_pybinding: "const float*", "const int64_t"
+  std::vector<std::string> nodes;       ///< graph nodes it computes, from the comment above it
+  /// What it gives, of those and of buffers that are no node (`buf4`), from the same comment; some
+  /// may not be stored.
+  std::vector<std::string> gives;
   std::shared_ptr<const TileKernel> kernel;  ///< as read; null: `not_read` says why
   std::string not_read;
 };

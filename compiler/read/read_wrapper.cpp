@@ -232,7 +232,7 @@ class WrapperReader {
         kernel.line = argument.place.line;
       }
     }
-    kernel.nodes = nodes_above(cursor_.syntax(left).place);
+    read_fragment(cursor_.syntax(left).place, kernel);
     read_source(kernel);
     program_.kernels[kernel.name] = std::move(kernel);
     return {};
@@ -240,10 +240,10 @@ class WrapperReader {
 
   /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor =
   /// call_function[...]` below `# Graph fragment:`; last what it gives, `#   return %add_3`.
-  [[nodiscard]] auto nodes_above(const Token& place) const -> std::vector<std::string> {
+  void read_fragment(const Token& place, KernelSource& kernel) const {
     auto text = text_.substr(0, place.offset);
     text = text.substr(std::min(text.rfind("# Graph fragment:"), text.size()));
-    std::vector<std::string> nodes;
+    auto& nodes = kernel.nodes;
     constexpr std::string_view kNode = "#   %", kReturn = "#   return ";
     while (!text.empty()) {
       const auto line = text.substr(0, text.find('\n'));
@@ -256,9 +256,9 @@ class WrapperReader {
         const auto given = line.substr(at + 1, line.find(',', at) - at - 1);
         std::erase(nodes, given);
         nodes.emplace_back(given);
+        kernel.gives.emplace_back(given);
       }
     }
-    return nodes;
   }
 
   void read_source(KernelSource& source) {

@@ -119,8 +119,8 @@ class Grouper {
       ++epoch_;
     }
     for (const auto made : call.results) result_.unit_of[made] = id;
-    decisions_.push_back(
-        {CompileDecision::Kind::library, true, call.origin, call.target, call.reason});
+    const auto kind = call.scatter ? CompileDecision::Kind::fuse : CompileDecision::Kind::library;
+    decisions_.push_back({kind, !call.scatter, call.origin, call.target, call.reason});
     result_.units.push_back(std::move(unit));
   }
 

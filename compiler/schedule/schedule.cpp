@@ -43,8 +43,7 @@ class Writer {
     find_last_uses();
     for (std::size_t i = 0; i < grouping_.order.size(); ++i) {
       const auto unit = grouping_.order[i];
-      const auto made =
-          grouping_.units[unit].call ? call(*grouping_.units[unit].call) : kernel(unit);
+      const auto made = grouping_.units[unit].call ? call(unit) : kernel(unit);
       if (!made) return std::unexpected(made.error());
       free(i);
     }
@@ -144,8 +143,9 @@ class Writer {
     return HostOpaque{};
   }
 
-  auto call(std::size_t i) -> Result<void> {
-    const auto& call = graph_.calls[i];
+  auto call(std::size_t unit) -> Result<void> {
+    const auto& call = graph_.calls[*grouping_.units[unit].call];
+    if (call.scatter) return scatter(unit, call);
     HostCall made;
     made.target = "torch.ops." + call.target;
     std::string text;
@@ -176,6 +176,31 @@ class Writer {
     measure(call);
     for (const auto result : call.results)
       check(graph_.defs[result].buffer, graph_.defs[result].meta, true);
+    return {};
+  }
+
+  /// A kernel that writes memory which is there; the result takes its name over.
+  auto scatter(std::size_t at, const LibraryCall& call) -> Result<void> {
+    auto& pool = input_.env.pool();
+    ScheduleUnit unit;
+    unit.roots = {call.scatter->into};
+    Index position;
+    for (const auto& extent : call.scatter->over) {
+      if (extent.is_int(1)) {
+        position.emplace_back(0);
+        continue;
+      }
+      position.push_back(pool.symbol(fmt::format("assay_s{}", unit.axes.size())));
+      unit.axes.push_back({extent, position.back(), false});
+    }
+    LoopBuilder builder(graph_, pool, plain_form(unit.axes), in_memory(at));
+    call.scatter->write(builder, position);
+    if (!builder.error().empty()) return unsupported("{}: {}", call.origin, builder.error());
+    KernelSource source;
+    source.nodes = {call.origin};
+    launch(unit, builder, std::move(source));
+    for (const auto result : call.results)
+      graph_.defs[result].buffer = std::exchange(graph_.defs[call.scatter->into].buffer, {});
     return {};
   }
 

@@ -35,6 +35,10 @@ struct StageContext {
 [[nodiscard]] auto blame_node(const Stage& stage, const Stage& right, const StageContext& context,
                               const StageContext& right_context, const std::string& producer,
                               const std::string& right_producer) -> StageBlame;
+/// The last launch above line `before` (0: of all) that takes the buffer as what it writes, by the
+/// name of its parameter, whether it stores there or not. Null if there is none.
+[[nodiscard]] auto last_writer(const HostProgram& program, const std::string& buffer, int before)
+    -> const HostOp*;
 /// The launch or library call whose buffer is the first on the way to `producer` that no node of
 /// `right` has as its value.
 [[nodiscard]] auto blame_launch(const Stage& program, const Stage& right,

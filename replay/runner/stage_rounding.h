@@ -11,8 +11,9 @@ namespace assay {
 /// One value of a stage, run in float64, and how it moves where every intermediate result (and, in
 /// some of the runs, every input) is off by one rounding of its own dtype.
 struct Rounding {
-  std::vector<Complex> reference;  ///< row-major
-  std::vector<double> noise;       ///< largest of the runs
+  std::vector<Complex> reference;    ///< row-major
+  std::vector<double> noise;         ///< largest of the runs, where float32 and wider round
+  std::vector<double> narrow_noise;  ///< where narrower floats do
   bool overflows = false;  ///< an intermediate result hardly fits its own dtype, or does not
 };
 using Roundings = std::map<std::string, Rounding>;

@@ -128,11 +128,23 @@ class StageDebugger {
     problem.blame.target = first.kernel;
     problem.blame.call = first.statement;
     problem.blame.line = first.line;
+    if (first.fault == RunFault::uninitialised) blame_writer(*stages_[i].program, first, problem);
     problem.distance.message =
         fmt::format("{}: {} (element {})", assay::name(first.fault), first.message, first.element);
     if (!first.kernel.empty())
       problem.distance.message += fmt::format(", line {} of the kernel", first.kernel_line);
     finish(std::move(problem));
+  }
+
+  /// What is read and was not written: by who should have.
+  static void blame_writer(const HostProgram& program, const RunFinding& finding,
+                           StageProblem& problem) {
+    const auto* op = last_writer(program, finding.buffer, finding.line);
+    if (op == nullptr) return;
+    problem.blame.target = std::get<HostLaunch>(op->what).kernel;
+    problem.blame.call = op->text;
+    problem.blame.through = fmt::format("line {}", finding.line);
+    problem.blame.line = op->line;
   }
 
   auto rounding_of(std::size_t i, const std::string& value, RoundedBy by = RoundedBy::assay)
@@ -163,12 +175,19 @@ class StageDebugger {
     }
     if (row.state == StageState::differs) return;
     row.state = StageState::differs;
-    for (const auto& earlier : differences_)
-      if (is_first_difference_of(here.front(), earlier)) {
-        row.state = StageState::follows;
-        row.reason = stages_[earlier.stage].name;
-        return;
-      }
+    std::erase_if(here, [&](const Difference& now) {
+      for (const auto& earlier : differences_)
+        if (is_first_difference_of(now, earlier)) {
+          row.reason = stages_[earlier.stage].name;
+          return true;
+        }
+      return false;
+    });
+    if (here.empty()) {
+      row.state = StageState::follows;
+      return;
+    }
+    row.reason.clear();
     differences_.push_back(worst_of(here));
   }
 
