@@ -1,5 +1,7 @@
 // Small graphs, compiled and run beside the reference.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -29,5 +31,16 @@ struct SmallGraph {
 [[nodiscard]] auto call_count(const CompiledGraph& compiled) -> int;
 /// "join b a: same loops" for every decision about fusion.
 [[nodiscard]] auto fusions(const CompiledGraph& compiled) -> std::vector<std::string>;
+
+/// A test of `problems`, by name.
+struct CompiledRow {
+  std::string name;
+  SmallGraph graph;
+  std::vector<std::string> sizes = {"s0=3", "s0=1", "s0=7"};
+};
+[[nodiscard]] inline auto row_name(const ::testing::TestParamInfo<CompiledRow>& row)
+    -> std::string {
+  return row.param.name;
+}
 
 }  // namespace assay::testing

@@ -192,6 +192,49 @@ TEST_F(CpuTest, Transposes) {
   }
 }
 
+/// Lanes that write one element, neighbours and others, in the order of the loop.
+TEST_F(CpuTest, WritesAtIndicesAreTheInterpreters) {
+  const OneKernel kernel(
+      "kernel k \"pointwise\"\nparam at buffer int64\nparam in buffer float32\n"
+      "param rows buffer float32\nparam sums buffer float32\nparam last buffer int64\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis x parallel exact max 1024 block (1) extent (n)\n"
+      "axis y parallel exact max 1024 block (1) extent (m)\nbody {\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[y] = index(y) line 0\n"
+      "  %2:int64[] = param(m) line 0\n  %3:int64[x] = load(at) %0 _ _ line 0\n"
+      "  %4:int64[x] = mul %0 %2 line 0\n  %5:int64[x y] = add %4 %1 line 0\n"
+      "  %6:float32[x y] = load(in) %5 _ _ line 0\n  %7:int64[x] = mul %3 %2 line 0\n"
+      "  %8:int64[x y] = add %7 %1 line 0\n  %9:bool[y] = ne %1 %2 line 0\n"
+      "  %10:float32[x y] = atomic(rows add) %8 %6 %9 line 0\n"
+      "  %11:float32[x y] = atomic(sums add) %3 %6 %9 line 0\n"
+      "  %12:int64[x y] = atomic(last exchange) %3 %5 %9 line 0\n}\n");
+  constexpr std::int64_t kRows = 5;
+  for (const auto& [n, m] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 16}, {40, 37}})
+    for (const int lanes : {4, 16}) {
+      auto at = *Tensor::contiguous(DType::int64, {n});
+      std::vector<std::int64_t> indices;
+      for (std::int64_t i = 0; i < n; ++i) indices.push_back(i * 3 % kRows);
+      from_vector(at, std::span<const std::int64_t>(indices));
+      auto in = random_tensor(DType::float32, {n, m}, 5);
+      std::array<std::vector<Tensor>, 2> out;
+      for (auto& side : out)
+        side = {*Tensor::contiguous(DType::float32, {kRows, m}),
+                *Tensor::contiguous(DType::float32, {kRows}),
+                *Tensor::contiguous(DType::int64, {kRows})};
+      const auto inputs = [&](const std::vector<Tensor>& side) {
+        return DatumList{{at}, {in}, {side[0]}, {side[1]}, {side[2]}, {Expr(n)}, {Expr(m)}};
+      };
+      CpuOptions options;
+      options.threads = 3;
+      options.native.lanes = lanes;
+      run_native(kernel, inputs(out[0]), options);
+      kernel.run(Interpreter(table()), inputs(out[1]));
+      for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_TRUE(std::ranges::equal(out[0][i].storage->bytes(), out[1][i].storage->bytes()))
+            << i << " of " << n << " by " << m << ", " << lanes << " lanes";
+    }
+}
+
 TEST_F(CpuTest, NothingIsWrittenWhereAnAxisIsEmpty) {
   const OneKernel kernel(reduction_of("sum", DType::float32, true));
   const auto input = *Tensor::contiguous(DType::float32, {0, 5});

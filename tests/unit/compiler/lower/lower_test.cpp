@@ -10,11 +10,8 @@ namespace {
 
 using testing::SmallGraph;
 
-struct Row {
-  std::string name;
-  SmallGraph graph;
-  std::vector<std::string> sizes = {"s0=3", "s0=1", "s0=7"};
-};
+using testing::row_name;
+using Row = testing::CompiledRow;
 
 class Lowering : public ::testing::TestWithParam<Row> {};
 
@@ -25,9 +22,6 @@ TEST_P(Lowering, ProgramIsTheGraph) {
 
 auto rows_named(std::vector<Row> rows) {
   return ::testing::ValuesIn(std::move(rows));
-}
-auto row_name(const ::testing::TestParamInfo<Row>& row) -> std::string {
-  return row.param.name;
 }
 
 const std::string kX = "s0: Sym(s0); x: f32[s0, 4]";

@@ -7,21 +7,14 @@
 namespace assay {
 namespace {
 
-struct Row {
-  std::string name;
-  testing::SmallGraph graph;
-  std::vector<std::string> sizes = {"s0=3", "s0=1", "s0=7"};
-};
+using testing::row_name;
+using Row = testing::CompiledRow;
 
 class WindowLowering : public ::testing::TestWithParam<Row> {};
 
 TEST_P(WindowLowering, ProgramIsTheGraph) {
   EXPECT_EQ(testing::problems(GetParam().graph, GetParam().sizes), "")
       << testing::graph_text(GetParam().graph);
-}
-
-auto row_name(const ::testing::TestParamInfo<Row>& row) -> std::string {
-  return row.param.name;
 }
 
 auto pools() -> std::vector<Row> {

@@ -1,0 +1,83 @@
+// Operators that write elements at indices: kernels of their own, against the reference run.
+#include <gtest/gtest.h>
+
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+
+using testing::row_name;
+using Row = testing::CompiledRow;
+
+class ScatterLowering : public ::testing::TestWithParam<Row> {};
+
+TEST_P(ScatterLowering, ProgramIsTheGraphWithoutLibraryCalls) {
+  const auto& row = GetParam();
+  EXPECT_EQ(testing::problems(row.graph, row.sizes), "") << testing::graph_text(row.graph);
+  const auto compiled = testing::compiled(row.graph);
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(testing::call_count(*compiled), 0);
+}
+
+auto scatters() -> std::vector<Row> {
+  return {
+      {"IndexPutAdds",  // the same row several times
+       {"x: f32[4, s0]; i: i64[6]; v: f32[6, s0]; w: f32[s0]",
+        "a = aten.index_put.default(x, [i], v, True)\n"
+        "b = aten.index_put.default(x, [i], w, True)\nc = aten.add.Tensor(a, b)",
+        "a, b, c", 0, 3}},
+      {"IndexPutFromTheEnd",
+       {"x: f64[4, s0]; i: i64[5]; v: f64[5, s0]", "a = aten.index_put.default(x, [i], v, True)",
+        "a", -4, 3}},
+      {"IndexPutOfSeveral",
+       {"x: f32[4, 5, s0]; i: i64[3, 1]; j: i32[2]; v: f32[3, 2, s0]",
+        "a = aten.index_put.default(x, [i, j], v, True)", "a", 0, 3}},
+      {"IndexPutBehind",
+       {"x: f32[s0, 4, 5]; i: i64[3]; v: f32[s0, 3, 5]; u: f32[3, s0, 5]",
+        "a = aten.index_put.default(x, [None, i], v, True)\n"
+        "y = aten.permute.default(x, [1, 0, 2])\n"
+        "b = aten.index_put.default(y, [i], u, True)",
+        "a, b", 0, 3}},
+      {"IndexPutSets",  // each element at most once: the order of others is open
+       {"x: i64[5, s0]; v: i64[5, s0]; z: f32[5, s0]; w: f32[5, s0]",
+        "i = aten.arange.start_step(4, -1, -1)\n"
+        "a = aten.index_put.default(x, [i], v)\nb = aten.index_put.default(z, [i], w)",
+        "a, b"}},
+      {"IndexAndScatterAdd",
+       {"x: f32[4, s0]; i: i64[7]; v: f32[7, s0]; j: i64[3, 2]; u: f32[5, 2]; y: f32[4, 2]",
+        "a = aten.index_add.default(x, 0, i, v)\n"
+        "b = aten.scatter_add.default(y, 0, j, u)",
+        "a, b", 0, 3}},
+      {"Scatter",
+       {"x: f32[3, s0]; v: f32[1, s0]; i: i64[1, s0]",
+        "a = aten.scatter.src(x, 0, i, v)\nb = aten.scatter.value(x, 0, i, -1.5)", "a, b", 0, 2}},
+      {"EmbeddingGradient",
+       {"g: f32[2, s0, 5]; i: i64[2, s0]",
+        "a = aten.embedding_dense_backward.default(g, i, 4, 1, False)\n"
+        "b = aten.embedding_dense_backward.default(g, i, 4, -1, False)",
+        "a, b", 0, 3}},
+      {"BetweenOtherKernels",
+       {"x: f32[4, s0]; i: i64[6]; v: f32[6, s0]",
+        "y = aten.relu.default(x)\nw = aten.exp.default(v)\n"
+        "a = aten.index_put.default(y, [i], w, True)\n"
+        "b = aten.index_put.default(a, [i], v, True)\nc = aten.mul.Tensor(a, b)\n"
+        "d = aten.sum.dim_IntList(c, [1])\nz = aten.neg.default(y)",
+        "a, d, z", 0, 3}},
+      {"ConstantsAndOneElement",
+       {"i: i64[s0]; v: f32[s0]; w: f32[1]; j: i64[1]; y: f32[1]",
+        "x = aten.full.default([5], 2.0)\na = aten.index_put.default(x, [i], v, True)\n"
+        "b = aten.index_put.default(y, [j], w, True)",
+        "a, b", 0, 0}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, ScatterLowering, ::testing::ValuesIn(scatters()), row_name);
+
+TEST(ScatterLowering, AnIndexBehindTheEndIsAnError) {
+  const testing::SmallGraph graph{"x: f32[4, 3]; i: i64[2]; v: f32[2, 3]",
+                                  "a = aten.index_put.default(x, [i], v, True)", "a", 4, 4};
+  EXPECT_TRUE(testing::problems(graph).contains("out of"));
+}
+
+}  // namespace
+}  // namespace assay
