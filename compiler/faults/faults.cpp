@@ -197,10 +197,22 @@ class Injector {
     }
     return any;
   }
+  /// Copies into inputs, as calls and as kernels.
   auto lose_mutations() -> bool {
-    return std::erase_if(ops_, [](const HostOp& op) {
-             const auto* call = std::get_if<HostCall>(&op.what);
-             return call != nullptr && call->target.ends_with("aten.copy_.default");
+    const auto& inputs = program_.functions.back().inputs;
+    return std::erase_if(ops_, [&](const HostOp& op) {
+             if (const auto* call = std::get_if<HostCall>(&op.what))
+               return call->target.ends_with("aten.copy_.default");
+             const auto* launch = std::get_if<HostLaunch>(&op.what);
+             const auto source =
+                 launch == nullptr ? program_.kernels.end() : program_.kernels.find(launch->kernel);
+             if (source == program_.kernels.end()) return false;
+             const auto& kernel = *source->second.kernel;
+             return std::ranges::any_of(kernel.body.body, [&](const TileStatement& one) {
+               const auto* atomic = std::get_if<TileAtomic>(&one.what);
+               return atomic != nullptr &&
+                      std::ranges::find(inputs, kernel.params[atomic->param].name) != inputs.end();
+             });
            }) > 0;
   }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <set>
 
 #include "core/graph/python_syntax.h"
+#include "replay/runner/wrapper_lines.h"
 
 namespace assay {
 namespace {
@@ -73,6 +74,7 @@ class KernelPatches {
 
   auto patches(TextPatchKind kind) -> std::vector<TextPatch> {
     kind_ = kind;
+    if (kind == TextPatchKind::operand) find_blocks();
     if (kind == TextPatchKind::block) {
       blocks();
     } else if (kind == TextPatchKind::parameter) {
@@ -91,6 +93,23 @@ class KernelPatches {
   }
   [[nodiscard]] auto source(int node) const -> std::string {
     return std::string(cursor_.source_of(node));
+  }
+
+  /// Names of values with lanes: those made from `tl.arange`, directly or by others.
+  void find_blocks() {
+    for (const auto& line : lines_in(text_.substr(0, kernel_.end))) {
+      const auto words = text_.substr(line.begin, line.end - line.begin);
+      const auto equals = words.find(" = ");
+      if (line.begin < kernel_.body || equals == std::string_view::npos) continue;
+      if (!words.contains("tl.arange") && !has_block(words.substr(equals))) continue;
+      blocks_.emplace(
+          words.substr(words.find_first_not_of(' '), equals - words.find_first_not_of(' ')));
+    }
+  }
+  [[nodiscard]] auto has_block(std::string_view text) const -> bool {
+    std::set<std::string, std::less<>> names;
+    add_identifiers(text, names);
+    return std::ranges::any_of(names, [&](const auto& name) { return blocks_.contains(name); });
   }
 
   /// Assignments and calls; heads of blocks and what cannot be read have no expressions.
@@ -113,7 +132,26 @@ class KernelPatches {
       call(node);
     else if (kind_ == TextPatchKind::operand)
       operation(node);
-    for (const int child : cursor_.children(node)) visit(child);
+    const auto callee = kind == SyntaxKind::call ? source(cursor_.syntax(node).first_child) : "";
+    const bool is_access = callee == "tl.load" || callee == "tl.store";
+    for (const int child : cursor_.children(node)) {
+      const auto outer = address_;
+      if (is_access && child == cursor_.positional(node).front()) address_ = child;
+      visit(child);
+      address_ = outer;
+    }
+  }
+
+  /// An operand in the place of an operation. An address keeps its lanes, for the mask's sake.
+  void replace_by(int node, int operand) {
+    if (address_ && has_block(cursor_.source_of(*address_))) {
+      const auto &all = cursor_.syntax(*address_), &part = cursor_.syntax(node);
+      const auto rest =
+          std::string(text_.substr(all.place.offset, part.place.offset - all.place.offset)) +
+          source(operand) + std::string(text_.substr(part.end, all.end - part.end));
+      if (!has_block(rest)) return;
+    }
+    replace(node, source(operand));
   }
 
   void operation(int node) {
@@ -124,10 +162,10 @@ class KernelPatches {
     if (syntax.kind == SyntaxKind::binary &&
         std::ranges::find(kArithmetic, syntax.text) != kArithmetic.end()) {
       const bool is_address = is_pointer(children[0]);
-      replace(node, source(children[0]));
-      if (!is_address) replace(node, source(children[1]));
+      replace_by(node, children[0]);
+      if (!is_address) replace_by(node, children[1]);
     }
-    if (syntax.kind == SyntaxKind::unary) replace(node, source(children[0]));
+    if (syntax.kind == SyntaxKind::unary) replace_by(node, children[0]);
     // `tl.sum(tmp0, 1)[:, None]`
     if (syntax.kind == SyntaxKind::subscript &&
         cursor_.syntax(children[0]).kind == SyntaxKind::call)
@@ -161,6 +199,13 @@ class KernelPatches {
     if (given < 0 && args.size() > position) given = args[position];
     if (given < 0 || source(given) == "None") return;
     replace(given, "None");
+    // What lanes without mask get is nothing without a mask.
+    if (const int other = cursor_.keyword(node, "other"); other >= 0) {
+      const auto end = cursor_.syntax(other).end;
+      const auto begin = text_.rfind(", other", end);
+      if (begin != std::string_view::npos && begin >= cursor_.syntax(given).end)
+        patches_.back().push_back({begin, end, ""});
+    }
     if (cursor_.syntax(given).kind == SyntaxKind::binary)
       for (const int side : cursor_.children(given)) replace(given, source(side));
   }
@@ -211,7 +256,8 @@ class KernelPatches {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto& [begin, end] = names[i];
       const auto name = text_.substr(begin, end - begin);
-      if (name.contains(':') || is_used(name)) continue;
+      // The grid is made from the numbers of elements.
+      if (name.contains(':') || name.ends_with("numel") || is_used(name)) continue;
       TextPatch patch;
       const auto signature = text_.find(fmt::format("'{}': '", name), kernel_.decorators);
       if (signature < kernel_.head)
@@ -268,6 +314,8 @@ class KernelPatches {
   const Kernel& kernel_;
   PythonCursor cursor_;
   TextPatchKind kind_ = TextPatchKind::block;
+  std::set<std::string, std::less<>> blocks_;
+  std::optional<int> address_;  ///< of the access at hand
   std::vector<TextPatch> patches_;
   int rank_ = 1;
 };

@@ -375,13 +375,16 @@ auto ProgramParts::device_of(const std::string& name) const -> std::string {
   constexpr std::string_view kDevice = "device='";
   if (const auto known = devices_.find(name); known != devices_.end())
     return to_string(known->second);
+  std::string any = devices_.empty() ? "cpu" : to_string(devices_.begin()->second);
   for (auto line = harness_line(lines_); line < lines_.size(); ++line) {
     const auto at = lines_[line].find(kDevice);
-    if (at == std::string::npos || !trimmed(lines_[line]).starts_with(name + " = ")) continue;
-    const auto device = lines_[line].substr(at + kDevice.size());
-    return device.substr(0, device.find('\''));
+    if (at == std::string::npos) continue;
+    auto device = lines_[line].substr(at + kDevice.size());
+    device.resize(std::min(device.find('\''), device.size()));
+    if (trimmed(lines_[line]).starts_with(name + " = ")) return device;
+    if (devices_.empty()) any = std::move(device);  // of the inputs, if nothing is allocated
   }
-  return devices_.empty() ? "cpu" : to_string(devices_.begin()->second);
+  return any;
 }
 
 auto ProgramParts::harness(const Choice& choice) const -> std::string {

@@ -186,7 +186,7 @@ class Measurement {
         rounding.overflows = overflows;
       }
     for (std::uint32_t seed = 1; seed <= 4; ++seed) add_run(stage, exact, seed, false, result);
-    if (std::ranges::any_of(units_, is_narrow))
+    if (std::ranges::any_of(dtypes_, [](DType dtype) { return is_narrow(unit_of(dtype)); }))
       for (std::uint32_t seed = 1; seed <= 4; ++seed) add_run(stage, exact, seed, true, result);
     return result;
   }
@@ -213,7 +213,7 @@ class Measurement {
     taps.node = [&](std::size_t i, const Datum& value) {
       const auto* tensor = value.real();
       if (tensor == nullptr || !seen.insert(tensor->storage.get()).second) return;
-      if (reads_inexact_[i] && units_[i] > 0 && is_narrow(units_[i]) == narrow_ones &&
+      if (reads_inexact_[i] && units_[i] > 0 && is_narrow(unit_of(dtypes_[i])) == narrow_ones &&
           is_inexact(tensor->dtype()))
         perturb(*tensor, units_[i], seed + static_cast<std::uint32_t>(i) * 8);
     };

@@ -132,7 +132,9 @@ class StageDebugger {
     problem.distance.message =
         fmt::format("{}: {} (element {})", assay::name(first.fault), first.message, first.element);
     if (!first.kernel.empty())
-      problem.distance.message += fmt::format(", line {} of the kernel", first.kernel_line);
+      problem.distance.message +=
+          fmt::format(", line {} of {}", first.kernel_line,
+                      first.kernel == problem.blame.target ? "the kernel" : first.kernel);
     finish(std::move(problem));
   }
 
@@ -143,7 +145,6 @@ class StageDebugger {
     if (op == nullptr) return;
     problem.blame.target = std::get<HostLaunch>(op->what).kernel;
     problem.blame.call = op->text;
-    problem.blame.through = fmt::format("line {}", finding.line);
     problem.blame.line = op->line;
   }
 

@@ -1,4 +1,4 @@
-// A wrapper's text as lines. Internal to replay/runner.
+// A wrapper's text as lines.
 #pragma once
 #include <functional>
 #include <set>

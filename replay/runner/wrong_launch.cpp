@@ -75,12 +75,14 @@ auto wrong_launch(std::string_view bytes, const std::string& name, const OpTable
                   const StageOptions& options) -> Result<std::optional<WrongLaunch>> {
   ASSAY_TRY(const auto report, debug_stages(bytes, name, table, options));
   ASSAY_TRY(const auto programs, program_texts(bytes, name));
+  std::optional<Error> first;
   for (const auto& compilation : report.compilations)
     for (const auto& problem : compilation.problems) {
       auto wrong = of_problem(problem, programs, table);
-      if (!wrong) return with_context(std::move(wrong).error(), name);
-      return std::optional(*std::move(wrong));
+      if (wrong) return std::optional(*std::move(wrong));
+      if (!first) first = wrong.error();
     }
+  if (first) return with_context(*first, name);
   return std::optional<WrongLaunch>();
 }
 

@@ -20,9 +20,10 @@ def triton_red_fused_0(in_ptr0, in_ptr1, out_ptr0, xnumel, r0_numel, XBLOCK : tl
     xindex = xoffset + tl.arange(0, XBLOCK)[:, None]
     xmask = xindex < xnumel
     x0 = xindex
-    for r0_offset in range(0, r0_numel, R0_BLOCK):
-        r0_1 = r0_offset
-        tmp0 = tl.load(in_ptr0 + (r0_1 + 64*x0), xmask & r0_mask).to(tl.float32)
+    r0_base = tl.arange(0, R0_BLOCK)[None, :]
+    for r0_offset in range(0, 128, R0_BLOCK):
+        r0_1 = r0_offset + r0_base
+        tmp0 = tl.load(in_ptr0 + (r0_1 + 64*x0), xmask & r0_mask, other=0.0).to(tl.float32)
         tmp1 = tl.where(xmask, tmp0, 0.5)
     tmp2 = tl.sum(tmp1, 1)[:, None]
     tmp3 = tmp2 * 2.0
@@ -65,8 +66,8 @@ TEST(TextPatches, OperandsOfOperationsButNotOfTheGrid) {
   EXPECT_TRUE(holds(all, "tmp2 = tmp1\n"));
   EXPECT_TRUE(holds(all, "tmp1 = tmp0\n"));
   EXPECT_TRUE(holds(all, "tl.load(in_ptr0 + r0_1, xmask"));
-  EXPECT_TRUE(holds(all, "tl.load(in_ptr0, xmask"));
-  EXPECT_FALSE(holds(all, "tl.load((r0_1"));  // an address stays one
+  EXPECT_FALSE(holds(all, "tl.load(in_ptr0, xmask"));  // lanes with a mask keep an address each
+  EXPECT_FALSE(holds(all, "tl.load((r0_1"));           // an address stays one
   for (const auto& text : all)
     EXPECT_TRUE(text.contains("xoffset = tl.program_id(0) * XBLOCK\n")) << text;
 }
@@ -75,8 +76,8 @@ TEST(TextPatches, MasksGoOrLoseASide) {
   const auto all = texts(TextPatchKind::mask);
   EXPECT_EQ(all.size(), 4U);
   EXPECT_TRUE(holds(all, "64*x0), None)"));
-  EXPECT_TRUE(holds(all, "64*x0), xmask)"));
-  EXPECT_TRUE(holds(all, "64*x0), r0_mask)"));
+  EXPECT_TRUE(holds(all, "64*x0), xmask, other=0.0)"));
+  EXPECT_TRUE(holds(all, "64*x0), r0_mask, other=0.0)"));
   EXPECT_TRUE(holds(all, "tmp3, None)"));
 }
 
@@ -88,6 +89,7 @@ TEST(TextPatches, ALoopGoesWhole) {
   EXPECT_TRUE(all[0].contains("tmp2 = tl.sum"));
 }
 
+/// Not the numbers of elements, which the grid is made from.
 TEST(TextPatches, AnUnusedParameterGoesWithItsArgument) {
   const auto all = texts(TextPatchKind::parameter);
   ASSERT_EQ(all.size(), 1U);

@@ -88,8 +88,8 @@ const std::vector<Row> kRows = {
      "d does not join a: reads elements of other iterations"},
     {"WriteBetween",
      {kX, "a = aten.exp.default(x)\nc = aten.copy_.default(x, y)\nd = aten.neg.default(x)", "a, d"},
-     2,
-     1},
+     3,
+     0},
 };
 INSTANTIATE_TEST_SUITE_P(Rows, Fusion, ::testing::ValuesIn(kRows),
                          [](const auto& row) { return row.param.name; });
