@@ -80,6 +80,7 @@ auto settings_of(const MinifyProgramOptions& options, const Task& task, const Op
     -> Result<MinifyProgramSettings> {
   MinifyProgramSettings settings;
   settings.calls_only = options.calls_only;
+  settings.may_fail_otherwise = task.name == "torch";
   settings.has_masks = task.name != "run" && task.name != "prove";
   if (!task.wrong) return settings;
   // The same elements are wanted, so sizes stay; and which launch it is, is known.

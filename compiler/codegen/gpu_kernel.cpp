@@ -16,14 +16,15 @@ constexpr unsigned kGlobal = 1, kShared = 3;
 }  // namespace
 
 GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel,
-                                   const TileLayout& layout, bool is_checked)
+                                   const TileLayout& layout, const PtxOptions& options)
     : module_(module),
       kernel_(kernel),
       layout_(&layout),
       b_(module.getContext()),
       code_(b_, 1),
       combine_(b_, code_),
-      is_checked_(is_checked),
+      is_checked_(options.is_checked),
+      architecture_(options.architecture),
       steps_(kernel) {}
 
 void GpuKernelEmitter::fail(std::string message) {

@@ -21,7 +21,7 @@ namespace assay {
 class GpuKernelEmitter {
  public:
   GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout,
-                   bool is_checked);
+                   const PtxOptions& options);
   /// Adds the entry to the module. Errors: unsupported (a statement or dtype without code).
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
@@ -98,6 +98,9 @@ class GpuKernelEmitter {
   [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
 
   void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
+  /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
+  [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
+  [[nodiscard]] auto is_used(TileId id) const -> bool;
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
@@ -156,6 +159,7 @@ class GpuKernelEmitter {
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   bool is_checked_ = false;
+  int architecture_ = 0;  ///< 90 for compute capability 9.0
   llvm::GlobalVariable* shared_ = nullptr;
   std::map<TileId, Held> values_;
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes

@@ -276,7 +276,71 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   }
 }
 
+auto GpuKernelEmitter::is_used(TileId id) const -> bool {
+  const std::function<bool(const TileRegion&)> uses = [&](const TileRegion& region) {
+    return std::ranges::find(region.yields, id) != region.yields.end() ||
+           std::ranges::any_of(region.body, [&](const TileStatement& one) {
+             return std::ranges::find(one.operands, id) != one.operands.end() ||
+                    std::ranges::any_of(one.regions, uses);
+           });
+  };
+  return uses(kernel_.body);
+}
+
+auto GpuKernelEmitter::add_lanes(const TileStatement& one, const TileAtomic& what) -> bool {
+  constexpr int kWide = 4, kLeast = 90;
+  const auto index_id = one.operands[0];
+  const int size = static_cast<int>(size_bytes(DType::float32));
+  const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
+  if (is_checked_ || architecture_ < kLeast || what.is_exchange || what.op != TileOp::add ||
+      kernel_.params[what.param].dtype != DType::float32 || is_used(one.results[0]))
+    return false;
+  for (int i = 0; i < layout_->registers(); i += kWide)
+    if (run_length(index_id, i, size) != kWide || !is_leading(over, i)) return false;
+  auto* acts = leader(over);
+  const auto values = lanes(one.operands[1]);
+  const auto condition = [&](int i) -> Value* {
+    auto* given = mask(one.operands[2], i);
+    if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
+    return b_.CreateAnd(given, acts);
+  };
+  auto* f32 = b_.getFloatTy();
+  for (int i = 0; i < layout_->registers(); i += kWide) {
+    Values conditions;
+    for (int k = 0; k < kWide; ++k) conditions.push_back(condition(i + k));
+    auto* place = address(what.param, lane(index_id, i), dtype(index_id));
+    auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+    auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+    auto* after = BasicBlock::Create(module_.getContext(), "added", function_);
+    b_.CreateCondBr(all_and_aligned(conditions, place, kWide * size), fast, slow);
+    b_.SetInsertPoint(fast);
+    auto* type =
+        llvm::FunctionType::get(b_.getVoidTy(), {place->getType(), f32, f32, f32, f32}, false);
+    Values operands{place};
+    for (int k = 0; k < kWide; ++k) operands.push_back(values[static_cast<std::size_t>(i + k)]);
+    b_.CreateCall(
+        llvm::InlineAsm::get(type, "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};",
+                             "l,f,f,f,f,~{memory}", true),
+        operands);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(slow);
+    for (int k = 0; k < kWide; ++k)
+      when(conditions[static_cast<std::size_t>(k)], [&] {
+        (void)b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd,
+                                 address(what.param, lane(index_id, i + k), dtype(index_id)),
+                                 values[static_cast<std::size_t>(i + k)], llvm::Align(4),
+                                 llvm::AtomicOrdering::Monotonic);
+      });
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+  set(one.results[0],
+      Values(static_cast<std::size_t>(layout_->registers()), llvm::ConstantFP::get(f32, 0.0)));
+  return true;
+}
+
 void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& what) {
+  if (add_lanes(one, what)) return;
   using RMW = llvm::AtomicRMWInst;
   const auto of = kernel_.params[what.param].dtype;
   const bool is_float = is_floating(of);

@@ -25,7 +25,7 @@ struct ArchitectureRow {
   const char* processor;
   const char* features;
 };
-constexpr ArchitectureRow kArchitectures[] = {{90, "sm_90", "+ptx80"},
+constexpr ArchitectureRow kArchitectures[] = {{90, "sm_90", "+ptx81"},
                                               {86, "sm_86", "+ptx71"},
                                               {80, "sm_80", "+ptx71"},
                                               {70, "sm_70", "+ptx70"}};
@@ -61,8 +61,8 @@ auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetM
   llvm::Module module(request.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple().str());
-  ASSAY_TRY_VOID(GpuKernelEmitter(module, *request.kernel, request.layout, options.is_checked)
-                     .run(request.name));
+  ASSAY_TRY_VOID(
+      GpuKernelEmitter(module, *request.kernel, request.layout, options).run(request.name));
   run_passes(module, machine, kPasses);
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kTile = 512, kRow = 1024, kColumns = 128;
 constexpr std::int64_t kSquare = 32;  ///< both axes of a transposing tile
 constexpr std::int64_t kAccessBytes = 16;
+constexpr std::int64_t kNarrow = 2;  ///< bytes of elements of which a row takes twice as many
+constexpr std::int64_t kShortRow = 8192, kLongRow = 16384;
 
 auto power_of_two(std::int64_t at_least) -> std::int64_t {
   return static_cast<std::int64_t>(
@@ -72,6 +74,24 @@ class BlockChoice {
   std::int64_t taken_ = 1;
 };
 
+/// Bytes of the largest element among accesses that go through memory along the axis; 0: none do.
+auto element_bytes(const TileKernel& kernel, const std::vector<std::size_t>& order)
+    -> std::int64_t {
+  const AccessSteps steps(kernel);
+  std::int64_t largest = 0;
+  for (const auto* one : steps.accesses()) {
+    const auto param = std::visit(
+        []<class T>(const T& what) -> std::size_t {
+          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
+            return what.param;
+          return 0;
+        },
+        one->what);
+    if (order.empty() || steps.step(one->operands[0], order[0]) != 1) continue;
+    largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[param].dtype));
+  }
+  return largest;
+}
 }  // namespace
 
 auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>& extents)
@@ -89,7 +109,11 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
     return choice.blocks();
   }
   const bool is_row = kernel.axes[fastest].kind == TileAxis::Kind::reduction;
-  choice.pick(fastest, is_row ? kRow : std::min(kColumns, choice.left_of(4 * kRow)));
+  const bool is_narrow = is_row && fastest < extents.size() && extents[fastest] <= kShortRow &&
+                         element_bytes(kernel, order) == kNarrow;
+  choice.pick(fastest, is_narrow ? 2 * kRow
+                       : is_row  ? kRow
+                                 : std::min(kColumns, choice.left_of(4 * kRow)));
   for (const auto axis : order) choice.pick(axis, choice.left_of(is_row ? kTile : kRow));
   return choice.blocks();
 }
@@ -97,24 +121,14 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
 auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks)
     -> Result<TileLayout> {
   const auto order = by_score(kernel);
-  const AccessSteps steps(kernel);
-  std::int64_t largest = 0;
-  for (const auto* one : steps.accesses()) {
-    const auto param = std::visit(
-        []<class T>(const T& what) -> std::size_t {
-          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
-            return what.param;
-          return 0;
-        },
-        one->what);
-    if (order.empty() || steps.step(one->operands[0], order[0]) != 1) continue;
-    largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[param].dtype));
-  }
+  const auto largest = element_bytes(kernel, order);
   const auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
   // A row keeps what it has read; elsewhere few registers leave room for more threads.
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;
-  constexpr std::int64_t kRegisters = 4, kLongRow = 16384;
-  const std::int64_t row_registers = !order.empty() && blocks[order[0]] >= kLongRow ? 32 : 16;
+  constexpr std::int64_t kRegisters = 4;
+  const auto lanes = order.empty() ? 1 : blocks[order[0]];
+  const bool takes_more = lanes >= kLongRow || (largest == kNarrow && lanes >= 2 * kRow);
+  const std::int64_t row_registers = takes_more ? 32 : 16;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),
       static_cast<int>(std::max(neighbours, is_row ? row_registers : kRegisters)));

@@ -89,15 +89,27 @@ auto reproduces(const ChildResult& child) -> std::string {
   return observed.outcome == Outcome::fails ? observed.signature.error_class : std::string();
 }
 
-/// The signal, or the exception with its message, which Python prints last.
+/// `torch.AcceleratorError: CUDA error: ...`: the name of an exception and a colon.
+auto names_exception(std::string_view line) -> bool {
+  const auto colon = line.find(':');
+  const auto name = line.substr(0, colon);
+  return colon != std::string_view::npos && !name.empty() &&
+         name.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.") ==
+             std::string_view::npos &&
+         (name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Interrupt"));
+}
+
+/// The signal, or the exception with its message: what Python prints last may explain it further.
 auto exception_of(const ChildResult& child) -> std::string {
   if (child.timed_out || child.out_of_memory) return {};
   if (child.signal != 0) return signal_name(child.signal);
   if (child.exit_code == 0) return {};
   const auto lines = lines_of_text(child.output);
+  if (lines.empty()) return fmt::format("exit {}", child.exit_code);
+  const auto named = std::find_if(lines.rbegin(), lines.rend(), names_exception);
   constexpr std::size_t kMost = 200;
-  return lines.empty() ? fmt::format("exit {}", child.exit_code)
-                       : normalised(lines.back()).substr(0, kMost);
+  return normalised(named == lines.rend() ? lines.back() : *named).substr(0, kMost);
 }
 
 }  // namespace

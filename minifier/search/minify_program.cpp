@@ -31,7 +31,8 @@ class ProgramMinifier {
     const auto all = everything(program.count());
     auto kept = settings_.suspects;
     if (kept.empty() || !oracle_.fails(program.text(kept))) {
-      if (!oracle_.fails(program.text(all)))
+      const auto text = program.text(all);
+      if (!oracle_.fails(text) && !(settings_.may_fail_otherwise && oracle_.adopt(text)))
         return unsupported("written out, the program does not fail as it did");
       kept = minimal_parts(
           {program.count(), [&](const Kept& part) { return std::optional(program.text(part)); }},

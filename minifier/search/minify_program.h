@@ -15,6 +15,9 @@ struct MinifyProgramSettings {
   bool has_sizes = true;  ///< sizes may become smaller; numbers of the signature may change then
   /// Masks of accesses may go. Not where whatever reads too much is a failure of the same name.
   bool has_masks = false;
+  /// The program as it is written out may fail in other words than its text: it is called, not
+  /// timed.
+  bool may_fail_otherwise = false;
   bool calls_only = false;  ///< leave kernels and sizes as they are
 };
 

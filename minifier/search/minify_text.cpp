@@ -60,6 +60,14 @@ auto TextOracle::fails_alike(const std::string& text) -> bool {
   return true;
 }
 
+auto TextOracle::adopt(const std::string& text) -> bool {
+  ask(text, {});
+  const auto known = known_.find(text);
+  if (known == known_.end() || known->second.empty()) return false;
+  wanted_ = known->second.front();
+  return true;
+}
+
 auto minimal_parts(const TextParts& parts, TextOracle& oracle) -> Kept {
   Minimal search(parts.count, [&](const Kept& kept, const std::vector<Kept>& next) {
     const auto text = parts.text(kept);

@@ -39,6 +39,8 @@ class TextOracle {
       -> bool;
   /// The same but for numbers in the signature: sizes that are another.
   [[nodiscard]] auto fails_alike(const std::string& text) -> bool;
+  /// Takes whatever fails first in this text for the failure; false where nothing does.
+  [[nodiscard]] auto adopt(const std::string& text) -> bool;
   [[nodiscard]] auto asked() const -> int { return asked_; }
   [[nodiscard]] auto is_spent() const -> bool { return is_spent_; }
   [[nodiscard]] auto wanted() const -> const std::string& { return wanted_; }
