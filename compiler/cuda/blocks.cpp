@@ -13,7 +13,7 @@ constexpr std::int64_t kTile = 512, kRow = 1024, kColumns = 128;
 constexpr std::int64_t kSquare = 32;  ///< both axes of a transposing tile
 constexpr std::int64_t kAccessBytes = 16;
 constexpr std::int64_t kNarrow = 2;  ///< bytes of elements of which a row takes twice as many
-constexpr std::int64_t kShortRow = 8192, kLongRow = 16384;
+constexpr std::int64_t kLongRow = 16384;
 
 auto power_of_two(std::int64_t at_least) -> std::int64_t {
   return static_cast<std::int64_t>(
@@ -109,11 +109,7 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
     return choice.blocks();
   }
   const bool is_row = kernel.axes[fastest].kind == TileAxis::Kind::reduction;
-  const bool is_narrow = is_row && fastest < extents.size() && extents[fastest] <= kShortRow &&
-                         element_bytes(kernel, order) == kNarrow;
-  choice.pick(fastest, is_narrow ? 2 * kRow
-                       : is_row  ? kRow
-                                 : std::min(kColumns, choice.left_of(4 * kRow)));
+  choice.pick(fastest, is_row ? kRow : std::min(kColumns, choice.left_of(4 * kRow)));
   for (const auto axis : order) choice.pick(axis, choice.left_of(is_row ? kTile : kRow));
   return choice.blocks();
 }
@@ -127,7 +123,12 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;
   constexpr std::int64_t kRegisters = 4;
   const auto lanes = order.empty() ? 1 : blocks[order[0]];
-  const bool takes_more = lanes >= kLongRow || (largest == kNarrow && lanes >= 2 * kRow);
+  // A row of narrow elements that is read in one go has as many bytes in flight as one of wide
+  // ones.
+  const bool loops = std::ranges::any_of(kernel.body.body, [](const TileStatement& one) {
+    return std::holds_alternative<TileLoop>(one.what);
+  });
+  const bool takes_more = lanes >= kLongRow || (largest == kNarrow && !loops);
   const std::int64_t row_registers = takes_more ? 32 : 16;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),

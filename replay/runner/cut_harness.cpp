@@ -72,8 +72,11 @@ auto harness_text(const Harness& harness) -> std::string {
   text += "def get_args():\n    from torch._dynamo.testing import rand_strided\n";
   for (const auto& example : harness.examples) text += fmt::format("    {}\n", example);
   text += fmt::format("    return [{}]\n\n\n", fmt::join(harness.inputs, ", "));
+  // What a kernel breaks is told when the device is waited for.
+  const bool is_cuda = text.contains("device='cuda");
   if (harness.expected.empty())
-    return text + "if __name__ == \"__main__\":\n    call(get_args())\n";
+    return text + "if __name__ == \"__main__\":\n    call(get_args())\n" +
+           (is_cuda ? "    torch.cuda.synchronize()\n" : "");
   return text + fmt::format(
                     "if __name__ == \"__main__\":\n"
                     "    result = call(get_args())[0]\n"
