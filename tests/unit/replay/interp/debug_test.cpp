@@ -229,6 +229,26 @@ TEST(Debug, OneLieIsOneRoot) {
       capture_of("x: \"f32[4][1]cpu\"",
                  "y: \"f32[9][1]cpu\" = torch.ops.aten.add.Tensor(x, 1)\n        return (y,)"));
   EXPECT_EQ(roots(report), Names{"y: wrong-size"});
+  // Dense strides follow from sizes; the order of the dimensions in memory does not.
+  const auto wide = [](const std::string& claim) {
+    return roots(
+        debug(capture_of("x: \"f32[4, 5][5, 1]cpu\"", "y: \"" + claim +
+                                                          "\" = torch.ops.aten.add.Tensor(x, 1)\n"
+                                                          "        return (y,)")));
+  };
+  EXPECT_EQ(wide("f32[4, 6][6, 1]cpu"), Names{"y: wrong-size"});
+  EXPECT_EQ(wide("f32[4, 6][1, 4]cpu"), (Names{"y: wrong-size", "y: wrong-stride"}));
+}
+
+TEST(Debug, GuardsOnTheInputsOfAnExportedModuleLeaveNothingUnchecked) {
+  const auto called = [](const std::string& module) {
+    return debug(capture_of("x: \"f32[4][1]cpu\"",
+                            module + " = self." + module + "(x);  " + module +
+                                " = None\n        y: \"f32[4][1]cpu\" = "
+                                "torch.ops.aten.add.Tensor(x, 1)\n        return (y,)"));
+  };
+  EXPECT_EQ(called("_guards_fn").counts.unchecked, 0);
+  EXPECT_EQ(called("block").counts.unchecked, 1);
 }
 
 TEST(Debug, OffsetsOfFreshStoragesMatterToReadersOnly) {
