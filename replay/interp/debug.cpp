@@ -176,6 +176,7 @@ class Debugger {
     for (const auto& symbol : graph_.env.symbols()) {
       const auto bound = report_.binding.values.find(symbol.expr);
       if (bound == report_.binding.values.end() || symbol.range.contains(bound->second)) continue;
+      if (!states_range(capture_, symbol)) continue;
       if (const auto at = doubtful_.find(symbol.expr); at != doubtful_.end()) {
         leave_open(at->second, fmt::format("{} is {} there, outside its range", symbol.name,
                                            print_expr(bound->second)));
@@ -256,6 +257,11 @@ class Debugger {
       if (difference.kind == FindingKind::wrong_offset) soften_offset(i, difference);
       if (is_doubtful(i, difference.kind)) {
         leave_open(i, difference.message);
+        continue;
+      }
+      const auto chosen = chosen_sizes_.empty() ? "" : free_number(capture_, symbolic_, i);
+      if (!chosen.empty() && difference.kind != FindingKind::wrong_dtype) {
+        leave_open(i, fmt::format("{}; {} was chosen", difference.message, chosen));
         continue;
       }
       if (difference.kind == FindingKind::wrong_stride && difference.blame == Blame::root)

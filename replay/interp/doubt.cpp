@@ -58,6 +58,45 @@ auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool {
   });
 }
 
+auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)
+    -> std::string {
+  const auto& graph = capture.graph;
+  if (capture.guards_recorded || !graph.env.guards().empty()) return {};
+  if (symbolic && std::ranges::any_of(symbolic->contradicted, [&](const auto& one) {
+        return one.node == graph.nodes[at].id;
+      }))
+    return {};
+  std::unordered_set<Expr> numbers, sizes;
+  std::size_t input = 0;
+  for (const auto& node : graph.nodes) {
+    if (node.kind != NodeKind::placeholder) continue;
+    const bool recorded = input < capture.inputs.size() &&
+                          !std::holds_alternative<std::monostate>(capture.inputs[input]);
+    ++input;
+    const bool is_number = node.claim.scalar() != nullptr;
+    if (is_number && (recorded || capture.observed.contains(node.id))) continue;
+    visit_claim(node.claim, [&](const Expr& e) {
+      for (const auto& symbol : e.symbols()) (is_number ? numbers : sizes).insert(symbol);
+    });
+  }
+  std::string name;
+  visit_claim(graph.nodes[at].claim, [&](const Expr& e) {
+    for (const auto& symbol : e.symbols())
+      if (name.empty() && numbers.contains(symbol) && !sizes.contains(symbol) &&
+          !graph.env.find(symbol)->hint)
+        name = symbol.name();
+  });
+  return name;
+}
+
+auto states_range(const Capture& capture, const Symbol& symbol) -> bool {
+  ShapeEnv silent;
+  if (!silent.add_symbol(symbol.name)) return true;
+  const auto& usual = silent.find(symbol.name)->range;
+  return capture.guards_recorded || symbol.range.low != usual.low ||
+         symbol.range.high != usual.high;
+}
+
 auto is_rounding(const Expr& condition, const Binding& binding) -> bool {
   const auto sides = condition.args();
   if (sides.size() != 2) return false;

@@ -251,6 +251,32 @@ TEST(Debug, GuardsOnTheInputsOfAnExportedModuleLeaveNothingUnchecked) {
   EXPECT_EQ(called("block").counts.unchecked, 1);
 }
 
+TEST(Debug, NumbersThatWereChosenAccuseNobody) {
+  // Right for every n from -s0 to 0, which no text says.
+  const auto sliced = [](const std::string& claim) {
+    return debug(capture_of("n: \"Sym(s5)\", x: \"f32[s0, 4][4, 1]cpu\"",
+                            "neg: \"Sym(-s5)\" = -n\n"
+                            "        y: \"" +
+                                claim +
+                                "\" = torch.ops.aten.slice.Tensor(x, 0, neg, "
+                                "9223372036854775807)\n        return (y,)"));
+  };
+  const auto right = sliced("f32[s0 + s5, 4][4, 1]cpu");
+  EXPECT_EQ(roots(right), Names{});
+  EXPECT_EQ(right.counts.undecided, 1);
+  EXPECT_EQ(roots(sliced("f32[s0 + s5, 5][5, 1]cpu")), Names{"y: wrong-size"});
+}
+
+TEST(Debug, ARangeThatNobodyStatedIsNotLeft) {
+  auto capture = capture_of("x: \"f32[s0, 4][4, 1]cpu\"",
+                            "y: \"f32[s0, 4][4, 1]cpu\" = torch.ops.aten.neg.default(x)\n"
+                            "        return (y,)");
+  record(capture, "x", f32({0, 4}, {4, 1}));
+  EXPECT_EQ(roots(debug(capture)), Names{});
+  capture.guards_recorded = true;
+  EXPECT_EQ(roots(debug(capture)), Names{"x: symbol-out-of-range"});
+}
+
 TEST(Debug, OffsetsOfFreshStoragesMatterToReadersOnly) {
   // copy keeps the offset of what it copies into; the fake says 0.
   const std::string copied =
