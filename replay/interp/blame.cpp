@@ -164,4 +164,30 @@ auto QuietLies::follows_offset(std::size_t at, std::int64_t difference) const ->
                              [&](std::size_t operand) { return offsets_[operand] == difference; });
 }
 
+FalseClaims::FalseClaims(const Graph& graph) : graph_(graph), sources_(graph.nodes.size()) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) position_[graph.nodes[i].id] = i;
+}
+
+void FalseClaims::pass_on(std::size_t at) {
+  if (graph_.nodes[at].claim.empty() && sources_[at].empty())
+    sources_[at] = sources_of_operands(at);
+}
+
+auto FalseClaims::sources_of_operands(std::size_t at) const -> std::vector<std::size_t> {
+  std::vector<std::size_t> found;
+  for (const auto id : operands(graph_.nodes[at])) {
+    const auto position = position_.find(id);
+    if (position == position_.end()) continue;
+    for (const auto source : sources_[position->second])
+      if (std::ranges::find(found, source) == found.end()) found.push_back(source);
+  }
+  return found;
+}
+
+auto FalseClaims::behind(std::size_t at) const -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const auto source : sources_of_operands(at)) names.push_back(graph_.nodes[source].name);
+  return names;
+}
+
 }  // namespace assay

@@ -32,7 +32,7 @@ class Debugger {
         symbolic_(symbolic),
         rules_(rules),
         probe_(graph_, table),
-        dirty_(graph_.nodes.size(), false) {
+        false_claims_(graph_) {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) position_[graph_.nodes[i].id] = i;
   }
 
@@ -130,13 +130,7 @@ class Debugger {
     finding.node_name = node.name;
     finding.target = node.target;
     finding.origin = node.origin;
-    for (const auto id : operands(node)) {
-      const auto found = position_.find(id);
-      if (found == position_.end() || !dirty_[found->second]) continue;
-      const auto& name = graph_.nodes[found->second].name;
-      if (std::ranges::find(finding.dirty_operands, name) == finding.dirty_operands.end())
-        finding.dirty_operands.push_back(name);
-    }
+    finding.dirty_operands = false_claims_.behind(i);
     if (!finding.dirty_operands.empty()) finding.blame = Blame::inherited;
     return finding;
   }
@@ -246,7 +240,8 @@ class Debugger {
              "reads the offset");
     if (not_finite_ && not_finite_->at == i) add(i, {not_finite_finding(i)});
     if (!dirty_now_) check_generality(i);
-    dirty_[i] = dirty_[i] || dirty_now_;
+    if (dirty_now_) false_claims_.add(i);
+    false_claims_.pass_on(i);
   }
 
   /// Sorts differences: findings of this node, notes, and what cannot be decided.
@@ -326,7 +321,7 @@ class Debugger {
       finding.kind = kind;
       finding.blame = finding.dirty_operands.empty() ? Blame::root : Blame::inherited;
       finding.message += fmt::format("; {} {}", graph_.nodes[by].name, how);
-      dirty_[liar] = true;
+      false_claims_.add(liar);
     }
   }
 
@@ -536,7 +531,7 @@ class Debugger {
   RuleProbe probe_;
   std::optional<QuietLies> quiet_;
   std::map<NodeId, std::size_t> position_;
-  std::vector<bool> dirty_;
+  FalseClaims false_claims_;
   bool dirty_now_ = false;
   std::optional<NotFinite> not_finite_;
   std::set<std::size_t> undecided_;

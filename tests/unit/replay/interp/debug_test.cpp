@@ -251,6 +251,17 @@ TEST(Debug, GuardsOnTheInputsOfAnExportedModuleLeaveNothingUnchecked) {
   EXPECT_EQ(called("block").counts.unchecked, 1);
 }
 
+TEST(Debug, ALieIsInheritedThroughCallsThatClaimNothing) {
+  const auto report =
+      debug(capture_of("x: \"f32[4, 6][6, 1]cpu\"",
+                       "y: \"f32[4, 7][7, 1]cpu\" = torch.ops.aten.add.Tensor(x, 1)\n"
+                       "        split = torch.ops.aten.split.Tensor(y, 2, 1)\n"
+                       "        part: \"f32[4, 2][7, 1]cpu\" = split[0]\n        return (part,)"));
+  EXPECT_EQ(roots(report), Names{"y: wrong-size"});
+  ASSERT_EQ(report.counts.inherited, 1);
+  EXPECT_EQ(report.findings.back().dirty_operands, std::vector<std::string>{"y"});
+}
+
 TEST(Debug, NumbersThatWereChosenAccuseNobody) {
   // Right for every n from -s0 to 0, which no text says.
   const auto sliced = [](const std::string& claim) {
