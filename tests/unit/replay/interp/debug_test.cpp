@@ -262,6 +262,23 @@ TEST(Debug, ALieIsInheritedThroughCallsThatClaimNothing) {
   EXPECT_EQ(report.findings.back().dirty_operands, std::vector<std::string>{"y"});
 }
 
+TEST(Debug, LayoutsThatDependOnTheVersionOfPyTorchAccuseNobody) {
+  const auto attended = [](int heads, const std::string& strides) {
+    const auto keys = fmt::format("f32[2, {0}, 12, 8][{1}, 96, 8, 1]cpu", heads, heads * 96);
+    return debug(
+        capture_of(fmt::format("q: \"f32[2, 4, 12, 8][384, 8, 32, 1]cpu\", k: \"{}\"", keys),
+                   "y: \"f32[2, 4, 12, 8]" + strides +
+                       "cpu\" = torch.ops.aten.scaled_dot_product_attention.default(q, k, k)\n"
+                       "        return (y,)"));
+  };
+  for (const auto* strides : {"[384, 96, 8, 1]", "[384, 8, 32, 1]"}) {
+    EXPECT_EQ(roots(attended(1, strides)), Names{}) << strides;
+    EXPECT_EQ(attended(1, strides).counts.unchecked, 1) << strides;
+  }
+  EXPECT_EQ(roots(attended(4, "[384, 8, 32, 1]")), Names{});
+  EXPECT_EQ(roots(attended(4, "[384, 96, 8, 1]")), Names{"y: wrong-stride"});
+}
+
 TEST(Debug, NumbersThatWereChosenAccuseNobody) {
   // Right for every n from -s0 to 0, which no text says.
   const auto sliced = [](const std::string& claim) {
