@@ -51,11 +51,20 @@ auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
 auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool {
   const auto& graph = capture.graph;
   if (capture.guards_recorded || !graph.env.guards().empty()) return false;
-  return std::ranges::any_of(operands(graph.nodes[at]), [&](NodeId id) {
-    const auto* operand = graph.find(id);
-    const auto* meta = operand ? operand->claim.tensor() : nullptr;
-    return meta && !std::ranges::all_of(meta->sizes, &Expr::is_const);
-  });
+  // Back through calls that claim nothing, whose sizes are those of what they are given.
+  auto open = operands(graph.nodes[at]);
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const auto id = open.back();
+    open.pop_back();
+    const auto* operand = seen.insert(id).second ? graph.find(id) : nullptr;
+    if (!operand) continue;
+    const auto* meta = operand->claim.tensor();
+    if (meta && !std::ranges::all_of(meta->sizes, &Expr::is_const)) return true;
+    if (!operand->claim.empty()) continue;
+    for (const auto before : operands(*operand)) open.push_back(before);
+  }
+  return false;
 }
 
 auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)

@@ -24,14 +24,37 @@ constexpr std::array<std::string_view, 5> kReshapes = {
     "aten.view_copy.default", "aten._reshape_alias.default"};
 
 /// Operators on elements whose operands broadcast.
-constexpr std::array<std::string_view, 20> kBroadcasts = {
-    "aten.add.Tensor",         "aten.sub.Tensor",         "aten.mul.Tensor",
-    "aten.div.Tensor",         "aten.pow.Tensor_Tensor",  "aten.where.self",
-    "aten.maximum.default",    "aten.minimum.default",    "aten.eq.Tensor",
-    "aten.ne.Tensor",          "aten.lt.Tensor",          "aten.le.Tensor",
-    "aten.gt.Tensor",          "aten.ge.Tensor",          "aten.bitwise_and.Tensor",
-    "aten.bitwise_or.Tensor",  "aten.bitwise_xor.Tensor", "aten.logical_and.default",
-    "aten.logical_or.default", "aten.masked_fill.Scalar"};
+constexpr std::array<std::string_view, 31> kBroadcasts = {"operator.add",
+                                                          "operator.sub",
+                                                          "operator.mul",
+                                                          "operator.truediv",
+                                                          "operator.iadd",
+                                                          "operator.isub",
+                                                          "operator.imul",
+                                                          "operator.itruediv",
+                                                          "aten.add_.Tensor",
+                                                          "aten.mul_.Tensor",
+                                                          "aten.sub_.Tensor",
+                                                          "aten.add.Tensor",
+                                                          "aten.sub.Tensor",
+                                                          "aten.mul.Tensor",
+                                                          "aten.div.Tensor",
+                                                          "aten.pow.Tensor_Tensor",
+                                                          "aten.where.self",
+                                                          "aten.maximum.default",
+                                                          "aten.minimum.default",
+                                                          "aten.eq.Tensor",
+                                                          "aten.ne.Tensor",
+                                                          "aten.lt.Tensor",
+                                                          "aten.le.Tensor",
+                                                          "aten.gt.Tensor",
+                                                          "aten.ge.Tensor",
+                                                          "aten.bitwise_and.Tensor",
+                                                          "aten.bitwise_or.Tensor",
+                                                          "aten.bitwise_xor.Tensor",
+                                                          "aten.logical_and.default",
+                                                          "aten.logical_or.default",
+                                                          "aten.masked_fill.Scalar"};
 
 /// Conditions by how much they are worth; the last are given up first.
 enum class Worth : std::uint8_t { guard, claim, elements };

@@ -288,8 +288,8 @@ class Checker {
 };
 
 /// A text does not tell the guards under which its claims hold. Sizes at which a claim is not what
-/// its rule gives were excluded by one of them, or else the claim lies: what only breaks there is
-/// not refuted.
+/// its rule gives, or at which a rule takes another branch, were excluded by one of them: what only
+/// breaks there is not refuted.
 void leave_open_what_guards_may_exclude(const Capture& capture, const OpTable& table,
                                         BoundsReport& report) {
   const auto is_refuted = [](const BoundCheck& check) {
@@ -297,8 +297,16 @@ void leave_open_what_guards_may_exclude(const Capture& capture, const OpTable& t
   };
   if (std::ranges::none_of(report.checks, is_refuted)) return;
   auto env = capture.graph.env;
-  for (const auto& claim : run_symbolic(capture.graph, table).claims)
-    env.add_guard({.condition = claim.condition, .text = claim.why, .where = {}});
+  const auto from_data = [&](const Expr& symbol) {  // of these nothing is guarded, but asserted
+    const auto* known = env.find(symbol);
+    return known &&
+           (known->kind == SymbolKind::unbacked || known->kind == SymbolKind::unbacked_float);
+  };
+  const auto run = run_symbolic(capture.graph, table);
+  for (const auto* relied_on : {&run.claims, &run.obligations})
+    for (const auto& one : *relied_on)
+      if (one.condition.is_valid() && std::ranges::none_of(one.condition.symbols(), from_data))
+        env.add_guard({.condition = one.condition, .text = one.why, .where = {}});
   GuardSet supposed(env, {.prover = {}, .symbols = false});
   for (auto& check : report.checks) {
     if (!is_refuted(check)) continue;

@@ -279,6 +279,20 @@ TEST(Debug, LayoutsThatDependOnTheVersionOfPyTorchAccuseNobody) {
   EXPECT_EQ(roots(attended(4, "[384, 96, 8, 1]")), Names{"y: wrong-stride"});
 }
 
+TEST(Debug, WhatChosenSizesBreakBehindCallsThatClaimNothingIsOpen) {
+  const auto report = debug(
+      capture_of("x: \"f32[4, s0][s0, 1]cpu\", y: \"f32[s1, 4][4, 1]cpu\"",
+                 "a = torch.ops.aten.neg.default(x)\n        b = torch.ops.aten.neg.default(y)\n"
+                 "        c = torch.ops.aten.mm.default(a, b)\n        return (c,)"));
+  EXPECT_EQ(roots(report), Names{});
+  EXPECT_EQ(report.counts.undecided, 1);
+  EXPECT_EQ(roots(debug(capture_of(
+                "x: \"f32[4, 3][3, 1]cpu\", y: \"f32[5, 4][4, 1]cpu\"",
+                "a = torch.ops.aten.neg.default(x)\n        b = torch.ops.aten.neg.default(y)\n"
+                "        c = torch.ops.aten.mm.default(a, b)\n        return (c,)"))),
+            Names{"c: call-fails"});
+}
+
 TEST(Debug, NumbersThatWereChosenAccuseNobody) {
   // Right for every n from -s0 to 0, which no text says.
   const auto sliced = [](const std::string& claim) {

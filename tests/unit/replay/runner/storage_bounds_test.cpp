@@ -98,6 +98,14 @@ TEST(StorageBounds, Guards_that_no_text_tells_may_exclude_what_breaks) {
     return worst;
   };
   EXPECT_EQ(answered("torch.ops.aten.slice.Tensor(x, 1, 0, n)"), 1U);
+  // The same where the call claims nothing itself.
+  const auto [capture, report] = bounds_of(
+      "class G(torch.nn.Module):\n    def forward(self, n: \"Sym(s0)\", "
+      "x: \"i64[1, 40][40, 1]cpu\"):\n        y = torch.ops.aten.slice.Tensor(x, 1, 0, n)\n"
+      "        return (y,)\n");
+  EXPECT_TRUE(std::ranges::none_of(report.checks, [](const BoundCheck& check) {
+    return std::holds_alternative<Refuted>(check.answer);
+  }));
   EXPECT_EQ(answered("torch.ops.aten.as_strided.default(x, [1, n], [40, 1])"), 2U);
 }
 
