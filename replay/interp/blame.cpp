@@ -25,16 +25,6 @@ constexpr std::array<OffsetReader, 6> kOffsetReaders = {{
     {"aten.storage_offset.default", 0, ""},
 }};
 
-auto reads_offset(const Node& node) -> bool {
-  const auto* row = std::ranges::find(kOffsetReaders, node.target, &OffsetReader::target);
-  if (row == kOffsetReaders.end()) return false;
-  if (row->argument < node.args.size())
-    return !std::holds_alternative<NoneArg>(node.args[row->argument].value);
-  return std::ranges::any_of(node.kwargs, [&](const auto& kw) {
-    return kw.first == row->keyword && !std::holds_alternative<NoneArg>(kw.second.value);
-  });
-}
-
 /// The claim at the binding as a fake value. Errors: undecided for a symbol without a value.
 auto claimed_fake(const Claim& claim, const Binding& binding) -> Result<Datum> {
   if (const auto* meta = claim.tensor()) {
@@ -78,6 +68,16 @@ auto agree(const Datum& rule, const Datum& claim, bool exactly) -> bool {
 }
 
 }  // namespace
+
+auto reads_offset(const Node& node) -> bool {
+  const auto* row = std::ranges::find(kOffsetReaders, node.target, &OffsetReader::target);
+  if (row == kOffsetReaders.end()) return false;
+  if (row->argument < node.args.size())
+    return !std::holds_alternative<NoneArg>(node.args[row->argument].value);
+  return std::ranges::any_of(node.kwargs, [&](const auto& kw) {
+    return kw.first == row->keyword && !std::holds_alternative<NoneArg>(kw.second.value);
+  });
+}
 
 QuietLies::QuietLies(const Graph& graph, const OpTable& table, const GraphRun& run,
                      const Binding& binding)

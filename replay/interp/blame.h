@@ -8,6 +8,10 @@
 
 namespace assay {
 
+/// Does the call read where in its storage an operand begins (storage_offset, as_strided with an
+/// offset of its own)?
+[[nodiscard]] auto reads_offset(const Node& node) -> bool;
+
 /// Differences that are insignificant by themselves (the stride of a dimension of size 1, the
 /// offset of a storage of its own) until a node downstream takes them for a layout.
 class QuietLies {
