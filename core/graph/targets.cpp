@@ -257,4 +257,8 @@ auto recorded_target(std::string_view text) -> std::string {
   return is_identifier(text) && target == text ? "higher_order." + target : target;
 }
 
+auto is_input_guards(const Node& node) -> bool {
+  return node.kind == NodeKind::call_module && node.target == "_guards_fn";
+}
+
 }  // namespace assay

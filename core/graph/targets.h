@@ -47,4 +47,8 @@ struct OperatorForm {
 /// How a canonical function target is called in Python: "torch.ops.aten.add.Tensor", "max".
 [[nodiscard]] auto python_callee(std::string_view target) -> std::string;
 
+/// Whether the node calls the submodule in which torch.export keeps the guards on a program's
+/// inputs: it raises or returns nothing.
+[[nodiscard]] auto is_input_guards(const Node& node) -> bool;
+
 }  // namespace assay

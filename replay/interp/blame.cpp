@@ -25,16 +25,6 @@ constexpr std::array<OffsetReader, 6> kOffsetReaders = {{
     {"aten.storage_offset.default", 0, ""},
 }};
 
-auto reads_offset(const Node& node) -> bool {
-  const auto* row = std::ranges::find(kOffsetReaders, node.target, &OffsetReader::target);
-  if (row == kOffsetReaders.end()) return false;
-  if (row->argument < node.args.size())
-    return !std::holds_alternative<NoneArg>(node.args[row->argument].value);
-  return std::ranges::any_of(node.kwargs, [&](const auto& kw) {
-    return kw.first == row->keyword && !std::holds_alternative<NoneArg>(kw.second.value);
-  });
-}
-
 /// The claim at the binding as a fake value. Errors: undecided for a symbol without a value.
 auto claimed_fake(const Claim& claim, const Binding& binding) -> Result<Datum> {
   if (const auto* meta = claim.tensor()) {
@@ -78,6 +68,16 @@ auto agree(const Datum& rule, const Datum& claim, bool exactly) -> bool {
 }
 
 }  // namespace
+
+auto reads_offset(const Node& node) -> bool {
+  const auto* row = std::ranges::find(kOffsetReaders, node.target, &OffsetReader::target);
+  if (row == kOffsetReaders.end()) return false;
+  if (row->argument < node.args.size())
+    return !std::holds_alternative<NoneArg>(node.args[row->argument].value);
+  return std::ranges::any_of(node.kwargs, [&](const auto& kw) {
+    return kw.first == row->keyword && !std::holds_alternative<NoneArg>(kw.second.value);
+  });
+}
 
 QuietLies::QuietLies(const Graph& graph, const OpTable& table, const GraphRun& run,
                      const Binding& binding)
@@ -162,6 +162,32 @@ auto QuietLies::read_offsets(std::size_t at) const -> std::vector<std::size_t> {
 auto QuietLies::follows_offset(std::size_t at, std::int64_t difference) const -> bool {
   return std::ranges::any_of(operand_positions(at),
                              [&](std::size_t operand) { return offsets_[operand] == difference; });
+}
+
+FalseClaims::FalseClaims(const Graph& graph) : graph_(graph), sources_(graph.nodes.size()) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) position_[graph.nodes[i].id] = i;
+}
+
+void FalseClaims::pass_on(std::size_t at) {
+  if (graph_.nodes[at].claim.empty() && sources_[at].empty())
+    sources_[at] = sources_of_operands(at);
+}
+
+auto FalseClaims::sources_of_operands(std::size_t at) const -> std::vector<std::size_t> {
+  std::vector<std::size_t> found;
+  for (const auto id : operands(graph_.nodes[at])) {
+    const auto position = position_.find(id);
+    if (position == position_.end()) continue;
+    for (const auto source : sources_[position->second])
+      if (std::ranges::find(found, source) == found.end()) found.push_back(source);
+  }
+  return found;
+}
+
+auto FalseClaims::behind(std::size_t at) const -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const auto source : sources_of_operands(at)) names.push_back(graph_.nodes[source].name);
+  return names;
 }
 
 }  // namespace assay

@@ -8,6 +8,10 @@
 
 namespace assay {
 
+/// Does the call read where in its storage an operand begins (storage_offset, as_strided with an
+/// offset of its own)?
+[[nodiscard]] auto reads_offset(const Node& node) -> bool;
+
 /// Differences that are insignificant by themselves (the stride of a dimension of size 1, the
 /// offset of a storage of its own) until a node downstream takes them for a layout.
 class QuietLies {
@@ -40,6 +44,25 @@ class QuietLies {
   std::map<NodeId, std::size_t> position_;
   std::vector<bool> strides_;
   std::vector<std::int64_t> offsets_;
+};
+
+/// Nodes whose claim is false, and who inherits from them.
+class FalseClaims {
+ public:
+  explicit FalseClaims(const Graph& graph);
+
+  void add(std::size_t at) { sources_[at] = {at}; }
+  /// What flows through a node that claims nothing: no claim tells whether a difference ends there.
+  void pass_on(std::size_t at);
+  /// Names of the nodes with a false claim that this node's operands are or come from.
+  [[nodiscard]] auto behind(std::size_t at) const -> std::vector<std::string>;
+
+ private:
+  [[nodiscard]] auto sources_of_operands(std::size_t at) const -> std::vector<std::size_t>;
+
+  const Graph& graph_;
+  std::map<NodeId, std::size_t> position_;
+  std::vector<std::vector<std::size_t>> sources_;
 };
 
 }  // namespace assay

@@ -32,7 +32,7 @@ class Debugger {
         symbolic_(symbolic),
         rules_(rules),
         probe_(graph_, table),
-        dirty_(graph_.nodes.size(), false) {
+        false_claims_(graph_) {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) position_[graph_.nodes[i].id] = i;
   }
 
@@ -130,13 +130,7 @@ class Debugger {
     finding.node_name = node.name;
     finding.target = node.target;
     finding.origin = node.origin;
-    for (const auto id : operands(node)) {
-      const auto found = position_.find(id);
-      if (found == position_.end() || !dirty_[found->second]) continue;
-      const auto& name = graph_.nodes[found->second].name;
-      if (std::ranges::find(finding.dirty_operands, name) == finding.dirty_operands.end())
-        finding.dirty_operands.push_back(name);
-    }
+    finding.dirty_operands = false_claims_.behind(i);
     if (!finding.dirty_operands.empty()) finding.blame = Blame::inherited;
     return finding;
   }
@@ -176,6 +170,7 @@ class Debugger {
     for (const auto& symbol : graph_.env.symbols()) {
       const auto bound = report_.binding.values.find(symbol.expr);
       if (bound == report_.binding.values.end() || symbol.range.contains(bound->second)) continue;
+      if (!states_range(capture_, symbol)) continue;
       if (const auto at = doubtful_.find(symbol.expr); at != doubtful_.end()) {
         leave_open(at->second, fmt::format("{} is {} there, outside its range", symbol.name,
                                            print_expr(bound->second)));
@@ -245,7 +240,8 @@ class Debugger {
              "reads the offset");
     if (not_finite_ && not_finite_->at == i) add(i, {not_finite_finding(i)});
     if (!dirty_now_) check_generality(i);
-    dirty_[i] = dirty_[i] || dirty_now_;
+    if (dirty_now_) false_claims_.add(i);
+    false_claims_.pass_on(i);
   }
 
   /// Sorts differences: findings of this node, notes, and what cannot be decided.
@@ -256,6 +252,11 @@ class Debugger {
       if (difference.kind == FindingKind::wrong_offset) soften_offset(i, difference);
       if (is_doubtful(i, difference.kind)) {
         leave_open(i, difference.message);
+        continue;
+      }
+      const auto chosen = chosen_sizes_.empty() ? "" : free_number(capture_, symbolic_, i);
+      if (!chosen.empty() && difference.kind != FindingKind::wrong_dtype) {
+        leave_open(i, fmt::format("{}; {} was chosen", difference.message, chosen));
         continue;
       }
       if (difference.kind == FindingKind::wrong_stride && difference.blame == Blame::root)
@@ -320,7 +321,7 @@ class Debugger {
       finding.kind = kind;
       finding.blame = finding.dirty_operands.empty() ? Blame::root : Blame::inherited;
       finding.message += fmt::format("; {} {}", graph_.nodes[by].name, how);
-      dirty_[liar] = true;
+      false_claims_.add(liar);
     }
   }
 
@@ -530,7 +531,7 @@ class Debugger {
   RuleProbe probe_;
   std::optional<QuietLies> quiet_;
   std::map<NodeId, std::size_t> position_;
-  std::vector<bool> dirty_;
+  FalseClaims false_claims_;
   bool dirty_now_ = false;
   std::optional<NotFinite> not_finite_;
   std::set<std::size_t> undecided_;

@@ -51,11 +51,59 @@ auto made_up_sources(const Graph& graph, const GraphRun& run, std::size_t at)
 auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool {
   const auto& graph = capture.graph;
   if (capture.guards_recorded || !graph.env.guards().empty()) return false;
-  return std::ranges::any_of(operands(graph.nodes[at]), [&](NodeId id) {
-    const auto* operand = graph.find(id);
-    const auto* meta = operand ? operand->claim.tensor() : nullptr;
-    return meta && !std::ranges::all_of(meta->sizes, &Expr::is_const);
+  // Back through calls that claim nothing, whose sizes are those of what they are given.
+  auto open = operands(graph.nodes[at]);
+  std::set<NodeId> seen;
+  while (!open.empty()) {
+    const auto id = open.back();
+    open.pop_back();
+    const auto* operand = seen.insert(id).second ? graph.find(id) : nullptr;
+    if (!operand) continue;
+    const auto* meta = operand->claim.tensor();
+    if (meta && !std::ranges::all_of(meta->sizes, &Expr::is_const)) return true;
+    if (!operand->claim.empty()) continue;
+    for (const auto before : operands(*operand)) open.push_back(before);
+  }
+  return false;
+}
+
+auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)
+    -> std::string {
+  const auto& graph = capture.graph;
+  if (capture.guards_recorded || !graph.env.guards().empty()) return {};
+  if (symbolic && std::ranges::any_of(symbolic->contradicted, [&](const auto& one) {
+        return one.node == graph.nodes[at].id;
+      }))
+    return {};
+  std::unordered_set<Expr> numbers, sizes;
+  std::size_t input = 0;
+  for (const auto& node : graph.nodes) {
+    if (node.kind != NodeKind::placeholder) continue;
+    const bool recorded = input < capture.inputs.size() &&
+                          !std::holds_alternative<std::monostate>(capture.inputs[input]);
+    ++input;
+    const bool is_number = node.claim.scalar() != nullptr;
+    if (is_number && (recorded || capture.observed.contains(node.id))) continue;
+    visit_claim(node.claim, [&](const Expr& e) {
+      for (const auto& symbol : e.symbols()) (is_number ? numbers : sizes).insert(symbol);
+    });
+  }
+  std::string name;
+  visit_claim(graph.nodes[at].claim, [&](const Expr& e) {
+    for (const auto& symbol : e.symbols())
+      if (name.empty() && numbers.contains(symbol) && !sizes.contains(symbol) &&
+          !graph.env.find(symbol)->hint)
+        name = symbol.name();
   });
+  return name;
+}
+
+auto states_range(const Capture& capture, const Symbol& symbol) -> bool {
+  ShapeEnv silent;
+  if (!silent.add_symbol(symbol.name)) return true;
+  const auto& usual = silent.find(symbol.name)->range;
+  return capture.guards_recorded || symbol.range.low != usual.low ||
+         symbol.range.high != usual.high;
 }
 
 auto is_rounding(const Expr& condition, const Binding& binding) -> bool {

@@ -7,6 +7,7 @@
 
 #include "core/expr/eval.h"
 #include "replay/interp/run.h"
+#include "replay/interp/symbolic.h"
 
 namespace assay {
 
@@ -23,6 +24,16 @@ namespace assay {
 /// Do sizes of this call's operands rest on symbols, where no guard says which sizes go together?
 /// What it refuses at sizes that somebody had to choose accuses nobody then.
 [[nodiscard]] auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool;
+
+/// The name of a symbol in the claim of this node that is a free number: an input that was not
+/// recorded, no input's size, with no guard that says what it may be, so that another sign or 0
+/// would do as well. Empty if there is none, and where the rule contradicts the claim whatever it
+/// is.
+[[nodiscard]] auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)
+    -> std::string;
+
+/// Does the capture say what the symbol may be, or is its range the default of its kind?
+[[nodiscard]] auto states_range(const Capture& capture, const Symbol& symbol) -> bool;
 
 /// Captures print floats with 15 digits, so a comparison of floats is only as exact as that: are
 /// its two sides the same but for their last digits?

@@ -23,6 +23,39 @@ constexpr std::array<std::string_view, 5> kReshapes = {
     "aten.view.default", "aten._unsafe_view.default", "aten.reshape.default",
     "aten.view_copy.default", "aten._reshape_alias.default"};
 
+/// Operators on elements whose operands broadcast.
+constexpr std::array<std::string_view, 31> kBroadcasts = {"operator.add",
+                                                          "operator.sub",
+                                                          "operator.mul",
+                                                          "operator.truediv",
+                                                          "operator.iadd",
+                                                          "operator.isub",
+                                                          "operator.imul",
+                                                          "operator.itruediv",
+                                                          "aten.add_.Tensor",
+                                                          "aten.mul_.Tensor",
+                                                          "aten.sub_.Tensor",
+                                                          "aten.add.Tensor",
+                                                          "aten.sub.Tensor",
+                                                          "aten.mul.Tensor",
+                                                          "aten.div.Tensor",
+                                                          "aten.pow.Tensor_Tensor",
+                                                          "aten.where.self",
+                                                          "aten.maximum.default",
+                                                          "aten.minimum.default",
+                                                          "aten.eq.Tensor",
+                                                          "aten.ne.Tensor",
+                                                          "aten.lt.Tensor",
+                                                          "aten.le.Tensor",
+                                                          "aten.gt.Tensor",
+                                                          "aten.ge.Tensor",
+                                                          "aten.bitwise_and.Tensor",
+                                                          "aten.bitwise_or.Tensor",
+                                                          "aten.bitwise_xor.Tensor",
+                                                          "aten.logical_and.default",
+                                                          "aten.logical_or.default",
+                                                          "aten.masked_fill.Scalar"};
+
 /// Conditions by how much they are worth; the last are given up first.
 enum class Worth : std::uint8_t { guard, claim, elements };
 
@@ -49,6 +82,7 @@ class ConditionList {
           node.claim, [&](const TensorMeta& meta) { add_layout(meta); },
           [&](const Expr& value) { add_exact(value); });
       if (std::ranges::find(kReshapes, node.target) != kReshapes.end()) add_reshape(node);
+      if (std::ranges::find(kBroadcasts, node.target) != kBroadcasts.end()) add_broadcast(node);
       if (node.target.starts_with("aten._assert_scalar")) add_assert(node);
     }
   }
@@ -87,6 +121,21 @@ class ConditionList {
     if (from && to) add(eq(numel(*from), numel(*to)), Worth::elements);
   }
 
+  /// Every operand's size is the result's, but where it is 1.
+  void add_broadcast(const Node& node) {
+    const auto* to = node.claim.tensor();
+    if (!to) return;
+    for (const auto id : operands(node)) {
+      const auto* operand = graph_.find(id);
+      const auto* from = operand ? operand->claim.tensor() : nullptr;
+      if (!from || from->rank() > to->rank()) continue;
+      const auto lead = to->sizes.size() - from->sizes.size();
+      for (std::size_t i = 0; i < from->sizes.size(); ++i)
+        if (!from->sizes[i].is_int(1))
+          add(eq(from->sizes[i], to->sizes[lead + i]), Worth::elements);
+    }
+  }
+
   void add_assert(const Node& node) {
     const auto* id = node.args.empty() ? nullptr : std::get_if<NodeId>(&node.args[0].value);
     const auto* operand = id ? graph_.find(*id) : nullptr;
@@ -97,6 +146,14 @@ class ConditionList {
   std::vector<Condition> conditions_;
   std::unordered_set<Expr> seen_, exact_;
 };
+
+/// Constants that an expression with a quotient must be equal to.
+void collect_quotients(const Expr& condition, std::set<std::int64_t>& quotients) {
+  if (condition.op() != ExprOp::eq) return;
+  for (const auto& side : condition.args())
+    if (const auto value = side.as_int(); value && *value > 0 && *value <= kLargest)
+      quotients.insert(*value);
+}
 
 /// Constants that divide something.
 void collect_divisors(const Expr& e, std::set<std::int64_t>& divisors) {
@@ -114,14 +171,17 @@ class Search {
   Search(const ShapeEnv& env, std::vector<Expr> symbols, const std::vector<Condition>& conditions,
          Binding known)
       : env_(env), symbols_(std::move(symbols)), values_(std::move(known)), at_(symbols_.size()) {
-    std::set<std::int64_t> divisors;
-    for (const auto& condition : conditions) collect_divisors(condition.holds, divisors);
+    std::set<std::int64_t> divisors, quotients{1, 2, 3, 4, 5, 6, 7, 8};
+    for (const auto& condition : conditions) {
+      collect_divisors(condition.holds, divisors);
+      collect_quotients(condition.holds, quotients);
+    }
     std::set<std::int64_t> numbers;
     for (std::int64_t n = 0; n <= kAllSmall; ++n) numbers.insert(n);
     for (auto n = kAllSmall; n <= kLargest; n *= 2)
       for (const auto k : {n, n * 8 / 5}) numbers.insert(k);  // 40, 64, 80, 128, ...
     for (const auto d : divisors)
-      for (std::int64_t k = 1; k <= 8; ++k)
+      for (const auto k : quotients)
         if (d * k <= kLargest) numbers.insert(d * k);
     numbers_.assign(numbers.begin(), numbers.end());
     std::ranges::stable_partition(numbers_, [](std::int64_t n) { return n >= kFirst; });

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <unordered_map>
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/blame.h"
 #include "replay/interp/compare.h"
 #include "replay/interp/run.h"
 
@@ -65,6 +67,9 @@ struct ExprPair {
 /// Pairs of expressions that must agree, or nothing if the shapes of the values differ.
 class Comparison {
  public:
+  /// Offsets in these storages are not compared.
+  explicit Comparison(std::set<int> private_storages) : private_(std::move(private_storages)) {}
+
   void add(const Claim& claim, const Datum& rule, const std::string& leaf = "") {
     if (claim.empty()) return;
     if (const auto* items = claim.items()) return add_items(*items, rule, leaf);
@@ -88,7 +93,7 @@ class Comparison {
       add_pair({meta.sizes[i], fake->meta.sizes[i], "size", FindingKind::wrong_size});
     for (std::size_t i = 0; i < meta.sizes.size() && claim.stated.strides; ++i)
       add_stride(meta, i, fake->meta.strides[i]);
-    if (claim.stated.offset)
+    if (claim.stated.offset && !private_.contains(fake->storage))
       add_pair({meta.offset, fake->meta.offset, "offset", FindingKind::wrong_offset});
   }
 
@@ -197,6 +202,7 @@ class Comparison {
     return false;
   }
 
+  std::set<int> private_;
   std::vector<ExprPair> pairs_;
   std::vector<ExprPair> insignificant_;
   std::vector<Leaf> leaves_;
@@ -291,13 +297,32 @@ class SymbolicRunner {
       verdict.verdict = ClaimVerdict::no_claim;
       return tied;
     }
-    Comparison comparison;
+    Comparison comparison(private_storages(node, tied));
     comparison.add(node.claim, tied);
     comparison.conclude(node, claims_);
     verdict.verdict = comparison.judge(graph_.env, samples(), verdict);
     if (verdict.verdict == ClaimVerdict::differs || verdict.leaf_insignificant)
       verdict.rule = to_text(tied);
     return claimed_datum(node.claim, &tied, context_);
+  }
+
+  /// Storages that the call made and whose offset nobody reads: where the result begins in one is
+  /// nobody's business.
+  auto private_storages(const Node& node, const Datum& result) const -> std::set<int> {
+    std::set<int> made;
+    const auto* fake = result.fake();
+    const auto* claim = node.claim.tensor();
+    if (!fake || !claim || claim->offset == fake->meta.offset) return made;
+    const auto shares = [&](NodeId id) {
+      const auto* operand = values_[static_cast<std::size_t>(id.value)].fake();
+      return operand && operand->storage == fake->storage;
+    };
+    const auto reads = [&](const Node& user) {
+      return reads_offset(user) && std::ranges::count(operands(user), node.id) > 0;
+    };
+    if (std::ranges::none_of(operands(node), shares) && std::ranges::none_of(graph_.nodes, reads))
+      made.insert(fake->storage);
+    return made;
   }
 
   /// Printed graphs claim nothing of a call with several results, only of the items taken of it.

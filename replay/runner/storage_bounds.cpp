@@ -287,6 +287,38 @@ class Checker {
   std::set<NodeId> contradicted_;  ///< whose claims the rule contradicts
 };
 
+/// A text does not tell the guards under which its claims hold. Sizes at which a claim is not what
+/// its rule gives, or at which a rule takes another branch, were excluded by one of them: what only
+/// breaks there is not refuted.
+void leave_open_what_guards_may_exclude(const Capture& capture, const OpTable& table,
+                                        BoundsReport& report) {
+  const auto is_refuted = [](const BoundCheck& check) {
+    return std::holds_alternative<Refuted>(check.answer);
+  };
+  if (std::ranges::none_of(report.checks, is_refuted)) return;
+  auto env = capture.graph.env;
+  const auto from_data = [&](const Expr& symbol) {  // of these nothing is guarded, but asserted
+    const auto* known = env.find(symbol);
+    return known &&
+           (known->kind == SymbolKind::unbacked || known->kind == SymbolKind::unbacked_float);
+  };
+  const auto run = run_symbolic(capture.graph, table);
+  for (const auto* relied_on : {&run.claims, &run.obligations})
+    for (const auto& one : *relied_on)
+      if (one.condition.is_valid() && std::ranges::none_of(one.condition.symbols(), from_data))
+        env.add_guard({.condition = one.condition, .text = one.why, .where = {}});
+  GuardSet supposed(env, {.prover = {}, .symbols = false});
+  for (auto& check : report.checks) {
+    if (!is_refuted(check)) continue;
+    const auto answer = supposed.implies(check.condition);
+    if (std::holds_alternative<Refuted>(answer)) continue;
+    check.answer = Unknown{.tier = Tier::search,
+                           .reason =
+                               "the guards are not recorded: a claim on the way holds only at "
+                               "sizes at which this holds too"};
+  }
+}
+
 }  // namespace
 
 auto name(BoundKind kind) -> std::string_view {
@@ -295,7 +327,10 @@ auto name(BoundKind kind) -> std::string_view {
 }
 
 auto check_bounds(const Capture& capture, const OpTable& table, GuardSet& guards) -> BoundsReport {
-  return Checker(capture, table, guards).run();
+  auto report = Checker(capture, table, guards).run();
+  if (!capture.guards_recorded && capture.graph.env.guards().empty())
+    leave_open_what_guards_may_exclude(capture, table, report);
+  return report;
 }
 
 }  // namespace assay

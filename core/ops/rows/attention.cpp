@@ -319,7 +319,12 @@ auto uses_flash(Composer& c) -> bool {
     if (!c.decide(eq(operand.sizes[3], query.sizes[3]), "one feature size")) return false;
     if (!c.decide(eq(operand.sizes[0], query.sizes[0]), "one batch size")) return false;
     const auto& heads = (grouped && i > 0 ? c.meta(1) : query).sizes[1];
-    if (!c.decide(eq(operand.sizes[1], heads), "one number of heads")) return false;
+    if (!c.decide(eq(operand.sizes[1], heads), "one number of heads")) {
+      // Math up to PyTorch 2.11, the fused kernel in 2.15, with another layout of the result.
+      if (!grouped && operand.sizes[1].is_int(1))
+        c.unsupported("the layout for one head of keys depends on PyTorch's version");
+      return false;
+    }
     if (!c.decide(gt(heads, 0), "heads")) return false;
     if (grouped && !c.decide(eq(mod(query.sizes[1], heads), 0), "heads are shared evenly"))
       return false;

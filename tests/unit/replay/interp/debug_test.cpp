@@ -229,6 +229,94 @@ TEST(Debug, OneLieIsOneRoot) {
       capture_of("x: \"f32[4][1]cpu\"",
                  "y: \"f32[9][1]cpu\" = torch.ops.aten.add.Tensor(x, 1)\n        return (y,)"));
   EXPECT_EQ(roots(report), Names{"y: wrong-size"});
+  // Dense strides follow from sizes; the order of the dimensions in memory does not.
+  const auto wide = [](const std::string& claim) {
+    return roots(
+        debug(capture_of("x: \"f32[4, 5][5, 1]cpu\"", "y: \"" + claim +
+                                                          "\" = torch.ops.aten.add.Tensor(x, 1)\n"
+                                                          "        return (y,)")));
+  };
+  EXPECT_EQ(wide("f32[4, 6][6, 1]cpu"), Names{"y: wrong-size"});
+  EXPECT_EQ(wide("f32[4, 6][1, 4]cpu"), (Names{"y: wrong-size", "y: wrong-stride"}));
+}
+
+TEST(Debug, GuardsOnTheInputsOfAnExportedModuleLeaveNothingUnchecked) {
+  const auto called = [](const std::string& module) {
+    return debug(capture_of("x: \"f32[4][1]cpu\"",
+                            module + " = self." + module + "(x);  " + module +
+                                " = None\n        y: \"f32[4][1]cpu\" = "
+                                "torch.ops.aten.add.Tensor(x, 1)\n        return (y,)"));
+  };
+  EXPECT_EQ(called("_guards_fn").counts.unchecked, 0);
+  EXPECT_EQ(called("block").counts.unchecked, 1);
+}
+
+TEST(Debug, ALieIsInheritedThroughCallsThatClaimNothing) {
+  const auto report =
+      debug(capture_of("x: \"f32[4, 6][6, 1]cpu\"",
+                       "y: \"f32[4, 7][7, 1]cpu\" = torch.ops.aten.add.Tensor(x, 1)\n"
+                       "        split = torch.ops.aten.split.Tensor(y, 2, 1)\n"
+                       "        part: \"f32[4, 2][7, 1]cpu\" = split[0]\n        return (part,)"));
+  EXPECT_EQ(roots(report), Names{"y: wrong-size"});
+  ASSERT_EQ(report.counts.inherited, 1);
+  EXPECT_EQ(report.findings.back().dirty_operands, std::vector<std::string>{"y"});
+}
+
+TEST(Debug, LayoutsThatDependOnTheVersionOfPyTorchAccuseNobody) {
+  const auto attended = [](int heads, const std::string& strides) {
+    const auto keys = fmt::format("f32[2, {0}, 12, 8][{1}, 96, 8, 1]cpu", heads, heads * 96);
+    return debug(
+        capture_of(fmt::format("q: \"f32[2, 4, 12, 8][384, 8, 32, 1]cpu\", k: \"{}\"", keys),
+                   "y: \"f32[2, 4, 12, 8]" + strides +
+                       "cpu\" = torch.ops.aten.scaled_dot_product_attention.default(q, k, k)\n"
+                       "        return (y,)"));
+  };
+  for (const auto* strides : {"[384, 96, 8, 1]", "[384, 8, 32, 1]"}) {
+    EXPECT_EQ(roots(attended(1, strides)), Names{}) << strides;
+    EXPECT_EQ(attended(1, strides).counts.unchecked, 1) << strides;
+  }
+  EXPECT_EQ(roots(attended(4, "[384, 8, 32, 1]")), Names{});
+  EXPECT_EQ(roots(attended(4, "[384, 96, 8, 1]")), Names{"y: wrong-stride"});
+}
+
+TEST(Debug, WhatChosenSizesBreakBehindCallsThatClaimNothingIsOpen) {
+  const auto report = debug(
+      capture_of("x: \"f32[4, s0][s0, 1]cpu\", y: \"f32[s1, 4][4, 1]cpu\"",
+                 "a = torch.ops.aten.neg.default(x)\n        b = torch.ops.aten.neg.default(y)\n"
+                 "        c = torch.ops.aten.mm.default(a, b)\n        return (c,)"));
+  EXPECT_EQ(roots(report), Names{});
+  EXPECT_EQ(report.counts.undecided, 1);
+  EXPECT_EQ(roots(debug(capture_of(
+                "x: \"f32[4, 3][3, 1]cpu\", y: \"f32[5, 4][4, 1]cpu\"",
+                "a = torch.ops.aten.neg.default(x)\n        b = torch.ops.aten.neg.default(y)\n"
+                "        c = torch.ops.aten.mm.default(a, b)\n        return (c,)"))),
+            Names{"c: call-fails"});
+}
+
+TEST(Debug, NumbersThatWereChosenAccuseNobody) {
+  // Right for every n from -s0 to 0, which no text says.
+  const auto sliced = [](const std::string& claim) {
+    return debug(capture_of("n: \"Sym(s5)\", x: \"f32[s0, 4][4, 1]cpu\"",
+                            "neg: \"Sym(-s5)\" = -n\n"
+                            "        y: \"" +
+                                claim +
+                                "\" = torch.ops.aten.slice.Tensor(x, 0, neg, "
+                                "9223372036854775807)\n        return (y,)"));
+  };
+  const auto right = sliced("f32[s0 + s5, 4][4, 1]cpu");
+  EXPECT_EQ(roots(right), Names{});
+  EXPECT_EQ(right.counts.undecided, 1);
+  EXPECT_EQ(roots(sliced("f32[s0 + s5, 5][5, 1]cpu")), Names{"y: wrong-size"});
+}
+
+TEST(Debug, ARangeThatNobodyStatedIsNotLeft) {
+  auto capture = capture_of("x: \"f32[s0, 4][4, 1]cpu\"",
+                            "y: \"f32[s0, 4][4, 1]cpu\" = torch.ops.aten.neg.default(x)\n"
+                            "        return (y,)");
+  record(capture, "x", f32({0, 4}, {4, 1}));
+  EXPECT_EQ(roots(debug(capture)), Names{});
+  capture.guards_recorded = true;
+  EXPECT_EQ(roots(debug(capture)), Names{"x: symbol-out-of-range"});
 }
 
 TEST(Debug, OffsetsOfFreshStoragesMatterToReadersOnly) {

@@ -33,6 +33,15 @@ TEST(ChooseSizes, SmallAndDifferent) {
   EXPECT_EQ(describe(choice), "no size was recorded for s77, s53; chosen: s53 = 4, s77 = 3");
 }
 
+TEST(ChooseSizes, OperandsOfAnAdditionGoTogether) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[s77, ((s53 + 1)//16)]\", p: \"f32[1, 14]\"):\n"
+      "    y: \"f32[s77, ((s53 + 1)//16)]\" = torch.ops.aten.add.Tensor(x, p)\n"
+      "    return y\n");
+  const auto s53 = value(choose_sizes(capture), capture, "s53");
+  EXPECT_EQ((s53 + 1) / 16, 14) << s53;
+}
+
 TEST(ChooseSizes, HintsAndWhatIsGivenStay) {
   const auto capture = capture_of(
       "# assay graph 1\n# symbol s77: hint 9\n"

@@ -59,6 +59,26 @@ TEST(Asserted, ASliceByAnItemThatIsAssertedIsInBounds) {
   EXPECT_TRUE(std::ranges::count(open, "y: extent") > 0);
 }
 
+TEST(Asserted, TheOffsetOfAFreshStorageNeedsNoGuard) {
+  // copy keeps the offset of what it copies into; its claim, as in PyTorch's fake mode, says 0.
+  const auto copied = [](const std::string& reader) {
+    return findings_of("n: \"Sym(s0)\", x: \"f32[9, 6][6, 1]cpu\", y: \"f32[2, 6][6, 1]cpu\"",
+                       "# assay graph 1\n"
+                       "        s: \"f32[2, 6][6, 1]cpu\" = torch.ops.aten.as_strided.default(x, "
+                       "[2, 6], [6, 1], n)  # assay offset=s0\n"
+                       "        c: \"f32[2, 6][6, 1]cpu\" = torch.ops.aten.copy.default(s, y)"
+                       "  # assay offset=0\n        " +
+                           reader + "\n        return (r,)");
+  };
+  EXPECT_EQ(std::ranges::count(copied("r: \"f32[2, 6][6, 1]cpu\" = torch.ops.aten.neg.default(c)"),
+                               "c: missing guard"),
+            0);
+  EXPECT_EQ(
+      std::ranges::count(copied("r: \"Sym(s0)\" = torch.ops.aten.sym_storage_offset.default(c)"),
+                         "c: missing guard"),
+      1);
+}
+
 TEST(Asserted, AnAssertThatComesAfterTheUseSaysNothing) {
   const auto late = findings_of(kInputs, fmt::format(fmt::runtime(kSlice), "", kAssert));
   EXPECT_TRUE(std::ranges::count(late, "y: extent") > 0);

@@ -82,5 +82,32 @@ TEST(StorageBounds, A_view_past_its_storage_is_refuted_at_the_smallest_size) {
   }));
 }
 
+TEST(StorageBounds, Guards_that_no_text_tells_may_exclude_what_breaks) {
+  // slice stops at 40, so s0 is at most 40 if its claim is true; as_strided says no such thing.
+  const auto answered = [](const std::string& call) {
+    const auto [capture, report] = bounds_of(
+        "class G(torch.nn.Module):\n    def forward(self, n: \"Sym(s0)\", "
+        "x: \"i64[1, 40][40, 1]cpu\"):\n        y: \"i64[1, s0][40, 1]cpu\" = " +
+        call + "\n        return (y,)\n");
+    std::size_t worst = 0;
+    for (const auto& check : report.checks) {
+      if (check.kind != BoundKind::extent) continue;
+      if (std::holds_alternative<Unknown>(check.answer)) worst = std::max<std::size_t>(worst, 1);
+      if (std::holds_alternative<Refuted>(check.answer)) worst = 2;
+    }
+    return worst;
+  };
+  EXPECT_EQ(answered("torch.ops.aten.slice.Tensor(x, 1, 0, n)"), 1U);
+  // The same where the call claims nothing itself.
+  const auto [capture, report] = bounds_of(
+      "class G(torch.nn.Module):\n    def forward(self, n: \"Sym(s0)\", "
+      "x: \"i64[1, 40][40, 1]cpu\"):\n        y = torch.ops.aten.slice.Tensor(x, 1, 0, n)\n"
+      "        return (y,)\n");
+  EXPECT_TRUE(std::ranges::none_of(report.checks, [](const BoundCheck& check) {
+    return std::holds_alternative<Refuted>(check.answer);
+  }));
+  EXPECT_EQ(answered("torch.ops.aten.as_strided.default(x, [1, n], [40, 1])"), 2U);
+}
+
 }  // namespace
 }  // namespace assay
