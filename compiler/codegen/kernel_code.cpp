@@ -15,21 +15,10 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-/// A value that was emitted: a vector, or a scalar; indices that move with the lanes by a constant
-/// are kept as the index of the first lane.
-struct LaneValue {
-  Value* vector = nullptr;
-  Value* scalar = nullptr;
-  std::int64_t step = 0;  ///< of `scalar` from lane to lane
-};
-
 /// Sums are kept as this many partial ones: element i goes to partial i mod 128 along the
 /// vectorised axis, and partials are folded by halves. So a sum does not depend on the width of
 /// vectors. Along other axes there are eight.
 constexpr unsigned kPartials = 128, kColumnPartials = 8;
-/// Statements of a loop's body that are worth repeating for each partial result.
-constexpr std::size_t kUnrolled = 40;
-
 class KernelEmitter : KernelFrame {
  public:
   using KernelFrame::KernelFrame;
@@ -479,42 +468,18 @@ class KernelEmitter : KernelFrame {
   /// Neighbours in memory at once, else lane by lane: later ones see what earlier ones wrote.
   void statement(const TileStatement& one, const TileAtomic& what) {
     const auto of = kernel_.params[what.param].dtype;
+    const auto combine = what.is_exchange ? std::nullopt : std::optional(what.op);
     const auto& at = values_.at(one.operands[0]);
-    auto* type = code_.memory_type(of);
-    if (at.scalar != nullptr && at.step == 1) {
-      const llvm::Align align(static_cast<std::uint64_t>(size_bytes(of)));
-      auto* lanes = code_.vector_of(type);
-      auto* mask = mask_of(one.operands[2]);
-      if (mask == nullptr) mask = all_lanes();
-      auto* place = address(what.param, at.scalar);
-      auto* value = vector(one.operands[1]);
-      if (!what.is_exchange) {
-        auto* raw =
-            b_.CreateMaskedLoad(lanes, place, align, mask, llvm::Constant::getNullValue(lanes));
-        value = code_.compute(what.op, {code_.from_memory(raw, of), value}, of, of);
-      }
-      b_.CreateMaskedStore(code_.to_memory(value, of), place, align, mask);
-      return;
-    }
-    auto* indices = vector(one.operands[0]);
     auto* values = vector(one.operands[1]);
     auto* mask = mask_of(one.operands[2]);
-    for (unsigned lane = 0; lane < lanes_; ++lane) {
-      auto* there = BasicBlock::Create(module_.getContext(), "write", function_);
-      auto* after = BasicBlock::Create(module_.getContext(), "written", function_);
-      auto* acts = mask == nullptr ? static_cast<Value*>(b_.getTrue())
-                                   : b_.CreateExtractElement(mask, std::uint64_t{lane});
-      b_.CreateCondBr(acts, there, after);
-      b_.SetInsertPoint(there);
-      auto* place = address(what.param, b_.CreateExtractElement(indices, std::uint64_t{lane}));
-      auto* value = b_.CreateExtractElement(values, std::uint64_t{lane});
-      if (!what.is_exchange)
-        value = code_.compute(what.op, {code_.from_memory(b_.CreateLoad(type, place), of), value},
-                              of, of);
-      b_.CreateStore(code_.to_memory(value, of), place);
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
-    }
+    if (mask == nullptr) mask = all_lanes();
+    if (at.scalar != nullptr && at.step == 1)
+      return code_.write_neighbours(address(what.param, at.scalar), values, mask, combine, of);
+    auto* indices = vector(one.operands[0]);
+    std::vector<Value*> places;
+    for (unsigned lane = 0; lane < lanes_; ++lane)
+      places.push_back(address(what.param, b_.CreateExtractElement(indices, std::uint64_t{lane})));
+    code_.write_in_order(places, values, mask, combine, of);
   }
 
   // Reductions

@@ -13,6 +13,17 @@
 
 namespace assay {
 
+/// A value that was emitted: a vector, or a scalar; indices that move with the lanes by a constant
+/// are kept as the index of the first lane.
+struct LaneValue {
+  llvm::Value* vector = nullptr;
+  llvm::Value* scalar = nullptr;
+  std::int64_t step = 0;  ///< of `scalar` from lane to lane
+};
+
+/// Statements of a loop's body that are worth repeating for each partial result.
+inline constexpr std::size_t kUnrolled = 40;
+
 class KernelFrame {
  protected:
   using Value = llvm::Value;

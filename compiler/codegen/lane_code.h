@@ -2,6 +2,8 @@
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
+#include <optional>
+
 #include "compiler/program/op_table.h"
 
 namespace assay {
@@ -34,6 +36,13 @@ class LaneCode {
   }
   /// Rounds float lanes to a narrower float.
   [[nodiscard]] auto rounded(llvm::Value* value, DType dtype) -> llvm::Value*;
+
+  /// Elements from `place` on, under a mask: stored, or what `combine` makes of what is there.
+  void write_neighbours(llvm::Value* place, llvm::Value* values, llvm::Value* mask,
+                        std::optional<TileOp> combine, DType of);
+  /// The same at a place per lane, one after the other: places may be equal.
+  void write_in_order(const std::vector<llvm::Value*>& places, llvm::Value* values,
+                      llvm::Value* mask, std::optional<TileOp> combine, DType of);
 
   /// As many vectors as there are lanes, as rows of a square: its columns.
   [[nodiscard]] auto transposed(std::vector<llvm::Value*> rows) -> std::vector<llvm::Value*>;

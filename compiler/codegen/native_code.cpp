@@ -69,7 +69,8 @@ class Jitted final : public NativeCode {
   static auto add(llvm::Module& module, const TileKernel& kernel, unsigned lanes,
                   const std::string& name, NativeFunction& function) -> Result<void> {
     ASSAY_TRY(const auto plan, plan_kernel(kernel));
-    if (!plan.parallel.empty() && !plan.is_serial) function.split_axis = static_cast<int>(plan.parallel[0]);
+    if (!plan.parallel.empty() && !plan.is_serial)
+      function.split_axis = static_cast<int>(plan.parallel[0]);
     const auto emitted = emit_kernel(module, kernel, plan, lanes, name);
     if (!emitted)
       if (auto* half = module.getFunction(name)) half->eraseFromParent();

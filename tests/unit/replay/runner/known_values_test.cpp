@@ -54,7 +54,8 @@ TEST(KnownValues, PartialSumsAndMaxima) {
 }
 
 TEST(KnownValues, ASumOfSquaresIsAVarianceTimesItsCount) {
-  const KnownValues variances({Datum{tensor({8}, kNumbers)}, Datum{tensor({}, {squares(0, 8) / 8})}});
+  const KnownValues variances(
+      {Datum{tensor({8}, kNumbers)}, Datum{tensor({}, {squares(0, 8) / 8})}});
   EXPECT_TRUE(variances.has_part(tensor({}, {squares(0, 8)})));
   EXPECT_FALSE(variances.has_part(tensor({}, {squares(0, 8) * 1.01})));
 }
