@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <span>
+
+#include "gui/data/adjacency.h"
 
 namespace assay {
 namespace {
@@ -11,51 +12,23 @@ namespace {
 constexpr int kPlacementPasses = 6;
 constexpr float kDummyWidth = 6;
 
-/// Neighbours of every item in one array.
-struct Adjacency {
-  std::vector<std::uint32_t> first;
-  std::vector<int> to;
-  [[nodiscard]] auto of(int item) const -> std::span<const int> {
-    const auto at = static_cast<std::size_t>(item);
-    return {to.data() + first[at], to.data() + first[at + 1]};
-  }
-};
-
-auto adjacency(std::size_t items, const std::vector<std::pair<int, int>>& edges, bool forward)
-    -> Adjacency {
-  Adjacency result;
-  result.first.assign(items + 1, 0);
-  for (const auto& [from, to] : edges)
-    ++result.first[static_cast<std::size_t>(forward ? from : to) + 1];
-  std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
-  result.to.resize(edges.size());
-  auto next = result.first;
-  for (const auto& [from, to] : edges)
-    result.to[next[static_cast<std::size_t>(forward ? from : to)]++] = forward ? to : from;
-  return result;
-}
-
 class Layering {
  public:
-  Layering(const LayeredInput& input, const LayeredOptions& options, const std::atomic<bool>* stop)
+  Layering(const LayeredInput& input, const LayeredOptions& options, StopFlag stop)
       : input_(input), options_(options), stop_(stop), boxes_(input.width.size()) {}
 
   auto run() -> std::optional<LayeredOutput> {
-    rank();
-    add_dummies();
-    if (stopped()) return std::nullopt;
-    order();
-    if (stopped()) return std::nullopt;
-    place();
-    if (stopped()) return std::nullopt;
-    finish();
+    // Each looks at the flag in all its loops; a millionth of a second a box is none to wait for.
+    for (const auto phase : {&Layering::rank, &Layering::add_dummies, &Layering::make_layers,
+                             &Layering::order, &Layering::place, &Layering::finish}) {
+      (this->*phase)();
+      if (stopped()) return std::nullopt;
+    }
     return std::move(output_);
   }
 
  private:
-  [[nodiscard]] auto stopped() const -> bool {
-    return stop_ != nullptr && stop_->load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] auto stopped() const -> bool { return is_set(stop_); }
   [[nodiscard]] auto spent_ms() const -> double {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
         .count();
@@ -69,13 +42,14 @@ class Layering {
     std::vector<std::pair<int, int>> forward;
     for (const auto& edge : input_.edges)
       if (edge.first < edge.second) forward.push_back(edge);
-    const auto readers = adjacency(boxes_, forward, true);
+    const auto readers = adjacency(boxes_, forward, true, stop_);
+    if (stopped()) return;
     std::vector<bool> reads(boxes_, false);
     for (const auto& [from, to] : forward) reads[at(to)] = true;
-    for (std::size_t i = 0; i < boxes_; ++i)
+    for (std::size_t i = 0; i < boxes_ && !stopped(); ++i)
       for (const int reader : readers.of(static_cast<int>(i)))
         layer[at(reader)] = std::max(layer[at(reader)], layer[i] + 1);
-    for (std::size_t i = boxes_; i-- > 0;) {
+    for (std::size_t i = boxes_; i-- > 0 && !stopped();) {
       if (reads[i] || readers.of(static_cast<int>(i)).empty()) continue;
       int first = layer[at(readers.of(static_cast<int>(i)).front())];
       for (const int reader : readers.of(static_cast<int>(i)))
@@ -91,6 +65,7 @@ class Layering {
     output_.is_portal.assign(input_.edges.size(), false);
     chain_.assign(input_.edges.size() + 1, 0);
     for (std::size_t e = 0; e < input_.edges.size(); ++e) {
+      if (stopped()) return;
       chain_[e] = static_cast<int>(item_layer_.size());
       const auto [from, to] = input_.edges[e];
       const int span = output_.layer[at(to)] - output_.layer[at(from)];
@@ -109,27 +84,42 @@ class Layering {
       links_.emplace_back(last, to);
     }
     chain_.back() = static_cast<int>(item_layer_.size());
-    down_ = adjacency(item_layer_.size(), links_, true);
-    up_ = adjacency(item_layer_.size(), links_, false);
-    const auto layers = item_layer_.empty() ? 0 : *std::ranges::max_element(item_layer_) + 1;
-    layers_.assign(at(layers), {});
-    for (std::size_t i = 0; i < item_layer_.size(); ++i)
-      layers_[at(item_layer_[i])].push_back(static_cast<int>(i));
-    position_.assign(item_layer_.size(), 0);
-    for (const auto& layer : layers_) number(layer);
+    down_ = adjacency(item_layer_.size(), links_, true, stop_);
+    up_ = adjacency(item_layer_.size(), links_, false, stop_);
   }
-  void number(const std::vector<int>& layer) {
+
+  /// Items by layer in one array, first as they come.
+  void make_layers() {
+    const auto layers = item_layer_.empty() ? 0 : *std::ranges::max_element(item_layer_) + 1;
+    layer_first_.assign(at(layers) + 1, 0);
+    for (const int layer : item_layer_) ++layer_first_[at(layer) + 1];
+    std::partial_sum(layer_first_.begin(), layer_first_.end(), layer_first_.begin());
+    layer_items_.resize(item_layer_.size());
+    auto next = layer_first_;
+    for (std::size_t i = 0; i < item_layer_.size(); ++i) {
+      if (stopped()) return;
+      layer_items_[next[at(item_layer_[i])]++] = static_cast<int>(i);
+    }
+    position_.assign(item_layer_.size(), 0);
+    for (std::size_t i = 0; i < layers_count(); ++i) number(layer(i));
+  }
+  [[nodiscard]] auto layers_count() const -> std::size_t { return layer_first_.size() - 1; }
+  auto layer(std::size_t i) -> std::span<int> {
+    return {layer_items_.data() + layer_first_[i], layer_items_.data() + layer_first_[i + 1]};
+  }
+  void number(std::span<const int> layer) {
     for (std::size_t i = 0; i < layer.size(); ++i) position_[at(layer[i])] = static_cast<float>(i);
   }
 
   void order() {
     std::vector<std::pair<float, int>> keyed;
+    const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
     for (int sweep = 0; sweep < options_.sweeps && spent_ms() < options_.budget_ms; ++sweep) {
       const bool downward = sweep % 2 == 0;
-      for (std::size_t i = 0; i < layers_.size(); ++i) {
-        auto& layer = layers_[downward ? i : layers_.size() - 1 - i];
-        if (layer.size() < 2) continue;
+      for (std::size_t i = 0; i < layers_count(); ++i) {
+        const auto layer = this->layer(downward ? i : layers_count() - 1 - i);
         if (stopped()) return;
+        if (layer.size() < 2) continue;
         keyed.clear();
         for (const int item : layer) {
           const auto neighbours = (downward ? up_ : down_).of(item);
@@ -139,7 +129,7 @@ class Layering {
                                                 : sum / static_cast<float>(neighbours.size()),
                              item);
         }
-        std::ranges::stable_sort(keyed, {}, &std::pair<float, int>::first);
+        if (!sort_in_parts(keyed, by_key, stop_)) return;
         for (std::size_t k = 0; k < layer.size(); ++k) layer[k] = keyed[k].second;
         number(layer);
       }
@@ -150,12 +140,13 @@ class Layering {
   /// leftmost and the rightmost arrangement that keep distance is one that keeps it too.
   void place() {
     center_.assign(item_layer_.size(), 0);
-    for (const auto& layer : layers_) spread(layer, [](int) { return std::optional<float>(); });
+    for (std::size_t i = 0; i < layers_count(); ++i)
+      spread(layer(i), [](int) { return std::optional<float>(); });
     for (int pass = 0; pass < kPlacementPasses; ++pass) {
       const auto& side = pass % 2 == 0 ? up_ : down_;
-      for (std::size_t i = 0; i < layers_.size(); ++i) {
+      for (std::size_t i = 0; i < layers_count(); ++i) {
         if (stopped()) return;
-        spread(layers_[pass % 2 == 0 ? i : layers_.size() - 1 - i],
+        spread(layer(pass % 2 == 0 ? i : layers_count() - 1 - i),
                [&](int item) { return median(side.of(item)); });
       }
     }
@@ -171,7 +162,7 @@ class Layering {
     return (*middle + *std::max_element(scratch_.begin(), middle)) / 2;
   }
   template <class Wish>
-  void spread(const std::vector<int>& layer, const Wish& wish) {
+  void spread(std::span<const int> layer, const Wish& wish) {
     const auto count = layer.size();
     if (count == 0) return;
     wished_.resize(count);
@@ -193,10 +184,11 @@ class Layering {
   }
 
   void finish() {
-    std::vector<float> top(layers_.size() + 1, 0);
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
+    std::vector<float> top(layers_count() + 1, 0);
+    for (std::size_t i = 0; i < layers_count(); ++i) {
+      if (stopped()) return;
       float tallest = 0;
-      for (const int item : layers_[i])
+      for (const int item : layer(i))
         if (at(item) < boxes_) tallest = std::max(tallest, input_.height[at(item)]);
       top[i + 1] = top[i] + tallest + options_.layer_gap;
     }
@@ -213,8 +205,8 @@ class Layering {
       output_.y[i] = top[at(output_.layer[i])];
       output_.width = std::max(output_.width, output_.x[i] + input_.width[i]);
     }
-    output_.height = layers_.empty() ? 0 : top.back() - options_.layer_gap;
-    for (std::size_t e = 0; e < input_.edges.size(); ++e) {
+    output_.height = layers_count() == 0 ? 0 : top.back() - options_.layer_gap;
+    for (std::size_t e = 0; e < input_.edges.size() && !stopped(); ++e) {
       output_.first_bend.push_back(static_cast<std::uint32_t>(output_.bends.size()));
       for (int item = chain_[e]; item < chain_[e + 1]; ++item) {
         const auto layer = at(item_layer_[at(item)]);
@@ -227,7 +219,7 @@ class Layering {
 
   const LayeredInput& input_;
   const LayeredOptions& options_;
-  const std::atomic<bool>* stop_;
+  StopFlag stop_;
   std::size_t boxes_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LayeredOutput output_;
@@ -237,7 +229,8 @@ class Layering {
   std::vector<int> chain_;  ///< by edge: its first dummy
   std::vector<std::pair<int, int>> links_;
   Adjacency up_, down_;
-  std::vector<std::vector<int>> layers_;
+  std::vector<std::uint32_t> layer_first_ = {0};
+  std::vector<int> layer_items_;
   std::vector<float> scratch_, wished_, left_;
 };
 

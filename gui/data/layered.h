@@ -33,7 +33,7 @@ struct LayeredOutput {
   float width = 0, height = 0;
 };
 
-/// Nothing if `stop` became true meanwhile.
+/// Nothing if `stop` became true meanwhile, which is noticed within milliseconds.
 [[nodiscard]] auto layered_layout(const LayeredInput& input, const LayeredOptions& options = {},
                                   const std::atomic<bool>* stop = nullptr)
     -> std::optional<LayeredOutput>;

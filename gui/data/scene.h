@@ -7,32 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "gui/data/cursor.h"
+#include "gui/data/graph_data.h"
 #include "gui/data/layered.h"
-#include "replay/trace/pages.h"
 
 namespace assay {
 
-/// What a trace says about a graph, once; shared by all its pictures.
-struct GraphNode {
-  TraceId id = 0;
-  std::string name, target, module, dtype, sizes;
-  NodeMark mark = NodeMark::not_run;
-  std::int64_t bytes = 0;
-  [[nodiscard]] auto is_dynamic() const -> bool;
-};
-struct GraphData {
-  TraceId graph = 0;
-  std::vector<GraphNode> nodes;            ///< in execution order
-  std::vector<std::pair<int, int>> edges;  ///< producer and reader, each pair once
-};
-[[nodiscard]] auto read_graph(const TraceReader& reader, TraceId graph) -> Result<GraphData>;
-
 struct SceneBox {
-  std::string label, detail;
   std::string module;  ///< path of a module or section; empty for a node
-  int node = -1;       ///< position in GraphData, -1 for a module
-  int parent = -1;     ///< the open container around it
+  bool is_section = false;
+  int node = -1;    ///< position in GraphData, -1 for a module
+  int parent = -1;  ///< the open container around it
   float x = 0, y = 0, width = 0, height = 0;
   int nodes = 1;                 ///< inside
   bool is_open = false;          ///< a container
@@ -53,6 +37,7 @@ struct Scene {
   std::vector<int> box_of_node;  ///< the box that shows it, -1 if it is left out
   float width = 0, height = 0;
 
+  std::vector<int> containers;  ///< open boxes
   /// Closed boxes in rows from top to bottom, so that what is in sight is found by bisection.
   std::vector<int> by_top;
   float tallest = 0;  ///< of closed boxes
@@ -60,6 +45,9 @@ struct Scene {
   template <class F>
   void each_in(float left, float top, float right, float bottom, F&& f) const;
   [[nodiscard]] auto box_at(float x, float y) const -> int;  ///< innermost, -1 for none
+  /// What a box says in its first and its second line.
+  [[nodiscard]] auto label(const SceneBox& box) const -> std::string;
+  [[nodiscard]] auto detail(const SceneBox& box) const -> std::string;
 };
 
 struct SceneOptions {
@@ -71,19 +59,10 @@ struct SceneOptions {
 /// Children of one container beyond this are cut into sections of this many.
 inline constexpr int kMostChildren = 400;
 
-/// Nothing if it was stopped.
+/// Nothing if it was stopped, which is noticed within milliseconds.
 [[nodiscard]] auto make_scene(const std::shared_ptr<const GraphData>& data,
                               const SceneOptions& options, const std::atomic<bool>* stop = nullptr)
     -> std::optional<Scene>;
-
-/// Containers that have to be open for a node to be seen.
-[[nodiscard]] auto modules_above(const GraphData& data, int node) -> std::vector<std::string>;
-/// Nodes within `radius` edges, at most `most`.
-[[nodiscard]] auto neighbourhood(const GraphData& data, int node, int radius,
-                                 std::size_t most = 400) -> std::vector<int>;
-/// Nodes on ways from one to the other, whichever comes first; shortest ways first, at most `most`.
-[[nodiscard]] auto path_between(const GraphData& data, int a, int b, std::size_t most = 100)
-    -> std::vector<int>;
 
 template <class F>
 void Scene::each_in(float left, float top, float right, float bottom, F&& f) const {
@@ -91,8 +70,8 @@ void Scene::each_in(float left, float top, float right, float bottom, F&& f) con
     return box.x <= right && box.x + box.width >= left && box.y <= bottom &&
            box.y + box.height >= top;
   };
-  for (std::size_t i = 0; i < boxes.size(); ++i)
-    if (boxes[i].is_open && touches(boxes[i])) f(static_cast<int>(i));
+  for (const int i : containers)
+    if (touches(boxes[static_cast<std::size_t>(i)])) f(i);
   const auto first = std::ranges::lower_bound(
       by_top, top - tallest, {}, [&](int i) { return boxes[static_cast<std::size_t>(i)].y; });
   for (auto at = first; at != by_top.end(); ++at) {

@@ -55,9 +55,23 @@ constexpr std::array kStatements = {
     Statement{"users", 1,
               "SELECT n.id, n.name, n.target FROM operands o JOIN nodes n ON n.id = o.node_id "
               "WHERE o.producer_id = ? ORDER BY n.seq LIMIT 200"},
-    Statement{"edges", 1,
-              "SELECT o.producer_id, o.node_id FROM nodes n CROSS JOIN operands o ON o.node_id = "
-              "n.id WHERE n.graph_id = ? ORDER BY n.graph_id, n.seq, o.producer_id"},
+    // A graph whole, for its picture: each table read once in the order of an index. Ids of a
+    // graph's nodes stand together, so a range of them is what others would join for.
+    Statement{"graph nodes", 1,
+              "SELECT id, name, target, module, status FROM nodes WHERE graph_id = ? ORDER BY "
+              "graph_id, seq"},
+    Statement{"graph claims", 1,
+              "SELECT node_id, dtype, sizes FROM claims WHERE node_id BETWEEN ? AND ? ORDER BY "
+              "node_id, leaf"},
+    Statement{"graph bytes", 1,
+              "SELECT node_id, storage_bytes FROM observations WHERE node_id BETWEEN ? AND ? ORDER "
+              "BY node_id, leaf"},
+    Statement{"graph findings", 1,
+              "SELECT node_id, kind, blame FROM findings WHERE node_id BETWEEN ? AND ? ORDER BY "
+              "node_id"},
+    Statement{"graph edges", 1,
+              "SELECT node_id, producer_id FROM operands WHERE node_id BETWEEN ? AND ? ORDER BY "
+              "node_id, position"},
     Statement{"aliases", 1,
               "SELECT n.id, n.name, o.leaf, o.dtype, o.sizes, o.strides, o.storage_offset, "
               "o.storage_bytes FROM observations o JOIN nodes n ON n.id = o.node_id WHERE "

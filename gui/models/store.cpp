@@ -83,6 +83,7 @@ void Store::work(Worker& worker) {
       task = std::move(queue_.front());
       queue_.pop_front();
       worker.running = &task;
+      if (worker.reader) worker.reader->resume();
     }
     std::function<void()> reply;
     if (worker.reader) reply = task.work(*worker.reader);

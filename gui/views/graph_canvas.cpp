@@ -397,8 +397,8 @@ auto GraphCanvas::event(QEvent* event) -> bool {
     QString text;
     if (box >= 0) {
       const auto& b = paint_.scene->boxes[static_cast<std::size_t>(box)];
-      text = QString::fromStdString(b.node < 0 ? b.module + "\n" + b.detail
-                                               : b.label + "\n" + b.detail);
+      text = QString::fromStdString((b.node < 0 ? b.module : paint_.scene->label(b)) + "\n" +
+                                    paint_.scene->detail(b));
     }
     QToolTip::showText(help->globalPos(), text, this);
     return true;

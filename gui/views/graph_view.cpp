@@ -43,7 +43,7 @@ GraphView::GraphView(Desk& desk)
   connect(all_, &QToolButton::clicked, this, &GraphView::show_everything);
   connect(canvas_, &GraphCanvas::picked, this, [this](int box) {
     const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
-    if (one.node < 0) return info_->setText(qt(one.module + ": " + one.detail));
+    if (one.node < 0) return info_->setText(qt(one.module + ": " + canvas_->scene()->detail(one)));
     this->desk().go(
         {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id});
   });
@@ -63,7 +63,6 @@ GraphView::~GraphView() {
 void GraphView::load(Store* store) {
   store_ = store;
   data_ = nullptr;
-  position_.clear();
   cursor_ = {};
   options_ = {};
   radius_ = 0;
@@ -91,9 +90,6 @@ void GraphView::follow(const Cursor& cursor) {
         if (read->nodes.empty())
           return set_state(ViewState::empty, tr("This graph has no nodes in the trace"));
         data_ = std::make_shared<const GraphData>(std::move(*read));
-        position_.clear();
-        for (std::size_t i = 0; i < data_->nodes.size(); ++i)
-          position_[data_->nodes[i].id] = static_cast<int>(i);
         options_ = {};
         if (const int node = node_of_cursor(); node >= 0)
           for (const auto& module : modules_above(*data_, node)) options_.open.insert(module);
@@ -103,28 +99,32 @@ void GraphView::follow(const Cursor& cursor) {
 }
 
 auto GraphView::node_of_cursor() const -> int {
-  const auto found = position_.find(cursor_.node);
-  return found == position_.end() ? -1 : found->second;
+  return data_ ? data_->find(cursor_.node) : -1;
 }
 
 auto GraphView::is_busy() const -> bool {
   return laying_out_ > 0 || (isVisible() && canvas_->is_busy());
 }
 
-void GraphView::lay_out(int anchor) {
+void GraphView::lay_out(int anchor, Choice choose) {
   if (!data_) return;
   if (stop_) *stop_ = true;
   stop_ = std::make_shared<std::atomic<bool>>(false);
   ++laying_out_;
   if (state() != ViewState::ready) set_state(ViewState::loading, tr("Laying out the graph…"));
-  pool_.start([this, graph = data_, options = options_, stop = stop_, anchor] {
-    auto scene = make_scene(graph, options, stop.get());
+  pool_.start([this, graph = data_, options = options_, stop = stop_, anchor,
+               choose = std::move(choose)]() mutable {
+    if (choose) options.only = choose(*graph, stop.get());
+    const bool nothing = choose && options.only.empty();
+    auto scene = nothing ? std::nullopt : make_scene(graph, options, stop.get());
     auto shared = scene ? std::make_shared<const Scene>(std::move(*scene)) : nullptr;
     QMetaObject::invokeMethod(
         this,
-        [this, shared, graph, anchor] {
+        [this, shared, graph, anchor, only = std::move(options.only), missed = nothing && !*stop] {
           --laying_out_;
+          if (missed) desk().say(tr("No way leads from one to the other"));
           if (!shared || graph != data_) return;
+          options_.only = only;
           set_state(ViewState::ready);
           canvas_->set_scene(shared, anchor);
           canvas_->set_selected(node_of_cursor());
@@ -193,9 +193,10 @@ void GraphView::show_neighbourhood() {
   if (node < 0) return desk().say(tr("Choose a node first"));
   radius_ = options_.only.empty() || radius_ == 0 ? 2 : radius_ + 1;
   path_from_ = -1;
-  options_.only = neighbourhood(*data_, node, radius_);
   reveal_after_ = true;
-  lay_out(node);
+  lay_out(node, [node, radius = radius_](const GraphData& graph, StopFlag stop) {
+    return neighbourhood(graph, node, radius, 400, stop);
+  });
 }
 
 void GraphView::show_path() {
@@ -206,14 +207,10 @@ void GraphView::show_path() {
     canvas_->set_second(node);
     return desk().say(tr("Now choose the other end and press P again"));
   }
-  const auto nodes = path_between(*data_, path_from_, node);
-  if (nodes.empty()) {
-    desk().say(tr("No way leads from one to the other"));
-  } else {
-    radius_ = 0;
-    options_.only = nodes;
-    lay_out(-1);
-  }
+  radius_ = 0;
+  lay_out(-1, [a = path_from_, b = node](const GraphData& graph, StopFlag stop) {
+    return path_between(graph, a, b, 100, stop);
+  });
 }
 
 void GraphView::show_everything() {

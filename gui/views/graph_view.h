@@ -35,7 +35,10 @@ class GraphView : public View {
   void fit();
 
  private:
-  void lay_out(int anchor);
+  /// Nodes to show alone, worked out beside the window.
+  using Choice = std::function<std::vector<int>(const GraphData&, StopFlag)>;
+  /// `anchor`: a node that keeps its place on the screen, -1 for none.
+  void lay_out(int anchor, Choice choose = {});
   void reveal_cursor(bool close);
   void show_counts();
   [[nodiscard]] auto node_of_cursor() const -> int;
@@ -43,7 +46,6 @@ class GraphView : public View {
   Store* store_ = nullptr;
   Cursor cursor_;
   std::shared_ptr<const GraphData> data_;
-  std::unordered_map<TraceId, int> position_;
   SceneOptions options_;
   std::shared_ptr<std::atomic<bool>> stop_;
   QThreadPool pool_;

@@ -89,7 +89,9 @@ class ScenePainter {
     if (24 * scale_ < kNameHeight) return;
     p_.setPen(tone_of(Token::muted));
     text({r.left() + 8, r.top() + 2, r.width() - 16, 22 * scale_},
-         QStringLiteral("▾ ") + qt(box.label) + QStringLiteral("   %1").arg(qt(box.detail)), false);
+         QStringLiteral("▾ ") + qt(scene_.label(box)) +
+             QStringLiteral("   %1").arg(qt(scene_.detail(box))),
+         false);
   }
 
   void paint_box(const SceneBox& box) {
@@ -115,12 +117,13 @@ class ScenePainter {
     }
     p_.setPen(tone_of(Token::text));
     if (r.height() < kDetailHeight)
-      return text(inside, (is_module ? QStringLiteral("▸ ") : QString()) + qt(box.label), true);
+      return text(inside, (is_module ? QStringLiteral("▸ ") : QString()) + qt(scene_.label(box)),
+                  true);
     text({inside.left(), inside.top() + 2, inside.width(), inside.height() / 2},
-         (is_module ? QStringLiteral("▸ ") : QString()) + qt(box.label), true);
+         (is_module ? QStringLiteral("▸ ") : QString()) + qt(scene_.label(box)), true);
     p_.setPen(tone_of(box.is_dynamic && !is_module ? Token::dynamic : Token::muted));
     text({r.left() + inset, r.center().y(), r.width() - inset - 4, r.height() / 2 - 2},
-         qt(box.detail), false);
+         qt(scene_.detail(box)), false);
   }
 
   void text(const QRectF& box, const QString& what, bool bold) {
@@ -149,8 +152,8 @@ class ScenePainter {
       if (edge.is_portal) {
         if (scale_ < 0.35) continue;
         p_.setPen(stub);
-        if (sees(y1, y1 + 14)) portal(place(x1 + 12, y1), 13 * scale_, to.label, true);
-        if (sees(to.y - 14, to.y)) portal(place(x2 - 12, to.y), -13 * scale_, from.label, false);
+        if (sees(y1, y1 + 14)) portal(place(x1 + 12, y1), 13 * scale_, to, true);
+        if (sees(to.y - 14, to.y)) portal(place(x2 - 12, to.y), -13 * scale_, from, false);
         continue;
       }
       if (!sees(y1, to.y)) continue;
@@ -172,7 +175,7 @@ class ScenePainter {
     }
   }
 
-  void portal(const QPointF& from, double length, const std::string& other, bool down) {
+  void portal(const QPointF& from, double length, const SceneBox& other, bool down) {
     const auto end = from + QPointF(0, length);
     p_.drawLine(from, end);
     p_.setBrush(tone_of(Token::panel));
@@ -185,7 +188,7 @@ class ScenePainter {
     p_.setPen(tone_of(Token::muted));
     p_.drawText(end + QPointF(5, down ? 4 : 3),
                 (down ? QStringLiteral("→ ") : QStringLiteral("← ")) +
-                    QFontMetrics(font).elidedText(qt(other), Qt::ElideRight, 80));
+                    QFontMetrics(font).elidedText(qt(scene_.label(other)), Qt::ElideRight, 80));
     p_.setPen(pen);
   }
 

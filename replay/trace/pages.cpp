@@ -19,15 +19,6 @@ LEFT JOIN findings f ON f.id = (SELECT id FROM findings WHERE node_id = n.id
   ORDER BY kind LIKE 'insignificant-%', blame = 'inherited', id LIMIT 1)
 )";
 
-auto mark_of(const std::string& status, const std::string& finding, const std::string& blame)
-    -> NodeMark {
-  if (finding.starts_with("insignificant-")) return NodeMark::note;
-  if (!finding.empty()) return blame == "inherited" ? NodeMark::inherited : NodeMark::root;
-  if (status == "failed") return NodeMark::failed;
-  if (status == "unchecked" || status == "skipped") return NodeMark::unchecked;
-  return status.empty() ? NodeMark::not_run : NodeMark::ok;
-}
-
 auto line_of(const std::vector<TraceValue>& row) -> NodeLine {
   const auto text = [&](std::size_t column) { return to_text(row[column]); };
   NodeLine line;
@@ -84,6 +75,15 @@ auto name(NodeMark mark) -> std::string_view {
   constexpr std::array<std::string_view, 7> kNames = {"lies",   "inherited",  "note",   "unchecked",
                                                       "failed", "as claimed", "not run"};
   return kNames[static_cast<std::size_t>(mark)];
+}
+
+auto mark_of(std::string_view status, std::string_view finding, std::string_view blame)
+    -> NodeMark {
+  if (finding.starts_with("insignificant-")) return NodeMark::note;
+  if (!finding.empty()) return blame == "inherited" ? NodeMark::inherited : NodeMark::root;
+  if (status == "failed") return NodeMark::failed;
+  if (status == "unchecked" || status == "skipped") return NodeMark::unchecked;
+  return status.empty() ? NodeMark::not_run : NodeMark::ok;
 }
 
 auto to_text(const TraceValue& value) -> std::string {

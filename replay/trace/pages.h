@@ -15,6 +15,10 @@ namespace assay {
 /// How a node fared, worst first.
 enum class NodeMark : std::uint8_t { root, inherited, note, unchecked, failed, ok, not_run };
 [[nodiscard]] auto name(NodeMark mark) -> std::string_view;
+/// From nodes.status and a finding's kind and blame, empty for none. Of several findings the worst
+/// mark counts.
+[[nodiscard]] auto mark_of(std::string_view status, std::string_view finding,
+                           std::string_view blame) -> NodeMark;
 
 /// A node as tables and graphs show it: its first claimed and its first observed leaf.
 struct NodeLine {

@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 
@@ -88,7 +89,24 @@ struct TraceReader::Impl {
   Database database;
   bool is_complete = true;
   int version = 0;
+  mutable std::atomic<bool> is_interrupted = false;
+
+  [[nodiscard]] auto ask(std::string_view sql, std::span<const TraceValue> parameters) const
+      -> Result<Statement>;
 };
+
+auto TraceReader::Impl::ask(std::string_view sql, std::span<const TraceValue> parameters) const
+    -> Result<Statement> {
+  if (is_interrupted) return bad_input("sqlite: interrupted");
+  ASSAY_TRY(auto statement, prepare(database.get(), sql));
+  if (sqlite3_stmt_readonly(statement.get()) == 0)
+    return bad_input("sqlite: only statements that read are allowed");
+  const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement.get()));
+  if (wanted != parameters.size())
+    return bad_input("sqlite: {} parameters for {} places", parameters.size(), wanted);
+  ASSAY_TRY_VOID(bind_values(statement.get(), parameters));
+  return statement;
+}
 
 TraceReader::TraceReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TraceReader::TraceReader(TraceReader&&) noexcept = default;
@@ -120,18 +138,19 @@ auto TraceReader::version() const -> int {
   return impl_->version;
 }
 void TraceReader::interrupt() const {
+  impl_->is_interrupted = true;
   sqlite3_interrupt(impl_->database.get());
+}
+void TraceReader::resume() const {
+  impl_->is_interrupted = false;
+}
+auto TraceReader::is_interrupted() const -> bool {
+  return impl_->is_interrupted;
 }
 
 auto TraceReader::query(std::string_view sql, std::span<const TraceValue> parameters,
                         std::size_t max_rows) const -> Result<TraceAnswer> {
-  ASSAY_TRY(const auto statement, prepare(impl_->database.get(), sql));
-  if (sqlite3_stmt_readonly(statement.get()) == 0)
-    return bad_input("sqlite: only statements that read are allowed");
-  const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement.get()));
-  if (wanted != parameters.size())
-    return bad_input("sqlite: {} parameters for {} places", parameters.size(), wanted);
-  ASSAY_TRY_VOID(bind_values(statement.get(), parameters));
+  ASSAY_TRY(const auto statement, impl_->ask(sql, parameters));
   TraceAnswer answer;
   const int columns = sqlite3_column_count(statement.get());
   for (int i = 0; i < columns; ++i)
@@ -142,7 +161,24 @@ auto TraceReader::query(std::string_view sql, std::span<const TraceValue> parame
     if (answer.rows.size() == max_rows)
       return bad_input("sqlite: more than {} rows; add a LIMIT", max_rows);
     auto& row = answer.rows.emplace_back();
+    row.reserve(static_cast<std::size_t>(columns));
     for (int i = 0; i < columns; ++i) row.push_back(column_value(statement.get(), i));
+  }
+}
+
+auto TraceReader::each(std::string_view sql, std::span<const TraceValue> parameters,
+                       const RowVisitor& visit) const -> Result<void> {
+  ASSAY_TRY(const auto statement, impl_->ask(sql, parameters));
+  const int columns = sqlite3_column_count(statement.get());
+  std::vector<TraceValue> row(static_cast<std::size_t>(columns));
+  while (true) {
+    // SQLite forgets an interrupt that comes between two statements.
+    if (impl_->is_interrupted) return bad_input("sqlite: interrupted");
+    ASSAY_TRY(const auto has_row, step(statement.get()));
+    if (!has_row) return {};
+    for (int i = 0; i < columns; ++i)
+      row[static_cast<std::size_t>(i)] = column_value(statement.get(), i);
+    ASSAY_TRY_VOID(visit(row));
   }
 }
 

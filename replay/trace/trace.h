@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -200,12 +201,20 @@ class TraceReader {
   [[nodiscard]] auto is_complete() const -> bool;
   /// Of the schema that the file was written by; what later ones added is not there.
   [[nodiscard]] auto version() const -> int;
-  /// Ends a query that runs in another thread; it answers with an error. Safe from any thread.
+  /// Ends the query that runs in another thread, and refuses those that follow until resume():
+  /// they answer with an error. Safe from any thread.
   void interrupt() const;
+  void resume() const;
+  [[nodiscard]] auto is_interrupted() const -> bool;
   /// Runs one reading statement with `?` parameters. Errors: bad_input with SQLite's own message;
   /// more than `max_rows` rows.
   [[nodiscard]] auto query(std::string_view sql, std::span<const TraceValue> parameters = {},
                            std::size_t max_rows = 1'000'000) const -> Result<TraceAnswer>;
+  /// The same, row by row, for answers that nobody wants to hold whole; the row lives until the
+  /// next one. The error of a row ends it.
+  using RowVisitor = std::function<Result<void>(std::span<const TraceValue>)>;
+  [[nodiscard]] auto each(std::string_view sql, std::span<const TraceValue> parameters,
+                          const RowVisitor& visit) const -> Result<void>;
 
  private:
   struct Impl;
