@@ -188,10 +188,8 @@ auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const Tile
   launch.first_program = next_program_;
   launch.line = op.line;
   launch.statement = op.text;
-  launch.report = [&](RunFinding finding) {
-    finding.kernel = what.kernel;  // functions of C++ kernels are all called the same
-    report_once(std::move(finding));
-  };
+  launch.kernel = what.kernel;
+  launch.report = [&](RunFinding finding) { report_once(std::move(finding)); };
   ++result_.launches;
   TileMachine machine(code, launch);
   ASSAY_TRY_VOID(machine.run());

@@ -67,6 +67,7 @@ struct TileLaunch {
   std::uint32_t first_program = 1;
   int line = 0;           ///< of the wrapper
   std::string statement;  ///< its text
+  std::string kernel;     ///< as the wrapper calls it; empty: as its own text does
   /// Called once per statement and kind of fault; counts are kept here.
   std::function<void(RunFinding)> report;
 };

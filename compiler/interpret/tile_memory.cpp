@@ -95,7 +95,8 @@ auto TileMachine::describe(const TileStep& step, RunFault fault, const Access* a
   finding.fault = fault;
   finding.line = launch_.line;
   finding.statement = launch_.statement;
-  finding.kernel = kernel_.name;
+  // Functions of C++ kernels are all called the same.
+  finding.kernel = launch_.kernel.empty() ? kernel_.name : launch_.kernel;
   finding.kernel_line = step.statement->line;
   if (access != nullptr) {
     finding.buffer = access->argument->storage->name();
