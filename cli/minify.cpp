@@ -239,6 +239,8 @@ auto minify_compiled(const Options& options, std::string_view bytes) -> Result<i
   if (!holds_programs(bytes))
     return usage_error(fmt::format("{}: the file holds no compiled program",
                                    options.programs ? "--programs" : "--oracle " + options.oracle));
+  if (!options.trace.empty())
+    return usage_error("--trace is of captures: candidates of compiled programs are not traced");
   if (!options.inputs.empty() && options.oracle != "stage")
     return usage_error("--inputs is of --oracle stage");
   MinifyProgramOptions settings{.file = options.file,

@@ -76,8 +76,7 @@ auto prepare(const MinifyProgramOptions& options, std::string_view bytes, const 
   return {};
 }
 
-auto settings_of(const MinifyProgramOptions& options, const Task& task, const OpTable& table)
-    -> Result<MinifyProgramSettings> {
+auto settings_of(const MinifyProgramOptions& options, const Task& task) -> MinifyProgramSettings {
   MinifyProgramSettings settings;
   settings.calls_only = options.calls_only;
   settings.may_fail_otherwise = task.name == "torch";
@@ -86,8 +85,7 @@ auto settings_of(const MinifyProgramOptions& options, const Task& task, const Op
   // The same elements are wanted, so sizes stay; and which launch it is, is known.
   settings.cut = cut_options(*task.wrong);
   settings.has_sizes = !task.wrong->wrote;
-  ASSAY_TRY(const auto program, CutProgram::create(task.wrong->program.text, table, settings.cut));
-  settings.suspects = program.units_of_line(task.wrong->line);
+  settings.suspect_line = task.wrong->line;
   return settings;
 }
 
@@ -163,9 +161,8 @@ auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes
         progress.show([&](double) { return fmt::format("minifying: {} asked", asked); });
       }};
   TextOracle oracle(task.failing->failure, task.failures, std::move(budget));
-  ASSAY_TRY(const auto settings, settings_of(options, task, table));
   const auto& program = task.failing->program;
-  auto done = minify_program(program.text, table, oracle, settings);
+  auto done = minify_program(program.text, table, oracle, settings_of(options, task));
   if (!done) return with_context(std::move(done).error(), program.name);
   const int exit = done->is_complete ? kFindings : kUndecided;
   if (options.output == "-") {

@@ -101,6 +101,8 @@ class GpuKernelEmitter {
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
   [[nodiscard]] auto is_used(TileId id) const -> bool;
+  /// The condition of a write by register: its mask (operand 2), in the thread that acts.
+  [[nodiscard]] auto takes_part(const TileStatement& one, int index, Value* acts) -> Value*;
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.

@@ -235,11 +235,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   const auto index_id = one.operands[0];
   const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
   auto* acts = leader(over);
-  const auto condition = [&](int i) -> Value* {
-    auto* given = mask(one.operands[2], i);
-    if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
-    return b_.CreateAnd(given, acts);
-  };
+  const auto condition = [&](int i) { return takes_part(one, i, acts); };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   const auto single = [&](int i) {
     auto* index = lane(index_id, i);
@@ -276,6 +272,12 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   }
 }
 
+auto GpuKernelEmitter::takes_part(const TileStatement& one, int index, Value* acts) -> Value* {
+  auto* given = mask(one.operands[2], index);
+  if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
+  return b_.CreateAnd(given, acts);
+}
+
 auto GpuKernelEmitter::is_used(TileId id) const -> bool {
   const std::function<bool(const TileRegion&)> uses = [&](const TileRegion& region) {
     return std::ranges::find(region.yields, id) != region.yields.end() ||
@@ -299,11 +301,7 @@ auto GpuKernelEmitter::add_lanes(const TileStatement& one, const TileAtomic& wha
     if (run_length(index_id, i, size) != kWide || !is_leading(over, i)) return false;
   auto* acts = leader(over);
   const auto values = lanes(one.operands[1]);
-  const auto condition = [&](int i) -> Value* {
-    auto* given = mask(one.operands[2], i);
-    if (given == nullptr || acts == nullptr) return given == nullptr ? acts : given;
-    return b_.CreateAnd(given, acts);
-  };
+  const auto condition = [&](int i) { return takes_part(one, i, acts); };
   auto* f32 = b_.getFloatTy();
   for (int i = 0; i < layout_->registers(); i += kWide) {
     Values conditions;
@@ -369,11 +367,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   Values before(static_cast<std::size_t>(layout_->registers()), none);
   for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i)) continue;
-    auto* condition = mask(one.operands[2], i);
-    if (condition == nullptr)
-      condition = acts;
-    else if (acts != nullptr)
-      condition = b_.CreateAnd(condition, acts);
+    auto* condition = takes_part(one, i, acts);
     auto* index = lane(one.operands[0], i);
     condition = checked(one, what.param, index, dtype(one.operands[0]), condition,
                         what.is_exchange ? Access::exchange : Access::atomic);

@@ -179,8 +179,10 @@ class Tiler {
     }
     if (is_store || is_assert) {
       TileStatement made = one;
-      if (is_atomic)
+      if (is_atomic) {
         made.results = {b_.value(from_.type(one.results[0]).dtype, b_.axes_of(operands))};
+        values_[one.results[0]] = made.results[0];
+      }
       made.operands = std::move(operands);
       b_.append(std::move(made));
       return;

@@ -209,9 +209,9 @@ class Injector {
              if (source == program_.kernels.end()) return false;
              const auto& kernel = *source->second.kernel;
              return std::ranges::any_of(kernel.body.body, [&](const TileStatement& one) {
-               const auto* atomic = std::get_if<TileAtomic>(&one.what);
-               return atomic != nullptr &&
-                      std::ranges::find(inputs, kernel.params[atomic->param].name) != inputs.end();
+               const auto* store = std::get_if<TileStore>(&one.what);
+               return store != nullptr &&
+                      std::ranges::find(inputs, kernel.params[store->param].name) != inputs.end();
              });
            }) > 0;
   }

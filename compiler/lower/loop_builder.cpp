@@ -331,6 +331,16 @@ void LoopBuilder::write(DefId id, const Index& position, TileId value,
   kernel_.body.body.back().text = def.origin;
 }
 
+void LoopBuilder::set(DefId id, const Index& position, TileId value) {
+  const auto& def = graph_.defs[id];
+  TileStatement statement;
+  statement.what = TileStore{buffer(def.owner, def.meta.dtype)};
+  const auto at = address(def, position);
+  statement.operands = {at, value, mask_};
+  statement.text = def.origin;
+  kernel_.body.body.push_back(std::move(statement));
+}
+
 void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {
   const auto& def = graph_.defs[id];
   Index kept;
@@ -339,12 +349,7 @@ void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {
     if (!is_reduced) kept.push_back(place.position[i]);
     if (is_reduced && def.reduction->keeps) kept.emplace_back(0);
   }
-  TileStatement statement;
-  statement.what = TileStore{buffer(id, def.meta.dtype)};
-  const auto at = address(def, kept);
-  statement.operands = {at, value, kNoTile};
-  statement.text = def.origin;
-  kernel_.body.body.push_back(std::move(statement));
+  set(id, kept, value);
 }
 
 }  // namespace assay

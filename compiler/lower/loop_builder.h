@@ -54,6 +54,8 @@ class LoopBuilder {
   /// Writes one element of what is in memory, under the mask at hand. Several positions may write
   /// the same one: `combine` adds, none leaves any of them. Once per position of the nest.
   void write(DefId def, const Index& position, TileId value, std::optional<TileOp> combine);
+  /// The same where each position of the nest has an element of its own.
+  void set(DefId def, const Index& position, TileId value);
 
   [[nodiscard]] auto graph() const -> const LoweredGraph& { return graph_; }
   [[nodiscard]] auto meta(DefId def) const -> const TensorMeta& { return graph_.defs[def].meta; }

@@ -21,9 +21,13 @@ auto combine_of(bool adds) -> std::optional<TileOp> {
   return adds ? std::optional(TileOp::add) : std::nullopt;
 }
 
+/// The element of a tensor at a position.
+auto element_of(DefId from) -> std::function<TileId(LoopBuilder&, const Index&)> {
+  return [from](LoopBuilder& loop, const Index& at) { return loop.value(from, at); };
+}
 void start_from(ScatterDef& made, DefId self) {
   made.starts_from = {self};
-  made.from = [self](LoopBuilder& loop, const Index& at) { return loop.value(self, at); };
+  made.from = element_of(self);
 }
 
 /// Arguments: self, indices, values, accumulate.
@@ -79,12 +83,8 @@ auto scatter(const LoweringCall& call, DefId into, ScatterDef& made) -> bool {
   made.scatter.over = call.meta(2).sizes;
   if (call.tensors[3]) {
     if (call.meta(3).sizes.size() != rank || call.meta(3).dtype != dtype) return false;
-    along(
-        made, into, dim, *call.tensors[2], call.result.sizes[dim],
-        [source = *call.tensors[3]](LoopBuilder& loop, const Index& at) {
-          return loop.value(source, at);
-        },
-        kAdds);
+    along(made, into, dim, *call.tensors[2], call.result.sizes[dim], element_of(*call.tensors[3]),
+          kAdds);
     return true;
   }
   const auto number = call.expr(3);
@@ -107,12 +107,8 @@ auto index_add(const LoweringCall& call, DefId into, ScatterDef& made) -> bool {
   const auto dim = call.dim(1, rank);
   start_from(made, *call.tensors[0]);
   made.scatter.over = call.meta(3).sizes;
-  along(
-      made, into, dim, *call.tensors[2], call.result.sizes[dim],
-      [source = *call.tensors[3]](LoopBuilder& loop, const Index& at) {
-        return loop.value(source, at);
-      },
-      true);
+  along(made, into, dim, *call.tensors[2], call.result.sizes[dim], element_of(*call.tensors[3]),
+        true);
   return true;
 }
 
@@ -144,15 +140,17 @@ auto embedding_backward(const LoweringCall& call, DefId into, ScatterDef& made) 
   return true;
 }
 
-/// Arguments: self, src. All of `self` is written, where it is.
+/// Arguments: self, src. All of `self` is written, where it is. Not from its own memory: elements
+/// would be read that are written already.
 auto copy_into(const LoweringCall& call, DefId into, ScatterDef& made) -> bool {
-  const auto dtype = call.result.dtype;
-  if (!has_atomic_store(dtype) || !call.tensors[1] || !is_element(call.meta(1).dtype)) return false;
+  if (!call.tensors[1] || !is_element(call.meta(1).dtype)) return false;
   const auto source = *call.tensors[1];
+  if (call.graph.defs[source].storage == call.graph.defs[into].storage) return false;
   made.scatter.over = call.result.sizes;
-  made.scatter.write = [=, sizes = call.result.sizes](LoopBuilder& loop, const Index& at) {
+  made.scatter.write = [=, sizes = call.result.sizes, dtype = call.result.dtype](LoopBuilder& loop,
+                                                                                 const Index& at) {
     const auto value = loop.value(source, broadcast_position(at, sizes, loop.meta(source).sizes));
-    loop.write(into, at, loop.cast(value, dtype), std::nullopt);
+    loop.set(into, at, loop.cast(value, dtype));
   };
   return true;
 }

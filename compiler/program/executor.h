@@ -55,7 +55,8 @@ struct RunWritten {
 };
 
 struct ProgramRunOptions {
-  /// Blocks of kernels: nothing chooses large ones, for speed. Right kernels do not depend on them.
+  /// Blocks of kernels: nothing chooses large ones, for speed, of which some lanes lie beyond the
+  /// extent where they can. Right kernels do not depend on them.
   std::optional<std::int64_t> block;        ///< the same for all axes where it may be
   std::optional<std::uint32_t> block_seed;  ///< powers of two by chance
   std::function<void(const RunWritten&)> tap = {};

@@ -67,9 +67,9 @@ class KernelPatches {
   KernelPatches(std::string_view text, const Kernel& kernel)
       : text_(text), kernel_(kernel), cursor_(text.substr(0, kernel.end)) {
     const auto body = text.substr(kernel.body, kernel.end - kernel.body);
-    rank_ = body.contains("None, None") || body.contains(":, None, None") ? 3
-            : body.contains("[None, :]") || body.contains("[:, None]")    ? 2
-                                                                          : 1;
+    rank_ = body.contains("None, None")                                ? 3
+            : body.contains("[None, :]") || body.contains("[:, None]") ? 2
+                                                                       : 1;
   }
 
   auto patches(TextPatchKind kind) -> std::vector<TextPatch> {
@@ -289,14 +289,9 @@ class KernelPatches {
     return found;
   }
   [[nodiscard]] auto is_used(std::string_view name) const -> bool {
-    const auto body = text_.substr(kernel_.body, kernel_.end - kernel_.body);
-    const auto is_word = [&](std::size_t at) {
-      return at < body.size() &&
-             (std::isalnum(static_cast<unsigned char>(body[at])) != 0 || body[at] == '_');
-    };
-    for (auto at = body.find(name); at != std::string_view::npos; at = body.find(name, at + 1))
-      if ((at == 0 || !is_word(at - 1)) && !is_word(at + name.size())) return true;
-    return false;
+    std::set<std::string, std::less<>> names;
+    add_identifiers(text_.substr(kernel_.body, kernel_.end - kernel_.body), names);
+    return names.contains(name);
   }
   /// The argument at `position` of every launch; false where one is not there.
   [[nodiscard]] auto drop_arguments(std::size_t position, TextPatch& patch) const -> bool {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "minifier/edits/text_patches.h"
+#include "replay/runner/wrapper_lines.h"
 
 namespace assay {
 namespace {
@@ -85,34 +86,26 @@ auto with_fitting_data(std::string line) -> std::string {
   return line.substr(0, first + length) + line.substr(last);
 }
 
-template <class F>
-void each_line(std::string_view text, const F& visit) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    visit(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
 }  // namespace
 
 auto sizes_in(std::string_view text) -> std::vector<std::int64_t> {
   std::set<std::int64_t, std::greater<>> sizes;
   bool in_harness = false;
-  each_line(text, [&](std::string_view line) {
+  const auto lines = lines_of(text);
+  for (const std::string_view line : lines) {
     in_harness = in_harness || line.starts_with("def get_args");
     const bool is_number = in_harness && line.contains(" = ") && numbers_in(line).size() == 1;
-    if (!is_example(line) && !is_number) return;
+    if (!is_example(line) && !is_number) continue;
     for (const auto& number : numbers_in(line.substr(0, std::min(line.find("), ("), line.size()))))
       if (number.value > kSmallest) sizes.insert(number.value);
-  });
+  }
   return {sizes.begin(), sizes.end()};
 }
 
 auto with_size(std::string_view text, std::int64_t size, std::int64_t smaller) -> std::string {
   std::string out;
-  each_line(text, [&](std::string_view line) {
-    std::string changed(line);
+  for (const auto& line : lines_of(text)) {
+    std::string changed = line;
     const bool is_other = std::ranges::any_of(
         kOtherNumbers, [&](std::string_view word) { return line.contains(word); });
     auto numbers = is_other ? std::vector<Number>() : numbers_in(line);
@@ -122,7 +115,7 @@ auto with_size(std::string_view text, std::int64_t size, std::int64_t smaller) -
                       std::to_string(smaller_number(number.value, size, smaller)));
     out += is_example(line) ? with_fitting_data(std::move(changed)) : std::move(changed);
     out += '\n';
-  });
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "minifier/oracle/program_oracle.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -132,8 +133,18 @@ auto program_oracle(const ProgramOracleOptions& options, const OpTable& table)
     return in_child([&table](const std::string& text) { return refutations(text, table); },
                     options.limits);
   if (kind == "exec" && !rest.empty()) return by_command(rest, reproduces, options.limits);
-  if (kind == "torch" && rest.empty())
-    return by_command(fmt::format("'{}' \"$1\"", options.python), exception_of, options.limits);
+  if (kind == "torch" && rest.empty()) {
+    // Questions are asked in folders of their own.
+    const auto python = options.python.contains('/')
+                            ? std::filesystem::absolute(options.python).string()
+                            : options.python;
+    ChildJob there;
+    there.command = fmt::format("command -v '{}'", python);
+    if (run_children({std::move(there)}, options.limits).front().exit_code != 0)
+      return std::unexpected(Error{ErrorCode::missing_tool,
+                                   fmt::format("--python: \"{}\" is no command", options.python)});
+    return by_command(fmt::format("'{}' \"$1\"", python), exception_of, options.limits);
+  }
   return std::unexpected(
       Error{ErrorCode::usage,
             fmt::format("--oracle: \"{}\" judges no compiled program: run[:FAULT], stage, "

@@ -29,7 +29,7 @@ class ProgramMinifier {
  private:
   auto statements(const CutProgram& program) -> Result<void> {
     const auto all = everything(program.count());
-    auto kept = settings_.suspects;
+    auto kept = settings_.suspect_line > 0 ? program.units_of_line(settings_.suspect_line) : Kept();
     if (kept.empty() || !oracle_.fails(program.text(kept))) {
       const auto text = program.text(all);
       if (!oracle_.fails(text) && !(settings_.may_fail_otherwise && oracle_.adopt(text)))

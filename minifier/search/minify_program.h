@@ -10,8 +10,7 @@ namespace assay {
 
 struct MinifyProgramSettings {
   CutOptions cut;
-  /// Statements of `call` that are tried first by themselves, as CutProgram numbers them.
-  Kept suspects;
+  int suspect_line = 0;   ///< of the text: its statement is tried first by itself; 0: none
   bool has_sizes = true;  ///< sizes may become smaller; numbers of the signature may change then
   /// Masks of accesses may go. Not where whatever reads too much is a failure of the same name.
   bool has_masks = false;

@@ -11,11 +11,9 @@ namespace {
 /// Buffers that a launch or call wrote, as they were then.
 using Written = std::vector<std::pair<std::string, Datum>>;
 
-/// Buffers that a launch takes as what it writes, with the names of its parameters: Inductor's say
-/// it.
-auto outputs_of(const HostProgram& program, const HostOp& op)
-    -> std::vector<std::pair<std::string, std::string>> {
-  std::vector<std::pair<std::string, std::string>> outputs;
+/// Buffers that a launch takes as what it writes: names of Inductor's parameters say it.
+auto outputs_of(const HostProgram& program, const HostOp& op) -> std::vector<std::string> {
+  std::vector<std::string> outputs;
   const auto* launch = std::get_if<HostLaunch>(&op.what);
   if (launch == nullptr) return outputs;
   const auto source = program.kernels.find(launch->kernel);
@@ -27,7 +25,7 @@ auto outputs_of(const HostProgram& program, const HostOp& op)
     const auto* view = std::get_if<HostView>(&launch->args[next++].value);
     if (view != nullptr &&
         (param.name.starts_with("out_ptr") || param.name.starts_with("in_out_ptr")))
-      outputs.emplace_back(view->base, param.name);
+      outputs.push_back(view->base);
   }
   return outputs;
 }
@@ -173,7 +171,7 @@ class LaunchBlamer {
   auto unstored(const HostOp& op) const -> std::vector<std::string> {
     std::vector<std::string> buffers;
     const auto& written = written_.at(&op);
-    for (const auto& [buffer, param] : outputs_of(program_, op))
+    for (const auto& buffer : outputs_of(program_, op))
       if (std::ranges::find(written, buffer, &Written::value_type::first) == written.end())
         buffers.push_back(buffer);
     return buffers;
@@ -205,8 +203,7 @@ class LaunchBlamer {
     blame.line = op.line;
     if (const auto* launch = std::get_if<HostLaunch>(&op.what)) {
       blame.target = launch->kernel;
-      if (const auto found = program_.kernels.find(launch->kernel); found != program_.kernels.end())
-        blame.nodes = found->second.nodes;
+      if (const auto* source = source_of(op)) blame.nodes = source->nodes;
     } else if (const auto* call = std::get_if<HostCall>(&op.what)) {
       blame.target = call->target;
     }
@@ -260,7 +257,7 @@ auto last_writer(const HostProgram& program, const std::string& buffer, int befo
       if (before > 0 && op.line >= before) return found;
       if (const auto* bind = std::get_if<HostBind>(&op.what))
         root[bind->name] = root_of(bind->source.base);
-      for (const auto& [name, param] : outputs_of(program, op))
+      for (const auto& name : outputs_of(program, op))
         if (root_of(name) == root_of(buffer)) found = &op;
     }
   return found;

@@ -63,6 +63,11 @@ auto scatters() -> std::vector<Row> {
         "b = aten.index_put.default(a, [i], v, True)\nc = aten.mul.Tensor(a, b)\n"
         "d = aten.sum.dim_IntList(c, [1])\nz = aten.neg.default(y)",
         "a, d, z", 0, 3}},
+      {"CopiesIntoInputs",  // of another dtype, broadcast
+       {"x: f32[4, s0]; y: f32[4, s0]; h: bf16[4, s0]; i: i64[s0]",
+        "a = aten.mul.Tensor(y, 2.0)\nb = aten.copy_.default(x, a)\n"
+        "c = aten.copy_.default(h, i)\nd = aten.add.Tensor(b, c)",
+        "d"}},
       {"ConstantsAndOneElement",
        {"i: i64[s0]; v: f32[s0]; w: f32[1]; j: i64[1]; y: f32[1]",
         "x = aten.full.default([5], 2.0)\na = aten.index_put.default(x, [i], v, True)\n"
@@ -73,7 +78,16 @@ auto scatters() -> std::vector<Row> {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, ScatterLowering, ::testing::ValuesIn(scatters()), row_name);
 
-TEST(ScatterLowering, AnIndexBehindTheEndIsAnError) {
+/// A kernel would read what it has written already.
+TEST(Scatters, ACopyOverItselfStaysACall) {
+  const testing::SmallGraph graph{
+      "x: f32[5, 5]", "t = aten.permute.default(x, [1, 0])\na = aten.copy_.default(x, t)", "a"};
+  const auto compiled = testing::compiled(graph);
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(testing::call_count(*compiled), 1);
+}
+
+TEST(Scatters, AnIndexBehindTheEndIsAnError) {
   const testing::SmallGraph graph{"x: f32[4, 3]; i: i64[2]; v: f32[2, 3]",
                                   "a = aten.index_put.default(x, [i], v, True)", "a", 4, 4};
   EXPECT_TRUE(testing::problems(graph).contains("out of"));

@@ -11,13 +11,14 @@
 namespace assay {
 namespace {
 
+auto tensor(DType dtype, double value) -> Datum {
+  auto made = Tensor::contiguous(dtype, {1}).value();
+  from_vector(made, std::span<const double>(std::array{value}));
+  return Datum{std::move(made)};
+}
+
 auto message_of(DType dtype, double expected, double actual) -> std::string {
-  const auto tensor = [&](double value) {
-    auto made = Tensor::contiguous(dtype, {1}).value();
-    from_vector(made, std::span<const double>(std::array{value}));
-    return Datum{std::move(made)};
-  };
-  return compare_values(tensor(expected), tensor(actual), true, {}).message;
+  return compare_values(tensor(dtype, expected), tensor(dtype, actual), true, {}).message;
 }
 
 TEST(CompareValues, WhatHardwareFlushesIsZero) {
@@ -31,6 +32,21 @@ TEST(CompareValues, WhatNothingFlushesIsNot) {
   EXPECT_NE(message_of(DType::float64, 4e-38, 0), "");
   EXPECT_NE(message_of(DType::float32, 1, 1.001), "");
   EXPECT_EQ(message_of(DType::float32, 1, 1.0000001), "");
+}
+
+/// Is 16 plus `distance` further from 16 than this noise explains?
+auto is_told(double distance, double noise, double narrow_noise) -> bool {
+  const Rounding rounding{.reference = {16}, .noise = {noise}, .narrow_noise = {narrow_noise}};
+  const auto far = compare_values(tensor(DType::float32, 16), tensor(DType::float32, 16 + distance),
+                                  true, [&] { return &rounding; });
+  return !far.message.empty();
+}
+
+TEST(CompareValues, NarrowFloatsRoundByChanceAndWideSumsInOneDirection) {
+  EXPECT_FALSE(is_told(0.1, 0, 0.01));
+  EXPECT_TRUE(is_told(0.3, 0, 0.01));
+  EXPECT_FALSE(is_told(0.3, 0.01, 0));
+  EXPECT_TRUE(is_told(1, 0.01, 0));
 }
 
 /// Largest noise of a convolution of ones on this device.
