@@ -27,7 +27,7 @@ def main():
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     got = f"# EXIT: {run.returncode}\n{run.stdout}"
     kind = options.golden.rsplit("/", 1)[-1].split("_")[0]
-    if run.returncode not in {"fail": (1, 2, 3), "undecided": (5,)}.get(kind, (0,)):
+    if run.returncode not in {"fail": (1, 2, 3), "undecided": (5,), "missing": (4,)}.get(kind, (0,)):
         print(f"exit code {run.returncode} does not fit the file's name")
         print(run.stdout)
         return 1
