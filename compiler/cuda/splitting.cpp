@@ -21,6 +21,8 @@ class Splitter {
     for (const auto& planned : plan_.statements) {
       if (std::holds_alternative<TileAssert>(planned.statement->what))
         return unsupported("it asserts something");
+      if (std::holds_alternative<TileScan>(planned.statement->what))
+        return unsupported("it takes in what stands before");
       const bool is_store = std::holds_alternative<TileStore>(planned.statement->what);
       if (varies(planned.axes) && (planned.level > 0 || is_store))
         return unsupported("what is reduced is read again");

@@ -188,8 +188,28 @@ class Tiler {
       return;
     }
     const auto dtype = from_.type(one.results[0]).dtype;
+    if (const auto* known = std::get_if<TileScan>(&one.what))
+      return scan(one.results[0], known->combine, operands[0]);
     const auto over = b_.axes_of(operands);
     values_[one.results[0]] = b_.add(one.what, std::move(operands), dtype, over);
+  }
+  /// Over the tile; in a loop what stands before it comes in, and what follows it gets the sum.
+  void scan(TileId result, TileCombine combine, TileId operand) {
+    const auto of = b_.type(operand).dtype;
+    const auto bit = AxisSet{1} << r().number;
+    const auto scanned = [&](TileId of_lanes) {
+      return b_.add(TileScan{combine, r().number}, {of_lanes}, of, b_.axes_of({of_lanes}) | bit);
+    };
+    const auto before = before_.find(result);
+    if (before == before_.end()) {
+      values_[result] = scanned(operand);
+      return;
+    }
+    const auto none = b_.identity(combine, 0, of);
+    const auto inside = b_.compute(TileOp::select, {r().in_range, operand, none});
+    values_[result] = combined(combine, {before->second}, {scanned(inside)})[0];
+    const auto sum = b_.reduce(combine, r().number, {inside});
+    after_[result] = combined(combine, {before->second}, sum)[0];
   }
 
   [[nodiscard]] auto r() -> Axis& { return axes_.back(); }
@@ -286,6 +306,18 @@ class Tiler {
         one.results.push_back(row.after.back());
       }
     }
+    // What the tiles before this one combine to, without the axis.
+    std::vector<TileId> scans;
+    for (const auto* planned : slice) {
+      const auto* scan = std::get_if<TileScan>(&planned->statement->what);
+      if (scan == nullptr) continue;
+      scans.push_back(planned->statement->results[0]);
+      const auto of = from_.type(scans.back()).dtype;
+      const auto apart = every & ~(AxisSet{1} << r().number);
+      one.operands.push_back(b_.identity(scan->combine, 0, of));
+      region.params.push_back(before_[scans.back()] = b_.value(of, apart));
+      one.results.push_back(b_.value(of, apart));
+    }
     const auto outer = values_;
     auto* outside = b_.redirect(&region.body);
     place(r(), region.params[0]);
@@ -305,6 +337,8 @@ class Tiler {
             b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
       ++at;
     }
+    for (const auto id : scans) region.yields.push_back(after_.at(id));
+    before_.clear();
     b_.redirect(outside);
     values_ = outer;
     one.regions.push_back(std::move(region));
@@ -345,6 +379,7 @@ class Tiler {
   std::vector<Axis> axes_;
   std::map<std::size_t, TileId> exact_;
   std::map<TileId, TileId> values_;
+  std::map<TileId, TileId> before_, after_;  ///< of scans, by result: from one tile to the next
 };
 
 }  // namespace

@@ -24,10 +24,16 @@ struct Reduction {
   Dims over;                  ///< sizes before
   std::vector<bool> reduced;  ///< by dimension of `over`
   bool keeps = false;         ///< the result has the reduced dimensions, of size 1
+  /// A scan: every element of `over` gets what it and those before it are, combined, along the one
+  /// dimension that is marked. It takes one value.
+  bool is_scan = false;
   /// Values that are combined at a position of `over`.
   std::function<std::vector<TileId>(LoopBuilder&, const Index&)> operands;
   /// The element from what came out.
   std::function<TileId(LoopBuilder&, const std::vector<TileId>&)> finish;
+
+  /// The element of the result that an element of `over` belongs to.
+  [[nodiscard]] auto result_position(const Index& at) const -> Index;
 };
 
 /// A tensor. `element` computes one element wherever a loop needs it; without one the tensor

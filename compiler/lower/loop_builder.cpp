@@ -22,6 +22,16 @@ auto LoopBuilder::KeyHash::operator()(const Key& key) const -> std::size_t {
   return hash;
 }
 
+auto Reduction::result_position(const Index& at) const -> Index {
+  if (is_scan) return at;
+  Index kept;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (!reduced[i]) kept.push_back(at[i]);
+    if (reduced[i] && keeps) kept.emplace_back(0);
+  }
+  return kept;
+}
+
 auto plain_form(std::vector<LoopAxis> axes) -> LoopForm {
   LoopForm form;
   for (std::size_t i = 0; i < axes.size(); ++i) form.axis_of.push_back(i);
@@ -275,13 +285,8 @@ auto LoopBuilder::root(DefId id, const LoopPlace& place) -> TileId {
     const auto result = def.element(*this, place.position);
     return values_[{id, kNoTile, place.position}] = result;
   }
-  Index kept;
-  for (std::size_t i = 0; i < place.position.size(); ++i) {
-    if (!def.reduction->reduced[i]) kept.push_back(place.position[i]);
-    if (def.reduction->reduced[i] && def.reduction->keeps) kept.emplace_back(0);
-  }
   const auto result = reduce(*def.reduction, place);
-  return values_[{id, kNoTile, kept}] = result;
+  return values_[{id, kNoTile, def.reduction->result_position(place.position)}] = result;
 }
 
 auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> TileId {
@@ -293,6 +298,11 @@ auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> 
       const auto axis = form_.axis_of[part];
       if ((done >> axis & 1U) != 0) continue;  // merged with one that was reduced
       done |= AxisSet{1} << axis;
+      if (reduction.is_scan) {
+        values = {emit(TileScan{reduction.combine, axis}, values,
+                       {.dtype = dtype(values[0]), .axes = AxisSet{1} << axis})};
+        continue;
+      }
       std::vector<TileId> results;
       AxisSet axes = 0;
       for (const auto id : values) axes |= type(id).axes;
@@ -343,13 +353,7 @@ void LoopBuilder::set(DefId id, const Index& position, TileId value) {
 
 void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {
   const auto& def = graph_.defs[id];
-  Index kept;
-  for (std::size_t i = 0; i < place.position.size(); ++i) {
-    const bool is_reduced = def.reduction && def.reduction->reduced[i];
-    if (!is_reduced) kept.push_back(place.position[i]);
-    if (is_reduced && def.reduction->keeps) kept.emplace_back(0);
-  }
-  set(id, kept, value);
+  set(id, def.reduction ? def.reduction->result_position(place.position) : place.position, value);
 }
 
 }  // namespace assay

@@ -13,6 +13,7 @@ struct ReductionRow {
   bool is_mean = false;
   bool is_truth = false;   ///< of truth values
   bool has_index = false;  ///< gives positions, not values
+  bool is_scan = false;    ///< gives every partial result
 };
 // clang-format off
 constexpr std::array kReductions = {
@@ -33,6 +34,8 @@ constexpr std::array kReductions = {
     ReductionRow{"aten.all.dim", TileCombine::all, false, true},
     ReductionRow{"aten.argmax.default", TileCombine::argmax, false, false, true},
     ReductionRow{"aten.argmin.default", TileCombine::argmin, false, false, true},
+    ReductionRow{"aten.cumsum.default", TileCombine::sum, false, false, false, true},
+    ReductionRow{"aten.cumprod.default", TileCombine::product, false, false, false, true},
 };
 // clang-format on
 
@@ -100,10 +103,14 @@ auto lower_reduction(const LoweringCall& call, TensorDef& def) -> bool {
   reduction.over = meta.sizes;
   reduction.reduced = reduced_of(call, meta.sizes.size());
   reduction.keeps = flag(call, "keepdim");
+  reduction.is_scan = row->is_scan;
   const auto result = def.meta.dtype;
   // Narrow floats are summed in float32, integers as the result's dtype.
   auto dtype = row->is_truth ? DType::boolean : opmath(result);
   if (row->has_index) dtype = opmath(meta.dtype);
+  // As PyTorch does on the host, where elements are taken one after the other.
+  if (row->is_scan && dtype == DType::float32 && def.meta.device.type == "cpu")
+    dtype = DType::float64;
   const bool is_extreme = row->combine == TileCombine::max || row->combine == TileCombine::min;
   if (is_extreme) dtype = opmath(meta.dtype);
   reduction.operands = [from, dtype, row, over = reduction.over, reduced = reduction.reduced](

@@ -35,6 +35,7 @@ class Planner {
     }
     for (const auto& one : kernel_.body.body) {
       const auto* reduce = std::get_if<TileReduce>(&one.what);
+      if (const auto* scan = std::get_if<TileScan>(&one.what)) reduced_ |= AxisSet{1} << scan->axis;
       if (reduce == nullptr) continue;
       reduced_ |= AxisSet{1} << reduce->axis;
       const auto before = made_by.find(one.operands[0]);
@@ -58,6 +59,21 @@ class Planner {
     return {};
   }
 
+  [[nodiscard]] static auto is_known(TileCombine combine) -> bool {
+    return combine != TileCombine::welford && combine != TileCombine::online_softmax &&
+           combine != TileCombine::region;
+  }
+  /// A scan is a value of the pass that it is computed in; what stands before it is carried.
+  auto check_scan(const TileStatement& one) const -> Result<void> {
+    const auto* scan = std::get_if<TileScan>(&one.what);
+    if (scan == nullptr) return {};
+    if (scan->is_reverse || one.operands.size() != 1 || !is_known(scan->combine))
+      return unsupported("a scan of this kind");
+    if (reduced_ != AxisSet{1} << scan->axis)
+      return unsupported("a scan among reductions over other axes");
+    return {};
+  }
+
   auto add(const TileStatement& one) -> Result<void> {
     if (absorbed_.contains(&one)) return {};
     PlannedStatement planned;
@@ -71,10 +87,7 @@ class Planner {
     }
     planned.level = level;
     if (const auto* reduce = std::get_if<TileReduce>(&one.what)) {
-      const bool is_known = reduce->combine != TileCombine::welford &&
-                            reduce->combine != TileCombine::online_softmax &&
-                            reduce->combine != TileCombine::region;
-      if (!is_known) return unsupported("a reduction of this kind");
+      if (!is_known(reduce->combine)) return unsupported("a reduction of this kind");
       planned.reduction = plan_.reductions.size();
       planned.axes |= reduced_;
       plan_.reductions.push_back({reduce->combine, operands, one.results, level});
@@ -93,7 +106,9 @@ class Planner {
                std::holds_alternative<TileParamValue>(one.what) ||
                std::holds_alternative<TileIndex>(one.what) ||
                std::holds_alternative<TileCompute>(one.what) ||
-               std::holds_alternative<TileLoad>(one.what)) {
+               std::holds_alternative<TileLoad>(one.what) ||
+               std::holds_alternative<TileScan>(one.what)) {
+      ASSAY_TRY_VOID(check_scan(one));
       const auto id = one.results[0];
       planned.axes = kernel_.type(id).axes;
       levels_[static_cast<std::size_t>(id)] = level;

@@ -27,7 +27,7 @@ struct PlannedStatement {
 
 struct KernelPlan {
   std::vector<std::size_t> parallel;  ///< axes in the order of their loops, outermost first
-  std::vector<std::size_t> reduced;   ///< likewise, inside
+  std::vector<std::size_t> reduced;   ///< likewise, inside; also the one that is scanned
   int vector_axis = -1;               ///< the last of one of the lists; -1: nothing varies
   bool vector_is_reduced = false;
   bool is_serial = false;  ///< its writes meet: iterations run one after the other on a CPU
@@ -37,7 +37,7 @@ struct KernelPlan {
   int levels = 1;  ///< passes over the reduced axes, at most
 };
 
-/// Errors: unsupported (regions, scans, axes that are not exact).
+/// Errors: unsupported (regions, scans backwards or of several values, axes that are not exact).
 [[nodiscard]] auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan>;
 
 }  // namespace assay

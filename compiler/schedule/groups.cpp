@@ -20,6 +20,7 @@ struct Read {
 struct Nest {
   Dims extents;
   std::vector<bool> reduced;
+  bool is_scan = false;
   std::vector<Expr> symbols;  ///< by dimension; 0 where the extent is 1
   std::vector<Read> reads;
 };
@@ -76,6 +77,7 @@ class Grouper {
     nest.extents = def.reduction ? def.reduction->over : def.meta.sizes;
     nest.reduced =
         def.reduction ? def.reduction->reduced : std::vector<bool>(nest.extents.size(), false);
+    nest.is_scan = def.reduction && def.reduction->is_scan;
     std::vector<LoopAxis> axes;
     LoopPlace place;
     for (std::size_t i = 0; i < nest.extents.size(); ++i) {
@@ -179,6 +181,7 @@ class Grouper {
     std::vector<bool> reduced(unit.axes.size(), false);
     for (std::size_t i = 0; i < nest.reduced.size(); ++i) {
       if (nest.reduced[i] && place.axes[i].empty() && !nest.extents[i].is_int(1)) return false;
+      if (nest.is_scan && nest.reduced[i] && place.axes[i].size() > 1) return false;
       for (const auto axis : place.axes[i]) reduced[axis] = nest.reduced[i];
     }
     bool any = false, same = true;
@@ -205,13 +208,7 @@ class Grouper {
   }
 
   [[nodiscard]] static auto stored_position(const TensorDef& def, const LoopPlace& place) -> Index {
-    if (!def.reduction) return place.position;
-    Index kept;
-    for (std::size_t i = 0; i < place.position.size(); ++i) {
-      if (!def.reduction->reduced[i]) kept.push_back(place.position[i]);
-      if (def.reduction->reduced[i] && def.reduction->keeps) kept.emplace_back(0);
-    }
-    return kept;
+    return def.reduction ? def.reduction->result_position(place.position) : place.position;
   }
 
   void join(DefId id, const Nest& nest, std::size_t at, LoopPlace place) {

@@ -38,6 +38,8 @@ constexpr std::array kOps = {
     OpRow{"aten._softmax.default({0}, 1, False)", matrix, matrix},
     OpRow{"aten._softmax.default({0}, 0, False)", turned, turned},
     OpRow{"aten.flip.default({0}, [0])", matrix, matrix},
+    OpRow{"aten.cumsum.default({0}, 0)", matrix, matrix},
+    OpRow{"aten.cumsum.default({0}, 1)", turned, turned},
     OpRow{"aten.tril.default({0})", turned, turned},
     OpRow{"aten.slice_scatter.default({0}, {1}, 1, 0, 4)", matrix, matrix, 2},
     OpRow{"aten.slice.Tensor({0}, 1, 1, 2)", matrix, column},
@@ -102,13 +104,14 @@ TEST(Programs, ComputeTheSameInTiles) {
   }
 }
 
-/// Few rows that are long are reduced in parts.
+/// Few rows that are long are reduced in parts, and scanned part by part.
 TEST(Programs, ReduceLongRowsInParts) {
   const auto table = build_op_table();
   for (const std::string call :
        {"aten.sum.default(x)", "aten.sum.dim_IntList(x, [0])", "aten.sum.dim_IntList(x, [1])",
         "aten.amax.default(x, [0])", "aten.mean.dim(x, [0, 1])", "aten.argmax.default(x, 0)",
-        "aten.prod.dim_int(x, 1)", "aten.any.dims(x, [0])"}) {
+        "aten.prod.dim_int(x, 1)", "aten.any.dims(x, [0])", "aten.cumsum.default(x, 0)",
+        "aten.cumsum.default(x, 1)"}) {
     // What a lane without an element would have is not 0 behind the exponential.
     const SmallGraph graph{"y: f32[s0, s1]", "x = aten.exp.default(y)\na = " + call + "\n", "a"};
     const auto capture = testing::capture_of(graph);

@@ -133,6 +133,50 @@ TEST_F(CpuTest, ReductionsAreTheInterpreters) {
       }
 }
 
+/// A matrix is scanned along its rows or columns; `along` is the scanned axis.
+auto scan_of(std::string_view combine, DType dtype, bool rows) -> std::string {
+  const auto* along = rows ? "r" : "x";
+  return fmt::format(
+      "kernel k \"reduction\"\nparam in buffer {0}\nparam out buffer {0}\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis x {1} exact max 1024 block (1) extent (n)\n"
+      "axis r {2} exact max 1024 block (1) extent (m)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[] = param(m) line 0\n"
+      "  %2:int64[x] = mul %0 %1 line 0\n  %3:int64[r] = index(r) line 0\n"
+      "  %4:int64[x r] = add %2 %3 line 0\n  %5:{0}[x r] = load(in) %4 _ _ line 0\n"
+      "  %6:{0}[x r] = scan({3} {4}) %5 line 0\n  %7:{0}[x r] = sub %6 %5 line 0\n"
+      "  store(out) %4 %7 _ line 0\n}}\n",
+      name(dtype), rows ? "parallel" : "reduction", rows ? "reduction" : "parallel", combine,
+      along);
+}
+
+TEST_F(CpuTest, ScansAreTheInterpreters) {
+  using enum DType;
+  constexpr std::array kCases = {ReductionCase{"sum", float32}, ReductionCase{"sum", int64},
+                                 ReductionCase{"product", float64}, ReductionCase{"max", float32}};
+  constexpr std::array<std::array<std::int64_t, 2>, 5> kSizes = {
+      {{1, 1}, {3, 7}, {16, 128}, {5, 300}, {130, 9}}};
+  for (const auto& one : kCases)
+    for (const bool rows : {true, false})
+      for (const auto& [n, m] : kSizes) {
+        const OneKernel kernel(scan_of(one.combine, one.dtype, rows));
+        const auto input = random_tensor(one.dtype, {n, m}, 3);
+        auto mine = *Tensor::contiguous(one.dtype, {n, m});
+        auto theirs = *Tensor::contiguous(one.dtype, {n, m});
+        run_native(kernel, {{input}, {mine}, {Expr(n)}, {Expr(m)}});
+        kernel.run(Interpreter(table()), {{input}, {theirs}, {Expr(n)}, {Expr(m)}});
+        const auto a = to_vector<double>(mine), b = to_vector<double>(theirs);
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+          if (std::isinf(a[i]) && a[i] == b[i]) continue;
+          // Both take the elements one after the other; the interpreter may keep more digits.
+          ASSERT_LE(std::abs(a[i] - b[i]), 1e-5 * std::max(40.0, std::abs(b[i])))
+              << one.combine << " of " << name(one.dtype) << ", " << n << " by " << m
+              << (rows ? " rows" : " columns") << ", element " << i;
+        }
+      }
+}
+
 TEST_F(CpuTest, SumsDoNotDependOnVectorsOrThreads) {
   for (const bool rows : {true, false}) {
     const OneKernel kernel(reduction_of("sum", DType::float32, rows));
