@@ -71,32 +71,35 @@ auto graphs() -> const std::vector<SmallGraph>& {
        "g = aten.sum.dim_IntList(f, [0], True)\nh = aten.add.Tensor(f, g)",
        "h"},
       {"x: f32[s0, 6]; y: f32[s0, 6]; n: Sym(s0)",
-       "a = aten.cumsum.default(x, 1)\nb = aten.exp.default(a)\nc = aten.cumsum.default(b, 0)\n"
-       "d = aten.mul.Tensor(c, y)\ne = aten.cumsum.default(d, 1)\nf = aten.neg.default(e)",
+       "a = aten.renorm.default(x, 2, 1, 3.0)\nb = aten.exp.default(a)\nc = aten.renorm.default(b, "
+       "2, 0, 3.0)\n"
+       "d = aten.mul.Tensor(c, y)\ne = aten.renorm.default(d, 2, 1, 3.0)\nf = aten.neg.default(e)",
        "f"},
       {"x: f32[s0, 5]; n: Sym(s0)",
-       "a = aten.cumsum.default(x, 0)\nb = aten.tanh.default(a)\nc = aten.cumsum.default(b, 1)\n"
-       "d = aten.cumsum.default(c, 0)\ne = aten.add.Tensor(d, b)",
+       "a = aten.renorm.default(x, 2, 0, 3.0)\nb = aten.tanh.default(a)\nc = "
+       "aten.renorm.default(b, 2, 1, 3.0)\n"
+       "d = aten.renorm.default(c, 2, 0, 3.0)\ne = aten.add.Tensor(d, b)",
        "e"},
       {"x: f32[s0, 4]; n: Sym(s0)",
-       "a = aten.exp.default(x)\nb = aten.sin.default(x)\nc = aten.cumsum.default(a, 1)\n"
-       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "a = aten.exp.default(x)\nb = aten.sin.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
+       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
        "e"},
       {"x: f32[s0, 5]; n: Sym(s0)",
-       "a = aten.tanh.default(x)\nb = aten.cos.default(x)\nc = aten.cumsum.default(a, 1)\n"
-       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "a = aten.tanh.default(x)\nb = aten.cos.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
+       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
        "e"},
       {"x: f32[s0, 3]; n: Sym(s0)",
-       "a = aten.sigmoid.default(x)\nb = aten.neg.default(x)\nc = aten.cumsum.default(a, 1)\n"
-       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "a = aten.sigmoid.default(x)\nb = aten.neg.default(x)\nc = aten.renorm.default(a, 2, 1, "
+       "3.0)\n"
+       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
        "e"},
       {"x: f32[s0, 6]; n: Sym(s0)",
-       "a = aten.relu.default(x)\nb = aten.abs.default(x)\nc = aten.cumsum.default(a, 1)\n"
-       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "a = aten.relu.default(x)\nb = aten.abs.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
+       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
        "e"},
       {"x: f32[s0, 7]; n: Sym(s0)",
-       "a = aten.erf.default(x)\nb = aten.exp.default(x)\nc = aten.cumsum.default(a, 1)\n"
-       "d = aten.cumsum.default(b, 0)\ne = aten.add.Tensor(c, d)",
+       "a = aten.erf.default(x)\nb = aten.exp.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
+       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
        "e"},
   };
   return kGraphs;
@@ -243,11 +246,12 @@ TEST(Faults, TheNamedToolSeesEachAndBlamesTheRightThing) {
 }
 
 TEST(Faults, AFaultThatNeedsOneFusionIsBlamedOnIt) {
-  const SmallGraph graph{"x: f32[s0, 4]; n: Sym(s0)",
-                         "a = aten.exp.default(x)\nb = aten.sin.default(x)\n"
-                         "c = aten.cumsum.default(a, 1)\nd = aten.cumsum.default(b, 0)\n"
-                         "e = aten.add.Tensor(c, d)\nf = aten.neg.default(e)",
-                         "f"};
+  const SmallGraph graph{
+      "x: f32[s0, 4]; n: Sym(s0)",
+      "a = aten.exp.default(x)\nb = aten.sin.default(x)\n"
+      "c = aten.renorm.default(a, 2, 1, 3.0)\nd = aten.renorm.default(b, 2, 0, 3.0)\n"
+      "e = aten.add.Tensor(c, d)\nf = aten.neg.default(e)",
+      "f"};
   const auto capture = testing::capture_of(graph);
   ASSERT_TRUE(capture);
   CompileOptions wrong;
