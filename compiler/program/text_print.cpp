@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <map>
 
 #include "compiler/program/text.h"
 #include "compiler/program/text_words.h"
@@ -21,16 +24,21 @@ auto quoted(std::string_view text) -> std::string {
 
 class Printer {
  public:
-  /// Without names, lines and texts: what the structure is.
-  Printer(const TileKernel& kernel, bool is_bare) : kernel_(kernel), is_bare_(is_bare) {}
+  /// Without names, lines and texts: what the structure is. Parameters and axes go by position.
+  Printer(const TileKernel& kernel, bool is_bare) : kernel_(kernel), is_bare_(is_bare) {
+    if (!is_bare) return;
+    for (std::size_t i = 0; i < kernel.params.size(); ++i)
+      if (const auto& symbol = kernel.params[i].symbol; symbol.op() == ExprOp::symbol)
+        positions_[std::string(symbol.name())] = param_name(i);
+  }
 
   auto run() -> std::string {
     text_ = is_bare_ ? "kernel\n"
                      : fmt::format("kernel {} {}\n", kernel_.name, quoted(kernel_.heuristic));
     if (!kernel_.asserts_are_on) text_ += "asserts off\n";
-    for (const auto& one : kernel_.params) param(one);
-    for (const auto& one : kernel_.axes) axis(one);
-    for (const auto& one : kernel_.grid) text_ += fmt::format("grid {}\n", print_expr(one));
+    for (std::size_t i = 0; i < kernel_.params.size(); ++i) param(i);
+    for (std::size_t i = 0; i < kernel_.axes.size(); ++i) axis(i);
+    for (const auto& one : kernel_.grid) text_ += fmt::format("grid {}\n", expression(one));
     for (const auto& one : kernel_.launcher_args) text_ += fmt::format("launcher {}\n", one);
     text_ += "body {\n";
     body(kernel_.body, 1);
@@ -39,19 +47,21 @@ class Printer {
   }
 
  private:
-  void param(const TileParam& one) {
-    text_ += fmt::format("param {} {} {}", one.name, word_of(kParamWords, one.kind),
+  void param(std::size_t i) {
+    const auto& one = kernel_.params[i];
+    text_ += fmt::format("param {} {} {}", param_name(i), word_of(kParamWords, one.kind),
                          assay::name(one.dtype));
     if (one.fixed) text_ += fmt::format(" fixed {}", *one.fixed);
     if (!one.is_passed) text_ += " not_passed";
     text_ += "\n";
   }
-  void axis(const TileAxis& one) {
-    text_ += fmt::format("axis {} {}", one.name, word_of(kAxisWords, one.kind));
+  void axis(std::size_t i) {
+    const auto& one = kernel_.axes[i];
+    text_ += fmt::format("axis {} {}", axis_name(i), word_of(kAxisWords, one.kind));
     if (one.exact) text_ += " exact";
     text_ += fmt::format(" max {}", one.max_block);
-    text_ += fmt::format(" block ({})", print_expr(one.block));
-    if (one.extent) text_ += fmt::format(" extent ({})", print_expr(*one.extent));
+    text_ += fmt::format(" block ({})", expression(one.block));
+    if (one.extent) text_ += fmt::format(" extent ({})", expression(*one.extent));
     text_ += "\n";
   }
 
@@ -62,16 +72,35 @@ class Printer {
     const auto& value = kernel_.values[static_cast<std::size_t>(id)];
     std::string axes;
     for (std::size_t i = 0; i < kernel_.axes.size(); ++i)
-      if ((value.type.axes >> i & 1U) != 0)
-        axes += (axes.empty() ? "" : " ") + kernel_.axes[i].name;
+      if ((value.type.axes >> i & 1U) != 0) axes += (axes.empty() ? "" : " ") + axis_name(i);
     auto text = fmt::format("%{}:{}[{}]", id, assay::name(value.type.dtype), axes);
     if (!value.name.empty() && !is_bare_) text += " " + quoted(value.name);
     return text;
   }
 
-  [[nodiscard]] auto axis_name(std::size_t i) const -> std::string { return kernel_.axes[i].name; }
+  [[nodiscard]] auto axis_name(std::size_t i) const -> std::string {
+    return is_bare_ ? fmt::format("a{}", i) : kernel_.axes[i].name;
+  }
   [[nodiscard]] auto param_name(std::size_t i) const -> std::string {
-    return kernel_.params[i].name;
+    return is_bare_ ? fmt::format("p{}", i) : kernel_.params[i].name;
+  }
+  /// Symbols of parameters go by their position as well.
+  [[nodiscard]] auto expression(const Expr& e) const -> std::string {
+    const auto text = print_expr(e);
+    if (!is_bare_) return text;
+    const auto is_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) {
+      auto end = at;
+      while (end < text.size() && is_word(text[end])) ++end;
+      const auto word = text.substr(at, std::max<std::size_t>(end - at, 1));
+      const auto known = positions_.find(word);
+      result += known == positions_.end() ? word : known->second;
+      at += word.size();
+    }
+    return result;
   }
   [[nodiscard]] auto head(const TileConstant& what) const -> std::string {
     if (const auto* integer = std::get_if<std::int64_t>(&what.value))
@@ -171,6 +200,7 @@ class Printer {
 
   const TileKernel& kernel_;
   bool is_bare_;
+  std::map<std::string, std::string> positions_;  ///< of parameters, by symbol
   std::string text_;
 };
 

@@ -54,11 +54,30 @@ TEST_F(KernelTextTest, NamesAndLinesDoNotCountForTheStructure) {
   auto renamed = kernel();
   renamed.name = "other";
   for (auto& value : renamed.values) value.name += "_";
+  for (auto& param : renamed.params) param.name += "_";
+  for (auto& axis : renamed.axes) axis.name += "_";
   EXPECT_EQ(structural_hash(renamed), structural_hash(kernel()));
   auto changed = kernel();
   std::get<TileReduce>(changed.body.body.at(changed.body.body.size() - 2).what).combine =
       TileCombine::min;
   EXPECT_NE(structural_hash(changed), structural_hash(kernel()));
+}
+
+/// So do symbols that parameters stand for; others are what they are.
+TEST_F(KernelTextTest, SymbolsOfParametersDoNotCountForTheStructure) {
+  const auto of = [&](const std::string& param, const std::string& extent) {
+    const auto read = parse_kernel(
+        fmt::format("kernel k \"pointwise\"\nparam {0} scalar int64\nparam out buffer int64\n"
+                    "axis x parallel exact max 8 block (1) extent ({1})\nbody {{\n"
+                    "  %0:int64[x] = index(x) line 0\n  store(out) %0 %0 _ line 0\n}}\n",
+                    param, extent),
+        pool_);
+    EXPECT_TRUE(read) << read.error().message;
+    return structural_hash(*read);
+  };
+  EXPECT_EQ(of("n", "2*n + 1"), of("size", "2*size + 1"));
+  EXPECT_NE(of("n", "2*n + 1"), of("n", "3*n + 1"));
+  EXPECT_NE(of("n", "n"), of("n", "4"));
 }
 
 TEST_F(KernelTextTest, ABrokenTextIsAnErrorWithItsLine) {
