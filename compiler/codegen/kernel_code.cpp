@@ -134,9 +134,66 @@ void KernelEmitter::nest(std::size_t depth, const std::vector<const PlannedState
   });
 }
 
+namespace {
+
+/// Functions that are long chains of operations, of which a processor can do several at a time.
+auto is_chain(const TileStatement& one) -> bool {
+  const auto* what = std::get_if<TileCompute>(&one.what);
+  return what != nullptr && ((what->op >= TileOp::exp && what->op <= TileOp::sigmoid &&
+                              what->op != TileOp::sqrt && what->op != TileOp::rsqrt) ||
+                             what->op == TileOp::power);
+}
+
+/// Columns are reduced several vectors wide, so that a row is read by more than a cache line: what
+/// is kept of them has to fit into registers. So are functions computed that keep a processor
+/// waiting.
+constexpr unsigned kWide = 4, kMostLanes = 64;
+constexpr std::size_t kWideStatements = 12, kWideChain = 40;
+auto is_wide(const KernelPlan& plan) -> bool {
+  if (plan.vector_axis < 0 || plan.vector_is_reduced || plan.is_serial || plan.has_tiles)
+    return false;
+  if (plan.reductions.empty())
+    return plan.reduced.empty() && plan.statements.size() <= kWideChain &&
+           std::ranges::any_of(plan.statements,
+                               [](const auto& planned) { return is_chain(*planned.statement); });
+  return plan.reductions.size() == 1 && plan.reductions[0].operands.size() == 1 &&
+         plan.statements.size() <= kWideStatements;
+}
+
+/// A function that calls one of two, by the extent of the vectorised axis.
+void emit_choice(llvm::Module& module, const KernelPlan& plan, unsigned wide,
+                 const std::string& name) {
+  auto* narrow_code = module.getFunction(name + ".narrow");
+  auto* wide_code = module.getFunction(name + ".wide");
+  auto* function = llvm::Function::Create(narrow_code->getFunctionType(),
+                                          llvm::Function::ExternalLinkage, name, module);
+  llvm::IRBuilder<> b(BasicBlock::Create(module.getContext(), "entry", function));
+  auto* place = b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), function->getArg(3),
+                                             static_cast<std::uint64_t>(plan.vector_axis));
+  auto* fits = b.CreateICmpSGE(b.CreateLoad(b.getInt64Ty(), place), b.getInt64(wide));
+  std::vector<Value*> given;
+  for (auto& argument : function->args()) given.push_back(&argument);
+  auto* many = BasicBlock::Create(module.getContext(), "many", function);
+  auto* few = BasicBlock::Create(module.getContext(), "few", function);
+  b.CreateCondBr(fits, many, few);
+  for (const auto& [block, code] : {std::pair(many, wide_code), std::pair(few, narrow_code)}) {
+    code->setLinkage(llvm::Function::InternalLinkage);
+    b.SetInsertPoint(block);
+    b.CreateCall(code, given);
+    b.CreateRetVoid();
+  }
+}
+
+}  // namespace
+
 auto emit_kernel(llvm::Module& module, const TileKernel& kernel, const KernelPlan& plan,
                  unsigned lanes, const std::string& name) -> Result<void> {
-  return KernelEmitter(module, kernel, plan, lanes).run(name);
+  const auto wide = std::min(lanes * kWide, kMostLanes);
+  if (!is_wide(plan) || wide == lanes) return KernelEmitter(module, kernel, plan, lanes).run(name);
+  ASSAY_TRY_VOID(KernelEmitter(module, kernel, plan, lanes).run(name + ".narrow"));
+  ASSAY_TRY_VOID(KernelEmitter(module, kernel, plan, wide).run(name + ".wide"));
+  emit_choice(module, plan, wide, name);
+  return {};
 }
 
 }  // namespace assay

@@ -17,7 +17,7 @@ class KernelEmitter : KernelFrame {
   /// Sums are kept as this many partial ones: element i goes to partial i mod 128 along the
   /// vectorised axis, and partials are folded by halves. So a sum does not depend on the width of
   /// vectors. Along other axes there are eight.
-  static constexpr unsigned kPartials = 128, kColumnPartials = 8;
+  static constexpr unsigned kPartials = 128, kColumnPartials = 4;
 
  public:
   using KernelFrame::KernelFrame;

@@ -91,6 +91,9 @@ void KernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
   Value* raw = nullptr;
   if (at.scalar != nullptr && at.step == 1) {
     auto* place = address(what.param, at.scalar);
+    // A load without lanes takes hundreds of cycles where nothing is mapped.
+    if (one.operands[1] != kNoTile)
+      place = b_.CreateSelect(b_.CreateOrReduce(mask), place, pointers_[what.param]);
     raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(lanes, place, align))
                           : b_.CreateMaskedLoad(lanes, place, align, mask, none);
   } else {

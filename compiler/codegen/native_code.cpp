@@ -3,8 +3,9 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <bit>
+#include <algorithm>
 #include <mutex>
+#include <thread>
 
 #include "compiler/codegen/kernel_code.h"
 #include "compiler/codegen/passes.h"
@@ -32,20 +33,47 @@ class Jitted final : public NativeCode {
   }
   [[nodiscard]] auto text() const -> std::string override { return text_; }
 
-  auto compile(const std::vector<const TileKernel*>& kernels, llvm::TargetMachine& machine,
-               const NativeOptions& options) -> Result<void> {
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("assay", *context);
-    module->setDataLayout(machine.createDataLayout());
-    module->setTargetTriple(machine.getTargetTriple().str());
-    const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(machine);
+  auto compile(const std::vector<const TileKernel*>& kernels,
+               const llvm::orc::JITTargetMachineBuilder& host, const NativeOptions& options)
+      -> Result<void> {
     functions_.resize(kernels.size());
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const auto added =
-          add(*module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
-      if (!added) functions_[i].not_compiled = added.error().message;
+    const auto parts = options.keep_text ? 1 : part_count(kernels.size());
+    std::vector<Result<void>> done(parts);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t part = 1; part < parts; ++part)
+        threads.emplace_back(
+            [&, part] { done[part] = compile_part(kernels, part, parts, host, options); });
+      done[0] = compile_part(kernels, 0, parts, host, options);
     }
-    run_passes(*module, machine, kPasses);
+    for (auto& one : done) ASSAY_TRY_VOID(one);
+    return {};
+  }
+
+ private:
+  /// Modules that are compiled at the same time.
+  static auto part_count(std::size_t kernels) -> std::size_t {
+    constexpr std::size_t kMost = 8, kWorthAThread = 4;
+    const std::size_t processors =
+        std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMost);
+    return std::clamp<std::size_t>(kernels / kWorthAThread, 1, processors);
+  }
+
+  /// Every kernel whose position leaves `part` when it is divided by `parts`.
+  auto compile_part(const std::vector<const TileKernel*>& kernels, std::size_t part,
+                    std::size_t parts, llvm::orc::JITTargetMachineBuilder host,
+                    const NativeOptions& options) -> Result<void> {
+    ASSAY_TRY(const auto machine, taken(host.createTargetMachine(), "this machine"));
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>(fmt::format("assay{}", part), *context);
+    module->setDataLayout(machine->createDataLayout());
+    module->setTargetTriple(machine->getTargetTriple().str());
+    const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(*machine);
+    const auto symbol = [](std::size_t i) { return fmt::format("kernel{}", i); };
+    for (auto i = part; i < kernels.size(); i += parts)
+      if (const auto added = add(*module, *kernels[i], lanes, symbol(i), functions_[i]); !added)
+        functions_[i].not_compiled = added.error().message;
+    run_passes(*module, *machine, kPasses);
     if (options.keep_text) {
       llvm::raw_string_ostream stream(text_);
       module->print(stream, nullptr);
@@ -53,15 +81,14 @@ class Jitted final : public NativeCode {
     if (auto error =
             jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
       return unsupported("code: {}", llvm::toString(std::move(error)));
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
+    for (auto i = part; i < kernels.size(); i += parts) {
       if (!functions_[i].not_compiled.empty()) continue;
-      ASSAY_TRY(const auto address, taken(jit_->lookup(fmt::format("kernel{}", i)), "code"));
+      ASSAY_TRY(const auto address, taken(jit_->lookup(symbol(i)), "code"));
       functions_[i].run = address.toPtr<NativeKernel>();
     }
     return {};
   }
 
- private:
   static auto widest(const llvm::TargetMachine& machine) -> unsigned {
     return machine.getTargetFeatureString().contains("+avx512f") ? 16 : 8;
   }
@@ -94,11 +121,13 @@ extern "C" __attribute__((visibility("default"))) auto assay_compile_native(
   });
   ASSAY_TRY(auto host, taken(llvm::orc::JITTargetMachineBuilder::detectHost(), "this machine"));
   host.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  ASSAY_TRY(const auto machine, taken(host.createTargetMachine(), "this machine"));
-  ASSAY_TRY(auto jit, taken(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host).create(),
+  ASSAY_TRY(auto jit, taken(llvm::orc::LLJITBuilder()
+                                .setJITTargetMachineBuilder(host)
+                                .setSupportConcurrentCompilation(true)
+                                .create(),
                             "just-in-time compilation"));
   auto code = std::make_unique<Jitted>(std::move(jit));
-  ASSAY_TRY_VOID(code->compile(kernels, *machine, options));
+  ASSAY_TRY_VOID(code->compile(kernels, host, options));
   return std::unique_ptr<NativeCode>(std::move(code));
 }
 
