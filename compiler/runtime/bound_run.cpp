@@ -110,6 +110,7 @@ auto ReadyProgram::bytes_of(std::size_t buffer) const -> std::span<std::byte> {
 void ReadyProgram::connect(const DatumList& inputs) {
   for (const auto at : made_) {
     auto& storage = places_[at].storage;
+    if (storage.use_count() > 1) std::swap(storage, spares_[at]);
     if (!storage || storage.use_count() > 1)
       storage = std::make_shared<Storage>(bound_.buffers[at].size_bytes);
   }

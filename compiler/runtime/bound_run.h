@@ -101,6 +101,9 @@ class ReadyProgram {
   std::vector<BufferPlace> places_;  ///< by buffer
   std::vector<std::size_t> moving_;  ///< buffers that stand elsewhere in every call
   std::vector<std::size_t> made_;    ///< those of them that are outputs
+  /// What those were in before: somebody who drops a result when he has the next needs no new
+  /// memory.
+  BufferStorages spares_;
   // Arguments of all launches one behind the other, and where each launch's begin.
   std::vector<const void*> pointers_;
   std::vector<std::int64_t> integers_;

@@ -123,6 +123,23 @@ TEST(Bound, OutputsThatAreKeptAreNotOverwritten) {
   EXPECT_EQ(to_vector<double>(*kept->outputs[0].real()), before);
 }
 
+TEST(Bound, AResultDroppedForTheNextGivesItsMemoryBack) {
+  const auto graph = chain();
+  const auto made = fixture(graph);
+  const TileDevice device(made.kernels);
+  BindingCache cache(made.compiled.program, made.kernels, table(), device, {});
+  const auto given = inputs(made, graph, "s0=5");
+  const auto storage = [](const Result<ProgramRun>& run) {
+    return run->outputs[0].real()->storage.get();
+  };
+  auto kept = (*cache.find(given))->run(given);
+  const auto* first = storage(kept);
+  kept = (*cache.find(given))->run(given);
+  EXPECT_NE(storage(kept), first);
+  kept = (*cache.find(given))->run(given);
+  EXPECT_EQ(storage(kept), first);
+}
+
 TEST(Bound, ACallThatChangesPartOfWhatACallMadeKeepsTheRest) {
   const auto* row = table().find("aten.fill_.Scalar");
   ASSERT_TRUE(row != nullptr && row->kernel);
@@ -239,12 +256,13 @@ TEST(InPlace, OnlyWhereEveryElementIsReadBeforeItIsWritten) {
   };
   // A row's sum twice, with what is dear and read twice between: pointwise on a tensor that dies.
   const std::string head =
-      "a = aten.cumsum.default(x, 1)\nb = aten.exp.default(a)\nc = aten.cumsum.default(b, 1)";
+      "a = aten.renorm.default(x, 2, 1, 3.0)\nb = aten.exp.default(a)\nc = aten.renorm.default(b, "
+      "2, 1, 3.0)";
   EXPECT_EQ(over(head, "c"), 1);
   // The transpose is read where something else is written.
-  EXPECT_EQ(over("a = aten.cumsum.default(x, 1)\nt = aten.permute.default(a, [1, 0])\n"
+  EXPECT_EQ(over("a = aten.renorm.default(x, 2, 1, 3.0)\nt = aten.permute.default(a, [1, 0])\n"
                  "b = aten.clone.default(t, memory_format = torch.contiguous_format)\n"
-                 "c = aten.cumsum.default(b, 1)",
+                 "c = aten.renorm.default(b, 2, 1, 3.0)",
                  "c"),
             0);
   // The operand lives on.
