@@ -244,6 +244,17 @@ void backward_kernel(KernelCall& k) {
   store_result(k, 2, grad_bias);
 }
 
+/// What functionalisation makes of a training step: the statistics are results.
+auto functional(Composer& c) -> Datum {
+  const auto mean = c.call("aten.clone.default", {c.arg(3)});
+  const auto variance = c.call("aten.clone.default", {c.arg(4)});
+  const auto results =
+      c.call("aten._native_batch_norm_legit.default",
+             {c.arg(0), c.arg(1), c.arg(2), mean, variance, c.arg(5), c.arg(6), c.arg(7)});
+  DatumList all{c.item(results, 0), c.item(results, 1), c.item(results, 2), mean, variance};
+  return Datum{std::move(all)};
+}
+
 /// cuDNN's form always gives three gradients, and trains. input, grad_output, weight, running_mean,
 /// running_var, save_mean, save_var, epsilon, reserve.
 auto cudnn_backward(Composer& c) -> Datum {
@@ -280,6 +291,7 @@ void add_batch_norm_rows(OpTable& t) {
   t.add({.schema_text = "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
   t.add({.schema_text = "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
   t.add({.schema_text = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", .decomposition = no_training});
+  t.add({.schema_text = "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", .decomposition = functional});
   t.add({.schema_text = "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
   t.add({.schema_text = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", .decomposition = batch_norm});
   t.add({.schema_text = "aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});

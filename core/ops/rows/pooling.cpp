@@ -395,6 +395,19 @@ void offsets_to_indices_kernel(KernelCall& k) {
   from_vector<std::int64_t>(k.out(), values);
 }
 
+/// The older names (as in PyTorch 2.4), of planes alone. An offset is an int8, so 128 rows of a
+/// window hold each, and the height of the input decides nothing.
+auto max_pool2d_with_offsets(Composer& c) -> Datum {
+  return c.call("prims._low_memory_max_pool_with_offsets.default",
+                DatumList(c.args().begin(), c.args().end()));
+}
+auto max_pool2d_offsets_to_indices(Composer& c) -> Datum {
+  const Expr rows(128);
+  return c.call("prims._low_memory_max_pool_offsets_to_indices.default",
+                {c.arg(0), int_list(Dims{rows, c.expr(1)}), int_list(Dims{rows, c.expr(2)}),
+                 c.arg(3), c.arg(4), int_list(Ints{1, 1})});
+}
+
 auto max_pool2d(Composer& c) -> Datum {
   return c.item(
       c.call("aten.max_pool2d_with_indices.default", DatumList(c.args().begin(), c.args().end())),
@@ -470,6 +483,8 @@ void add_pooling_rows(OpTable& t) {
   t.add({.schema_text = "aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor", .rule = max3d_backward_rule, .kernel = max_backward_kernel<3, 7>});
   t.add({.schema_text = "prims::_low_memory_max_pool_with_offsets(Tensor self, SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool ceil_mode) -> (Tensor, Tensor)", .rule = max_with_offsets_rule, .kernel = max_with_offsets_kernel});
   t.add({.schema_text = "prims::_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor", .rule = offsets_to_indices_rule, .kernel = offsets_to_indices_kernel});
+  t.add({.schema_text = "prims::_low_memory_max_pool2d_with_offsets(Tensor self, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, bool ceil_mode) -> (Tensor, Tensor)", .decomposition = max_pool2d_with_offsets});
+  t.add({.schema_text = "prims::_low_memory_max_pool2d_offsets_to_indices(Tensor self, SymInt kernel_w, SymInt input_w, SymInt[2] stride, SymInt[2] padding) -> Tensor", .decomposition = max_pool2d_offsets_to_indices});
   t.add({.schema_text = "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", .decomposition = max_pool2d});
   t.add({.schema_text = "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", .decomposition = max_pool3d});
   t.add({.schema_text = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", .decomposition = adaptive_avg_pool1d});

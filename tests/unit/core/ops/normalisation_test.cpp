@@ -117,6 +117,19 @@ TEST(BatchNorm, TrainingUpdatesRunningStatistics) {
   expect_close(variance, make_tensor({1}, {1.5}));  // the batch's unbiased variance is 2
 }
 
+TEST(BatchNorm, TheFunctionalFormReturnsUpdatedStatistics) {
+  auto run = ops();
+  const auto mean = make_tensor({1}, {10});
+  const auto results = run.run("aten._native_batch_norm_legit_functional.default",
+                               {Datum{make_tensor({2, 1}, {1, 3})}, kNone, kNone, Datum{mean},
+                                Datum{make_tensor({1}, {1})}, flag(true), real(0.5), real(0)});
+  ASSERT_EQ(results.size(), 5);
+  expect_close(*results[0].real(), make_tensor({2, 1}, {-1, 1}));
+  expect_close(*results[3].real(), make_tensor({1}, {6}));
+  expect_close(*results[4].real(), make_tensor({1}, {1.5}));
+  expect_close(mean, make_tensor({1}, {10}));
+}
+
 TEST(BatchNorm, EvaluationLeavesThemAloneAndSavesNothing) {
   auto run = ops();
   const auto mean = make_tensor({1}, {1});

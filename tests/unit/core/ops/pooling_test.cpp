@@ -144,6 +144,22 @@ TEST(MaxPool, OffsetsAreTheIndicesSeenFromTheWindow) {
   EXPECT_EQ(values_of(back), values_of(indices));
 }
 
+TEST(MaxPool, OlderNamesOfOffsetsSpeakOfPlanesAlone) {
+  auto run = ops();
+  const Datum x{random_tensor({2, 3, 7, 6}, 5)};
+  const DatumList params{ints({3, 2}), ints({2, 2}), ints({1, 0}), ints({1, 1})};
+  DatumList args{x};
+  args.insert(args.end(), params.begin(), params.end());
+  args.push_back(flag(false));
+  const auto indices = run.tensor("aten.max_pool2d_with_indices.default", args, 1);
+  const auto offsets = run.tensor("prims._low_memory_max_pool2d_with_offsets.default", args, 1);
+  EXPECT_EQ(offsets.dtype(), DType::int8);
+  const auto back =
+      run.tensor("prims._low_memory_max_pool2d_offsets_to_indices.default",
+                 {Datum{offsets}, Datum{Expr(2)}, Datum{Expr(6)}, params[1], params[2]});
+  EXPECT_EQ(values_of(back), values_of(indices));
+}
+
 TEST(Pooling, EveryLayoutOfTheInputGivesTheSameValues) {
   auto run = ops();
   const auto x = random_tensor({2, 3, 6, 5}, 9);
