@@ -20,6 +20,16 @@ auto table() -> const OpTable& {
   return kRows;
 }
 
+/// Two functions of one tensor, in one kernel that stores both.
+auto two_chains(std::string_view first, std::string_view second, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{}.default(x)\nb = aten.{}.default(x)\n"
+                      "c = aten.renorm.default(a, 2, 1, 3.0)\n"
+                      "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
+                      first, second),
+          "e"};
+}
+
 /// Names differ, so that it can be seen who is blamed.
 auto graphs() -> const std::vector<SmallGraph>& {
   static const std::vector<SmallGraph> kGraphs = {
@@ -80,27 +90,11 @@ auto graphs() -> const std::vector<SmallGraph>& {
        "aten.renorm.default(b, 2, 1, 3.0)\n"
        "d = aten.renorm.default(c, 2, 0, 3.0)\ne = aten.add.Tensor(d, b)",
        "e"},
-      {"x: f32[s0, 4]; n: Sym(s0)",
-       "a = aten.exp.default(x)\nb = aten.sin.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
-       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
-       "e"},
-      {"x: f32[s0, 5]; n: Sym(s0)",
-       "a = aten.tanh.default(x)\nb = aten.cos.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
-       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
-       "e"},
-      {"x: f32[s0, 3]; n: Sym(s0)",
-       "a = aten.sigmoid.default(x)\nb = aten.neg.default(x)\nc = aten.renorm.default(a, 2, 1, "
-       "3.0)\n"
-       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
-       "e"},
-      {"x: f32[s0, 6]; n: Sym(s0)",
-       "a = aten.relu.default(x)\nb = aten.abs.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
-       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
-       "e"},
-      {"x: f32[s0, 7]; n: Sym(s0)",
-       "a = aten.erf.default(x)\nb = aten.exp.default(x)\nc = aten.renorm.default(a, 2, 1, 3.0)\n"
-       "d = aten.renorm.default(b, 2, 0, 3.0)\ne = aten.add.Tensor(c, d)",
-       "e"},
+      two_chains("exp", "sin", 4),
+      two_chains("tanh", "cos", 5),
+      two_chains("sigmoid", "neg", 3),
+      two_chains("relu", "abs", 6),
+      two_chains("erf", "exp", 7),
   };
   return kGraphs;
 }
