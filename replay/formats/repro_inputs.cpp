@@ -139,6 +139,30 @@ auto InputScript::symint(const PythonCursor& cursor, const Call& call) -> Result
   return {};
 }
 
+void InputScript::tie_numbers() {
+  std::vector<std::size_t> numbers;  // not tied yet
+  std::vector<Expr> known;
+  for (std::size_t i = 0; i < claims_.size(); ++i) {
+    const auto* number = std::get_if<Expr>(&capture_.inputs[i]);
+    if (number != nullptr && claims_[i].empty() && number->is_const()) numbers.push_back(i);
+    const auto* meta = claims_[i].tensor();
+    if (meta == nullptr) continue;
+    std::vector<Expr> fresh;
+    bool is_ordered = true;
+    for (const auto& size : meta->sizes)
+      for (const auto& symbol : size.symbols()) {
+        if (values_.value(symbol) || std::ranges::find(known, symbol) != known.end()) continue;
+        is_ordered = is_ordered && (fresh.empty() || size == symbol);
+        known.push_back(symbol);
+        fresh.push_back(symbol);
+      }
+    if (fresh.empty()) continue;
+    if (is_ordered && fresh.size() == numbers.size())
+      for (std::size_t k = 0; k < fresh.size(); ++k) claims_[numbers[k]].value = fresh[k];
+    numbers.clear();
+  }
+}
+
 auto InputScript::dims(const PythonCursor& cursor, int syntax) -> Result<Dims> {
   const auto kind = cursor.syntax(syntax).kind;
   if (kind != SyntaxKind::tuple && kind != SyntaxKind::list)

@@ -302,6 +302,7 @@ class ScriptReader {
     if (capture_.inputs.size() != placeholders.size())
       return bad_input("the script gives {} inputs, forward takes {}", capture_.inputs.size(),
                        placeholders.size());
+    inputs_.tie_numbers();
     for (std::size_t i = 0; i < placeholders.size(); ++i)
       if (placeholders[i]->claim.empty()) placeholders[i]->claim = inputs_.claims()[i];
     return {};

@@ -49,6 +49,10 @@ class InputScript {
   [[nodiscard]] auto append(const SourceLine& line, std::string_view comment) -> Result<void>;
   /// What the script claims about its inputs, one per input; empty claims where it says nothing.
   [[nodiscard]] auto claims() const -> const std::vector<Claim>& { return claims_; }
+  /// `reader.symint(2)` says nothing of its symbol, but Dynamo lifts the symbols of a tensor in the
+  /// order of its sizes to right before it: as many numbers as the next tensor brings new symbols
+  /// are those, unless the script tells their hints. Anything else stays untied.
+  void tie_numbers();
 
  private:
   struct Call {

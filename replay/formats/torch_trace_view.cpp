@@ -1,6 +1,8 @@
 // What the events of a trace log say about each compilation.
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <map>
 #include <set>
 
 #include "core/expr/text.h"
@@ -146,9 +148,56 @@ auto read_range(ClaimReader& reader, std::string_view text) -> std::optional<Int
   return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
-    text.replace(at, what.size(), by);
+auto is_word(char c) -> bool {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// `L['x'].h` is no part of `L['x'].hidden`.
+void replace_source(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; !what.empty() && (at = text.find(what, at)) != std::string::npos;) {
+    const auto behind = at + what.size();
+    const bool is_part = behind < text.size() && is_word(what.back()) && is_word(text[behind]);
+    if (!is_part) text.replace(at, what.size(), by);
+    at += is_part ? what.size() : by.size();
+  }
+}
+
+/// How many characters a source takes that begins there: `L['x'].size()[0]`, `G['f'].h`; 0 if none
+/// does.
+auto source_length(std::string_view text, std::size_t at) -> std::size_t {
+  const auto rest = text.substr(at);
+  if (!(rest.starts_with("L['") || rest.starts_with("G['")) || (at > 0 && is_word(text[at - 1])))
+    return 0;
+  std::size_t end = 1;
+  while (end < rest.size()) {
+    if (rest[end] == '[') {
+      const auto close = rest.find(']', end);
+      if (close == std::string_view::npos) return 0;
+      end = close + 1;
+    } else if (rest.substr(end).starts_with("()")) {
+      end += 2;
+    } else if (rest[end] == '.' && end + 1 < rest.size() && is_word(rest[end + 1])) {
+      ++end;
+      while (end < rest.size() && is_word(rest[end])) ++end;
+    } else {
+      break;
+    }
+  }
+  return end;
+}
+
+/// Dynamo names an input by its source with every run of other characters than letters and digits
+/// as one "_"; which dimension stays behind it: `L_x_.size()[0]`.
+auto input_key(std::string_view source) -> std::string {
+  const auto base = source.substr(0, std::min(source.find(".size()["), source.find(".stride()[")));
+  std::string key;
+  for (const char c : base) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      key += c;
+    else if (!key.ends_with('_'))
+      key += '_';
+  }
+  return key.append(source.substr(base.size()));
 }
 
 class ShapesReader {
@@ -161,7 +210,7 @@ class ShapesReader {
     for (const auto& guard : compilation_.guards) add(guard.text, guard.text, guard.where);
     for (const auto& tree : compilation_.guard_trees) {
       add_matches(log.events[tree.event].payload);
-      add_tree(log.events[tree.event].payload);
+      add_tree(log.events[tree.event].payload, log);
     }
     return std::move(shapes_);
   }
@@ -190,11 +239,11 @@ class ShapesReader {
 
   void specialize(const TraceSpecialization& one) {
     auto& env = shapes_.env;
-    const auto* symbol = env.find(std::string_view(one.symbol));
+    const auto symbol = reader_.symbol(one.symbol);
     const auto value = parse_expr(env.pool(), one.value);
-    if (symbol == nullptr || !value || !value->is_const())
-      return skip("specialization of", one.symbol);
-    env.add_replacement(symbol->expr, *value);
+    if (!symbol || !value || !value->is_const()) return skip("specialization of", one.symbol);
+    if (!one.source.empty()) env.add_source(*symbol, one.source);
+    env.add_replacement(*symbol, *value);
   }
 
   void add(std::string_view text, std::string recorded, std::string where) {
@@ -235,18 +284,56 @@ class ShapesReader {
   }
 
   /// Lines `+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 99  # place`, in terms of sources.
-  void add_tree(std::string_view tree) {
+  void add_tree(std::string_view tree, const TraceLog& log) {
     constexpr std::string_view kMark = "LAMBDA_GUARD: ";
     for (std::size_t at = 0; (at = tree.find(kMark, at)) != std::string_view::npos;) {
       at += kMark.size();
       auto line = tree.substr(at, tree.find('\n', at) - at);
       line = trimmed(line.substr(0, line.find("  #")));
-      auto text = std::string(line);
-      for (const auto& symbol : shapes_.env.symbols())
-        for (const auto& source : symbol.sources) replace_all(text, source, symbol.name);
+      const auto text = in_symbols(line, log);
       // Guards on anything but sizes are not for us.
       if (text.find_first_of("[].'\"{") == std::string::npos) add_chain(text, line);
     }
+  }
+
+  /// A guard with its sources replaced by what they are: the symbol that was made for one, else
+  /// what the graph's input of that name claims.
+  auto in_symbols(std::string_view line, const TraceLog& log) -> std::string {
+    auto text = std::string(line);
+    for (const auto& symbol : shapes_.env.symbols())
+      for (const auto& source : symbol.sources) replace_source(text, source, symbol.name);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto length = source_length(text, i);
+      if (length == 0) continue;
+      if (!inputs_) read_inputs(log);
+      const auto found = inputs_->find(input_key(std::string_view(text).substr(i, length)));
+      if (found != inputs_->end()) text.replace(i, length, fmt::format("({})", found->second));
+    }
+    return text;
+  }
+
+  /// Logs before PyTorch 2.5 say nothing of how symbols are made; the inputs of Dynamo's graph do.
+  void read_inputs(const TraceLog& log) {
+    inputs_.emplace();
+    for (const auto& part : compilation_.graphs) {
+      if (!part.name.starts_with("dynamo_output_graph")) continue;
+      const auto graph = trace_graph(log, part);
+      if (!graph) continue;
+      for (const auto& node : graph->nodes)
+        if (node.kind == NodeKind::placeholder) add_input(node);
+    }
+  }
+  void add_input(const Node& node) {
+    if (const auto* number = node.claim.scalar())
+      inputs_->emplace(node.target, print_expr(*number));
+    const auto* meta = node.claim.tensor();
+    if (meta == nullptr) return;
+    const auto add_dims = [&](std::string_view what, const Dims& dims) {
+      for (std::size_t i = 0; i < dims.size(); ++i)
+        inputs_->emplace(fmt::format("{}.{}()[{}]", node.target, what, i), print_expr(dims[i]));
+    };
+    add_dims("size", meta->sizes);
+    add_dims("stride", meta->strides);
   }
 
   /// Python's `a <= b <= c` is `a <= b and b <= c`.
@@ -271,6 +358,8 @@ class ShapesReader {
   TraceShapes shapes_;
   ClaimReader reader_{shapes_.env};
   std::set<std::string> seen_;
+  /// What the inputs of Dynamo's graph claim, by input_key.
+  std::optional<std::map<std::string, std::string>> inputs_;
 };
 
 }  // namespace
@@ -327,13 +416,18 @@ void know_symbols(ShapeEnv& env, const ShapeEnv& known) {
       env.add_guard({*condition, guard.text, guard.where});
 }
 
+namespace {
+void know_symbols(Capture& capture, const TraceLog& log, const TraceCompilation& compilation) {
+  auto env = capture.graph.env;
+  know_symbols(env, trace_shapes(log, compilation).env);
+  set_environment(capture.graph, env);
+}
+}  // namespace
+
 auto trace_graph_capture(const TraceLog& log, const TraceCompilation& compilation,
                          const TracePart& part) -> Result<Capture> {
   auto capture = read_graph_text(log.events[part.event].payload);
-  if (!capture) return capture;
-  auto env = capture->graph.env;
-  know_symbols(env, trace_shapes(log, compilation).env);
-  set_environment(capture->graph, env);
+  if (capture) know_symbols(*capture, log, compilation);
   return capture;
 }
 
@@ -365,8 +459,10 @@ auto is_dynamo_graph(std::string_view name) -> bool {
 constexpr std::array kLogCaptures = {
     LogCapture{"repro script",
                [](const TraceCompilation& compilation) { return compilation.repro_scripts; },
-               [](const TraceLog& log, const TraceCompilation&, const TracePart& part) {
-                 return read_repro_script(log.events[part.event].payload);
+               [](const TraceLog& log, const TraceCompilation& compilation, const TracePart& part) {
+                 auto capture = read_repro_script(log.events[part.event].payload);
+                 if (capture) know_symbols(*capture, log, compilation);
+                 return capture;
                }},
     LogCapture{"graph", graphs_named<is_aot_graph>, trace_graph_capture},
     LogCapture{"graph", graphs_named<is_dynamo_graph>, trace_graph_capture},

@@ -87,6 +87,32 @@ TEST(ReproScript, WithoutHintsInputsStaySymbolic) {
   EXPECT_EQ(x.storage, std::get<SymbolicInput>(capture.inputs[2]).storage);
 }
 
+TEST(ReproScript, NumbersBeforeATensorAreItsNewSymbols) {
+  const auto claims = [](std::vector<std::string> load) {
+    const auto capture = read({.load = std::move(load)});
+    std::vector<std::string> texts;
+    for (const auto& node : capture.graph.nodes)
+      if (node.kind == NodeKind::placeholder)
+        texts.push_back(node.claim.scalar() ? print_expr(*node.claim.scalar()) : "");
+    return texts;
+  };
+  const std::string storage = "buf0 = reader.storage(None, 4*s7*s2)";
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(
+      claims({"reader.symint(2)", "reader.symint(3)", storage, "reader.tensor(buf0, (s7, s2))"}),
+      (Texts{"s7", "s2", ""}));
+  EXPECT_EQ(
+      claims({"reader.symint(2)", storage, "reader.tensor(buf0, (s7, s7))", "reader.symint(5)"}),
+      (Texts{"s7", "", ""}));
+  // One number for two symbols, or an order that the sizes do not show: nothing is tied.
+  EXPECT_EQ(claims({"reader.symint(2)", storage, "reader.tensor(buf0, (s7, s2))",
+                    "reader.tensor(buf0, (s7,))"}),
+            (Texts{"", "", ""}));
+  EXPECT_EQ(
+      claims({"reader.symint(2)", "reader.symint(3)", storage, "reader.tensor(buf0, (s7*s2,))"}),
+      (Texts{"", "", ""}));
+}
+
 TEST(ReproScript, EvaluatesPyTorchsSizeFunctions) {
   const auto capture = read(
       {.head = "s33 = 70\n",

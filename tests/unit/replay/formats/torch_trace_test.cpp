@@ -160,6 +160,45 @@ TEST(TorchTrace, SymbolsGuardsAndTheGuardTreeMakeAShapeEnvironment) {
   EXPECT_EQ(shapes.skipped[0], "guard `f((`");
 }
 
+TEST(TorchTrace, WithoutRecordsOfSymbolsTheInputsOfDynamosGraphAreTheSources) {
+  const auto log = read(
+      event(R"~("dynamo_output_graph": {})~", 0) +
+      "\tclass G(torch.nn.Module):\n"
+      "\t    def forward(self, s0: \"Sym(s0)\", L_x_: \"f32[s0, 8][8, 1]\", L_s_h: \"Sym(s3)\"):\n"
+      "\t        l_x_ = L_x_\n\t        y = l_x_ + 1\n\t        return (y,)\n" +
+      event(
+          R"~("symbolic_shape_specialization": {"symbol": "s1", "value": "8", "sources": ["L['x'].size()[1]"]})~",
+          0) +
+      event(R"~("dynamo_cpp_guards_str": {})~", 0) +
+      "\t+- LAMBDA_GUARD: 2 <= L['x'].size()[0] <= 64  # x = 1\n"
+      "\t+- LAMBDA_GUARD: Eq(L['s'].h*((32//L['s'].h)), 32)  # x = 1\n"
+      "\t+- LAMBDA_GUARD: L['s'].hidden == 3  # another\n");
+  const auto shapes = trace_shapes(log, compilations(log).at(0));
+  std::vector<std::string> guards;
+  for (const auto& guard : shapes.env.guards()) guards.push_back(print_expr(guard.condition));
+  EXPECT_EQ(guards, (std::vector<std::string>{"s0 >= 2", "s0 <= 64", "Eq(s3*(32//s3), 32)"}));
+  EXPECT_TRUE(shapes.skipped.empty());
+  EXPECT_EQ(shapes.env.replacements().size(), 1U);
+}
+
+TEST(TorchTrace, AReproScriptKnowsTheSymbolsOfItsLog) {
+  const auto log = read(
+      event(
+          R"~("create_symbol": {"symbol": "s7", "val": "6", "vr": "[2, 9]", "source": "L['x'].size()[0]"})~",
+          0) +
+      event(R"~("artifact": {"name": "fx_graph_runnable"})~", 0) +
+      "\tclass Repro(torch.nn.Module):\n\t    def forward(self, a, x):\n"
+      "\t        y = torch.ops.aten.relu.default(x)\n\t        return (y,)\n"
+      "\tdef load_args(reader):\n\t    reader.symint(6)\n"
+      "\t    buf0 = reader.storage(None, 4*s7)\n\t    reader.tensor(buf0, (s7,))\n");
+  const auto capture = trace_capture(log);
+  ASSERT_TRUE(capture) << capture.error().message;
+  const auto* symbol = capture->graph.env.find("s7");
+  ASSERT_NE(symbol, nullptr);
+  EXPECT_EQ(symbol->hint, Expr(6));
+  EXPECT_EQ(symbol->range.high, Expr(9));
+}
+
 TEST(TorchTrace, AGraphThatDoesNotReadNamesTheLineOfTheLog) {
   const auto log =
       read(event(R"~("aot_forward_graph": {})~", 0) +
