@@ -207,6 +207,9 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
     if (!one.is_number()) return bad_input("`{}` of what is no number", name);
   if (std::ranges::find(kMasks, name) != kMasks.end() && values.size() == 1)
     return builder_.converted(values[0], DType::boolean);
+  const bool is_index = values.size() == 1 && values[0].is_index() && !is_floating(values[0].dtype);
+  if (is_index && name == "abs")
+    return CppValue::of_index(max(values[0].expr, -values[0].expr), values[0].dtype);
   if (const auto* one = find(kUnary, name); one != nullptr && values.size() == 1) {
     const bool is_real = is_floating(values[0].dtype);
     const bool takes = is_real || tile_op_row(one->op).kinds.integer;

@@ -210,11 +210,12 @@ auto CppParser::branch() -> Result<int> {
   return add(std::move(node));
 }
 
+/// Where things stand in memory is not ours: `alignas(16)`, `__attribute__ ((aligned (16)))`.
 void CppParser::skip_qualifiers() {
   while (true) {
     if (is_one_of(kQualifiers, token())) {
       advance();
-    } else if (at("alignas") && at("(", 1)) {
+    } else if ((at("alignas") || at("__attribute__")) && at("(", 1)) {
       advance();
       int depth = 0;
       do {
@@ -273,6 +274,7 @@ auto CppParser::initialiser(CppNode& node) -> Result<void> {
       ASSAY_TRY(node.children.emplace_back(), expression());
       ASSAY_TRY_VOID(expect("]"));
     }
+    skip_qualifiers();
   }
   return {};
 }

@@ -38,6 +38,17 @@ class SameValues {
   std::map<TileId, TileId> other_;
 };
 
+/// Of rounds only their first elements are compared: `x0 < 1` takes the same as `x0 < 16` where 16
+/// are a round.
+auto first_behind(const CppLoop& loop, const Expr& bound) -> Expr {
+  const auto begin = loop.begin.as_int();
+  const auto end = loop.end.as_int();
+  const auto at = bound.as_int();
+  if (!begin || !end || !at || *at <= *begin || loop.width < 1) return bound;
+  const auto rounds = (*at - *begin + loop.width - 1) / loop.width;
+  return std::min(*begin + rounds * loop.width, *end);
+}
+
 }  // namespace
 
 auto CppReader::save() const -> State {
@@ -87,9 +98,9 @@ auto CppReader::ranges_of(int condition) -> std::optional<std::vector<CppRange>>
   if (!bound) return std::nullopt;
   CppRange range{static_cast<std::size_t>(loop - loops_.begin()), loop->begin, loop->end};
   if (one.text == ">=")
-    range.low = *bound;
+    range.low = first_behind(*loop, *bound);
   else if (one.text == "<")
-    range.high = *bound;
+    range.high = first_behind(*loop, *bound);
   else
     return std::nullopt;
   return std::vector{range};

@@ -46,6 +46,26 @@ TEST_F(CppKernel, SumsOverColumnsOfVectors) {
   gives(text, {{count(60)}, {zeros(20)}}, 20, 1, count(20, 60, 3));
 }
 
+TEST_F(CppKernel, AConditionOnRoundsSeesTheirFirstElements) {
+  constexpr std::string_view kBody = R"(
+    {
+        float acc = 0;
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(9L); x0+=static_cast<int64_t>(16L))
+        {
+            if(C10_LIKELY(x0 >= static_cast<int64_t>(0L) && x0 < static_cast<int64_t>(1)))
+            {
+                for (int64_t x0_tail = static_cast<int64_t>(0L);x0_tail < static_cast<int64_t>(9L); x0_tail++)
+                {
+                    auto tmp0 = p0[static_cast<int64_t>(std::abs(static_cast<int64_t>(-8L) + x0_tail))];
+                    acc = acc + tmp0;
+                }
+            }
+        }
+        p1[static_cast<int64_t>(0L)] = static_cast<float>(acc);
+    })";
+  gives(kBody, {{count(9)}, {zeros(1)}}, 0, 1, {36});
+}
+
 TEST_F(CppKernel, TailsAddUpInArrays) {
   const auto rows = [](std::string_view inner) {
     return fmt::format(

@@ -281,6 +281,21 @@ TEST_F(CppKernel, TilesAreTransposed) {
   gives(kBody, {{count(48)}, {zeros(48)}}, 0, 1, wanted);
 }
 
+TEST_F(CppKernel, LocalArraysMayBeAlignedByAnAttribute) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(16L))
+        {
+            float tmp0[16*1] __attribute__ ((aligned (16)));
+            auto tmp1 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+            tmp1.store(tmp0 + static_cast<int64_t>(0L), static_cast<int64_t>(16));
+            auto tmp2 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(0L), static_cast<int64_t>(16));
+            tmp2.store(p1 + static_cast<int64_t>(x0), static_cast<int64_t>(16));
+        }
+    })";
+  gives(kBody, {{count(16)}, {zeros(16)}}, 0, 1, count(16));
+}
+
 TEST_F(CppKernel, LocalBuffersHoldARow) {
   constexpr std::string_view kBody = R"(
     {
