@@ -462,7 +462,13 @@ void WrapperWalk::product_shapes(const HostOp& op, const HostCall& call) {
     const std::array pairs = {std::pair{(*a)[last], (*b)[last - 1]},
                               std::pair{(*out)[last - 1], (*a)[last - 1]},
                               std::pair{(*out)[last], (*b)[last]}, std::pair{(*out)[0], (*a)[0]}};
-    for (const auto& [x, y] : pairs) decision = both(std::move(decision), equal(x, y));
+    for (const auto& [x, y] : pairs) {
+      auto one = equal(x, y);
+      const bool is_guarded = !options_.guards_are_known && !(x - y).is_const();
+      if (is_guarded && std::holds_alternative<Refuted>(one.answer))
+        one.answer = Unknown{Tier::normalise, "a guard may say so, and the text holds none"};
+      decision = both(std::move(decision), std::move(one));
+    }
   }
   auto message = fmt::format("{} times {} into {}", joined(*a), joined(*b), joined(*out));
   const bool refuted = std::holds_alternative<Refuted>(decision.answer);

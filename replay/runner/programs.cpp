@@ -101,6 +101,19 @@ auto programs_of_log(std::string_view bytes, const std::string& name, const OpTa
   return programs;
 }
 
+/// With TORCH_LOGS=output_code a message stands before the program, and what else the process
+/// prints, such as the stack of an exception, behind it. Lines stay where they are.
+void strip_messages(std::string& program) {
+  constexpr std::string_view kMessage = "Output code:";
+  constexpr std::string_view kStack = "\nTraceback (most recent call last):";
+  const auto start = program.find_first_not_of('\n');
+  if (start == std::string::npos) return;
+  if (std::string_view(program).substr(start).starts_with(kMessage))
+    std::fill_n(program.begin() + static_cast<std::ptrdiff_t>(start), kMessage.size(), ' ');
+  if (const auto stack = program.find(kStack); stack != std::string::npos)
+    program.resize(stack + 1);
+}
+
 }  // namespace
 
 auto wrappers_in(std::string_view text, const std::string& name) -> std::vector<WrapperText> {
@@ -113,8 +126,9 @@ auto wrappers_in(std::string_view text, const std::string& name) -> std::vector<
   if (!text.contains("def call(")) return found;
   for (const auto& record : split_log(text)) {
     if (!is_wrapper(record.text)) continue;
-    const auto above = static_cast<std::size_t>(record.line - 1);
-    found.push_back({name, std::string(above, '\n') + record.text});
+    auto program = std::string(static_cast<std::size_t>(record.line - 1), '\n') + record.text;
+    strip_messages(program);
+    found.push_back({name, std::move(program)});
   }
   for (std::size_t i = 1; i < found.size(); ++i) found[i].name += fmt::format(" #{}", i + 1);
   return found;
