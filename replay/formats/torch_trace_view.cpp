@@ -468,6 +468,21 @@ constexpr std::array kLogCaptures = {
     LogCapture{"graph", graphs_named<is_dynamo_graph>, trace_graph_capture},
 };
 
+/// "; compile 0/0 of forward failed: Unsupported: Attempted to wrap RNN", for each that did.
+auto failures(const TraceLog& log, const std::vector<TraceCompilation>& all) -> std::string {
+  std::string text;
+  for (const auto& compilation : all) {
+    std::map<std::string, std::string> said;
+    for (const auto& part : compilation.metrics)
+      for (auto& [key, value] : trace_metrics(log.events[part.event]))
+        said[key] = value.substr(0, value.find('\n'));
+    if (!said.contains("fail_type")) continue;
+    text += fmt::format("; compile {} of {} failed: {}: {}", compilation.compile_id,
+                        said["co_name"], said["fail_type"], said["fail_reason"]);
+  }
+  return text;
+}
+
 }  // namespace
 
 auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture> {
@@ -502,8 +517,9 @@ auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture
           "the {}'s text does not have the hash that line {} gives", kind.what, event.line));
     return capture;
   }
-  return unsupported("the log has no repro script (artifact fx_graph_runnable) and no graph{}",
-                     part.empty() ? std::string() : fmt::format(" named {}", part));
+  return unsupported("the log has no repro script (artifact fx_graph_runnable) and no graph{}{}",
+                     part.empty() ? std::string() : fmt::format(" named {}", part),
+                     part.empty() ? failures(log, all) : std::string());
 }
 
 }  // namespace assay

@@ -73,20 +73,36 @@ auto bag_rule(MetaCall& c) -> Datum {
 struct Bags {
   Ints index, bag_of, size;
 };
-auto load_bags(KernelCall& k, int indices, int offsets, std::int64_t count, std::int64_t padding,
-               std::int64_t rows) -> Bags {
-  Bags bags{to_vector<std::int64_t>(k.in(indices)), {}, Ints(static_cast<std::size_t>(count), 0)};
+/// For each of `total` indices the bag it lies in, from where `count` bags start.
+auto bags_from_offsets(KernelCall& k, int offsets, std::int64_t count, std::int64_t total) -> Ints {
   const auto starts = to_vector<std::int64_t>(k.in(offsets));
-  const auto total = static_cast<std::int64_t>(bags.index.size());
-  bags.bag_of.assign(bags.index.size(), -1);
+  Ints bag_of(static_cast<std::size_t>(total), -1);
   for (std::int64_t bag = 0; bag < count; ++bag) {
     const auto at = static_cast<std::size_t>(bag);
-    if (at >= starts.size()) return k.fail("there are fewer offsets than bags"), bags;
+    if (at >= starts.size()) return k.fail("there are fewer offsets than bags"), bag_of;
     const auto begin = starts[at];
     const auto end = at + 1 < starts.size() ? starts[at + 1] : total;
-    if (begin < 0 || begin > end || end > total) return k.fail("offsets are out of order"), bags;
-    for (auto i = begin; i < end; ++i) bags.bag_of[static_cast<std::size_t>(i)] = bag;
+    if (begin < 0 || begin > end || end > total) return k.fail("offsets are out of order"), bag_of;
+    for (auto i = begin; i < end; ++i) bag_of[static_cast<std::size_t>(i)] = bag;
   }
+  return bag_of;
+}
+/// The same as it was recorded.
+auto bags_from_map(KernelCall& k, int map, std::int64_t count, std::int64_t total) -> Ints {
+  auto bag_of = to_vector<std::int64_t>(k.in(map));
+  if (std::cmp_not_equal(bag_of.size(), total)) k.fail("there is a bag for every index");
+  if (std::ranges::any_of(bag_of, [&](auto bag) { return bag < 0 || bag >= count; }))
+    k.fail("there is no such bag");
+  return bag_of;
+}
+/// `places` are the offsets, or with `is_map` the bag of each index.
+auto load_bags(KernelCall& k, int indices, int places, std::int64_t count, std::int64_t padding,
+               std::int64_t rows, bool is_map = false) -> Bags {
+  Bags bags{to_vector<std::int64_t>(k.in(indices)), {}, Ints(static_cast<std::size_t>(count), 0)};
+  const auto total = static_cast<std::int64_t>(bags.index.size());
+  bags.bag_of =
+      is_map ? bags_from_map(k, places, count, total) : bags_from_offsets(k, places, count, total);
+  if (k.error()) return bags;
   for (std::size_t i = 0; i < bags.index.size(); ++i) {
     if (bags.index[i] < 0 || bags.index[i] >= rows)
       return k.fail(fmt::format("index {} is out of range for {} rows", bags.index[i], rows)), bags;
@@ -143,8 +159,9 @@ void bag_kernel(KernelCall& k) {
   if (k.out(3).numel() > 0) from_vector<std::int64_t>(k.out(3), mode == kMax ? largest : sizes);
 }
 
-/// grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq,
-/// mode, sparse (only of _embedding_bag_backward), per_sample_weights, padding_idx.
+/// grad, indices, offsets (not of the dense form), offset2bag, bag_size, maximum_indices,
+/// num_weights, scale_grad_by_freq, mode, sparse (not of the dense form), per_sample_weights,
+/// padding_idx. Without offsets the map from indices to bags says where each belongs.
 auto bag_backward_rule(MetaCall& c) -> Datum {
   const auto& grad = c.meta(0);
   const int sparse = param(c, "sparse");
@@ -154,9 +171,24 @@ auto bag_backward_rule(MetaCall& c) -> Datum {
       !require_same_sizes(c, c.meta(weights).sizes, c.meta(1).sizes, "a weight per index"))
     return {};
   if (!c.require(grad.rank() == 2, "the gradient is a matrix") ||
-      !c.require(c.meta(1).rank() == 1 && c.meta(2).rank() == 1, "indices and offsets are vectors"))
+      !c.require(c.meta(1).rank() == 1 && c.meta(2).rank() == 1, "indices and bags are vectors"))
     return {};
-  return c.fresh(grad.dtype, {c.expr(6), grad.sizes[1]});
+  return c.fresh(grad.dtype, {c.expr(param(c, "num_weights")), grad.sizes[1]});
+}
+/// What `scale_grad_by_freq` divides the gradient of each row by. On the CPU PyTorch looks up the
+/// n-th of the sorted indices for the n-th row that occurs, so that the number is another row's
+/// behind one that occurs twice (_embedding_bag_dense_backward_cpu_sum_mean).
+auto frequencies(const Ints& indices, std::int64_t rows, bool is_cuda) -> std::vector<double> {
+  std::vector<double> count(static_cast<std::size_t>(rows), 0);
+  for (const auto index : indices) ++count[static_cast<std::size_t>(index)];
+  if (is_cuda) return count;
+  auto sorted = indices;
+  std::ranges::sort(sorted);
+  auto result = count;
+  std::size_t ordinal = 0;
+  for (std::size_t row = 0; row < count.size(); ++row)
+    if (count[row] > 0) result[row] = count[static_cast<std::size_t>(sorted[ordinal++])];
+  return result;
 }
 void bag_backward_kernel(KernelCall& k) {
   const int padding_arg = param(k, "padding_idx");
@@ -167,26 +199,28 @@ void bag_backward_kernel(KernelCall& k) {
   const auto count = k.in(0).sizes()[0];
   const auto rows = k.out().sizes()[0];
   const auto given = k.integer(padding_arg);
-  const auto bags = load_bags(k, 1, 2, count, given < 0 ? -1 : given, rows);
+  const bool is_map = param(k, "offsets") < 0;
+  const auto bags = load_bags(k, 1, 2, count, given < 0 ? -1 : given, rows, is_map);
   if (k.error()) return;
   std::vector<double> result(static_cast<std::size_t>(rows) * features, 0);
   if (mode == kMax) {
-    const auto largest = to_vector<std::int64_t>(k.in(5));
+    const auto largest = to_vector<std::int64_t>(k.in(param(k, "maximum_indices")));
     for (std::size_t i = 0; i < grad.size() && i < largest.size(); ++i)
       if (bags.size[i / features] > 0 && largest[i] >= 0 && largest[i] < rows)
         result[static_cast<std::size_t>(largest[i]) * features + i % features] += grad[i];
     return from_vector<double>(k.out(), result);
   }
   const auto scale = values_or(k, weights_arg, bags.index.size(), 1);
-  std::vector<double> frequency(static_cast<std::size_t>(rows), 0);
-  for (const auto index : bags.index) ++frequency[static_cast<std::size_t>(index)];
+  const auto frequency = k.flag(param(k, "scale_grad_by_freq"))
+                             ? frequencies(bags.index, rows, on_cuda(k.in(0).meta))
+                             : std::vector<double>(static_cast<std::size_t>(rows), 1);
   for (std::size_t i = 0; i < bags.index.size(); ++i) {
     if (bags.bag_of[i] < 0 || bags.index[i] == given) continue;
     const auto bag = static_cast<std::size_t>(bags.bag_of[i]);
     const auto row = static_cast<std::size_t>(bags.index[i]);
     double factor = scale[i];
     if (mode == kMean) factor /= static_cast<double>(std::max<std::int64_t>(bags.size[bag], 1));
-    if (k.flag(7)) factor /= frequency[row];
+    factor /= frequency[row];
     for (std::size_t f = 0; f < features; ++f)
       result[row * features + f] += factor * grad[bag * features + f];
   }
@@ -361,6 +395,7 @@ void add_embedding_bag_rows(OpTable& t) {
   t.add({.schema_text = "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)", .decomposition = embedding_bag});
   t.add({.schema_text = "aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)", .decomposition = embedding_bag});
   t.add({.schema_text = "aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor", .rule = bag_backward_rule, .kernel = bag_backward_kernel});
+  t.add({.schema_text = "aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor", .rule = bag_backward_rule, .kernel = bag_backward_kernel});
   t.add({.schema_text = "aten::_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor", .rule = sample_weights_rule, .kernel = sample_weights_kernel});
   t.add({.schema_text = "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", .rule = segment_rule, .kernel = segment_kernel});
   t.add({.schema_text = "aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor", .rule = segment_rule, .kernel = segment_backward_kernel});

@@ -247,5 +247,15 @@ TEST(TorchTrace, WithoutAReproScriptThereIsNoCapture) {
   EXPECT_EQ(capture.error().code, ErrorCode::unsupported);
 }
 
+TEST(TorchTrace, WithoutAGraphItIsSaidWhatFailed) {
+  const auto capture = trace_capture(read(event(
+      R"~("compilation_metrics": {"co_name": "forward", "fail_type": "Unsupported", "fail_reason": "Attempted to wrap RNN\nmore"})~",
+      0)));
+  ASSERT_FALSE(capture);
+  EXPECT_TRUE(capture.error().message.ends_with(
+      "; compile 0/0 of forward failed: Unsupported: Attempted to wrap RNN"))
+      << capture.error().message;
+}
+
 }  // namespace
 }  // namespace assay
