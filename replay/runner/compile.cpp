@@ -162,11 +162,14 @@ void judge(TensorDifference& difference, const Datum& actual, const Datum& expec
   if (distance.undecided > 0)
     notes.push_back(fmt::format("{}: {} elements are undecided: numbers overflow on these inputs",
                                 difference.what, distance.undecided));
+  if (distance.ties > 0)
+    notes.push_back(fmt::format("{}: {} integers are undecided: rounded numbers are compared",
+                                difference.what, distance.ties));
   if (distance.message.empty())
     difference = {difference.what, {}, 0};
   else
     difference.message =
-        fmt::format("{}; rounding explains {:.3g}", difference.message, distance.allowed);
+        fmt::format("{}; rounding explains {:.3g} there", distance.message, distance.allowed);
 }
 
 /// Copies of tensors that alias as the originals do.

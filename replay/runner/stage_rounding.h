@@ -34,6 +34,9 @@ struct StageDistance {
   std::string element, expected, actual;
   double distance = 0, allowed = 0;  ///< at that element
   std::int64_t undecided = 0;        ///< elements not finite where intermediate results overflow
+  /// Integers that differ where a comparison of rounded numbers may decide either way: rare ones of
+  /// many, others of which moved in the measurement.
+  std::int64_t ties = 0;
   double expected_error = 0, actual_error = 0;  ///< to float64; NaN where there was no such run
 };
 /// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are

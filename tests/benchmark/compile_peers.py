@@ -59,6 +59,7 @@ KERNELS = [
      lambda x, w, b: F.layer_norm(x, (x.shape[1],), w, b)),
     ("row_sum", X, call("sum.dim_IntList(x, [1])"), lambda x: x.sum(1)),
     ("column_sum", X, call("sum.dim_IntList(x, [0])"), lambda x: x.sum(0)),
+    ("cumsum", X, call("cumsum.default(x, 1)"), lambda x: x.cumsum(1)),
     ("full_sum", X, call("sum.default(x)"), lambda x: x.sum()),
     ("pad", X, call("constant_pad_nd.default(x, [3, 5, 2, 1], 0.0)"),
      lambda x: F.pad(x, (3, 5, 2, 1))),

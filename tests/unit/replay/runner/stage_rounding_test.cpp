@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "core/graph/text.h"
 #include "core/ops/op_table.h"
@@ -49,6 +50,46 @@ TEST(CompareValues, NarrowFloatsRoundByChanceAndWideSumsInOneDirection) {
   EXPECT_TRUE(is_told(1, 0.01, 0));
 }
 
+TEST(CompareValues, AValueIsJudgedByItsDistanceToTheExactOne) {
+  const auto is_told = [](double expected, double actual) {
+    const Rounding rounding{.reference = {16}, .noise = {0.001}, .narrow_noise = {0}};
+    return !compare_values(tensor(DType::float32, expected), tensor(DType::float32, actual), true,
+                           [&] { return &rounding; })
+                .message.empty();
+  };
+  EXPECT_FALSE(is_told(16.05, 15.95));  // either is off by less than the noise explains
+  EXPECT_TRUE(is_told(16.05, 15.9));
+  EXPECT_TRUE(is_told(17, 16));  // the expected one is wrong, which makes no other right
+}
+
+/// A truth value for each of `count` elements; these are false.
+auto truths(std::size_t count, std::span<const std::size_t> but) -> Datum {
+  auto made = Tensor::contiguous(DType::boolean, {static_cast<std::int64_t>(count)}).value();
+  std::vector<double> values(count, 1);
+  for (const auto i : but) values[i] = 0;
+  from_vector(made, std::span<const double>(values));
+  return Datum{std::move(made)};
+}
+
+TEST(CompareValues, RareTiesOfManyAreUndecidedWhereOthersMove) {
+  constexpr std::size_t kCount = 70000;
+  Rounding rounding;
+  rounding.reference.assign(kCount, 1);
+  rounding.noise.assign(kCount, 0);
+  rounding.narrow_noise.assign(kCount, 0);
+  const auto compared = [&](std::span<const std::size_t> but) {
+    return compare_values(truths(kCount, {}), truths(kCount, but), true, [&] { return &rounding; });
+  };
+  const std::array<std::size_t, 1> one = {5};
+  const std::array<std::size_t, 2> two = {5, 9};
+  EXPECT_NE(compared(one).message, "");  // no comparison of rounded numbers
+  rounding.noise[7] = 1;
+  EXPECT_EQ(compared(one).message, "");
+  EXPECT_EQ(compared(one).ties, 1);
+  EXPECT_NE(compared(two).message, "");
+  EXPECT_EQ(compared(two).ties, 0);
+}
+
 /// Largest noise of a convolution of ones on this device.
 auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
   Stage stage;
@@ -75,6 +116,59 @@ auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
   const auto roundings = measure_rounding(stage, inputs, {}, kTable, by);
   const auto found = roundings.find("output 0");
   return found == roundings.end() ? -1 : std::ranges::max(found->second.noise);
+}
+
+TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
+  Stage stage;
+  stage.graph.emplace();
+  stage.graph->graph = parse_graph(
+                           "class G(torch.nn.Module):\n"
+                           "    def forward(self, x: \"f32[4][1]cpu\"):\n"
+                           "        a: \"f32[4][1]cpu\" = torch.ops.aten.mul.Tensor(x, 3)\n"
+                           "        y: \"b8[4][1]cpu\" = torch.ops.aten.gt.Scalar(a, 3)\n"
+                           "        return (y,)\n")
+                           .value();
+  stage.inputs = {"input 0"};
+  stage.outputs = {"output 0"};
+  auto x = Tensor::contiguous(DType::float32, {4}).value();
+  from_vector(x, std::span<const double>(std::array{1.0, 1 + 1e-6, 1 + 1e-4, 2.0}));
+  StageValues inputs;
+  inputs["input 0"] = {Datum{std::move(x)}, false, {}};
+  const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
+  const auto& noise = roundings.at("output 0").noise;
+  EXPECT_EQ(noise[0], 1);  // 3 is as often below as above
+  EXPECT_EQ(noise[1], 1);  // some twenty roundings away
+  EXPECT_EQ(noise[2], 0);
+  EXPECT_EQ(noise[3], 0);
+}
+
+TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
+  const auto noise = [](int terms) {
+    Stage stage;
+    stage.graph.emplace();
+    stage.graph->graph =
+        parse_graph(
+            fmt::format("class G(torch.nn.Module):\n"
+                        "    def forward(self, x: \"f32[1, {0}][{0}, 1]cpu\", w: \"f32[{0}, "
+                        "1][1, 1]cpu\"):\n"
+                        "        y: \"f32[1, 1][1, 1]cpu\" = "
+                        "torch.ops.aten.mm.default(x, w)\n        return (y,)\n",
+                        terms))
+            .value();
+    stage.inputs = {"input 0", "input 1"};
+    stage.outputs = {"output 0"};
+    StageValues inputs;
+    for (const auto& [name, sizes] :
+         {std::pair{"input 0", Ints{1, terms}}, {"input 1", {terms, 1}}}) {
+      auto made = Tensor::contiguous(DType::float32, sizes).value();
+      const std::vector<double> same(static_cast<std::size_t>(terms), 1 / std::sqrt(terms));
+      from_vector(made, std::span<const double>(same));
+      inputs[name] = {Datum{std::move(made)}, false, {}};
+    }
+    const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
+    return std::ranges::max(roundings.at("output 0").noise);
+  };
+  EXPECT_GT(noise(6400), 5 * noise(64));  // of results that are 1
 }
 
 TEST(MeasureRounding, ADeviceMayRoundTheOperandsOfConvolutions) {
