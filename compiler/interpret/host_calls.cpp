@@ -26,6 +26,7 @@ auto table_name(std::string_view target) -> std::pair<std::string, bool> {
   constexpr std::string_view kExtern = "extern_kernels.";
   if (target.starts_with(kExtern))
     return {"aten." + std::string(target.substr(kExtern.size())), false};
+  if (target.starts_with('.')) return {"aten" + std::string(target), false};  // a method
   if (target.starts_with(kOps)) target.remove_prefix(kOps.size());
   return {std::string(target), std::ranges::count(target, '.') >= 2};
 }
@@ -134,7 +135,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
         set_written(buffer);
         written.emplace_back(buffer.storage->name(), *tensor);
       }
-  if (what.results.size() == 1) {
+  if (what.results.size() == 1 && !what.is_unpacked) {
     auto made = from_datum(what.results[0], *result);
     deleted_.erase(what.results[0]);
     if (made.buffer) written.emplace_back(what.results[0], made.buffer->tensor);
@@ -143,7 +144,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
         written.emplace_back(fmt::format("{}[{}]", what.results[0], i),
                              made.items[i].buffer->tensor);
     names_[what.results[0]] = std::move(made);
-  } else if (what.results.size() > 1) {
+  } else if (!what.results.empty()) {
     const auto made = from_datum(what.results[0], *result);
     if (made.items.size() != what.results.size())
       return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());

@@ -83,8 +83,6 @@ auto HostMachine::run(const DatumList& inputs) -> Result<ProgramRun> {
 
 auto HostMachine::call(const HostFunction& function, std::vector<RunValue> inputs)
     -> Result<std::vector<RunValue>> {
-  if (function.loop_line != 0)
-    return unsupported("line {}: a loop of the wrapper", function.loop_line);
   auto outer_names = std::move(names_);
   auto outer_deleted = std::move(deleted_);
   names_.clear();
@@ -93,9 +91,9 @@ auto HostMachine::call(const HostFunction& function, std::vector<RunValue> input
     names_[function.inputs[i]] = std::move(inputs[i]);
   solve_symbols(function);
   returned_.reset();
-  for (const auto& op : function.ops) {
-    ASSAY_TRY_VOID(std::visit([&](const auto& what) { return step(op, what); }, op.what));
-    if (returned_) break;
+  for (std::size_t at = 0; at < function.ops.size() && !returned_;) {
+    const auto& op = function.ops[at];
+    ASSAY_TRY(at, std::visit([&](const auto& what) { return next(function, at, what); }, op.what));
   }
   names_ = std::move(outer_names);
   deleted_ = std::move(outer_deleted);
@@ -205,6 +203,8 @@ auto HostMachine::step(const HostOp& op, const HostScalar& what) -> Result<void>
     value = tensor.numel();
   } else if (what.source == item) {
     ASSAY_TRY(value, element_of(op, what.buffer));
+    if (const auto truth = value.as_bool(); truth && what.symbol.type() == ExprType::integer)
+      value = *truth ? 1 : 0;  // `int(buf0.item())`
   } else {
     return unsupported("line {}: `{}`", op.line, op.text);
   }
@@ -240,15 +240,30 @@ auto HostMachine::step(const HostOp& op, const HostFact& what) -> Result<void> {
 }
 
 auto HostMachine::step(const HostOp& op, const HostCall& what) -> Result<void> {
-  for (const auto& function : program_.functions) {
-    if (function.name != what.target || what.args.size() != 1) continue;
-    ASSAY_TRY(auto list, value(op, what.args[0]));
-    ASSAY_TRY(auto results, call(function, std::move(list.items)));
-    for (std::size_t i = 0; i < what.results.size() && i < results.size(); ++i)
-      names_[what.results[i]] = std::move(results[i]);
+  const auto* function = find_function(program_, what.target);
+  if (function == nullptr || what.args.size() != 1) return library(op, what);
+  ASSAY_TRY(auto list, value(op, what.args[0]));
+  if (list.items.size() != function->inputs.size())
+    return bad_input("line {}: `{}` takes {} values, not {}", op.line, function->name,
+                     function->inputs.size(), list.items.size());
+  constexpr int kMaxDepth = 64;
+  if (depth_ >= kMaxDepth)
+    return unsupported("line {}: `{}` calls itself", op.line, function->name);
+  ++depth_;
+  auto results = call(*function, std::move(list.items));
+  --depth_;
+  if (!results) return std::unexpected(results.error());
+  for (const auto& name : what.results) deleted_.erase(name);
+  if (!what.is_unpacked && what.results.size() == 1) {
+    RunValue tuple;
+    tuple.is_list = true;
+    tuple.items = *std::move(results);
+    names_[what.results[0]] = std::move(tuple);
     return {};
   }
-  return library(op, what);
+  for (std::size_t i = 0; i < what.results.size() && i < results->size(); ++i)
+    names_[what.results[i]] = std::move((*results)[i]);
+  return {};
 }
 
 auto HostMachine::step(const HostOp& op, const HostItem& what) -> Result<void> {
@@ -286,10 +301,6 @@ auto HostMachine::step(const HostOp& op, const HostGroup& what) -> Result<void> 
 auto HostMachine::step(const HostOp& op, const HostDelete& what) -> Result<void> {
   for (const auto& name : what.names) deleted_[name] = op.line;
   return {};
-}
-
-auto HostMachine::step(const HostOp& op, const HostBranch&) -> Result<void> {
-  return unsupported("line {}: a branch on data", op.line);
 }
 
 auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void> {

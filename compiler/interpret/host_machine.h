@@ -66,8 +66,19 @@ class HostMachine {
   [[nodiscard]] auto step(const HostOp& op, const HostStore& what) -> Result<void>;
   [[nodiscard]] auto step(const HostOp& op, const HostGroup& what) -> Result<void>;
   [[nodiscard]] auto step(const HostOp& op, const HostDelete& what) -> Result<void>;
-  [[nodiscard]] auto step(const HostOp& op, const HostBranch& what) -> Result<void>;
   [[nodiscard]] auto step(const HostOp& op, const HostReturn& what) -> Result<void>;
+
+  // host_control.cpp: where the function goes on after the statement at `at`
+  [[nodiscard]] auto next(const HostFunction& function, std::size_t at, const auto& what)
+      -> Result<std::size_t> {
+    ASSAY_TRY_VOID(step(function.ops[at], what));
+    return at + 1;
+  }
+  [[nodiscard]] auto next(const HostFunction& function, std::size_t at, const HostBranch& what)
+      -> Result<std::size_t>;
+  [[nodiscard]] auto next(const HostFunction& function, std::size_t at, const HostLoop& what)
+      -> Result<std::size_t>;
+  [[nodiscard]] auto holds(const HostOp& op, const HostCondition& condition) -> Result<bool>;
 
   // host_values.cpp
   [[nodiscard]] auto is_unchecked() const -> bool {
@@ -80,6 +91,8 @@ class HostMachine {
   [[nodiscard]] auto find(const HostOp& op, const std::string& name) -> Result<RunValue*>;
   [[nodiscard]] auto view(const HostOp& op, const HostView& what) -> Result<RunBuffer>;
   [[nodiscard]] auto element_of(const HostOp& op, const std::string& name) -> Result<Expr>;
+  [[nodiscard]] auto element_of(const HostOp& op, const RunValue& source, const std::string& name)
+      -> Result<Expr>;
   [[nodiscard]] auto value(const HostOp& op, const HostArg& arg) -> Result<RunValue>;
   [[nodiscard]] auto datum(const RunValue& value) const -> Datum;
   [[nodiscard]] auto from_datum(const std::string& name, const Datum& datum) -> RunValue;
@@ -123,6 +136,8 @@ class HostMachine {
   std::map<const Storage*, RunStorage*> by_storage_;
   std::optional<std::vector<RunValue>> returned_;
   std::uint32_t next_program_ = 1;
+  std::int64_t rounds_ = 0;  ///< of loops
+  int depth_ = 0;            ///< of calls of inner functions
   std::uint32_t random_ = 0;
 };
 

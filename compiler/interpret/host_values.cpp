@@ -103,12 +103,17 @@ auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuff
 /// The number in a tensor of one element.
 auto HostMachine::element_of(const HostOp& op, const std::string& name) -> Result<Expr> {
   ASSAY_TRY(const auto* source, find(op, name));
+  return element_of(op, *source, name);
+}
+
+auto HostMachine::element_of(const HostOp& op, const RunValue& source, const std::string& name)
+    -> Result<Expr> {
   if (recorder_ != nullptr) return unsupported("line {}: `{}` depends on data", op.line, op.text);
-  if (!source->buffer || source->buffer->tensor.numel() != 1)
+  if (!source.buffer || source.buffer->tensor.numel() != 1)
     return bad_input("line {}: `{}` is no tensor of one element", op.line, name);
-  const auto& tensor = source->buffer->tensor;
-  check_written(op, *source->buffer);
-  ASSAY_TRY_VOID(to_host(*source));
+  const auto& tensor = source.buffer->tensor;
+  check_written(op, *source.buffer);
+  ASSAY_TRY_VOID(to_host(source));
   if (is_floating(tensor.dtype())) return Expr::real(to_vector<double>(tensor)[0]);
   const Expr number = to_vector<std::int64_t>(tensor)[0];
   return tensor.dtype() == DType::boolean ? Expr::boolean(!number.is_int(0)) : number;
@@ -131,6 +136,11 @@ auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue
     }
   } else if (const auto* element = std::get_if<HostElementOf>(&arg.value)) {
     ASSAY_TRY(result.other.value, element_of(op, element->buffer));
+  } else if (const auto* of = std::get_if<HostItemOf>(&arg.value)) {
+    ASSAY_TRY(const auto* list, find(op, of->tuple));
+    if (of->index >= list->items.size())
+      return bad_input("line {}: `{}` has no item {}", op.line, of->tuple, of->index);
+    return list->items[of->index];
   } else if (const auto* items = std::get_if<HostArgs>(&arg.value)) {
     result.is_list = true;
     for (const auto& item : *items) {

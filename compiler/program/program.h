@@ -36,9 +36,15 @@ struct HostNone {};
 struct HostElementOf {
   std::string buffer;
 };
+/// `buf0[1]`: what stands in a list.
+struct HostItemOf {
+  std::string tuple;
+  std::size_t index = 0;
+};
 /// Numbers and truth values are Exprs; text is a string of the program.
-using HostValue = std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, DType,
-                               Device, std::string, Layout, MemoryFormat, std::complex<double>>;
+using HostValue =
+    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, HostItemOf, DType,
+                 Device, std::string, Layout, MemoryFormat, std::complex<double>>;
 struct HostArg {
   HostValue value;
   std::string keyword;                ///< empty for positional arguments
@@ -99,6 +105,7 @@ struct HostCall {
   std::string target;                ///< "extern_kernels.mm"; of a method call ".copy_"
   std::vector<std::string> results;  ///< names that get its results
   HostArgs args;                     ///< of a method call the receiver first
+  bool is_unpacked = false;          ///< `(buf1,) = f(x)`: not the tuple, what stands in it
 };
 /// `buf5 = buf4[0]`
 struct HostItem {
@@ -119,11 +126,22 @@ struct HostGroup {
 struct HostDelete {
   std::vector<std::string> names;
 };
+/// A truth value; of a tensor that of its only element.
+struct HostCondition {
+  HostArg value;
+  bool is_negated = false;
+};
 /// `if buf3_selector == 0:`, then `elif` and `else`, then where the last of them ends. One of the
 /// branches runs; without an `else` perhaps none. What decides is data.
 struct HostBranch {
   enum class Kind : std::uint8_t { open, otherwise, close } kind = Kind::open;
-  bool is_exhaustive = false;  ///< `else`
+  bool is_exhaustive = false;    ///< `else`
+  HostCondition condition = {};  ///< of `if` and `elif`
+};
+/// `while should_loop:`, `if not buf1.item(): break`, and where the body ends.
+struct HostLoop {
+  enum class Kind : std::uint8_t { open, leave, close } kind = Kind::open;
+  HostCondition condition = {};  ///< to go on, or to leave
 };
 struct HostReturn {
   HostArgs values;
@@ -134,7 +152,7 @@ struct HostNote {};
 struct HostOp {
   std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostShape, HostCheck, HostFact,
                HostLaunch, HostCall, HostItem, HostStore, HostGroup, HostDelete, HostBranch,
-               HostReturn>
+               HostLoop, HostReturn>
       what;
   int line = 0;      ///< 1-based, in the wrapper's text
   std::string text;  ///< the statement
@@ -145,7 +163,7 @@ struct HostFunction {
   std::string name;
   std::vector<std::string> inputs;  ///< names the arguments are unpacked to
   std::vector<HostOp> ops;
-  int loop_line = 0;  ///< of the first loop, which is not followed; 0: there is none
+  int loop_line = 0;  ///< of the first `while`, or block that is not followed; 0: there is none
 };
 
 /// Source of one kernel, named by the variable that holds it.
@@ -185,5 +203,10 @@ struct HostProgram {
   int statements = 0;                                   ///< logical lines outside of kernels
   std::vector<HostLine> not_understood;  ///< those of them that are kept, but not followed
 };
+
+/// The function of the program that a call names: `true_graph_0`, `self.partitions[0]`
+/// (partition_0); null if it is none.
+[[nodiscard]] auto find_function(const HostProgram& program, std::string_view target)
+    -> const HostFunction*;
 
 }  // namespace assay

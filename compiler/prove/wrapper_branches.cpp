@@ -14,9 +14,14 @@ void WrapperWalk::restore(const State& state) {
   lists_ = state.lists;
 }
 
-void WrapperWalk::step(const HostOp&, const HostBranch& branch) {
+void WrapperWalk::step(const HostOp& op, const HostLoop& loop) {
+  use(op, {loop.condition.value});
+}
+
+void WrapperWalk::step(const HostOp& op, const HostBranch& branch) {
   using enum HostBranch::Kind;
   if (branch.kind == open) {
+    use(op, {branch.condition.value});
     forks_.push_back({state(), std::nullopt, false, report_.facts.size()});
     return;
   }
@@ -113,22 +118,17 @@ auto WrapperWalk::elements_of(const HostOp& op, const HostArgs& args) -> std::ve
   for (const auto& arg : args) {
     const auto* view = std::get_if<HostView>(&arg.value);
     elements.push_back({arg, view ? view_of(op, *view) : std::nullopt});
+    if (const auto* item = std::get_if<HostItemOf>(&arg.value))
+      if (const auto list = lists_.find(item->tuple);
+          list != lists_.end() && item->index < list->second.size())
+        elements.back().buffer = list->second[item->index].buffer;
   }
   return elements;
 }
 
-/// `self.partitions[0](partition0_args)`, `true_graph_0(true_graph_0_args)`.
 auto WrapperWalk::called(const HostCall& call) const -> const HostFunction* {
-  auto name = call.target;
-  if (const auto open = name.find("partitions["); open != std::string::npos) {
-    const auto digits = name.find_first_of("0123456789", open);
-    if (digits == std::string::npos) return nullptr;
-    name =
-        "partition_" + name.substr(digits, name.find_first_not_of("0123456789", digits) - digits);
-  }
-  const auto found = std::ranges::find(program_.functions, name, &HostFunction::name);
   constexpr int kMaxDepth = 4;
-  return found == program_.functions.end() || depth_ > kMaxDepth ? nullptr : &*found;
+  return depth_ > kMaxDepth ? nullptr : find_function(program_, call.target);
 }
 
 /// The function runs on what the caller passes; the names inside are its own.

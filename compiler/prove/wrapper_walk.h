@@ -62,6 +62,7 @@ class WrapperWalk {
   void step(const HostOp& op, const HostItem& item);
   void step(const HostOp& op, const HostStore& store);
   void step(const HostOp& op, const HostBranch& branch);
+  void step(const HostOp& op, const HostLoop& loop);
   void step(const HostOp& op, const HostGroup& group);
   void step(const HostOp& op, const HostDelete& gone);
   void step(const HostOp& op, const HostReturn& result);

@@ -99,7 +99,7 @@ class WrapperReader {
     }
     if (in_harness()) return harness();
     if (region_.empty()) return top_level();
-    close_branches(indent);
+    close_blocks(indent);
     return body(indent);
   }
 
@@ -111,19 +111,22 @@ class WrapperReader {
   }
 
   void leave() {
-    close_branches(-1);
+    close_blocks(-1);
     region_.clear();
     function_.reset();
   }
 
-  /// Branches that are indented deeper have ended; one at the same depth has, unless it goes on.
-  void close_branches(int indent) {
+  /// Blocks that are indented deeper have ended; one at the same depth has, unless it goes on.
+  void close_blocks(int indent) {
     const bool goes_on = cursor_.at("elif") || cursor_.at("else");
-    while (!branches_.empty() &&
-           (indent < branches_.back() || (indent == branches_.back() && !goes_on))) {
-      function().ops.push_back(
-          {HostBranch{HostBranch::Kind::close}, cursor_.token().line, "end of the branches"});
-      branches_.pop_back();
+    while (!blocks_.empty() &&
+           (indent < blocks_.back().indent ||
+            (indent == blocks_.back().indent && (!goes_on || blocks_.back().is_loop)))) {
+      HostOp end{HostBranch{HostBranch::Kind::close}, cursor_.token().line, "end of the branches"};
+      if (blocks_.back().is_loop)
+        end = {HostLoop{HostLoop::Kind::close}, cursor_.token().line, "end of the loop"};
+      function().ops.push_back(std::move(end));
+      blocks_.pop_back();
     }
   }
   void enter(std::string name, int indent) {
@@ -156,13 +159,18 @@ class WrapperReader {
   auto body(int indent) -> Result<void> {
     const auto before = function().ops.size();
     if ((cursor_.at("elif") || cursor_.at("else")) &&
-        (branches_.empty() || branches_.back() != indent))
+        (blocks_.empty() || blocks_.back().indent != indent))
       return bad_source(cursor_.token(), "`{}` without its `if`", cursor_.token().text);
     StatementReader reader(cursor_, program_, function());
     auto read = reader.read();
     if (function().ops.size() == before) return read;
-    const auto* branch = std::get_if<HostBranch>(&function().ops[before].what);
-    if (branch != nullptr && branch->kind == HostBranch::Kind::open) branches_.push_back(indent);
+    const auto& first = function().ops[before].what;
+    if (const auto* branch = std::get_if<HostBranch>(&first);
+        branch != nullptr && branch->kind == HostBranch::Kind::open)
+      blocks_.push_back({indent, false});
+    if (const auto* loop = std::get_if<HostLoop>(&first);
+        loop != nullptr && loop->kind == HostLoop::Kind::open)
+      blocks_.push_back({indent, true});
     return read;
   }
 
@@ -282,7 +290,11 @@ class WrapperReader {
   std::string region_;  ///< function we are in, empty at the top
   int region_indent_ = 0;
   std::optional<std::size_t> function_;  ///< its index if it is part of the program
-  std::vector<int> branches_;            ///< indents of the open `if`s
+  struct Block {
+    int indent = 0;
+    bool is_loop = false;
+  };
+  std::vector<Block> blocks_;  ///< open `if`s and `while`s
 };
 
 }  // namespace

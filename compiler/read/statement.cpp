@@ -94,7 +94,11 @@ auto StatementReader::simple() -> Result<void> {
                                                        "for",  "while", "try",  "except"};
   for (const auto word : kBlocks)
     if (cursor_.at(word)) return block(word);
-  if (cursor_.accept("pass") || cursor_.accept("break") || cursor_.accept("continue")) {
+  if (cursor_.accept("break")) {
+    add(HostLoop{HostLoop::Kind::leave, {HostArg{Expr::boolean(true), {}, "True", {}}}});
+    return {};
+  }
+  if (cursor_.accept("pass")) {
     add(HostNote{});
     return {};
   }
@@ -134,15 +138,23 @@ auto StatementReader::simple() -> Result<void> {
   return assignment(left, right);
 }
 
-/// `with ...:` is passed through. `if not (c): raise ...` is a fact. Loops make the function one
-/// whose order of execution is not known.
+/// `with ...:` is passed through. `if not (c): raise ...` is a fact.
 auto StatementReader::block(std::string_view word) -> Result<void> {
   const Token place = cursor_.token();
   cursor_.accept(word);
   if (word == "with") return context();
   if (word == "if" || word == "elif" || word == "else") return branch(word);
   if (function_.loop_line == 0) function_.loop_line = place.line;
+  if (word == "while") return loop();
   return bad_source(place, "`{}` is not followed", word);
+}
+
+auto StatementReader::loop() -> Result<void> {
+  const bool is_negated = cursor_.accept("not");
+  ASSAY_TRY(const int node, cursor_.expression());
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  add(HostLoop{HostLoop::Kind::open, {argument(node), is_negated}});
+  return {};
 }
 
 auto StatementReader::context() -> Result<void> {
@@ -156,28 +168,36 @@ auto StatementReader::context() -> Result<void> {
   return {};
 }
 
-auto StatementReader::is_raise_next() -> bool {
+/// Also at the beginning of the next line.
+auto StatementReader::is_next(std::string_view word) -> bool {
   auto ahead = cursor_.lexer();  // stands behind the current token
   auto token = cursor_.token();
   while (token.kind == TokenKind::newline) token = ahead.next();
-  return token.is("raise");
+  return token.is(word);
 }
 
 auto StatementReader::branch(std::string_view word) -> Result<void> {
-  const bool negated = word == "if" && cursor_.accept("not");
-  int condition = -1;
-  if (word != "else") {
-    ASSAY_TRY(condition, cursor_.expression());
+  using enum HostBranch::Kind;
+  if (word == "else") {
+    ASSAY_TRY_VOID(cursor_.expect(":"));
+    add(HostBranch{otherwise, true});
+    return {};
   }
+  const bool is_negated = word == "if" && cursor_.accept("not");
+  ASSAY_TRY(const int node, cursor_.expression());
   ASSAY_TRY_VOID(cursor_.expect(":"));
-  if (word == "if" && is_raise_next()) {
+  if (word == "if" && is_next("raise")) {
     while (cursor_.token().kind == TokenKind::newline) cursor_.advance();
-    ASSAY_TRY_VOID(fact(condition, !negated));
+    ASSAY_TRY_VOID(fact(node, !is_negated));
     start_ = cursor_.token();
     return simple();
   }
-  using enum HostBranch::Kind;
-  add(HostBranch{word == "if" ? open : otherwise, word == "else"});
+  HostCondition decides{argument(node), is_negated};
+  if (word == "if" && cursor_.accept("break")) {
+    add(HostLoop{HostLoop::Kind::leave, std::move(decides)});
+    return {};
+  }
+  add(HostBranch{word == "if" ? open : otherwise, false, std::move(decides)});
   return {};
 }
 
@@ -202,6 +222,8 @@ auto StatementReader::callee(int call) const -> std::string_view {
 auto StatementReader::names_of(int target) const -> Result<std::vector<std::string>> {
   const auto& node = cursor_.syntax(target);
   if (node.kind == SyntaxKind::name) return std::vector{std::string(node.text)};
+  if (node.kind == SyntaxKind::subscript)
+    return std::vector{std::string(cursor_.source_of(target))};
   if (node.kind != SyntaxKind::tuple && node.kind != SyntaxKind::list)
     return bad(target, "expected a name");
   std::vector<std::string> names;
@@ -240,13 +262,14 @@ auto StatementReader::subscript(const std::string& name, int right) -> Result<bo
 
 /// `buf4[0] = buf7`
 auto StatementReader::store(int left, int right) -> Result<void> {
-  const auto children = cursor_.children(left);
-  ASSAY_TRY(const auto at, expr(children[1]));
-  if (cursor_.syntax(children[0]).kind != SyntaxKind::name || !at.as_int())
-    return bad(left, "expected an element of a list");
-  add(HostStore{std::string(cursor_.source_of(children[0])),
-                static_cast<std::size_t>(std::max<std::int64_t>(*at.as_int(), 0)),
-                argument(right)});
+  auto item = item_of(left);
+  if (!item) return bad(left, "expected an element of a list");
+  if (cursor_.syntax(right).kind == SyntaxKind::call && !view(right)) {  // `buf0[0] = x.clone()`
+    ASSAY_TRY_VOID(call(right, {std::string(cursor_.source_of(left))}));
+    store_item(left, *std::move(item));
+    return {};
+  }
+  add(HostStore{std::move(item->tuple), item->index, argument(right)});
   return {};
 }
 
@@ -260,7 +283,12 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     add(HostNote{});
     return {};
   }
-  if (value.kind == SyntaxKind::call) return assign_call(names, right);
+  if (value.kind == SyntaxKind::call && names.size() == 1 && !one) return call(right, names, true);
+  if (value.kind == SyntaxKind::call) {
+    ASSAY_TRY_VOID(assign_call(names, right));
+    store_items(left);
+    return {};
+  }
   if (value.kind == SyntaxKind::name && value.text == "None") {
     add(HostDelete{names});
     return {};
@@ -299,6 +327,21 @@ auto StatementReader::assignment(int left, int right) -> Result<void> {
     return {};
   }
   return assign_scalar(names[0], right);
+}
+
+/// `(buf0[0], buf0[1]) = f(x)`
+void StatementReader::store_items(int left) {
+  if (cursor_.syntax(left).kind == SyntaxKind::name) return;
+  for (const int child : cursor_.children(left))
+    if (auto item = item_of(child)) store_item(child, *std::move(item));
+}
+
+/// What a call gave, under the text of the element as its name, goes into the list.
+void StatementReader::store_item(int node, HostItemOf item) {
+  const auto name = std::string(cursor_.source_of(node));
+  HostView made;
+  made.base = name;
+  add(HostStore{std::move(item.tuple), item.index, {std::move(made), {}, name, {name}}});
 }
 
 auto StatementReader::assign_scalar(const std::string& name, int right) -> Result<void> {
@@ -491,8 +534,10 @@ auto StatementReader::launch(int node, std::string_view kernel) -> Result<void> 
   return {};
 }
 
-auto StatementReader::call(int node, std::vector<std::string> results) -> Result<void> {
+auto StatementReader::call(int node, std::vector<std::string> results, bool is_unpacked)
+    -> Result<void> {
   HostCall result;
+  result.is_unpacked = is_unpacked || results.size() > 1;
   result.results = std::move(results);
   const int function = cursor_.syntax(node).first_child;
   result.target = cursor_.source_of(function);

@@ -33,9 +33,12 @@ class StatementReader {
   [[nodiscard]] auto block(std::string_view word) -> Result<void>;
   [[nodiscard]] auto context() -> Result<void>;
   [[nodiscard]] auto branch(std::string_view word) -> Result<void>;
-  [[nodiscard]] auto is_raise_next() -> bool;
+  [[nodiscard]] auto loop() -> Result<void>;
+  [[nodiscard]] auto is_next(std::string_view word) -> bool;
   [[nodiscard]] auto assignment(int left, int right) -> Result<void>;
   [[nodiscard]] auto assign_call(const std::vector<std::string>& names, int right) -> Result<void>;
+  void store_items(int left);
+  void store_item(int node, HostItemOf item);
   [[nodiscard]] auto assign_view(const std::string& name, const HostView& view) -> Result<void>;
   [[nodiscard]] auto assign_scalar(const std::string& name, int right) -> Result<void>;
   /// Where a number comes from that is no expression.
@@ -60,7 +63,8 @@ class StatementReader {
   [[nodiscard]] auto store(int left, int right) -> Result<void>;
   [[nodiscard]] auto launch(int node, std::string_view kernel) -> Result<void>;
   [[nodiscard]] auto kernel_of(std::string_view target) const -> std::string_view;
-  [[nodiscard]] auto call(int node, std::vector<std::string> results) -> Result<void>;
+  [[nodiscard]] auto call(int node, std::vector<std::string> results, bool is_unpacked = false)
+      -> Result<void>;
   [[nodiscard]] auto fact(int node, bool negated) -> Result<void>;
 
   [[nodiscard]] auto callee(int call) const -> std::string_view;
@@ -71,6 +75,7 @@ class StatementReader {
   [[nodiscard]] auto view(int node) -> Result<HostView>;
   [[nodiscard]] auto argument(int node) -> HostArg;
   [[nodiscard]] auto pointed_to(int node) const -> int;
+  [[nodiscard]] auto item_of(int node) const -> std::optional<HostItemOf>;
   void mentions(int node, std::vector<std::string>& names) const;
   [[nodiscard]] auto is_scalar(std::string_view name) const -> bool;
   [[nodiscard]] auto bad(int node, std::string_view message) const -> std::unexpected<Error>;

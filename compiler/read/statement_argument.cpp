@@ -108,6 +108,20 @@ auto StatementReader::pointed_to(int node) const -> int {
              : node;
 }
 
+/// `buf0[1]` of a list.
+auto StatementReader::item_of(int node) const -> std::optional<HostItemOf> {
+  if (cursor_.syntax(node).kind != SyntaxKind::subscript) return std::nullopt;
+  const auto children = cursor_.children(node);
+  const auto& base = cursor_.syntax(children[0]);
+  const auto& at = cursor_.syntax(children[1]);
+  if (base.kind != SyntaxKind::name || is_scalar(base.text) || at.kind != SyntaxKind::integer)
+    return std::nullopt;
+  HostItemOf item{std::string(base.text)};
+  const auto end = at.text.data() + at.text.size();
+  if (std::from_chars(at.text.data(), end, item.index).ec != std::errc()) return std::nullopt;
+  return item;
+}
+
 void StatementReader::mentions(int node, std::vector<std::string>& names) const {
   const auto& syntax = cursor_.syntax(node);
   if (syntax.kind == SyntaxKind::name) {
@@ -144,6 +158,8 @@ auto StatementReader::argument(int node) -> HostArg {
     result.value = std::move(*constant);
   } else if (auto scalar = expr(node)) {
     result.value = *scalar;
+  } else if (auto item = item_of(node)) {
+    result.value = *std::move(item);
   }
   return result;
 }
