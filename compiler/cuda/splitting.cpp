@@ -8,8 +8,10 @@
 namespace assay {
 namespace {
 
-/// Programs that keep any GPU busy, and the least work that is worth one.
-constexpr std::int64_t kManyPrograms = 1024, kLeastElements = 8192, kLeastLength = 16;
+/// Programs that keep any GPU busy; programs that a reduction is taken apart into, so that the last
+/// of them end together; and the least work that is worth one.
+constexpr std::int64_t kManyPrograms = 1024, kPartPrograms = 4096, kLeastElements = 8192,
+                       kLeastLength = 16;
 constexpr std::int64_t kLengthGrain = 16;  ///< parts begin where wide accesses may
 
 class Splitter {
@@ -198,7 +200,7 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
   }
   const auto extent = extents[choice.axis];
   auto parts = std::min(
-      {kManyPrograms / programs, elements / kLeastElements / programs, extent / kLeastLength});
+      {kPartPrograms / programs, elements / kLeastElements / programs, extent / kLeastLength});
   if (parts < 2) return std::nullopt;
   choice.length = (extent + parts - 1) / parts;
   choice.length = (choice.length + kLengthGrain - 1) / kLengthGrain * kLengthGrain;
