@@ -254,6 +254,11 @@ class Debugger {
         leave_open(i, difference.message);
         continue;
       }
+      if (!chosen_sizes_.empty() && difference.kind != FindingKind::wrong_dtype &&
+          holds_at_other_sizes(capture_, symbolic_, i)) {
+        leave_open(i, fmt::format("{}; at sizes that were chosen", difference.message));
+        continue;
+      }
       const auto chosen = chosen_sizes_.empty() ? "" : free_number(capture_, symbolic_, i);
       if (!chosen.empty() && difference.kind != FindingKind::wrong_dtype) {
         leave_open(i, fmt::format("{}; {} was chosen", difference.message, chosen));

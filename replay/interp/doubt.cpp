@@ -60,11 +60,20 @@ auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool {
     const auto* operand = seen.insert(id).second ? graph.find(id) : nullptr;
     if (!operand) continue;
     const auto* meta = operand->claim.tensor();
+    const auto* number = operand->claim.scalar();
     if (meta && !std::ranges::all_of(meta->sizes, &Expr::is_const)) return true;
+    if (number && !number->is_const()) return true;  // a size as a number
     if (!operand->claim.empty()) continue;
     for (const auto before : operands(*operand)) open.push_back(before);
   }
   return false;
+}
+
+auto holds_at_other_sizes(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)
+    -> bool {
+  if (symbolic == nullptr || !rests_on_free_sizes(capture, at)) return false;
+  const auto verdict = symbolic->nodes[at].verdict;
+  return verdict == ClaimVerdict::equal || verdict == ClaimVerdict::equal_sampled;
 }
 
 auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_t at)

@@ -25,6 +25,12 @@ namespace assay {
 /// What it refuses at sizes that somebody had to choose accuses nobody then.
 [[nodiscard]] auto rests_on_free_sizes(const Capture& capture, std::size_t at) -> bool;
 
+/// Sizes of its operands being free in that way: does the rule agree with the node's claim on
+/// symbols? At sizes that somebody chose it takes another way then, which a guard that the capture
+/// does not tell may exclude.
+[[nodiscard]] auto holds_at_other_sizes(const Capture& capture, const SymbolicRun* symbolic,
+                                        std::size_t at) -> bool;
+
 /// The name of a symbol in the claim of this node that is a free number: an input that was not
 /// recorded, no input's size, with no guard that says what it may be, so that another sign or 0
 /// would do as well. Empty if there is none, and where the rule contradicts the claim whatever it

@@ -31,7 +31,7 @@ auto run_body(const Graph& body, const DatumList& args, Domain& domain) -> Resul
       return to_datum(node.args.at(0), lookup);
     } else if (node.kind == NodeKind::get_attr && body.child(node.target)) {
       values[node.id.value] = Datum{};
-    } else if (node.kind != NodeKind::call_function) {
+    } else if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) {
       return unsupported("the body's {} is not an operator call", node.name);
     } else {
       auto value = run_node(body, node, domain, lookup);
@@ -98,11 +98,37 @@ class BodyCall {
     ASSAY_TRY(const auto* graph, body(body_at));
     return run_body(*graph, args, domain_);
   }
-  [[nodiscard]] auto call(std::string_view overload, DatumList args) const -> Result<Datum> {
+  using Keywords = std::vector<std::pair<std::string, Datum>>;
+  [[nodiscard]] auto call(std::string_view overload, DatumList args,
+                          const Keywords& keywords = {}) const -> Result<Datum> {
     const auto* row = domain_.find(overload);
     if (!row) return unsupported("no row for operator {}", overload);
-    ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), {}));
+    ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), keywords));
     return domain_.run(*row, std::move(bound));
+  }
+  /// Of what stands behind argument `first`, and the keyword arguments.
+  [[nodiscard]] auto call(std::string_view overload, std::size_t first) const -> Result<Datum> {
+    DatumList args;
+    for (auto i = first; i < node_.args.size(); ++i) {
+      ASSAY_TRY(args.emplace_back(), value(i));
+    }
+    Keywords keywords;
+    for (const auto& [key, arg] : node_.kwargs) {
+      ASSAY_TRY(auto datum, to_datum(arg, lookup_));
+      keywords.emplace_back(key, std::move(datum));
+    }
+    return call(overload, std::move(args), keywords);
+  }
+  /// "torch.ops.aten.sin.default", as captures write an operator that is an argument.
+  [[nodiscard]] auto operator_name(std::size_t i) const -> Result<std::string> {
+    const auto* raw = i < node_.args.size() ? std::get_if<RawArg>(&node_.args[i].value) : nullptr;
+    const auto* text =
+        i < node_.args.size() ? std::get_if<std::string>(&node_.args[i].value) : nullptr;
+    if (!raw && !text) return bad_input("argument {} names no operator", i);
+    std::string name = raw ? raw->text : *text;
+    constexpr std::string_view kOps = "torch.ops.";
+    if (name.starts_with(kOps)) name.erase(0, kOps.size());
+    return name;
   }
 
  private:
@@ -245,6 +271,17 @@ auto run_map(const BodyCall& call) -> Result<Datum> {
   return run_over_slices(call, {}, xs, additional);
 }
 
+/// `with_effects(token, op, *args, **kwargs)`: the call, behind a token that keeps the order.
+auto run_with_effects(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(const auto token, call.value(0));
+  ASSAY_TRY(const auto target, call.operator_name(1));
+  ASSAY_TRY(auto result, call.call(target, 2));
+  DatumList results{token};
+  auto items = as_list(result);
+  std::ranges::move(items, std::back_inserter(results));
+  return Datum{std::move(results)};
+}
+
 struct HigherOrderRow {
   std::string_view target;
   auto (*run)(const BodyCall&) -> Result<Datum>;
@@ -261,6 +298,7 @@ constexpr HigherOrderRow kRows[] = {
     {"higher_order.while_loop", run_while_loop},
     {"higher_order.scan", run_scan},
     {"higher_order.map_impl", run_map},
+    {"higher_order.with_effects", run_with_effects},
 };
 
 auto find_row(std::string_view target) -> const HigherOrderRow* {

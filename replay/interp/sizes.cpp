@@ -56,6 +56,17 @@ constexpr std::array<std::string_view, 31> kBroadcasts = {"operator.add",
                                                           "aten.logical_or.default",
                                                           "aten.masked_fill.Scalar"};
 
+/// Products of matrices: which arguments are multiplied.
+struct Product {
+  std::string_view name;
+  std::size_t left, right;
+};
+constexpr std::array kProducts = {
+    Product{"aten.mm.default", 0, 1},     Product{"aten.bmm.default", 0, 1},
+    Product{"aten.addmm.default", 1, 2},  Product{"aten.baddbmm.default", 1, 2},
+    Product{"aten.matmul.default", 0, 1}, Product{"operator.matmul", 0, 1},
+};
+
 /// Conditions by how much they are worth; the last are given up first.
 enum class Worth : std::uint8_t { guard, claim, elements };
 
@@ -83,6 +94,11 @@ class ConditionList {
           [&](const Expr& value) { add_exact(value); });
       if (std::ranges::find(kReshapes, node.target) != kReshapes.end()) add_reshape(node);
       if (std::ranges::find(kBroadcasts, node.target) != kBroadcasts.end()) add_broadcast(node);
+      if (node.target == "aten.cat.default") add_cat(node);
+      if (node.target == "aten.slice.Tensor") add_slice(node);
+      if (const auto* product = std::ranges::find(kProducts, node.target, &Product::name);
+          product != kProducts.end())
+        add_product(node, *product);
       if (node.target.starts_with("aten._assert_scalar")) add_assert(node);
     }
   }
@@ -113,12 +129,57 @@ class ConditionList {
     for (const auto& arg : args) add_exact(arg);
   }
 
-  void add_reshape(const Node& node) {
-    const auto* id = node.args.empty() ? nullptr : std::get_if<NodeId>(&node.args[0].value);
+  [[nodiscard]] auto claimed(const Node& node, std::size_t arg) const -> const TensorMeta* {
+    const auto* id = arg < node.args.size() ? std::get_if<NodeId>(&node.args[arg].value) : nullptr;
     const auto* operand = id ? graph_.find(*id) : nullptr;
-    const auto* from = operand ? operand->claim.tensor() : nullptr;
+    return operand ? operand->claim.tensor() : nullptr;
+  }
+
+  void add_reshape(const Node& node) {
+    const auto* from = claimed(node, 0);
     const auto* to = node.claim.tensor();
     if (from && to) add(eq(numel(*from), numel(*to)), Worth::elements);
+  }
+
+  /// `x[:4]` that is claimed to be 4 long.
+  void add_slice(const Node& node) {
+    const auto* from = claimed(node, 0);
+    const auto* to = node.claim.tensor();
+    const auto number = [&](std::size_t arg, std::int64_t without) -> std::optional<std::int64_t> {
+      const auto* e = arg < node.args.size() ? std::get_if<Expr>(&node.args[arg].value) : nullptr;
+      return e ? e->as_int() : without;
+    };
+    auto dim = number(1, 0).value_or(-1);
+    const auto start = number(2, 0).value_or(-1);
+    if (from && dim < 0) dim += std::ssize(from->sizes);
+    if (!from || !to || from->rank() != to->rank() || start < 0 || dim < 0) return;
+    const auto at = static_cast<std::size_t>(dim);
+    if (at < to->sizes.size() && to->sizes[at].is_const())
+      add(ge(from->sizes[at], start + to->sizes[at]), Worth::elements);
+  }
+
+  /// Outside of the dimension that grows every operand's size is the result's.
+  void add_cat(const Node& node) {
+    const auto* to = node.claim.tensor();
+    const auto* along = node.args.size() > 1 ? std::get_if<Expr>(&node.args[1].value) : nullptr;
+    if (!to || (node.args.size() > 1 && (!along || !along->as_int()))) return;
+    auto dim = along ? *along->as_int() : 0;
+    if (dim < 0) dim += std::ssize(to->sizes);
+    for (const auto id : operands(node)) {
+      const auto* operand = graph_.find(id);
+      const auto* from = operand ? operand->claim.tensor() : nullptr;
+      if (!from || from->rank() != to->rank()) continue;
+      for (std::size_t i = 0; i < from->sizes.size(); ++i)
+        if (static_cast<std::int64_t>(i) != dim)
+          add(eq(from->sizes[i], to->sizes[i]), Worth::elements);
+    }
+  }
+
+  void add_product(const Node& node, const Product& product) {
+    const auto* left = claimed(node, product.left);
+    const auto* right = claimed(node, product.right);
+    if (left && right && left->rank() >= 2 && right->rank() >= 2)
+      add(eq(left->sizes.back(), right->sizes[right->sizes.size() - 2]), Worth::elements);
   }
 
   /// Every operand's size is the result's, but where it is 1.

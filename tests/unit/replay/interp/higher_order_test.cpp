@@ -1,6 +1,8 @@
 // Bodies of higher-order operators run, on data and on symbols.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/graph/text.h"
 #include "replay/interp/run.h"
 #include "replay/interp/symbolic.h"
@@ -136,6 +138,31 @@ TEST(HigherOrder, ABodyThatIsNotThereLeavesTheNodeUnchecked) {
   const auto run = run_graph(graph, feed, table(), {.progress = {}});
   EXPECT_EQ(run.nodes[1].status, NodeStatus::unchecked) << run.nodes[1].message;
   EXPECT_EQ(run.nodes[2].status, NodeStatus::skipped);
+}
+
+TEST(HigherOrder, BodiesCallMethodsAsDynamoWritesThem) {
+  std::string text = kBranches;
+  const std::string from = "y = torch.ops.aten.add.Tensor(x, 1)";
+  text.replace(text.find(from), from.size(), "z = x.sin()\n            y = z.mul(2)");
+  const Datum x{make_tensor({2}, {1, 2}, DType::float32)};
+  const auto run = run_values(text, {Datum{make_tensor({}, {1}, DType::boolean)}, x});
+  EXPECT_NEAR(sum_of(run), 2 * (std::sin(1.0) + std::sin(2.0)), 1e-6);
+}
+
+TEST(HigherOrder, EffectsCallTheirOperatorBehindAToken) {
+  const std::string text =
+      "class G(torch.nn.Module):\n"
+      "    def forward(self, token: \"f32[0][1]cpu\", x: \"f32[2, 3][3, 1]cpu\"):\n"
+      "        e = torch.ops.higher_order.with_effects(token, "
+      "torch.ops.aten.sum.dim_IntList, x, [1], keepdim = True)\n"
+      "        t: \"f32[0][1]cpu\" = e[0]\n"
+      "        y: \"f32[2, 1][1, 1]cpu\" = e[1]\n"
+      "        return (t, y)\n";
+  const auto run =
+      run_values(text, {Datum{make_tensor({0}, {}, DType::float32)},
+                        Datum{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)}});
+  EXPECT_EQ(sum_of(run, 1), 21);
+  EXPECT_EQ(run.value.items.at(1).tensor->meta.sizes, (Ints{2, 1}));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/ops/op_table.h"
 #include "replay/interp/debug.h"
 
@@ -40,6 +42,67 @@ TEST(ChooseSizes, OperandsOfAnAdditionGoTogether) {
       "    return y\n");
   const auto s53 = value(choose_sizes(capture), capture, "s53");
   EXPECT_EQ((s53 + 1) / 16, 14) << s53;
+}
+
+TEST(ChooseSizes, OperandsThatArePutTogetherFit) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[2, 4*((s53 + 3)//4)]\", y: \"f32[3, s53]\"):\n"
+      "    z: \"f32[5, s53]\" = torch.ops.aten.cat.default([x, y])\n    return z\n");
+  const auto s53 = value(choose_sizes(capture), capture, "s53");
+  EXPECT_EQ(s53 % 4, 0) << s53;
+  const auto report = debug_capture(capture, build_op_table(), {});
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->undecided.empty());
+}
+
+TEST(ChooseSizes, SlicesAreAsLongAsTheyClaim) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[s10, s21]\"):\n"
+      "    y: \"f32[s10, 6]\" = torch.ops.aten.slice.Tensor(x, 1, 2, 8)\n    return y\n");
+  EXPECT_GE(value(choose_sizes(capture), capture, "s21"), 8);
+}
+
+TEST(ChooseSizes, WhatHoldsAtOtherSizesAccusesNobody) {
+  // At s10 = 3 the slice is 3 long; a guard that the text does not hold may say that s10 is larger.
+  const auto roots = [](std::string_view claimed) {
+    const auto capture = capture_of(
+        fmt::format("def forward(self, x: \"f32[s10, 5]\"):\n"
+                    "    y: \"{}\" = torch.ops.aten.slice.Tensor(x, 0, -4, 9223372036854775807)\n"
+                    "    return y\n",
+                    claimed));
+    const auto report = debug_capture(capture, build_op_table(), {});
+    EXPECT_TRUE(report);
+    return report ? static_cast<int>(root_findings(report->findings).size()) : -1;
+  };
+  EXPECT_EQ(roots("f32[4, 5]"), 0);
+  EXPECT_EQ(roots("f32[4, 6]"), 1);
+}
+
+TEST(ChooseSizes, FactorsOfAProductFit) {
+  const auto capture = capture_of(
+      "def forward(self, b: \"f32[3]\", x: \"f32[2, 4*(s69//2)*(s87//2)**2]\", w: \"f32[192, "
+      "3]\"):\n"
+      "    z: \"f32[2, 3]\" = torch.ops.aten.addmm.default(b, x, w)\n    return z\n");
+  const auto choice = choose_sizes(capture);
+  const auto s69 = value(choice, capture, "s69") / 2;
+  const auto s87 = value(choice, capture, "s87") / 2;
+  EXPECT_EQ(s69 * s87 * s87, 48) << s69 << " " << s87;
+}
+
+TEST(ChooseSizes, NumbersThatRestOnChosenSizesAccuseNobody) {
+  const auto roots = [](std::string_view sizes, std::string_view claimed) {
+    const auto capture =
+        capture_of(fmt::format("def forward(self, n: \"Sym((s69//2))\", m: \"Sym((s69//2))\", x: "
+                               "\"f32[2, 36][36, 1]cpu\"):\n"
+                               "    z: \"{}\" = torch.ops.aten.view.default(x, {})\n    return z\n",
+                               claimed, sizes));
+    const auto report = debug_capture(capture, build_op_table(), {});
+    EXPECT_TRUE(report);
+    return report ? std::ranges::count(report->findings, Blame::root, &Finding::blame) : -1;
+  };
+  // It runs where s69//2 is 6, which nothing in the text tells.
+  EXPECT_EQ(roots("[2, n, m]", "f32[2, (s69//2), (36//(s69//2))]"), 0);
+  EXPECT_EQ(roots("[2, 5, 7]", "f32[2, 5, 7]"), 1);
 }
 
 TEST(ChooseSizes, HintsAndWhatIsGivenStay) {
