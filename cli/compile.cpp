@@ -125,9 +125,9 @@ auto write_trace(const Options& options, Job& job, std::optional<ProgramMemory>&
 
 /// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
 auto print_ptx(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto bytes, read_file(options.file));
-  if (holds_programs(bytes)) {
-    ASSAY_TRY(const auto programs, read_programs(bytes, options.file));
+  ASSAY_TRY(const auto program, open_program(options.file));
+  if (holds_programs(program.text)) {
+    ASSAY_TRY(const auto programs, read_programs(program.text, options.file));
     for (const auto& one : programs) {
       ASSAY_TRY(const auto text, ptx_text(one.program, options.architecture));
       fmt::print("// {}\n{}", one.name, text);

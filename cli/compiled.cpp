@@ -3,8 +3,10 @@
 #include <charconv>
 
 #include "cli/command.h"
+#include "core/graph/annotation.h"
 #include "core/ops/generator.h"
 #include "replay/formats/file.h"
+#include "replay/formats/torch_trace.h"
 #include "replay/report/executions.h"
 
 namespace assay::cli {
@@ -25,6 +27,19 @@ auto parse_blocks(const std::string& text, ProgramRunOptions& options) -> Result
   else
     options.block = number;
   return {};
+}
+
+/// `s77=6,s27=8`: values by name, in the pool of `env`.
+auto sizes_of_log(const std::string& bytes, const std::string& text, ShapeEnv& env)
+    -> Result<std::map<std::string, Expr>> {
+  ASSAY_TRY(const auto log, read_torch_trace(bytes));
+  ClaimReader reader(env);
+  for (const auto& compilation : compilations(log))
+    for (const auto& symbol : compilation.symbols) (void)reader.symbol(symbol.name);
+  ASSAY_TRY(const auto binding, parse_binding(env, text));
+  std::map<std::string, Expr> sizes;
+  for (const auto& [symbol, value] : binding) sizes[std::string(symbol.name())] = value;
+  return sizes;
 }
 
 }  // namespace
@@ -49,16 +64,48 @@ void add_compiled(Arguments& arguments, CompiledOptions& options) {
                    "random operators draw what PyTorch draws after torch.manual_seed(N)");
 }
 
-auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool judges)
-    -> Result<int> {
+auto answers_for(const CompiledOptions& options, const ProgramBundle& program)
+    -> Result<std::optional<ProgramAnswers>> {
+  auto text = program.inputs_json;
+  auto name = fmt::format("{}: inputs.json", options.file);
+  if (!options.inputs.empty()) {
+    ASSAY_TRY(text, read_file(options.inputs));
+    name = options.inputs;
+  }
+  if (text.empty()) return std::nullopt;
+  ASSAY_TRY(auto answers, read_program_answers(text, name));
+  return answers;
+}
+
+auto pack_program(const std::string& path, const CompiledOptions& options, ProgramBundle program,
+                  const Verdict& verdict) -> Result<void> {
+  if (!options.inputs.empty()) {
+    ASSAY_TRY(program.inputs_json, read_file(options.inputs));
+  }
+  program.verdict_json = verdict_json(verdict);
+  ASSAY_TRY(const auto bytes, write_bundle(program));
+  return write_file_atomically(path, bytes);
+}
+
+auto stages_of(const CompiledOptions& options, const ProgramBundle& program,
+               const VerdictOptions& verdict) -> Result<StageReport> {
+  StageOptions asked;
+  ASSAY_TRY(const auto answers, answers_for(options, program));
+  if (answers) asked.answers = &*answers;
+  asked.sweep = verdict.sweep;
+  ShapeEnv env;  // keeps what `at` names
+  if (!verdict.at.empty()) {
+    ASSAY_TRY(asked.at, sizes_of_log(program.text, verdict.at, env));
+  }
+  return debug_stages(program.text, options.file, build_op_table(), asked);
+}
+
+auto execute_compiled(const CompiledOptions& options, const ProgramBundle& program)
+    -> Result<LogExecution> {
   ExecuteOptions asked;
   if (!options.blocks.empty()) ASSAY_TRY_VOID(parse_blocks(options.blocks, asked.run));
-  std::optional<ProgramAnswers> answers;
-  if (!options.inputs.empty()) {
-    ASSAY_TRY(const auto text, read_file(options.inputs));
-    ASSAY_TRY(answers, read_program_answers(text, options.inputs));
-    asked.answers = &*answers;
-  }
+  ASSAY_TRY(const auto answers, answers_for(options, program));
+  if (answers) asked.answers = &*answers;
   ASSAY_TRY(asked.run.random, seeded_generators(options));
   const auto table = build_op_table();
   auto chosen = options.executor;
@@ -66,14 +113,29 @@ auto run_compiled(const CompiledOptions& options, std::string_view bytes, bool j
   chosen.redzones = chosen.redzones || options.check;
   ASSAY_TRY(const auto executor, make_executor(chosen, table));
   asked.executor = executor.get();
-  ASSAY_TRY(const auto execution, execute_programs(bytes, options.file, table, asked));
-  for (const auto& program : execution.programs)
-    if (program.error && program.error->code == ErrorCode::missing_tool)
-      return std::unexpected(*program.error);
-  fmt::print("{}", options.json ? executions_json(execution, options.file)
-                                : executions_text(execution, paint()));
+  ASSAY_TRY(auto execution, execute_programs(program.text, options.file, table, asked));
+  for (const auto& one : execution.programs)
+    if (one.error && one.error->code == ErrorCode::missing_tool) return std::unexpected(*one.error);
+  return execution;
+}
+
+auto exit_code(const LogExecution& execution, bool judges) -> int {
   if (judges && has_findings(execution)) return kFindings;
   return is_incomplete(execution) ? kUndecided : kNothingFound;
+}
+
+auto run_compiled(const CompiledOptions& options, const ProgramBundle& program, bool judges)
+    -> Result<int> {
+  ASSAY_TRY(const auto execution, execute_compiled(options, program));
+  const int exit = exit_code(execution, judges);
+  if (!options.bundle.empty()) {
+    VerdictOptions asked{.command = "run", .blocks = options.blocks, .seed = options.seed};
+    ASSAY_TRY_VOID(pack_program(options.bundle, options, program,
+                                verdict_of(execution, asked, exit_code(execution, true))));
+  }
+  fmt::print("{}", options.json ? executions_json(execution, options.file)
+                                : executions_text(execution, paint()));
+  return exit;
 }
 
 }  // namespace assay::cli

@@ -26,39 +26,19 @@ struct Options {
   CompiledOptions compiled;
 };
 
-/// `s77=6,s27=8`: values by name, in the pool of `env`.
-auto sizes_of_log(const std::string& bytes, const std::string& text, ShapeEnv& env)
-    -> Result<std::map<std::string, Expr>> {
-  ASSAY_TRY(const auto log, read_torch_trace(bytes));
-  ClaimReader reader(env);
-  for (const auto& compilation : compilations(log))
-    for (const auto& symbol : compilation.symbols) (void)reader.symbol(symbol.name);
-  ASSAY_TRY(const auto binding, parse_binding(env, text));
-  std::map<std::string, Expr> sizes;
-  for (const auto& [symbol, value] : binding) sizes[std::string(symbol.name())] = value;
-  return sizes;
-}
-
 /// Every stage of a log's compilations.
-auto run_stages(const Options& options, const std::string& bytes) -> Result<int> {
-  StageOptions asked;
-  std::optional<ProgramAnswers> answers;
-  if (!options.compiled.inputs.empty()) {
-    ASSAY_TRY(const auto text, read_file(options.compiled.inputs));
-    ASSAY_TRY(answers, read_program_answers(text, options.compiled.inputs));
-    asked.answers = &*answers;
-  }
-  asked.sweep = options.sweep;
-  ShapeEnv env;  // keeps what --at names
-  if (!options.at.empty()) {
-    ASSAY_TRY(asked.at, sizes_of_log(bytes, options.at, env));
-  }
-  const auto table = build_op_table();
+auto run_stages(const Options& options, const ProgramBundle& program) -> Result<int> {
+  const auto& bytes = program.text;
+  const VerdictOptions verdict{.at = options.at, .sweep = options.sweep};
+  auto asked = options.compiled;
+  asked.file = options.file;
   Progress progress("running");
-  ASSAY_TRY(const auto report, debug_stages(bytes, options.file, table, asked));
+  ASSAY_TRY(const auto report, stages_of(asked, program, verdict));
   const int exit = exit_code(state_of(report), options.allow_unchecked);
   if (!options.trace.empty())
     ASSAY_TRY_VOID(record_stages(options.trace, options.file, bytes, report, exit));
+  if (!options.bundle.empty())
+    ASSAY_TRY_VOID(pack_program(options.bundle, asked, program, verdict_of(report, verdict, exit)));
   const auto findings = findings_of(report);
   ASSAY_TRY_VOID(write_report_files(options.files, "assay debug", test_cases(report),
                                     sarif_results(findings, options.file), progress.seconds()));
@@ -71,17 +51,18 @@ auto run_debug(const Options& options) -> Result<int> {
   if (!options.compiled.inputs.empty() || options.stages) {
     if (!options.compiled.seed.empty())
       return std::unexpected(Error{ErrorCode::usage, "--seed is of captures"});
-    ASSAY_TRY(const auto bytes, read_file(options.file));
-    if (detect_format(bytes) == InputFormat::torch_trace && options.compiled.blocks.empty())
-      return run_stages(options, bytes);
-    if (options.stages || !holds_programs(bytes))
+    ASSAY_TRY(const auto program, open_program(options.file));
+    if (detect_format(program.text) == InputFormat::torch_trace && options.compiled.blocks.empty())
+      return run_stages(options, program);
+    if (options.stages || !holds_programs(program.text))
       return std::unexpected(Error{
           ErrorCode::usage,
           fmt::format("{} is of TORCH_TRACE logs", options.stages ? "--stages" : "--inputs")});
     auto asked = options.compiled;
     asked.file = options.file;
     asked.json = options.json;
-    return run_compiled(asked, bytes, true);
+    asked.bundle = options.bundle;
+    return run_compiled(asked, program, true);
   }
   if (options.json && !options.compiled.executor.executor.empty())
     return std::unexpected(Error{ErrorCode::usage, "--json is without --executor"});

@@ -3,17 +3,43 @@
 
 #include "cli/command.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
+#include "replay/runner/programs.h"
 
 namespace assay::cli {
 namespace {
 
 struct Options {
   std::string file, graph, output;
-  bool json = false;
+  bool json = false, programs = false;
 };
 
+/// A wrapper or log as it is.
+auto import_program(const Options& options, const ProgramBundle& program) -> Result<int> {
+  ASSAY_TRY(const auto bytes, write_bundle(program));
+  ASSAY_TRY_VOID(write_file_atomically(options.output, bytes));
+  if (!options.json) {
+    fmt::print("{}\n", options.output);
+    return kNothingFound;
+  }
+  const nlohmann::ordered_json report = {{"schema", "assay.import/1"},
+                                         {"source", options.file},
+                                         {"format", "program"},
+                                         {"bundle", options.output},
+                                         {"bytes", bytes.size()}};
+  fmt::print("{}\n", report.dump(2));
+  return kNothingFound;
+}
+
 auto import_file(const Options& options) -> Result<int> {
+  ASSAY_TRY(const auto program, open_program(options.file));
+  const bool is_log = detect_format(program.text) == InputFormat::torch_trace;
+  if (holds_programs(program.text) && (options.programs || !is_log))
+    return import_program(options, program);
+  if (options.programs)
+    return std::unexpected(Error{
+        ErrorCode::usage, fmt::format("{}: the file holds no compiled program", options.file)});
   ASSAY_TRY(const auto bundle, open_bundle(options.file, options.graph));
   ASSAY_TRY(const auto bytes, write_bundle(bundle));
   ASSAY_TRY_VOID(write_file_atomically(options.output, bytes));
@@ -40,6 +66,8 @@ auto add_import(Arguments& arguments) -> Action {
   arguments.option("-o,--output", &options->output, "the bundle to write, usually x.assay.zip",
                    kRequired);
   arguments.option("--graph", &options->graph, kGraphHelp);
+  arguments.flag("--programs", options->programs,
+                 "of a log: its compiled programs, not one of its graphs");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = import_file(*options);

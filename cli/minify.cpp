@@ -235,8 +235,8 @@ auto is_about_programs(const Options& options, std::string_view bytes) -> bool {
   return is_wrapper(bytes);
 }
 
-auto minify_compiled(const Options& options, std::string_view bytes) -> Result<int> {
-  if (!holds_programs(bytes))
+auto minify_compiled(const Options& options, const ProgramBundle& program) -> Result<int> {
+  if (!holds_programs(program.text))
     return usage_error(fmt::format("{}: the file holds no compiled program",
                                    options.programs ? "--programs" : "--oracle " + options.oracle));
   if (!options.trace.empty())
@@ -256,12 +256,13 @@ auto minify_compiled(const Options& options, std::string_view bytes) -> Result<i
                                 .json = options.json};
   ASSAY_TRY(settings.max_seconds, parse_duration(options.max_time));
   if (options.timeout > 0) settings.limits.seconds = options.timeout;
-  return minify_programs(settings, bytes);
+  return minify_programs(settings, program);
 }
 
 auto minify_file(const Options& options) -> Result<int> {
-  if (const auto bytes = read_file(options.file); bytes && is_about_programs(options, *bytes))
-    return minify_compiled(options, *bytes);
+  if (const auto program = open_program(options.file);
+      program && is_about_programs(options, program->text))
+    return minify_compiled(options, *program);
   MinifyOptions settings;
   ASSAY_TRY(settings.budget.seconds, parse_duration(options.max_time));
   ASSAY_TRY(settings.match, match_level(options.match));

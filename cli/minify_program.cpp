@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/compiled.h"
 #include "core/base/clock.h"
 #include "minifier/oracle/program_oracle.h"
 #include "minifier/search/minify_program.h"
@@ -44,24 +45,23 @@ auto wanted_of(const std::string& oracle) -> std::pair<std::string, std::string>
   return {oracle.substr(0, colon), oracle.substr(colon + 1)};
 }
 
-auto find_wrong_launch(const MinifyProgramOptions& options, std::string_view bytes,
+auto find_wrong_launch(const MinifyProgramOptions& options, const ProgramBundle& program,
                        const OpTable& table) -> Result<std::optional<WrongLaunch>> {
-  std::optional<ProgramAnswers> answers;
-  if (!options.inputs.empty()) {
-    ASSAY_TRY(const auto text, read_file(options.inputs));
-    ASSAY_TRY(answers, read_program_answers(text, options.inputs));
-  }
-  return wrong_launch(bytes, options.file, table,
+  CompiledOptions asked;
+  asked.file = options.file;
+  asked.inputs = options.inputs;
+  ASSAY_TRY(const auto answers, answers_for(asked, program));
+  return wrong_launch(program.text, options.file, table,
                       {.answers = answers ? &*answers : nullptr, .at = {}, .sweep = false});
 }
 
 /// Fills `task`, which the oracle refers to.
-auto prepare(const MinifyProgramOptions& options, std::string_view bytes, const OpTable& table,
+auto prepare(const MinifyProgramOptions& options, const ProgramBundle& given, const OpTable& table,
              Task& task) -> Result<void> {
   const auto [name, wanted] = wanted_of(options.oracle);
   task.name = name;
   if (name == "stage") {
-    ASSAY_TRY(task.wrong, find_wrong_launch(options, bytes, table));
+    ASSAY_TRY(task.wrong, find_wrong_launch(options, given, table));
     if (!task.wrong) return {};
     task.failing = Failing{task.wrong->program, task.wrong->failure};
   }
@@ -71,7 +71,7 @@ auto prepare(const MinifyProgramOptions& options, std::string_view bytes, const 
       task.failures,
       program_oracle({name, task.wrong ? &*task.wrong : nullptr, options.python, limits}, table));
   if (task.wrong) return {};
-  ASSAY_TRY(const auto programs, program_texts(bytes, options.file));
+  ASSAY_TRY(const auto programs, program_texts(given.text, options.file));
   task.failing = first_failing(programs, wanted, task.failures);
   return {};
 }
@@ -89,14 +89,34 @@ auto settings_of(const MinifyProgramOptions& options, const Task& task) -> Minif
   return settings;
 }
 
-auto written(const MinifiedProgram& reduced, const std::string& output) -> Result<std::string> {
+/// The wrapper as a bundle; of the oracle `run` with the verdict of a checked run.
+auto pack(const std::filesystem::path& folder, const std::string& oracle, const std::string& text)
+    -> Result<void> {
+  const ProgramBundle bundle{.source_path = "minimal.py", .text = text};
+  const auto path = (folder / "minimal.assay.zip").string();
+  if (oracle != "run") {
+    ASSAY_TRY(const auto bytes, write_bundle(bundle));
+    return write_file_atomically(path, bytes);
+  }
+  CompiledOptions asked;
+  asked.file = "minimal.py";
+  ASSAY_TRY(const auto execution, execute_compiled(asked, bundle));
+  const VerdictOptions options{.command = "run"};
+  return pack_program(path, asked, bundle,
+                      verdict_of(execution, options, exit_code(execution, true)));
+}
+
+auto written(const MinifiedProgram& reduced, const std::string& output, const std::string& oracle)
+    -> Result<std::string> {
   const std::filesystem::path given = output;
-  const auto file = given.extension() == ".py" ? given : given / "minimal.py";
+  const bool is_file = given.extension() == ".py";
+  const auto file = is_file ? given : given / "minimal.py";
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   std::ofstream stream(file, std::ios::binary);
   stream << reduced.text;
   if (!stream.flush()) return bad_input("{}: cannot be written", file.string());
+  if (!is_file) ASSAY_TRY_VOID(pack(given, oracle, reduced.text));
   return file.string();
 }
 
@@ -144,10 +164,11 @@ void print_nothing(const std::string& oracle, const std::string& file) {
 
 }  // namespace
 
-auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes) -> Result<int> {
+auto minify_programs(const MinifyProgramOptions& options, const ProgramBundle& program)
+    -> Result<int> {
   const auto table = build_op_table();
   Task task;
-  ASSAY_TRY_VOID(prepare(options, bytes, table, task));
+  ASSAY_TRY_VOID(prepare(options, program, table, task));
   if (!task.failing) {
     print_nothing(options.oracle, options.file);
     return kNothingFound;
@@ -161,19 +182,19 @@ auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes
         progress.show([&](double) { return fmt::format("minifying: {} asked", asked); });
       }};
   TextOracle oracle(task.failing->failure, task.failures, std::move(budget));
-  const auto& program = task.failing->program;
-  auto done = minify_program(program.text, table, oracle, settings_of(options, task));
-  if (!done) return with_context(std::move(done).error(), program.name);
+  const auto& failing = task.failing->program;
+  auto done = minify_program(failing.text, table, oracle, settings_of(options, task));
+  if (!done) return with_context(std::move(done).error(), failing.name);
   const int exit = done->is_complete ? kFindings : kUndecided;
   if (options.output == "-") {
     fmt::print("{}", done->text);
     return exit;
   }
-  ASSAY_TRY(const auto file, written(*done, options.output));
+  ASSAY_TRY(const auto file, written(*done, options.output, task.name));
   if (options.json)
-    fmt::print("{}\n", json_of(*done, program.name, file).dump(2));
+    fmt::print("{}\n", json_of(*done, failing.name, file).dump(2));
   else
-    print(*done, program.name, task, file);
+    print(*done, failing.name, task, file);
   return exit;
 }
 

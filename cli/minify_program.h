@@ -1,10 +1,10 @@
 // Compiled programs, for `minify`.
 #pragma once
 #include <string>
-#include <string_view>
 
 #include "core/base/result.h"
 #include "minifier/oracle/oracle.h"
+#include "replay/bundle/bundle.h"
 
 namespace assay::cli {
 
@@ -22,8 +22,8 @@ struct MinifyProgramOptions {
   bool json = false;
 };
 /// Cuts the first program of a log, or the wrapper, that fails, and writes it where `output` says:
-/// a .py file, minimal.py in that folder, or `-`.
-[[nodiscard]] auto minify_programs(const MinifyProgramOptions& options, std::string_view bytes)
-    -> Result<int>;
+/// a .py file, minimal.py in that folder with minimal.assay.zip beside it, or `-`.
+[[nodiscard]] auto minify_programs(const MinifyProgramOptions& options,
+                                   const ProgramBundle& program) -> Result<int>;
 
 }  // namespace assay::cli

@@ -63,8 +63,8 @@ auto prove_compiled(const Options& options, std::string_view bytes) -> Result<in
 
 auto run_prove(const Options& options) -> Result<int> {
   const Progress clock;
-  ASSAY_TRY(const auto bytes, read_file(options.file));
-  if (holds_programs(bytes)) return prove_compiled(options, bytes);
+  ASSAY_TRY(const auto program, open_program(options.file));
+  if (holds_programs(program.text)) return prove_compiled(options, program.text);
   ASSAY_TRY(auto capture, open_capture(options.file));
   ASSAY_TRY(const auto known, table_for(capture));
   capture.graph = with_asserted(std::move(capture.graph), known.table);

@@ -63,17 +63,20 @@ auto run_compiled_graph(const Options& options, const Capture& capture, const Ru
 }
 
 auto run_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto bytes, read_file(options.file));
+  ASSAY_TRY(const auto program, open_program(options.file));
   const auto& compiled = options.compiled;
-  if (holds_programs(bytes) && options.graph.empty() && options.at.empty()) {
+  if (holds_programs(program.text) && options.graph.empty() && options.at.empty()) {
     auto asked = compiled;
     asked.file = options.file;
     asked.json = options.json;
-    return run_compiled(asked, bytes, compiled.check || !compiled.inputs.empty());
+    const bool has_answers = !compiled.inputs.empty() || !program.inputs_json.empty();
+    return run_compiled(asked, program, compiled.check || has_answers);
   }
-  if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty())
-    return std::unexpected(
-        Error{ErrorCode::usage, "--check, --inputs and --blocks are of compiled programs"});
+  if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty() ||
+      !compiled.bundle.empty())
+    return std::unexpected(Error{ErrorCode::usage,
+                                 "--check, --inputs, --blocks and --bundle are of compiled "
+                                 "programs"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   Binding at;
   if (!options.at.empty()) {
@@ -117,6 +120,8 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.flag("--check", options->compiled.check,
                  "of compiled programs: exit code 1 where an access is wrong");
   add_compiled(arguments, options->compiled);
+  arguments.option("--bundle", &options->compiled.bundle,
+                   "of compiled programs: pack program, inputs and verdict into a bundle");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     const auto result = run_file(*options);

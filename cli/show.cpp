@@ -135,12 +135,13 @@ auto text_of(const Capture& capture, bool with_header) -> std::string {
 }
 
 auto run_show(const Options& options) -> int {
-  const auto bytes = read_file(options.file);
-  if (!bytes) return report_error(bytes.error());
-  if (detect_format(*bytes) == InputFormat::torch_trace)
-    return show_trace_log(*bytes, options.file, {.json = options.json, .part = options.graph});
-  if (options.graph.empty() && holds_programs(*bytes))
-    return show_programs(*bytes, options.file, {.json = options.json, .summary = options.summary});
+  const auto program = open_program(options.file);
+  if (!program) return report_error(program.error());
+  const auto& bytes = program->text;
+  if (detect_format(bytes) == InputFormat::torch_trace)
+    return show_trace_log(bytes, options.file, {.json = options.json, .part = options.graph});
+  if (options.graph.empty() && holds_programs(bytes))
+    return show_programs(bytes, options.file, {.json = options.json, .summary = options.summary});
   const auto capture = open_capture(options.file, options.graph);
   if (!capture) return report_error(capture.error());
   if (options.json)

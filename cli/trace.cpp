@@ -30,7 +30,8 @@ auto trace_programs(const Options& options, std::string_view bytes) -> Result<in
 }
 
 auto trace_file(const Options& options) -> Result<int> {
-  ASSAY_TRY(const auto bytes, read_file(options.file));
+  ASSAY_TRY(const auto program, open_program(options.file));
+  const auto& bytes = program.text;
   if (holds_programs(bytes) || detect_format(bytes) == InputFormat::torch_trace)
     return trace_programs(options, bytes);
   ASSAY_TRY(auto capture, open_capture(options.file, options.graph));

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "core/graph/text.h"
 #include "replay/bundle/capture_section.h"
@@ -23,7 +24,11 @@ constexpr std::string_view kCapture = "capture.json";
 constexpr std::string_view kRepro = "repro.py";
 constexpr std::string_view kVerdict = "verdict.json";
 constexpr std::string_view kOperators = "operators.sqlite";
-constexpr std::array kOwnNames = {kBundleManifest, kGraph, kCapture, kRepro, kVerdict};
+constexpr std::string_view kWrapper = "program.py";
+constexpr std::string_view kLog = "program.log";
+constexpr std::string_view kInputs = "inputs.json";
+constexpr std::array kOwnNames = {kBundleManifest, kGraph,   kCapture, kRepro,
+                                  kVerdict,        kWrapper, kLog,     kInputs};
 
 constexpr ZipLimits kLimits = {.max_entries = 1 << 16,
                                .max_entry_bytes = std::int64_t{4} << 30,
@@ -54,6 +59,7 @@ class BundleReader {
  public:
   explicit BundleReader(const ZipReader& zip) : zip_(zip) {}
   auto read() -> Result<Bundle>;
+  auto read_program() -> Result<ProgramBundle>;
 
  private:
   auto read_manifest() -> Result<void>;
@@ -123,6 +129,8 @@ auto BundleReader::blob(const std::string& hash) -> Result<BlobBytes> {
 
 auto BundleReader::read() -> Result<Bundle> {
   ASSAY_TRY_VOID(read_manifest());
+  if (hashes_.contains(kWrapper) || hashes_.contains(kLog))
+    return unsupported("it holds a compiled program and no capture");
   Bundle bundle;
   ASSAY_TRY(const auto text, section(kGraph));
   auto graph = parse_graph(text);
@@ -149,20 +157,55 @@ auto BundleReader::read() -> Result<Bundle> {
   return bundle;
 }
 
-auto check_parts(const Bundle& bundle) -> Result<void> {
-  if (!bundle.verdict_json.empty()) {
-    ASSAY_TRY([[maybe_unused]] const auto document,
-              JsonDocument::parse(bundle.verdict_json, std::string(kVerdict)));
+auto BundleReader::read_program() -> Result<ProgramBundle> {
+  ASSAY_TRY_VOID(read_manifest());
+  ProgramBundle bundle;
+  bundle.source_path = source_;
+  bool has_program = false;
+  for (const auto& name : order_) {
+    ASSAY_TRY(auto content, section(name));
+    if (name == kWrapper || name == kLog) {
+      if (std::exchange(has_program, true)) return bad_input("manifest.json: two programs");
+      bundle.text = std::move(content);
+    } else if (name == kInputs) {
+      bundle.inputs_json = std::move(content);
+    } else if (name == kVerdict) {
+      bundle.verdict_json = std::move(content);
+    } else if (is_own_name(name)) {
+      return bad_input("{} beside a compiled program", name);
+    } else {
+      bundle.extra.emplace_back(name, std::move(content));
+    }
   }
-  for (const auto& [name, content] : bundle.extra)
+  if (!has_program) return bad_input("no compiled program inside");
+  return bundle;
+}
+
+auto check_json(const std::string& text, std::string_view name) -> Result<void> {
+  if (text.empty()) return {};
+  ASSAY_TRY([[maybe_unused]] const auto document, JsonDocument::parse(text, std::string(name)));
+  return {};
+}
+
+auto check_names(const std::vector<std::pair<std::string, std::string>>& extra) -> Result<void> {
+  for (const auto& [name, content] : extra)
     if (is_own_name(name)) return bad_input("bundle: the name {} is taken", name);
   return {};
+}
+
+/// Behind a manifest that lists them.
+auto zipped(const std::string& source_path, std::vector<ZipFile> files) -> Result<std::string> {
+  const auto source = std::filesystem::path(source_path).filename().string();
+  const auto manifest = print_manifest(source, files);
+  files.insert(files.begin(), {std::string(kBundleManifest), manifest});
+  return write_zip(files);
 }
 
 }  // namespace
 
 auto write_bundle(const Bundle& bundle) -> Result<std::string> {
-  ASSAY_TRY_VOID(check_parts(bundle));
+  ASSAY_TRY_VOID(check_json(bundle.verdict_json, kVerdict));
+  ASSAY_TRY_VOID(check_names(bundle.extra));
   const auto& capture = bundle.capture;
   const auto hashes = storage_hashes(capture);
   ASSAY_TRY(const auto section, print_capture_section(capture, hashes));
@@ -179,15 +222,35 @@ auto write_bundle(const Bundle& bundle) -> Result<std::string> {
       blobs.emplace(hashes[i], as_text(**bytes));
   for (const auto& [hash, content] : blobs)
     files.push_back({std::string(kBlobFolder) + hash, content});
-  const auto source = std::filesystem::path(capture.source_path).filename().string();
-  const auto manifest = print_manifest(source, files);
-  files.insert(files.begin(), {std::string(kBundleManifest), manifest});
-  return write_zip(files);
+  return zipped(capture.source_path, std::move(files));
+}
+
+auto write_bundle(const ProgramBundle& bundle) -> Result<std::string> {
+  ASSAY_TRY_VOID(check_json(bundle.inputs_json, kInputs));
+  ASSAY_TRY_VOID(check_json(bundle.verdict_json, kVerdict));
+  ASSAY_TRY_VOID(check_names(bundle.extra));
+  const bool is_log = detect_format(bundle.text) == InputFormat::torch_trace;
+  std::vector<ZipFile> files = {{std::string(is_log ? kLog : kWrapper), bundle.text}};
+  if (!bundle.inputs_json.empty()) files.push_back({std::string(kInputs), bundle.inputs_json});
+  if (!bundle.verdict_json.empty()) files.push_back({std::string(kVerdict), bundle.verdict_json});
+  for (const auto& [name, content] : bundle.extra) files.push_back({name, content});
+  return zipped(bundle.source_path, std::move(files));
 }
 
 auto read_bundle(std::string_view bytes) -> Result<Bundle> {
   ASSAY_TRY(const auto zip, ZipReader::open(bytes, kLimits));
   return BundleReader(zip).read();
+}
+
+auto read_program_bundle(std::string_view bytes) -> Result<ProgramBundle> {
+  ASSAY_TRY(const auto zip, ZipReader::open(bytes, kLimits));
+  return BundleReader(zip).read_program();
+}
+
+auto is_program_bundle(std::string_view bytes) -> bool {
+  if (detect_format(bytes) != InputFormat::bundle) return false;
+  const auto zip = ZipReader::open(bytes, kLimits);
+  return zip && (zip->find(kWrapper) != nullptr || zip->find(kLog) != nullptr);
 }
 
 }  // namespace assay

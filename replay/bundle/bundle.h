@@ -8,6 +8,11 @@
 //   verdict.json    what a command found, if one was recorded
 //   operators.sqlite  recorded calls of operators without a row, if there were any
 //   blobs/<sha256>  raw storages, little endian
+//
+// Of a compiled program there is in place of graph, capture and script:
+//
+//   program.py      a wrapper of Inductor, or program.log: a TORCH_TRACE log
+//   inputs.json     inputs and recorded answers, if there were any
 #pragma once
 #include <string>
 #include <string_view>
@@ -37,5 +42,21 @@ struct Bundle {
 /// Checks sizes, names and every hash before anything is used; writes nothing to disk.
 /// Errors: bad_input naming the file inside, unsupported (a newer version).
 [[nodiscard]] auto read_bundle(std::string_view bytes) -> Result<Bundle>;
+
+/// A compiled program, as recorded.
+struct ProgramBundle {
+  std::string source_path;        ///< kept as a bare file name
+  std::string text;               ///< of the wrapper or log
+  std::string inputs_json = {};   ///< see read_program_answers; empty if none
+  std::string verdict_json = {};  ///< as in Bundle
+  std::vector<std::pair<std::string, std::string>> extra = {};  ///< as in Bundle
+};
+
+/// As above. Errors: bad_input (an extra name is unsafe or taken, no JSON where it should be).
+[[nodiscard]] auto write_bundle(const ProgramBundle& bundle) -> Result<std::string>;
+/// Errors: as read_bundle; bad_input where the bundle holds a capture.
+[[nodiscard]] auto read_program_bundle(std::string_view bytes) -> Result<ProgramBundle>;
+/// Whether the bytes are a bundle with a compiled program; nothing else of it is checked.
+[[nodiscard]] auto is_program_bundle(std::string_view bytes) -> bool;
 
 }  // namespace assay

@@ -21,4 +21,9 @@ inline constexpr std::string_view kOperatorCases = "operators.sqlite";
 [[nodiscard]] auto open_capture(const std::filesystem::path& path, std::string_view graph = {})
     -> Result<Capture>;
 
+/// A wrapper, a log, or the bundle of one. Of any other file the text is its content, or nothing
+/// if that is no text.
+/// Errors: bad_input, unsupported; starting with the path.
+[[nodiscard]] auto open_program(const std::filesystem::path& path) -> Result<ProgramBundle>;
+
 }  // namespace assay

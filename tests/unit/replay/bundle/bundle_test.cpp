@@ -359,5 +359,55 @@ TEST(Bundle, NoneAndTextAreInputs) {
   EXPECT_EQ(std::get<std::string>(again->capture.inputs[1]), "it's \"text\"");
 }
 
+auto program_sample() -> ProgramBundle {
+  return {.source_path = "/users/somebody/wrapper.py",
+          .text = "def call(args):\n    return ()\n",
+          .inputs_json = R"({"inputs": []})",
+          .verdict_json = R"({"command": "run", "exit_code": 1})",
+          .extra = {{"zz/notes.txt", "unknown to us"}}};
+}
+
+TEST(ProgramBundle, HoldsWhatItWasGiven) {
+  const auto bytes = write_bundle(program_sample());
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  EXPECT_TRUE(is_program_bundle(*bytes));
+  EXPECT_FALSE(is_program_bundle(written()));
+  const auto read = read_program_bundle(*bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  const auto sample = program_sample();
+  EXPECT_EQ(read->source_path, "wrapper.py");  // nothing of the machine it is from
+  EXPECT_EQ(read->text, sample.text);
+  EXPECT_EQ(read->inputs_json, sample.inputs_json);
+  EXPECT_EQ(read->verdict_json, sample.verdict_json);
+  EXPECT_EQ(read->extra, sample.extra);
+  EXPECT_EQ(write_bundle(*read).value(), *bytes);
+}
+
+TEST(ProgramBundle, IsNoCaptureAndACaptureIsNone) {
+  const auto bytes = write_bundle(program_sample()).value();
+  const auto as_capture = read_bundle(bytes);
+  ASSERT_FALSE(as_capture);
+  EXPECT_TRUE(as_capture.error().message.contains("compiled program"))
+      << as_capture.error().message;
+  EXPECT_FALSE(read_program_bundle(written()));
+}
+
+TEST(ProgramBundle, ContentThatWasChangedIsRefused) {
+  auto files = unzip(write_bundle(program_sample()).value());
+  replace_in(find(files, "program.py"), "call", "kall");
+  const auto read = read_program_bundle(rezip(files));
+  ASSERT_FALSE(read);
+  EXPECT_TRUE(read.error().message.contains("program.py")) << read.error().message;
+}
+
+TEST(ProgramBundle, PartsThatAreWrongAreRefused) {
+  auto no_json = program_sample();
+  no_json.inputs_json = "{";
+  EXPECT_FALSE(write_bundle(no_json));
+  auto taken = program_sample();
+  taken.extra.emplace_back("program.log", "x");
+  EXPECT_FALSE(write_bundle(taken));
+}
+
 }  // namespace
 }  // namespace assay
