@@ -8,9 +8,10 @@
 namespace assay {
 namespace {
 
-/// Programs that keep any GPU busy; programs that a reduction is taken apart into, so that the last
-/// of them end together; and the least work that is worth one.
-constexpr std::int64_t kManyPrograms = 1024, kPartPrograms = 4096, kLeastElements = 8192,
+/// Programs that keep any GPU busy; into how many a sum over everything is taken apart, so that the
+/// last of them end together (columns lose by it: their parts are rows in memory); and the least
+/// work that is worth one.
+constexpr std::int64_t kManyPrograms = 1024, kPartsOfAll = 4096, kLeastElements = 8192,
                        kLeastLength = 16;
 constexpr std::int64_t kLengthGrain = 16;  ///< parts begin where wide accesses may
 
@@ -199,8 +200,9 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
     choice.axis = axis;
   }
   const auto extent = extents[choice.axis];
-  auto parts = std::min(
-      {kPartPrograms / programs, elements / kLeastElements / programs, extent / kLeastLength});
+  const auto most = plan.parallel.empty() ? kPartsOfAll : kManyPrograms;
+  auto parts =
+      std::min({most / programs, elements / kLeastElements / programs, extent / kLeastLength});
   if (parts < 2) return std::nullopt;
   choice.length = (extent + parts - 1) / parts;
   choice.length = (choice.length + kLengthGrain - 1) / kLengthGrain * kLengthGrain;
