@@ -218,9 +218,14 @@ class SymbolicCall {
     return {FakeTensor{symbolic_meta(tensor->meta), static_cast<int>(at)}};
   }
 
-  /// A data-dependent size may stand for anything: it takes the observed value.
+  /// A data-dependent size may stand for anything: it takes the observed value. So does what is
+  /// computed of one that no result names by itself.
   auto value_of(const Expr& e, std::int64_t observed) -> std::optional<std::int64_t> {
     if (std::ranges::find(made_, e) != made_.end()) binding_.try_emplace(e, observed);
+    const auto is_unknown = [&](const Expr& symbol) {
+      return std::ranges::find(made_, symbol) != made_.end() && !binding_.contains(symbol);
+    };
+    if (std::ranges::any_of(e.symbols(), is_unknown)) return observed;
     const auto value = evaluate_int(e, binding_);
     return value ? std::optional(*value) : std::nullopt;
   }

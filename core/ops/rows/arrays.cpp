@@ -94,27 +94,23 @@ auto combinations(Composer& c) -> Datum {
   if (r == 0 || c.decide(eq(meta.sizes[0], 0), "there are elements"))
     return call2(c, "aten.new_empty.default", c.arg(0),
                  int_list(r == 0 ? Ints{0} : Ints{0, r}));
-  const auto at = c.call("aten.arange.default", {Datum{meta.sizes[0]}, Datum{DType::int64}, {}, Datum{meta.device}});
-  const auto grids = [&](const Datum& vector) {
-    const DatumList copies(static_cast<std::size_t>(r), vector);
-    const auto all = call1(c, "aten.meshgrid.default", Datum{copies});
-    return c.error() ? DatumList{} : *all.list();
-  };
-  const auto order = grids(at);
-  const auto values = grids(c.arg(0));
+  const auto at = c.call("aten.arange.default",
+                         {Datum{meta.sizes[0]}, Datum{DType::int64}, {}, Datum{meta.device}});
+  const DatumList copies(static_cast<std::size_t>(r), at);
+  const auto grids = call1(c, "aten.meshgrid.default", Datum{copies});
   if (c.error()) return {};
+  const auto& order = *grids.list();
   Datum chosen = c.call("aten.ones_like.default", {order[0], Datum{DType::boolean}});
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     const auto ordered =
         call2(c, c.flag(2) ? "aten.le.Tensor" : "aten.lt.Tensor", order[i], order[i + 1]);
     chosen = call2(c, "aten.logical_and.default", chosen, ordered);
   }
-  DatumList columns;
-  for (const auto& grid : values)
-    columns.push_back(call2(c, "aten.masked_select.default", grid, chosen));
-  // Each column has as many elements, also where the data alone say how many.
-  const auto joined = call2(c, "aten.stack.default", Datum{std::move(columns)}, integer(1));
-  return joined;
+  const auto rows = call1(c, "aten.nonzero.default", chosen);
+  if (c.error()) return {};
+  const auto flat = reshaped(c, rows, {numel(c.meta(rows))});
+  const auto elements = c.call("aten.index_select.default", {c.arg(0), integer(0), flat});
+  return reshaped(c, elements, c.meta(rows).sizes);
 }
 /// self, other, dim: without dim the first dimension of three.
 auto cross(Composer& c) -> Datum {
@@ -153,7 +149,7 @@ auto vander(Composer& c) -> Datum {
 }
 auto linalg_vander(Composer& c) -> Datum {
   const auto meta = c.meta(0);
-  if (meta.rank() == 0) return c.fail("a vector is needed"), Datum{};
+  if (meta.rank() == 0 && !c.has(1)) return c.fail("a vector is needed"), Datum{};
   const auto count = c.has(1) ? c.expr(1) : meta.sizes.back();
   if (!c.decide(gt(count, 1), "more than one power"))
     return c.fail("more than one power is needed"), Datum{};
@@ -212,6 +208,8 @@ auto sum_to_size(Composer& c) -> Datum {
   auto result = c.arg(0);
   if (!dims.empty())
     result = c.call("aten.sum.dim_IntList", {result, int_list(dims), truth(true)});
+  else if (wanted.empty())  // the sum over no dimension is the sum over all
+    result = c.call("aten.sum.default", {result});
   return lead == 0 ? result : call2(c, "aten.view.default", result, c.arg(1));
 }
 /// sequences, batch_first, padding_value, padding_side: one row (or column) per sequence.
@@ -272,8 +270,42 @@ auto fill_diagonal(Composer& c) -> Datum {
 }
 /// self, dim, start (a tensor), length.
 auto narrow_at(Composer& c) -> Datum {
+  const auto self = c.meta(0);
+  const auto at = wrapped_dim(c, c.integer(1), self.rank());
+  if (c.error() || self.rank() == 0) return c.fail("a dimension is needed"), Datum{};
   const auto start = call1(c, "aten.item.default", c.arg(2));
-  return c.call("aten.narrow.default", {c.arg(0), c.arg(1), start, c.arg(3)});
+  if (c.error() || !start.scalar()) return {};
+  if (start.scalar()->is_const())
+    return c.call("aten.narrow.default", {c.arg(0), c.arg(1), start, c.arg(3)});
+  // What only the data tell is in range, or PyTorch refuses the call.
+  auto sizes = self.sizes;
+  sizes[at] = c.expr(3);
+  return c.call("aten.as_strided.default",
+                {c.arg(0), int_list(sizes), int_list(self.strides),
+                 Datum{self.offset + *start.scalar() * self.strides[at]}});
+}
+/// self, tensor_indices_or_sections (data), dim.
+auto tensor_split_by_data(Composer& c) -> Datum {
+  const auto where = c.meta(1);
+  if (where.rank() > 1 || where.dtype != DType::int64)
+    return c.fail("sections and indices are int64"), Datum{};
+  if (where.rank() == 0) {
+    const auto count = call1(c, "aten.item.default", c.arg(1));
+    if (c.error()) return {};
+    const auto number = count.scalar() ? count.scalar()->as_int() : std::nullopt;
+    if (!number) return c.unsupported("the data tell how many parts there are"), Datum{};
+    return split_into(c, *number, c.integer(2));
+  }
+  const auto count = where.sizes[0].as_int();
+  if (!count) return c.unsupported("the sizes tell how many parts there are"), Datum{};
+  Dims indices;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const auto index = call1(
+        c, "aten.item.default", c.call("aten.select.int", {c.arg(1), integer(0), integer(i)}));
+    if (c.error() || !index.scalar()) return {};
+    indices.push_back(*index.scalar());
+  }
+  return split_at(c, indices, c.integer(2));
 }
 /// self, repeats (a tensor), dim, output_size.
 auto repeat_each(Composer& c) -> Datum {
@@ -315,6 +347,7 @@ void add_array_rows(OpTable& t) {
   };
   composed("aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split);
   composed("aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split);
+  composed("aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]", tensor_split_by_data);
   composed("aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", split_along<1>);
   composed("aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", split_along<1>);
   composed("aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", split_along<0>);

@@ -108,7 +108,25 @@ auto uneven_derivative(Composer& c, const Derivative& d, const Datum& where) -> 
   const auto right = div(c, before, mul(c, after, whole));
   const auto middle =
       add(c, add(c, weighted(left, 0, -2), weighted(centre, 1, -1)), weighted(right, 2, 0));
-  if (d.edge_order != 1) return c.unsupported("edges of order 2 of uneven samples"), Datum{};
+  if (d.edge_order == 2) {
+    // The derivative of the parabola through three samples; near and far are the steps from the end.
+    const auto at_end = [&](std::int64_t end, const Datum& near, const Datum& far) {
+      const auto both = add(c, near, far);
+      const std::int64_t inward = end == 0 ? 1 : -1;
+      const auto sample = [&](std::int64_t i) {
+        const auto index = end + i * inward;
+        return part(c, d, index, index == -1 ? 0 : index + 1);
+      };
+      const auto own = div(c, add(c, both, near), mul(c, near, both));
+      const auto second = div(c, both, mul(c, near, far));
+      const auto third = div(c, near, mul(c, far, both));
+      const auto sum = sub(c, sub(c, mul(c, second, sample(1)), mul(c, own, sample(0))),
+                           mul(c, third, sample(2)));
+      return end == 0 ? sum : call1(c, "aten.neg.default", sum);
+    };
+    return joined(c, d, at_end(0, step(0, 1), step(1, 2)), middle,
+                  at_end(-1, step(-1, 0), step(-2, -1)));
+  }
   return joined(c, d, div(c, sub(c, part(c, d, 1, 2), part(c, d, 0, 1)), step(0, 1)), middle,
                 div(c, sub(c, part(c, d, -1, 0), part(c, d, -2, -1)), step(-1, 0)));
 }
