@@ -93,9 +93,11 @@ auto build_op_table() -> OpTable {
   add_packed_rows(table);
   add_prims_rows(table);
   add_torch_composed_rows(table);
+  add_region_rows(table);
+  add_quantized_rows(table);
   add_inplace_rows(table);
-  add_out_rows(table);
   add_foreach_rows(table);
+  add_out_rows(table);
   return table;
 }
 

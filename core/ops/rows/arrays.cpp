@@ -30,7 +30,8 @@ auto split_into(Composer& c, std::int64_t count, std::int64_t dim) -> Datum {
   const auto self = c.meta(0);
   const auto at = wrapped_dim(c, dim, self.rank());
   if (c.error() || self.rank() == 0) return c.fail("a dimension to split is needed"), Datum{};
-  if (count < 1) return c.fail("at least one part is needed"), Datum{};
+  constexpr std::int64_t kMostParts = 1 << 24;
+  if (count < 1 || count > kMostParts) return c.fail("at least one part is needed"), Datum{};
   const auto& size = self.sizes[at];
   const auto each = floor_div(size, count);
   const auto longer = size - each * count;
@@ -42,7 +43,8 @@ auto tensor_split(Composer& c) -> Datum {
   return c.arg(1).list() ? split_at(c, c.exprs(1), c.integer(2))
                          : split_into(c, c.integer(1), c.integer(2));
 }
-/// hsplit, vsplit, dsplit: along the second, first, third dimension; what is counted divides evenly.
+/// hsplit, vsplit, dsplit: along the second, first, third dimension; what is counted divides
+/// evenly.
 template <std::int64_t kDim>
 auto split_along(Composer& c) -> Datum {
   const auto self = c.meta(0);
@@ -91,9 +93,10 @@ auto combinations(Composer& c) -> Datum {
   const auto r = c.integer(1);
   const auto meta = c.meta(0);
   if (meta.rank() != 1 || r < 0) return c.fail("a vector and a count are needed"), Datum{};
+  constexpr std::int64_t kMostDimensions = 64;
+  if (r > kMostDimensions) return c.fail("a grid has at most 64 dimensions"), Datum{};
   if (r == 0 || c.decide(eq(meta.sizes[0], 0), "there are elements"))
-    return call2(c, "aten.new_empty.default", c.arg(0),
-                 int_list(r == 0 ? Ints{0} : Ints{0, r}));
+    return call2(c, "aten.new_empty.default", c.arg(0), int_list(r == 0 ? Ints{0} : Ints{0, r}));
   const auto at = c.call("aten.arange.default",
                          {Datum{meta.sizes[0]}, Datum{DType::int64}, {}, Datum{meta.device}});
   const DatumList copies(static_cast<std::size_t>(r), at);
@@ -140,8 +143,8 @@ auto vander(Composer& c) -> Datum {
   auto result = powers(1, 1);
   if (!c.decide(eq(count, 1), "there are powers beyond the first")) {
     const auto column = unsqueezed(c, c.call("aten.to.dtype", {c.arg(0), dtype}), 1);
-    const auto wide = c.call("aten.expand.default",
-                             {column, int_list(Dims{meta.sizes[0], count - 1})});
+    const auto wide =
+        c.call("aten.expand.default", {column, int_list(Dims{meta.sizes[0], count - 1})});
     const auto rest = call2(c, "aten.cumprod.default", wide, integer(1));
     result = call2(c, "aten.cat.default", Datum{DatumList{result, rest}}, integer(1));
   }
@@ -151,11 +154,12 @@ auto linalg_vander(Composer& c) -> Datum {
   const auto meta = c.meta(0);
   if (meta.rank() == 0 && !c.has(1)) return c.fail("a vector is needed"), Datum{};
   const auto count = c.has(1) ? c.expr(1) : meta.sizes.back();
+  const auto vector = meta.rank() == 0 ? unsqueezed(c, c.arg(0), 0) : c.arg(0);
   if (!c.decide(gt(count, 1), "more than one power"))
     return c.fail("more than one power is needed"), Datum{};
-  auto sizes = meta.sizes;
+  auto sizes = c.meta(vector).sizes;
   sizes.push_back(count - 1);
-  const auto wide = c.call("aten.expand.default", {unsqueezed(c, c.arg(0), -1), int_list(sizes)});
+  const auto wide = c.call("aten.expand.default", {unsqueezed(c, vector, -1), int_list(sizes)});
   const auto rest = call2(c, "aten.cumprod.default", wide, integer(-1));
   sizes.back() = 1;
   const auto ones = call2(c, "aten.new_ones.default", rest, int_list(sizes));
@@ -177,8 +181,8 @@ auto where_numbers(Composer& c) -> Datum {
   const auto dtype = common.get();
   if (!dtype) return c.fail("numbers are needed"), Datum{};
   const auto made = [&](int arg) {
-    return c.call("aten.scalar_tensor.default", {c.arg(arg), Datum{*dtype}, {},
-                                                 Datum{c.meta(0).device}});
+    return c.call("aten.scalar_tensor.default",
+                  {c.arg(arg), Datum{*dtype}, {}, Datum{c.meta(0).device}});
   };
   return c.call("aten.where.self", {c.arg(0), made(1), made(2)});
 }
@@ -197,9 +201,8 @@ auto sum_to_size(Composer& c) -> Datum {
   const auto lead = self.size() - wanted.size();
   Ints dims;
   for (std::size_t d = 0; d < self.size(); ++d) {
-    const bool summed =
-        d < lead || (c.decide(eq(wanted[d - lead], 1), "a size of 1") &&
-                     !c.decide(eq(self[d], 1), "a dimension that is summed"));
+    const bool summed = d < lead || (c.decide(eq(wanted[d - lead], 1), "a size of 1") &&
+                                     !c.decide(eq(self[d], 1), "a dimension that is summed"));
     if (summed)
       dims.push_back(static_cast<std::int64_t>(d));
     else if (!c.decide(eq(wanted[d - lead], self[d]), "sizes that broadcast"))
@@ -234,7 +237,8 @@ auto pad_sequence(Composer& c) -> Datum {
     const auto own = c.call("aten.select.int", {result, integer(c.flag(1) ? 0 : 1),
                                                 integer(static_cast<std::int64_t>(i))});
     const auto begin = at_left ? longest - length : Expr(0);
-    const auto place = c.call("aten.narrow.default", {own, integer(0), Datum{begin}, Datum{length}});
+    const auto place =
+        c.call("aten.narrow.default", {own, integer(0), Datum{begin}, Datum{length}});
     call2(c, "aten.copy_.default", place, parts[i]);
   }
   return result;
@@ -296,13 +300,14 @@ auto tensor_split_by_data(Composer& c) -> Datum {
     if (!number) return c.unsupported("the data tell how many parts there are"), Datum{};
     return split_into(c, *number, c.integer(2));
   }
-  const auto count = where.sizes[0].as_int();
-  if (!count) return c.unsupported("the sizes tell how many parts there are"), Datum{};
+  const auto count = c.domain().context().concrete(where.sizes[0], "as many parts");
   Dims indices;
-  for (std::int64_t i = 0; i < *count; ++i) {
-    const auto index = call1(
-        c, "aten.item.default", c.call("aten.select.int", {c.arg(1), integer(0), integer(i)}));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto index = call1(c, "aten.item.default",
+                             c.call("aten.select.int", {c.arg(1), integer(0), integer(i)}));
     if (c.error() || !index.scalar()) return {};
+    if (!index.scalar()->is_const())
+      return c.unsupported("the data tell where the parts begin"), Datum{};
     indices.push_back(*index.scalar());
   }
   return split_at(c, indices, c.integer(2));
@@ -315,10 +320,10 @@ auto repeat_each(Composer& c) -> Datum {
   const auto at = wrapped_dim(c, c.has(2) ? c.integer(2) : 0, rank);
   if (c.error() || rank == 0) return c.fail("a dimension to repeat along is needed"), Datum{};
   auto repeats = c.arg(1);
-  if (c.meta(1).rank() == 0 ||
-      c.decide(eq(numel(c.meta(1)), 1), "one number of repeats"))
-    repeats = c.call("aten.expand.default", {call2(c, "aten.reshape.default", repeats, int_list(Ints{1})),
-                                             int_list(Dims{c.meta(self).sizes[at]})});
+  if (c.meta(1).rank() == 0 || c.decide(eq(numel(c.meta(1)), 1), "one number of repeats"))
+    repeats =
+        c.call("aten.expand.default", {call2(c, "aten.reshape.default", repeats, int_list(Ints{1})),
+                                       int_list(Dims{c.meta(self).sizes[at]})});
   const auto indices = call2(c, "aten.repeat_interleave.Tensor", repeats, c.arg(3));
   return c.call("aten.index_select.default", {self, dim, indices});
 }
@@ -327,7 +332,8 @@ auto cast(Composer& c) -> Datum {
   return converted(c, c.arg(0), kDType);
 }
 auto chalf(Composer& c) -> Datum {
-  return c.call("aten.to.dtype", {c.arg(0), Datum{DType::complex32}, truth(false), truth(false), c.arg(1)});
+  return c.call("aten.to.dtype",
+                {c.arg(0), Datum{DType::complex32}, truth(false), truth(false), c.arg(1)});
 }
 auto shape_as_tensor(Composer& c) -> Datum {
   DatumList sizes;

@@ -41,14 +41,15 @@ auto integrated(Composer& c) -> Datum {
   const auto dim = static_cast<std::int64_t>(at);
   if (!kCumulative && c.decide(eq(y.sizes[at], 0), "there are samples"))
     return nothing_integrated(c, at);
-  const auto both = [&] { return add(c, slice(c, c.arg(0), dim, 0, -1), slice(c, c.arg(0), dim, 1)); };
+  const auto both = [&] {
+    return add(c, slice(c, c.arg(0), dim, 0, -1), slice(c, c.arg(0), dim, 1));
+  };
   if (c.is_tensor(1)) {
     const auto x = positions(c, c.arg(1), at);
     if (c.error()) return {};
     const auto step = sub(c, slice(c, x, dim, 1), slice(c, x, dim, 0, -1));
     const auto areas = mul(c, both(), step);
-    if (kCumulative)
-      return div(c, call2(c, "aten.cumsum.default", areas, integer(dim)), number(2));
+    if (kCumulative) return div(c, call2(c, "aten.cumsum.default", areas, integer(dim)), number(2));
     return div(c, call2(c, "aten.sum.dim_IntList", areas, int_list(Ints{dim})), number(2));
   }
   if (kCumulative)
@@ -109,7 +110,8 @@ auto uneven_derivative(Composer& c, const Derivative& d, const Datum& where) -> 
   const auto middle =
       add(c, add(c, weighted(left, 0, -2), weighted(centre, 1, -1)), weighted(right, 2, 0));
   if (d.edge_order == 2) {
-    // The derivative of the parabola through three samples; near and far are the steps from the end.
+    // The derivative of the parabola through three samples; near and far are the steps from the
+    // end.
     const auto at_end = [&](std::int64_t end, const Datum& near, const Datum& far) {
       const auto both = add(c, near, far);
       const std::int64_t inward = end == 0 ? 1 : -1;
@@ -148,13 +150,13 @@ auto gradient(Composer& c) -> Datum {
   DatumList results;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const auto at = wrapped_dim(c, dims[i], self.rank());
-    if (c.error()) return {};
+    if (c.error() || self.rank() == 0) return c.fail("a dimension is needed"), Datum{};
     if (!c.decide(gt(self.sizes[at], order), "samples beyond the edges"))
       return c.fail("each dimension needs a sample more than the order of edges"), Datum{};
     const Derivative d{.dim = static_cast<std::int64_t>(at), .edge_order = order};
-    const Datum gap = each != nullptr                          ? (*each)[i]
+    const Datum gap = each != nullptr                             ? (*each)[i]
                       : spacing >= 0 && !c.arg(spacing).is_none() ? c.arg(spacing)
-                                                               : number(1);
+                                                                  : number(1);
     if (gap.is_tensor())
       results.push_back(uneven_derivative(c, d, gap));
     else if (const auto width = gap.scalar() ? gap.scalar()->as_number() : std::nullopt)
@@ -171,17 +173,17 @@ auto gradient(Composer& c) -> Datum {
 auto covariance(Composer& c) -> Datum {
   const auto self = c.meta(0);
   if (self.rank() > 2) return c.fail("at most two dimensions are taken"), Datum{};
-  const auto in = self.rank() < 2 ? call2(c, "aten.view.default", c.arg(0), int_list(Ints{1, -1}))
-                                  : c.arg(0);
+  const auto in =
+      self.rank() < 2 ? call2(c, "aten.view.default", c.arg(0), int_list(Ints{1, -1})) : c.arg(0);
   if (c.error()) return {};
   const bool weighted = c.has(2) || c.has(3);
   Datum weights = c.has(2) ? c.arg(2) : c.arg(3);
   if (c.has(2) && c.has(3)) weights = mul(c, c.arg(2), c.arg(3));
   const auto scaled = [&](const Datum& x) { return weighted ? mul(c, x, weights) : x; };
-  const auto count = weighted
-                         ? call1(c, "aten.sum.default", weights)
-                         : c.call("aten.scalar_tensor.default",
-                                  {Datum{c.meta(in).sizes[1]}, Datum{DType::int64}, {}, Datum{self.device}});
+  const auto count =
+      weighted ? call1(c, "aten.sum.default", weights)
+               : c.call("aten.scalar_tensor.default",
+                        {Datum{c.meta(in).sizes[1]}, Datum{DType::int64}, {}, Datum{self.device}});
   const auto mean = div(c, call2(c, "aten.sum.dim_IntList", scaled(in), int_list(Ints{1})), count);
   auto freedom = sub(c, count, c.arg(1));
   if (c.has(3) && c.integer(1) != 0) {

@@ -401,6 +401,8 @@ void add_composite_rows(OpTable& t) {
   t.add(composite("aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::t_(Tensor(a!) self) -> Tensor(a!)", view_in_place));
+  t.add(composite("aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", view_in_place));
+  t.add(composite("aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", view_in_place));
   t.add({.schema_text = "aten::detach_(Tensor(a!) self) -> Tensor(a!)", .rule = same_tensor});

@@ -61,6 +61,8 @@ void add_linalg_composed_rows(OpTable& table);
 void add_packed_rows(OpTable& table);
 void add_prims_rows(OpTable& table);
 void add_torch_composed_rows(OpTable& table);
+void add_region_rows(OpTable& table);
+void add_quantized_rows(OpTable& table);
 void add_inplace_rows(OpTable& table);
 void add_out_rows(OpTable& table);
 void add_foreach_rows(OpTable& table);

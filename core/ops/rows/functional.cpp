@@ -335,8 +335,7 @@ auto repeat_each(Composer& c) -> Datum {
 auto one_hot(Composer& c) -> Datum {
   auto classes = c.expr(1);
   if (c.integer(1) < 0) {  // one more than the largest
-    const auto largest =
-        c.call("aten.item.default", {c.call("aten.max.default", {c.arg(0)})});
+    const auto largest = c.call("aten.item.default", {c.call("aten.max.default", {c.arg(0)})});
     if (c.error() || !largest.scalar()) return {};
     classes = *largest.scalar() + 1;
   }

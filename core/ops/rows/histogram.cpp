@@ -195,15 +195,15 @@ auto histogramdd(Composer& c) -> Datum {
   const auto* list = bins.list();
   if (list == nullptr) {
     const auto meta = c.meta(0);
-    const auto dimensions = meta.sizes.empty() ? std::nullopt : meta.sizes.back().as_int();
-    if (!dimensions) return c.unsupported("the number of dimensions is a symbol"), Datum{};
-    bins = Datum{DatumList(static_cast<std::size_t>(*dimensions), bins)};
+    if (meta.sizes.empty()) return c.fail("points have dimensions"), Datum{};
+    const auto dimensions = c.domain().context().concrete(meta.sizes.back(), "as many dimensions");
+    bins = Datum{DatumList(static_cast<std::size_t>(std::max<std::int64_t>(dimensions, 0)), bins)};
     list = bins.list();
   }
   if (!list->empty() && list->front().is_tensor())
-    return {DatumList{c.call("aten._histogramdd_from_bin_tensors.default",
-                             {c.arg(0), bins, c.arg(3), c.arg(4)}),
-                      bins}};
+    return {DatumList{
+        c.call("aten._histogramdd_from_bin_tensors.default", {c.arg(0), bins, c.arg(3), c.arg(4)}),
+        bins}};
   const DatumList args{c.arg(0), bins, c.arg(2), c.arg(3), c.arg(4)};
   const auto edges = c.call("aten._histogramdd_bin_edges.default", args);
   return {DatumList{c.call("aten._histogramdd_from_bin_cts.default", args), edges}};

@@ -38,7 +38,8 @@ auto tolerances(Composer& c, const Datum& absolute, const Datum& relative) -> To
     return result;
   }
   const auto [rows, columns] = last_two(c, 0);
-  const auto rounding = tensor_of(c, Datum{max(rows, columns) * Expr::real(epsilon_of(c.meta(0).dtype))});
+  const auto rounding =
+      tensor_of(c, Datum{max(rows, columns) * Expr::real(epsilon_of(c.meta(0).dtype))});
   if (absolute.is_none()) {
     result.relative = rounding;
   } else if (absolute.is_tensor()) {
@@ -126,7 +127,8 @@ auto logdet(Composer& c) -> Datum {
   const auto parts = call1(c, "aten._linalg_slogdet.default", c.arg(0));
   if (c.error()) return {};
   const auto sign = c.item(parts, 0);
-  if (is_complex(c.meta(0).dtype)) return add(c, call1(c, "aten.log.default", sign), c.item(parts, 1));
+  if (is_complex(c.meta(0).dtype))
+    return add(c, call1(c, "aten.log.default", sign), c.item(parts, 1));
   const auto negative = call2(c, "aten.eq.Scalar", sign, integer(-1));
   return c.call("aten.where.ScalarSelf",
                 {negative, number(std::numeric_limits<double>::quiet_NaN()), c.item(parts, 1)});
@@ -166,8 +168,8 @@ auto tensor_solve(Composer& c) -> Datum {
   const auto unknown = std::span(sizes).subspan(known);
   const auto count = product(unknown);
   const auto matrix = reshaped(c, self, {count, count});
-  const auto solved = call2(c, "aten.linalg_solve.default", matrix,
-                            reshaped(c, c.arg(1), {numel(c.meta(1))}));
+  const auto solved =
+      call2(c, "aten.linalg_solve.default", matrix, reshaped(c, c.arg(1), {numel(c.meta(1))}));
   return reshaped(c, solved, Dims(unknown.begin(), unknown.end()));
 }
 auto lu_solve(Composer& c) -> Datum {
@@ -184,12 +186,12 @@ auto svd(Composer& c) -> Datum {
       return call2(c, "aten.new_zeros.default", c.arg(0), int_list(sizes));
     };
     return {DatumList{zeros(rows), call1(c, "aten.linalg_svdvals.default", c.arg(0)),
-                      zeros(columns)}};
+                      call1(c, "aten.mH.default", zeros(columns))}};
   }
   const auto parts = call2(c, "aten.linalg_svd.default", c.arg(0), truth(!c.flag(1)));
   if (c.error()) return {};
-  return {DatumList{c.item(parts, 0), c.item(parts, 1),
-                    call1(c, "aten.mH.default", c.item(parts, 2))}};
+  return {
+      DatumList{c.item(parts, 0), c.item(parts, 1), call1(c, "aten.mH.default", c.item(parts, 2))}};
 }
 /// input1, input2, weight [out, in1, in2], bias.
 auto bilinear(Composer& c) -> Datum {
@@ -200,11 +202,12 @@ auto bilinear(Composer& c) -> Datum {
     return c.fail("two inputs of one rank and a weight of three dimensions are needed"), Datum{};
   auto sizes = first;
   sizes.back() = weight[0];
-  const auto flat = [&](int arg, const Dims& of) { return reshaped(c, c.arg(arg), {-1, of.back()}); };
-  const auto sums =
-      c.call("aten._trilinear.default",
-             {flat(0, first), c.arg(2), flat(1, second), int_list(Ints{1, 3}), int_list(Ints{0}),
-              int_list(Ints{1, 2}), int_list(Ints{2, 3})});
+  const auto flat = [&](int arg, const Dims& of) {
+    return reshaped(c, c.arg(arg), {-1, of.back()});
+  };
+  const auto sums = c.call("aten._trilinear.default",
+                           {flat(0, first), c.arg(2), flat(1, second), int_list(Ints{1, 3}),
+                            int_list(Ints{0}), int_list(Ints{1, 2}), int_list(Ints{2, 3})});
   const auto result = reshaped(c, sums, sizes);
   return c.has(3) ? add(c, result, c.arg(3)) : result;
 }

@@ -84,6 +84,9 @@ constexpr OtherName kNames[] = {
     {"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, "
      "Tensor pivots, Tensor info)",
      "aten.linalg_lu_factor_ex.default"},
+    {"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", "aten.aminmax.default"},
+    {"aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+     "aten.aminmax.default"},
     {"aten::matrix_exp(Tensor self) -> Tensor", "aten.linalg_matrix_exp.default"},
     {"aten::_linalg_eigvals(Tensor self) -> Tensor", "aten.linalg_eig.default", "0"},
     {"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",

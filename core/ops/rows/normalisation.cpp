@@ -161,11 +161,10 @@ auto rms_norm_in_parts(Composer& c) -> Datum {
   for (std::int64_t d = 1; d <= std::ssize(c.exprs(1)); ++d) dims.push_back(-d);
   const double least = real_of(input.dtype) == DType::float64 ? 0x1p-52 : 0x1p-23;
   const auto squares = c.call("aten.pow.Tensor_Scalar", {c.arg(0), Datum{Expr(2)}});
-  const auto mean =
-      c.call("aten.mean.dim", {squares, int_list(dims), Datum{Expr::boolean(true)}});
-  const auto moved = c.call("aten.add.Scalar", {mean, c.has(3) ? c.arg(3) : Datum{Expr::real(least)}});
-  const auto result =
-      c.call("aten.mul.Tensor", {c.arg(0), c.call("aten.rsqrt.default", {moved})});
+  const auto mean = c.call("aten.mean.dim", {squares, int_list(dims), Datum{Expr::boolean(true)}});
+  const auto moved =
+      c.call("aten.add.Scalar", {mean, c.has(3) ? c.arg(3) : Datum{Expr::real(least)}});
+  const auto result = c.call("aten.mul.Tensor", {c.arg(0), c.call("aten.rsqrt.default", {moved})});
   return c.has(2) ? c.call("aten.mul.Tensor", {result, c.arg(2)}) : result;
 }
 auto rms_norm(Composer& c) -> Datum {

@@ -36,11 +36,13 @@ void for_each_row(const Ints& batch_sizes, std::int64_t batch, const F& f) {
 }
 /// Element offsets of the rows that `places` name of a tensor, -1 for none; row-major in each row.
 auto row_offsets(const Tensor& tensor, std::size_t lead, const Ints& places) -> Ints {
-  const Ints inner(tensor.sizes().begin() + static_cast<std::ptrdiff_t>(lead), tensor.sizes().end());
+  const Ints inner(tensor.sizes().begin() + static_cast<std::ptrdiff_t>(lead),
+                   tensor.sizes().end());
   const Ints inner_strides(tensor.strides().begin() + static_cast<std::ptrdiff_t>(lead),
                            tensor.strides().end());
   const auto within = element_offsets(inner, inner_strides, 0);
-  const Ints outer(tensor.sizes().begin(), tensor.sizes().begin() + static_cast<std::ptrdiff_t>(lead));
+  const Ints outer(tensor.sizes().begin(),
+                   tensor.sizes().begin() + static_cast<std::ptrdiff_t>(lead));
   const Ints outer_strides(tensor.strides().begin(),
                            tensor.strides().begin() + static_cast<std::ptrdiff_t>(lead));
   const auto starts = element_offsets(outer, outer_strides, tensor.meta.offset);
@@ -65,12 +67,14 @@ auto pack_rule(MetaCall& c) -> Datum {
   sizes.insert(sizes.end(), input.sizes.begin() + 2, input.sizes.end());
   auto data = c.fresh(input.dtype, std::move(sizes));
   c.set_device(Device{});  // the counts stay on the host
-  return {DatumList{std::move(data), c.fresh(DType::int64, {c.context().data_dependent_value(ExprType::integer)})}};
+  return {DatumList{std::move(data),
+                    c.fresh(DType::int64, {c.context().data_dependent_value(ExprType::integer)})}};
 }
 auto batch_sizes_of(KernelCall& k) -> Ints {
-  const auto lengths = to_vector<std::int64_t>(k.in(1));
   const auto& input = k.in(0);
-  const auto time = input.sizes().empty() ? 0 : input.sizes()[k.flag(2) ? 1 : 0];
+  if (input.rank() < 2) return k.fail("the input has time and batch"), Ints{};  // before the rule
+  const auto lengths = to_vector<std::int64_t>(k.in(1));
+  const auto time = input.sizes()[k.flag(2) ? 1 : 0];
   if (lengths.empty() || !std::ranges::is_sorted(lengths, std::ranges::greater{}) ||
       lengths.back() <= 0 || lengths.front() > time)
     return k.fail("lengths decrease, are above 0 and within the input"), Ints{};

@@ -125,7 +125,8 @@ auto carried_out(Composer& c) -> Datum {
   name.remove_prefix(std::string_view("prims.").size());
   name = name.substr(0, name.rfind('.'));
   const auto target_of = [&](const auto& table) -> std::string_view {
-    const auto entry = std::ranges::find_if(table, [&](const auto& row) { return row.name == name; });
+    const auto entry =
+        std::ranges::find_if(table, [&](const auto& row) { return row.name == name; });
     return entry == std::end(table) ? std::string_view{} : entry->target;
   };
   for (const auto target : {target_of(kUnary), target_of(kBinary), target_of(kSame)})
@@ -143,8 +144,9 @@ auto reduce(Composer& c, std::string_view target) -> Datum {
   const auto dtype = c.dtype(2);
   if (dims.empty() && c.has(1)) return dtype ? converted(c, result, *dtype) : result;
   if (kHasDType)
-    return c.call(target, {result, Datum{DatumList(c.arg(1).is_none() ? DatumList{} : *c.arg(1).list())},
-                           truth(false), c.arg(2)});
+    return c.call(target,
+                  {result, Datum{DatumList(c.arg(1).is_none() ? DatumList{} : *c.arg(1).list())},
+                   truth(false), c.arg(2)});
   result = c.call(target, {result, c.has(1) ? c.arg(1) : int_list(Ints{}), truth(false)});
   return dtype ? converted(c, result, *dtype) : result;
 }
@@ -190,7 +192,8 @@ auto collapse(Composer& c) -> Datum {
   const auto sizes = c.meta(0).sizes;
   const auto start = wrapped_dim(c, c.integer(1), c.meta(0).rank());
   const auto end = wrapped_dim(c, c.integer(2), c.meta(0).rank());
-  if (c.error() || sizes.empty() || start > end) return call2(c, "aten.reshape.default", c.arg(0), int_list(Ints{1}));
+  if (c.error() || sizes.empty() || start > end)
+    return call2(c, "aten.reshape.default", c.arg(0), int_list(Ints{1}));
   Dims joined(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(start));
   joined.push_back(product(std::span(sizes).subspan(start, end - start + 1)));
   joined.insert(joined.end(), sizes.begin() + static_cast<std::ptrdiff_t>(end) + 1, sizes.end());

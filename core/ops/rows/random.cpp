@@ -123,16 +123,15 @@ auto random_row(std::string_view schema, MetaRule rule, Kernel kernel) -> OpRow 
 struct GeneratorForm {
   std::string_view without, overload;
 };
-constexpr GeneratorForm kGeneratorForms[] = {
-    {"aten.rand.default", "generator"},
-    {"aten.randn.default", "generator"},
-    {"aten.rand_like.default", "generator"},
-    {"aten.randn_like.default", "generator"},
-    {"aten.randint.default", "generator"},
-    {"aten.randint.low", "low_generator"},
-    {"aten.randint_like.default", "generator"},
-    {"aten.randint_like.low_dtype", "low_generator_dtype"},
-    {"aten.randperm.default", "generator"}};
+constexpr GeneratorForm kGeneratorForms[] = {{"aten.rand.default", "generator"},
+                                             {"aten.randn.default", "generator"},
+                                             {"aten.rand_like.default", "generator"},
+                                             {"aten.randn_like.default", "generator"},
+                                             {"aten.randint.default", "generator"},
+                                             {"aten.randint.low", "low_generator"},
+                                             {"aten.randint_like.default", "generator"},
+                                             {"aten.randint_like.low_dtype", "low_generator_dtype"},
+                                             {"aten.randperm.default", "generator"}};
 /// "aten::rand(SymInt[] size, *, ScalarType? ..." -> "aten::rand.generator(SymInt[] size, *,
 /// Generator? generator, ScalarType? ...".
 void add_generator_forms(OpTable& t) {

@@ -200,7 +200,8 @@ auto input_flow(KernelCall& k, const Network& n, std::size_t members) -> Flow {
   std::size_t count = 0;
   if (n.packed) {
     for (const auto size : to_vector<std::int64_t>(k.in(1))) {
-      if (size < 0 || static_cast<std::size_t>(size) > (flow.batch.empty() ? members : flow.batch.back()))
+      if (size < 0 ||
+          static_cast<std::size_t>(size) > (flow.batch.empty() ? members : flow.batch.back()))
         return k.fail("batch sizes do not grow"), Flow{};
       flow.batch.push_back(static_cast<std::size_t>(size));
       count += flow.batch.back();

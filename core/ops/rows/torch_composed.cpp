@@ -1,7 +1,8 @@
-// What programs that keep PyTorch's composite operators call beside the functions of torch.nn: kinds
-// of dropout, convolutions by their libraries' names, Hermitian transforms, comparisons with sets,
-// functional forms of what changes layouts (aten/src/ATen/native/Dropout.cpp, RReLU: Activation.cpp,
-// Convolution.cpp, ConvolutionTBC.cpp, SpectralOps.cpp, TensorCompare.cpp, LinearAlgebra.cpp).
+// What programs that keep PyTorch's composite operators call beside the functions of torch.nn:
+// kinds of dropout, convolutions by their libraries' names, Hermitian transforms, comparisons with
+// sets, functional forms of what changes layouts (aten/src/ATen/native/Dropout.cpp, RReLU:
+// Activation.cpp, Convolution.cpp, ConvolutionTBC.cpp, SpectralOps.cpp, TensorCompare.cpp,
+// LinearAlgebra.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +13,8 @@ namespace {
 
 // ---- dropout ------------------------------------------------------------------------------------
 
-/// Constants of alpha dropout, which keeps the mean and the variance of SELU's results: its value far
-/// below 0 is -kAlpha.
+/// Constants of alpha dropout, which keeps the mean and the variance of SELU's results: its value
+/// far below 0 is -kAlpha.
 constexpr double kAlpha = 1.7580993408473766;
 
 struct DropoutKind {
@@ -34,11 +35,10 @@ auto drop(Composer& c, DropoutKind kind) -> Datum {
     noise = call2(c, "aten.new_empty.default", c.arg(0), int_list(sizes));
   }
   noise = call2(c, "aten.bernoulli_.float", noise, number(1 - p));
-  if (!kind.alpha)
-    return mul(c, c.arg(0), call2(c, "aten.div.Scalar", noise, number(1 - p)));
+  if (!kind.alpha) return mul(c, c.arg(0), call2(c, "aten.div.Scalar", noise, number(1 - p)));
   const double scale = 1 / std::sqrt((kAlpha * kAlpha * p + 1) * (1 - p));
-  const auto shift = add(c, mul(c, sub(c, noise, integer(1)), number(kAlpha * scale)),
-                         number(kAlpha * scale * p));
+  const auto shift =
+      add(c, mul(c, sub(c, noise, integer(1)), number(kAlpha * scale)), number(kAlpha * scale * p));
   return add(c, mul(c, c.arg(0), mul(c, noise, number(scale))), shift);
 }
 template <DropoutKind kKind, bool kInPlace>
@@ -70,11 +70,11 @@ auto convolve(Composer& c, bool transposed) -> Datum {
     return at < 0 ? std::move(otherwise) : c.arg(at);
   };
   const Datum ones = int_list(Ints{1}), zeros = int_list(Ints{0});
-  return c.call("aten.convolution.default",
-                {c.arg(0), c.arg(1), named("bias", {}), named("stride", ones),
-                 named("padding", zeros), named("dilation", ones),
-                 named("transposed", truth(transposed)), named("output_padding", zeros),
-                 named("groups", integer(1))});
+  return c.call(
+      "aten.convolution.default",
+      {c.arg(0), c.arg(1), named("bias", {}), named("stride", ones), named("padding", zeros),
+       named("dilation", ones), named("transposed", truth(transposed)),
+       named("output_padding", zeros), named("groups", integer(1))});
 }
 template <bool kTransposed>
 auto named_convolution(Composer& c) -> Datum {
@@ -93,7 +93,8 @@ auto convolution_relu(Composer& c) -> Datum {
   auto result = convolve(c, false);
   if (const int z = param(c, "z"); z >= 0) {
     const int alpha = param(c, "alpha");
-    result = c.call("aten.add.Tensor", {result, c.arg(z), c.has(alpha) ? c.arg(alpha) : integer(1)});
+    result =
+        c.call("aten.add.Tensor", {result, c.arg(z), c.has(alpha) ? c.arg(alpha) : integer(1)});
   }
   return call1(c, "aten.relu.default", result);
 }
@@ -119,10 +120,12 @@ auto convolution_tbc(Composer& c) -> Datum {
 /// The norm that scales a transform in the other direction as much.
 auto other_norm(Composer& c) -> Datum {
   const auto norm = c.text(3);
-  return norm == "ortho" ? c.arg(3) : Datum{std::string(norm == "forward" ? "backward" : "forward")};
+  return norm == "ortho" ? c.arg(3)
+                         : Datum{std::string(norm == "forward" ? "backward" : "forward")};
 }
 auto conjugated(Composer& c, const Datum& tensor) -> Datum {
-  return is_complex(c.meta(tensor).dtype) ? call1(c, "aten._conj_physical.default", tensor) : tensor;
+  return is_complex(c.meta(tensor).dtype) ? call1(c, "aten._conj_physical.default", tensor)
+                                          : tensor;
 }
 auto hfft(Composer& c) -> Datum {
   return c.call("aten.fft_irfft.default",
@@ -149,13 +152,14 @@ auto extent_of(Composer& c) -> Extent {
     for (auto d = meta.rank() - count; d < meta.rank(); ++d) extent.dims.push_back(d);
   }
   for (auto& dim : extent.dims) dim = static_cast<std::int64_t>(wrapped_dim(c, dim, meta.rank()));
+  if (asked.size() > extent.dims.size()) c.fail("a size per dimension");
   extent.sizes = asked;
   extent.sizes.resize(extent.dims.size(), Expr(-1));
   if (extent.dims.empty()) c.fail("a dimension is needed");
   return extent;
 }
-/// The last dimension of a real result is named by its own length, the others are transformed before
-/// it.
+/// The last dimension of a real result is named by its own length, the others are transformed
+/// before it.
 auto to_real(Composer& c, std::string_view others, std::string_view last, const Datum& norm,
              const Datum& input) -> Datum {
   const auto extent = extent_of(c);
@@ -167,7 +171,8 @@ auto to_real(Composer& c, std::string_view others, std::string_view last, const 
     result = c.call(others, {result, int_list(sizes), int_list(before), norm});
   }
   const auto& n = extent.sizes.back();
-  return c.call(last, {result, n.is_int(-1) ? Datum{} : Datum{n}, integer(extent.dims.back()), norm});
+  return c.call(last,
+                {result, n.is_int(-1) ? Datum{} : Datum{n}, integer(extent.dims.back()), norm});
 }
 auto irfftn(Composer& c) -> Datum {
   return to_real(c, "aten.fft_ifftn.default", "aten.fft_irfft.default", c.arg(3), c.arg(0));
@@ -190,23 +195,29 @@ auto ihfftn(Composer& c) -> Datum {
 // ---- pointwise ----------------------------------------------------------------------------------
 
 auto add_relu(Composer& c) -> Datum {
-  return call1(c, "aten.relu.default", c.call(c.is_tensor(1) ? "aten.add.Tensor" : "aten.add.Scalar", all_args(c)));
+  return call1(c, "aten.relu.default",
+               c.call(c.is_tensor(1) ? "aten.add.Tensor" : "aten.add.Scalar", all_args(c)));
 }
 /// self, mat1, mat2, beta, alpha, use_gelu.
 auto addmm_activation(Composer& c) -> Datum {
-  const auto sum =
-      c.call("aten.addmm.default", {c.arg(0), c.arg(1), c.arg(2), c.arg(3), c.arg(4)});
-  return c.flag(5) ? c.call("aten.gelu.default", {sum, Datum{std::string("tanh")}})
-                   : call1(c, "aten.relu.default", sum);
+  const auto sum = c.call("aten.addmm.default", {c.arg(0), c.arg(1), c.arg(2), c.arg(3), c.arg(4)});
+  if (!c.flag(5)) return call1(c, "aten.relu.default", sum);
+  // cuBLASLt has the approximation.
+  const std::string approximation = on_cuda(c.meta(0)) ? "tanh" : "none";
+  return c.call("aten.gelu.default", {sum, Datum{approximation}});
 }
 /// self, mask (true where nothing is seen), dim, mask_type: 0 and 1 are masks of other shapes.
 auto masked_softmax(Composer& c) -> Datum {
   const auto self = c.meta(0);
   const auto mask = c.meta(1);
   if (mask.dtype != DType::boolean) return c.fail("the mask is boolean"), Datum{};
-  if (mask.sizes != self.sizes) return c.unsupported("a mask of another shape"), Datum{};
-  const auto hidden = c.call("aten.masked_fill.Scalar",
-                             {c.arg(0), c.arg(1), number(-std::numeric_limits<double>::infinity())});
+  bool fits = mask.sizes.size() == self.sizes.size();
+  for (std::size_t d = 0; fits && d < self.sizes.size(); ++d)
+    fits = c.decide(eq(mask.sizes[d], self.sizes[d]), "the mask has self's shape");
+  if (!fits) return c.unsupported("a mask of another shape"), Datum{};
+  const auto hidden =
+      c.call("aten.masked_fill.Scalar",
+             {c.arg(0), c.arg(1), number(-std::numeric_limits<double>::infinity())});
   return c.call("aten._softmax.default",
                 {hidden, c.has(2) ? c.arg(2) : integer(self.rank() - 1), truth(false)});
 }
@@ -233,17 +244,30 @@ auto norm_except_dim(Composer& c) -> Datum {
   if (c.integer(2) == -1) return call2(c, "aten.norm.Scalar", c.arg(0), p);
   const auto at = wrapped_dim(c, c.integer(2), v.rank());
   if (c.error() || v.rank() == 0) return c.fail("a dimension is needed"), Datum{};
-  Ints others;
-  for (std::int64_t d = 0; d < v.rank(); ++d)
-    if (d != static_cast<std::int64_t>(at)) others.push_back(d);
-  return c.call("aten.linalg_vector_norm.default", {c.arg(0), p, int_list(others), truth(true)});
+  // As a matrix with the dimension in front, or behind where it is the last.
+  const bool is_last = at > 0 && at + 1 == v.sizes.size();
+  const bool is_inner = at > 0 && !is_last;
+  const auto swapped = [&](const Datum& x) {
+    return c.call("aten.transpose.int", {x, integer(0), integer(static_cast<std::int64_t>(at))});
+  };
+  const auto turned = is_inner ? swapped(c.arg(0)) : c.arg(0);
+  if (c.error()) return {};
+  const auto& size = v.sizes[at];
+  const auto matrix = reshaped(c, turned, is_last ? Dims{-1, size} : Dims{size, -1});
+  const auto norms =
+      c.call("aten.norm.ScalarOpt_dim", {matrix, p, int_list(Ints{is_last ? 0 : 1})});
+  Dims kept(v.sizes.size(), Expr(1));
+  kept[is_last ? at : 0] = size;
+  const auto result = call2(c, "aten.view.default", norms, int_list(kept));
+  return is_inner ? swapped(result) : result;
 }
 /// self, pad, mode, value.
 auto pad_by_number(Composer& c) -> Datum {
   constexpr std::string_view kModes[] = {"reflect", "replicate", "circular", "constant"};
   const auto mode = c.integer(2);
   if (mode < 0 || mode >= std::ssize(kModes)) return c.fail("there is no such mode"), Datum{};
-  return c.call("aten.pad.default", {c.arg(0), c.arg(1), Datum{std::string(kModes[mode])}, c.arg(3)});
+  return c.call("aten.pad.default",
+                {c.arg(0), c.arg(1), Datum{std::string(kModes[mode])}, c.arg(3)});
 }
 /// grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse.
 auto embedding_backward(Composer& c) -> Datum {
@@ -257,9 +281,9 @@ auto max_pool1d_with_indices(Composer& c) -> Datum {
     if (values.size() == 1) values.insert(values.begin(), height);
     return int_list(values);
   };
-  const auto pooled = c.call("aten.max_pool2d_with_indices.default",
-                             {unsqueezed(c, c.arg(0), -2), flat(1, 1), flat(2, 1), flat(3, 0),
-                              flat(4, 1), c.arg(5)});
+  const auto pooled = c.call(
+      "aten.max_pool2d_with_indices.default",
+      {unsqueezed(c, c.arg(0), -2), flat(1, 1), flat(2, 1), flat(3, 0), flat(4, 1), c.arg(5)});
   if (c.error()) return {};
   const auto squeezed = [&](std::size_t i) {
     return call2(c, "aten.squeeze.dim", c.item(pooled, i), integer(-2));
@@ -269,8 +293,8 @@ auto max_pool1d_with_indices(Composer& c) -> Datum {
 auto dim_arange(Composer& c) -> Datum {
   const auto at = wrapped_dim(c, c.integer(1), c.meta(0).rank());
   if (c.error() || c.meta(0).rank() == 0) return c.fail("a dimension is needed"), Datum{};
-  return c.call("aten.arange.default", {Datum{c.meta(0).sizes[at]}, Datum{DType::int64}, {},
-                                        Datum{c.meta(0).device}});
+  return c.call("aten.arange.default",
+                {Datum{c.meta(0).sizes[at]}, Datum{DType::int64}, {}, Datum{c.meta(0).device}});
 }
 
 // ---- functional forms of what changes layouts ---------------------------------------------------
