@@ -1,6 +1,7 @@
 // The operators of a PyTorch, listed by tests/torch/list_schemas.py, held against the table.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
