@@ -84,9 +84,10 @@ auto named_convolution(Composer& c) -> Datum {
 auto depthwise_convolution(Composer& c) -> Datum {
   const auto self = c.meta(0);
   if (self.rank() < 2) return c.fail("a batch of channels is needed"), Datum{};
+  const auto channels = c.domain().context().concrete(self.sizes[1], "as many groups as channels");
   return c.call("aten.convolution.default",
                 {c.arg(0), c.arg(1), c.arg(3), c.arg(4), c.arg(5), c.arg(6), truth(false),
-                 int_list(Ints{0}), Datum{self.sizes[1]}});
+                 int_list(Ints{0}), integer(channels)});
 }
 /// self, weight, (z, alpha,) bias, ...: plus alpha z, then what is above 0.
 auto convolution_relu(Composer& c) -> Datum {
