@@ -12,7 +12,7 @@ namespace assay::cli {
 namespace {
 
 struct Options {
-  std::string file, filter, report, against, cuda_cases;
+  std::string file, filter, report, against, cuda_cases, schemas;
   std::int64_t limit = 0, only = 0;
   bool json = false, failures = false, all = false, infer = false, operators = false;
 };
@@ -72,6 +72,13 @@ auto infer_file(const Options& options) -> Result<int> {
   return all_known ? kNothingFound : kUndecided;
 }
 
+auto read_text(const std::string& path) -> Result<std::string> {
+  std::ifstream file(path);
+  if (!file) return bad_input("{}: cannot be read", path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
 /// Writes the page that --report names, by its ending.
 auto write_report(const ConformReport& report, const Options& options) -> Result<void> {
   const std::filesystem::path path = options.report;
@@ -80,11 +87,8 @@ auto write_report(const ConformReport& report, const Options& options) -> Result
     return bad_input("--report {}: the name ends in .html or .md", options.report);
   std::optional<ConformReport> older;
   if (!options.against.empty()) {
-    std::ifstream file(options.against);
-    if (!file) return bad_input("{}: cannot be read", options.against);
-    std::stringstream text;
-    text << file.rdbuf();
-    auto read = read_conform_json(text.str());
+    ASSAY_TRY(const auto text, read_text(options.against));
+    auto read = read_conform_json(text);
     if (!read) return with_context(read.error(), options.against);
     older = *std::move(read);
   }
@@ -113,7 +117,14 @@ auto print_operators(const Options& options, const OpTable& table) -> Result<int
     if (!files[i].empty()) {
       ASSAY_TRY(reports[i], run_conformance(files[i], table, {}));
     }
-  fmt::print("{}", operators_page(table, reports[0], reports[1]));
+  SchemaList list;
+  if (!options.schemas.empty()) {
+    ASSAY_TRY(const auto text, read_text(options.schemas));
+    auto read = read_schema_list(text);
+    if (!read) return with_context(read.error(), options.schemas);
+    list = *std::move(read);
+  }
+  fmt::print("{}", operators_page(table, reports[0], reports[1], list));
   return kNothingFound;
 }
 
@@ -157,6 +168,10 @@ auto add_conform(Arguments& arguments) -> Action {
                  "CASES, how far each is covered");
   arguments.option("--cuda-cases", &options->cuda_cases,
                    "with --operators: recorded calls of CUDA, for a column of their own");
+  arguments.option(
+      "--schemas", &options->schemas,
+      "with --operators: PyTorch's list (tests/torch/list_schemas.py), to tell what is "
+      "there, what is composite, and what is missing why");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
     if (options->infer) {

@@ -235,10 +235,15 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   fakes.reserve(args.size());
   for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
   ASSAY_TRY(const auto layout, run_rule(row, fakes, context));
-  ASSAY_TRY(auto result, storages.to_real(layout));
+  auto result = storages.to_real(layout);
+  // What only changes the layout of an argument may be larger than its storage: PyTorch lets it
+  // grow.
+  if (!result && row.schema.is_mutating() && !row.kernel)
+    return unsupported("{}: a storage that grows ({})", row.name(), result.error().message);
+  if (!result) return std::unexpected(result.error());
   if (row.kernel) {
     if (row.random) random_->begin_operator();
-    KernelCall call(row, args, result, *random_);
+    KernelCall call(row, args, *result, *random_);
     row.kernel(call);
     if (const auto& error = call.error()) return call_error(row, *error);
   }

@@ -87,9 +87,17 @@ auto build_op_table() -> OpTable {
   add_window_rows(table);
   add_vision_rows(table);
   add_rms_norm_rows(table);
+  add_calculus_rows(table);
+  add_array_rows(table);
+  add_linalg_composed_rows(table);
+  add_packed_rows(table);
+  add_prims_rows(table);
+  add_torch_composed_rows(table);
+  add_region_rows(table);
+  add_quantized_rows(table);
   add_inplace_rows(table);
-  add_out_rows(table);
   add_foreach_rows(table);
+  add_out_rows(table);
   return table;
 }
 

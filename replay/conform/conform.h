@@ -47,8 +47,10 @@ struct WrongPrediction {
   std::string overload;
   int calls = 0;
   int matter = 0;            ///< of these: a size, dtype, offset, or stride of a size above 1
+  int table_right = 0;       ///< of these: the table's rule gives what eager gave
   std::int64_t example = 0;  ///< the first such call, one that matters if there is any
-  std::string differs;       ///< what is wrong there, in the recording's words
+  std::string wrong;         ///< what is wrong there: "strides", "dtype, sizes"
+  std::string differs;       ///< the same in the recording's words
 };
 
 struct ConformReport {

@@ -21,6 +21,10 @@ auto flag(const JudgedCall& call, std::string_view name) -> bool {
   const auto* scalar = arg(call, name).scalar();
   return scalar && scalar->as_bool().value_or(scalar->as_int().value_or(0) != 0);
 }
+/// The same of a parameter that not every overload has.
+auto flag_or(const JudgedCall& call, std::string_view name, bool otherwise) -> bool {
+  return call.row.schema.index_of(name) < 0 ? otherwise : flag(call, name);
+}
 auto is_on_cuda(const JudgedCall& call) -> bool {
   return std::ranges::any_of(call.args, [](const Datum& datum) {
     return datum.real() && datum.real()->meta.device.type == "cuda";
@@ -81,7 +85,7 @@ auto both_obey(const JudgedCall& call, const Law& law) -> Difference {
 
 auto judge_eigh(const JudgedCall& call) -> Difference {
   if (auto difference = compare_result(call, 0)) return difference;
-  if (!flag(call, "compute_v")) return std::nullopt;
+  if (!flag_or(call, "compute_v", true)) return std::nullopt;
   const auto& self = *call.args[0].real();
   const auto* triangle = std::get_if<std::string>(&arg(call, "UPLO").value);
   auto a = load_matrices<Complex>(self);
@@ -105,13 +109,15 @@ auto judge_eigh(const JudgedCall& call) -> Difference {
 
 auto judge_svd(const JudgedCall& call) -> Difference {
   if (auto difference = compare_result(call, 1)) return difference;
-  if (!flag(call, "compute_uv")) return std::nullopt;
+  if (!flag_or(call, "compute_uv", true)) return std::nullopt;
   const auto& self = *call.args[0].real();
   const auto a = load_matrices<Complex>(self);
+  const bool gives_v = call.row.name() == "aten.svd.default";
   return both_obey(call, [&](const DatumList& results) -> Difference {
     auto u = load_matrices<Complex>(*tensor(results, 0));
-    auto vh = load_matrices<Complex>(*tensor(results, 2));
-    auto v = adjoint(vh);
+    auto third = load_matrices<Complex>(*tensor(results, 2));
+    auto turned = adjoint(third);
+    auto& v = gives_v ? third : turned;
     if (auto wrong = is_unitary(u, self.dtype(), "U^H U = I")) return wrong;
     if (auto wrong = is_unitary(v, self.dtype(), "Vh Vh^H = I")) return wrong;
     const int least = std::min(a.rows, a.cols);
@@ -509,6 +515,9 @@ constexpr std::string_view kNoSample = "a loss over no sample is not written";
 constexpr Freedom kFreedoms[] = {
     {"aten._linalg_eigh.default", "A V = V diag(L), V unitary, L equal", judge_eigh},
     {"aten._linalg_svd.default", "U diag(S) Vh = A, U and Vh unitary, S equal", judge_svd},
+    {"aten.linalg_eigh.default", "A V = V diag(L), V unitary, L equal", judge_eigh},
+    {"aten.linalg_svd.default", "U diag(S) Vh = A, U and Vh unitary, S equal", judge_svd},
+    {"aten.svd.default", "U diag(S) V^H = A, U and V unitary, S equal", judge_svd},
     {"aten.linalg_eig.default", "A V = V diag(L), columns of norm 1, L equal in any order",
      judge_eig},
     {"aten.linalg_qr.default", "Q R = A, Q unitary, R upper triangular", judge_qr},

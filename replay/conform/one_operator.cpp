@@ -186,6 +186,29 @@ auto has_significant_fake_error(const OperatorCase& record) -> bool {
   return false;
 }
 
+auto wrong_parts(const OperatorCase& record) -> std::string {
+  const auto leaves = leaves_of(record);
+  bool sizes = false, strides = false, dtype = false, offset = false;
+  for (std::size_t i = 0; i < std::min(leaves.size(), record.fake.size()); ++i) {
+    const auto& fake = record.fake[i];
+    if (!leaves[i].real() || !fake) continue;
+    const auto& real = leaves[i].real()->meta;
+    sizes = sizes || fake->sizes != real.sizes;
+    strides = strides || (fake->sizes == real.sizes && fake->strides != real.strides);
+    dtype = dtype || fake->dtype != real.dtype;
+    offset = offset || fake->offset != real.offset;
+  }
+  std::string parts;
+  const auto add = [&](bool is_wrong, std::string_view name) {
+    if (is_wrong) parts += (parts.empty() ? "" : ", ") + std::string(name);
+  };
+  add(dtype, "dtype");
+  add(sizes, "sizes");
+  add(strides, "strides");
+  add(offset, "offset");
+  return parts;
+}
+
 auto one_operator_capture(const OperatorCase& record) -> Result<Capture> {
   return Builder(record).build();
 }

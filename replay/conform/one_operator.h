@@ -7,6 +7,9 @@ namespace assay {
 
 /// Is PyTorch's fake prediction of some result wrong in a size, the dtype, the offset, or the
 /// stride of a dimension larger than 1 of a non-empty tensor?
+/// What the fake prediction gets wrong of the results, "dtype, strides"; strides only where the
+/// sizes are right. Empty if it is right, or failed.
+[[nodiscard]] auto wrong_parts(const OperatorCase& record) -> std::string;
 [[nodiscard]] auto has_significant_fake_error(const OperatorCase& record) -> bool;
 
 /// Placeholders for the tensor arguments with the recorded bytes, one call whose claims are

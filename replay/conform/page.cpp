@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -225,18 +226,84 @@ void write_families(Page& page, const ConformReport& report,
   page.table({"family", "calls", "without a row", "metadata", "on symbols", "values"}, rows);
 }
 
-/// The kind of property that a prediction gets wrong: "stride: fake ..." -> "stride".
-auto broken_rule(const std::string& differs) -> std::string {
-  return differs.substr(0, differs.find(':'));
+/// A command that can be pasted.
+auto command_of(const std::string& cases, std::int64_t id) -> std::string {
+  const bool is_plain = cases.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "0123456789_-./") == std::string::npos;
+  const std::string_view quote = is_plain ? "" : "'";
+  return fmt::format("assay conform {0}{1}{0} --case {2}", quote, cases, id);
 }
-void write_predictions(Page& page, const ConformReport& report) {
+/// Those that matter first.
+void write_predictions(Page& page, const ConformReport& report, const std::string& cases) {
+  auto predictions = report.wrong_predictions;
+  std::ranges::stable_sort(predictions, std::ranges::greater{}, &WrongPrediction::matter);
   std::vector<Row> rows;
-  for (const auto& wrong : report.wrong_predictions)
-    rows.push_back({wrong.overload, std::to_string(wrong.calls), broken_rule(wrong.differs),
+  for (const auto& wrong : predictions)
+    rows.push_back({command_of(cases, wrong.example), wrong.overload, std::to_string(wrong.calls),
+                    wrong.wrong,
                     wrong.matter == 0 ? "no: sizes of 1 or no elements only"
                                       : fmt::format("yes, in {}", wrong.matter),
-                    fmt::format("case {}: {}", wrong.example, wrong.differs)});
-  page.table({"operator", "calls", "what is wrong", "matters", "first of them"}, rows);
+                    fmt::format("right in {}", wrong.table_right), wrong.differs});
+  page.table({"command", "operator", "calls", "wrong", "matters", "Assay's rule", "first of them"},
+             rows);
+}
+
+// ---- against an older run -----------------------------------------------------------------------
+
+auto key_of(const ConformFailure& failure) -> std::string {
+  return fmt::format("{} {} {}", failure.overload, failure.case_id, to_string(failure.aspect));
+}
+auto keys_of(const ConformReport& report) -> std::set<std::string> {
+  std::set<std::string> keys;
+  for (const auto& failure : report.failures) keys.insert(key_of(failure));
+  return keys;
+}
+/// Operators whose counts moved, and which way: lost calls first.
+void write_changes(Page& page, const ConformReport& report, const ConformReport& older) {
+  page.heading(2, "Changed since the older run");
+  const auto failing = [](const ConformCounts& c) {
+    const int with_row = c.calls - c.without_row;
+    return 2 * with_row - c.metadata_exact - c.symbolic_exact + c.values_compared - c.values_agree +
+           c.mutations_compared - c.mutations_agree;
+  };
+  const auto text = [&](const ConformCounts& c) {
+    return fmt::format("{} calls, {} without a row, {} differences", c.calls, c.without_row,
+                       failing(c));
+  };
+  std::map<std::string, const ConformCounts*> then;
+  for (const auto& counts : older.overloads) then[counts.overload] = &counts;
+  std::vector<Row> worse, better, other;
+  for (const auto& now : report.overloads) {
+    const auto before = then.find(now.overload);
+    const auto* old = before == then.end() ? nullptr : before->second;
+    if (old != nullptr) then.erase(before);
+    if (old != nullptr && old->calls == now.calls && old->without_row == now.without_row &&
+        failing(*old) == failing(now))
+      continue;
+    const auto bad = [&](const ConformCounts& c) { return failing(c) + c.without_row; };
+    auto& rows = old == nullptr || bad(*old) == bad(now) ? other
+                 : bad(now) > bad(*old)                  ? worse
+                                                         : better;
+    rows.push_back({now.overload,
+                    &rows == &worse    ? "worse"
+                    : &rows == &better ? "better"
+                                       : "other calls",
+                    old != nullptr ? text(*old) : "not recorded", text(now)});
+  }
+  for (const auto& [overload, counts] : then)
+    other.push_back({overload, "other calls", text(*counts), "not recorded"});
+  worse.insert(worse.end(), better.begin(), better.end());
+  worse.insert(worse.end(), other.begin(), other.end());
+  page.table({"operator", "change", "then", "now"}, worse);
+  std::vector<Row> mended;
+  const auto still = keys_of(report);
+  for (const auto& failure : older.failures)
+    if (!still.contains(key_of(failure)))
+      mended.push_back({failure.overload, fmt::format("case {}", failure.case_id),
+                        std::string(to_string(failure.aspect)), failure.reason});
+  page.paragraph("Differences of the older run that are gone:");
+  page.table({"operator", "call", "aspect", "difference"}, mended);
 }
 
 auto kind_of(const OpRow& row) -> std::string_view {
@@ -268,27 +335,54 @@ auto derived_forms(const OpTable& table) -> std::map<std::string_view, std::stri
   return forms;
 }
 
-constexpr AbsentOperators kAbsent[] = {
-    {"aten.miopen_", "AMD's library; no recordings"},
-    {"aten.mkldnn_", "oneDNN's own layouts"},
-    {"aten.sparse_", "sparse layouts"},
-    {"aten._sparse_", "sparse layouts"},
-    {"aten._to_sparse", "sparse layouts"},
-    {"aten._nested_", "nested tensors"},
-    {"aten.quantized_", "quantised storage"},
-    {"aten.fbgemm_", "packed weights of one library"},
-    {"aten._cslt_", "packed weights of one library"},
-    {"aten._fused_adam", "optimiser steps; exported programs hold none"},
-    {"aten._fused_sgd", "optimiser steps; exported programs hold none"},
-    {"aten._cudnn_rnn", "cuDNN's packed weights"},
-    {"aten._test_", "PyTorch's own tests"},
-    {"aten._philox_", "keys of a generator; not recorded"},
-    {"aten.quantize_per_", "quantised storage"},
-    {"torchvision.roi_pool", "not written yet"},
-    {"torchvision.ps_roi_", "not written yet"},
-    {"torchvision.deform_conv2d", "not written yet"},
-    {"torchvision._", "gradients of regions; not written yet"},
-};
+/// "add.Scalar, mul.Tensor": overloads without their namespace, all of one line.
+auto names_of(const std::vector<Placed>& placed, auto&& wanted) -> std::string {
+  std::string names;
+  for (const auto& place : placed) {
+    if (!wanted(place)) continue;
+    auto name = std::string_view(place.listed->overload);
+    if (name.starts_with("aten.")) name.remove_prefix(5);
+    if (name.ends_with(".default")) name.remove_suffix(8);
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+void write_standings(Page& page, const SchemaList& list, const std::vector<Placed>& placed) {
+  page.heading(2, "PyTorch's list");
+  page.paragraph(fmt::format(
+      "The overloads that the dispatcher of {} lists, and where they stand here. What is composite "
+      "is no operator of its own to a capture: PyTorch's export keeps few of them, and the graphs "
+      "of "
+      "its compiler none.",
+      list.made_by));
+  std::vector<Row> rows;
+  for (int i = 0; i <= static_cast<int>(Standing::missing); ++i) {
+    const auto standing = static_cast<Standing>(i);
+    rows.push_back({std::string(to_string(standing)),
+                    std::to_string(std::ranges::count(placed, standing, &Placed::standing))});
+  }
+  page.table({"where it stands", "overloads"}, rows);
+}
+void write_absent(Page& page, const std::vector<Placed>& placed) {
+  page.heading(2, "Not there");
+  std::map<std::string_view, int> reasons;
+  for (const auto& place : placed)
+    if (place.standing == Standing::out_of_scope) ++reasons[place.reason];
+  std::vector<Row> rows;
+  for (const auto& [reason, count] : reasons)
+    rows.push_back({std::string(reason), std::to_string(count),
+                    names_of(placed, [&](const Placed& place) { return place.reason == reason; })});
+  const auto add = [&](Standing standing) {
+    const auto is = [&](const Placed& place) { return place.standing == standing; };
+    const auto count = std::ranges::count_if(placed, is);
+    if (count > 0)
+      rows.push_back(
+          {std::string(to_string(standing)), std::to_string(count), names_of(placed, is)});
+  };
+  add(Standing::composite);
+  add(Standing::missing);
+  page.table({"why", "overloads", "operators"}, rows);
+}
 
 }  // namespace
 
@@ -296,10 +390,6 @@ auto family_of(std::string_view overload) -> std::string_view {
   for (const auto& [part, family] : kFamilies)
     if (overload.find(part) != std::string_view::npos) return family;
   return "pointwise and other";
-}
-
-auto absent_operators() -> std::span<const AbsentOperators> {
-  return kAbsent;
 }
 
 auto conform_json(const ConformReport& report) -> std::string {
@@ -324,8 +414,27 @@ auto conform_json(const ConformReport& report) -> std::string {
                                 {"overload", failure.overload},
                                 {"aspect", to_string(failure.aspect)},
                                 {"reason", failure.reason}});
+  json["wrong_predictions"] = Json::array();
+  for (const auto& wrong : report.wrong_predictions)
+    json["wrong_predictions"].push_back({{"overload", wrong.overload},
+                                         {"calls", wrong.calls},
+                                         {"matter", wrong.matter},
+                                         {"table_right", wrong.table_right},
+                                         {"example", wrong.example},
+                                         {"wrong", wrong.wrong},
+                                         {"differs", wrong.differs}});
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
+
+namespace {
+
+auto aspect_named(std::string_view name) -> ConformAspect {
+  for (int i = 0; i <= static_cast<int>(ConformAspect::error); ++i)
+    if (to_string(static_cast<ConformAspect>(i)) == name) return static_cast<ConformAspect>(i);
+  return ConformAspect::error;
+}
+
+}  // namespace
 
 auto read_conform_json(const std::string& text) -> Result<ConformReport> {
   const auto counts_of = [](const Json& json) {
@@ -349,6 +458,11 @@ auto read_conform_json(const std::string& text) -> Result<ConformReport> {
     ConformReport report;
     report.total = counts_of(json.at("total"));
     for (const auto& counts : json.at("overloads")) report.overloads.push_back(counts_of(counts));
+    for (const auto& failure : json.at("failures"))
+      report.failures.push_back({failure.at("case").get<std::int64_t>(),
+                                 failure.at("overload").get<std::string>(),
+                                 aspect_named(failure.at("aspect").get<std::string>()),
+                                 failure.at("reason").get<std::string>()});
     return report;
   } catch (const Json::exception& error) {
     return bad_input("not a conformance report: {}", error.what());
@@ -371,18 +485,24 @@ auto conform_page(const ConformReport& report, const std::string& cases,
       missing.push_back({counts.overload, std::to_string(counts.without_row)});
   page.table({"operator", "calls"}, missing);
   page.heading(2, "Failures");
+  const auto known = older ? keys_of(*older) : std::set<std::string>{};
   std::vector<Row> failures;
-  for (const auto& failure : report.failures)
-    failures.push_back({fmt::format("assay conform {} --case {}", cases, failure.case_id),
-                        failure.overload, std::string(to_string(failure.aspect)), failure.reason});
-  page.table({"command", "operator", "aspect", "difference"}, failures);
+  for (const auto& failure : report.failures) {
+    failures.push_back({command_of(cases, failure.case_id), failure.overload,
+                        std::string(to_string(failure.aspect)), failure.reason});
+    if (older) failures.back().push_back(known.contains(key_of(failure)) ? "" : "new");
+  }
+  Row header{"command", "operator", "aspect", "difference"};
+  if (older) header.emplace_back("since the older run");
+  page.table(header, failures);
+  if (older) write_changes(page, report, *older);
   page.heading(2, "Wrong predictions of PyTorch's fake tensors");
-  write_predictions(page, report);
+  write_predictions(page, report, cases);
   return page.finish(kTitle);
 }
 
-auto operators_page(const OpTable& table, const ConformReport& cpu, const ConformReport& cuda)
-    -> std::string {
+auto operators_page(const OpTable& table, const ConformReport& cpu, const ConformReport& cuda,
+                    const SchemaList& list) -> std::string {
   const auto forms = derived_forms(table);
   std::map<std::string, std::vector<Row>> families;
   for (const auto& row : table.rows()) {
@@ -404,16 +524,14 @@ auto operators_page(const OpTable& table, const ConformReport& cpu, const Confor
       table.rows().size(), std::ranges::count_if(table.rows(), [](const auto& row) {
         return !row->inplace_of.empty();
       })));
+  const auto placed = place_operators(list, table);
+  if (!placed.empty()) write_standings(page, list, placed);
   for (auto& [family, rows] : families) {
     std::ranges::sort(rows);
     page.heading(2, family);
     page.table({"operator", "kind", "CPU", "CUDA", "deviations", "derived forms", "schema"}, rows);
   }
-  page.heading(2, "Not there");
-  std::vector<Row> absent;
-  for (const auto& [prefix, reason] : kAbsent)
-    absent.push_back({std::string(prefix) + "*", std::string(reason)});
-  page.table({"operators", "reason"}, absent);
+  if (!placed.empty()) write_absent(page, placed);
   return page.finish("Operators");
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/expr/text.h"
 #include "core/graph/targets.h"
+#include "core/ops/dropping.h"
 #include "replay/interp/admitted.h"
 #include "replay/interp/binding.h"
 #include "replay/interp/higher_order.h"
@@ -83,10 +84,25 @@ void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
   }
 }
 
+/// Is the probability of dropping elements another than 0?
+auto drops_elements(const OpRow& row, const Node& node) -> bool {
+  const auto drops = [](const Arg& arg) {
+    const auto* probability = std::get_if<Expr>(&arg.value);
+    return probability != nullptr && is_dropping(*probability);
+  };
+  const int at = dropping_parameter(row);
+  if (at < 0) return false;
+  for (const auto& [name, arg] : node.kwargs)
+    if (name == "dropout_p") return drops(arg);
+  return static_cast<std::size_t>(at) < node.args.size() &&
+         drops(node.args[static_cast<std::size_t>(at)]);
+}
+
 /// Does the call, or a body it runs, draw random numbers?
 auto draws_random(const Graph& graph, const Node& node, const Domain& domain, bool has_seed)
     -> bool {
-  if (const auto* row = domain.find(node.target)) return row->is_arbitrary(has_seed);
+  if (const auto* row = domain.find(node.target))
+    return row->is_arbitrary(has_seed) || (!has_seed && drops_elements(*row, node));
   return std::ranges::any_of(bodies_of(graph, node), [&](const Graph* body) {
     return std::ranges::any_of(body->nodes, [&](const Node& inner) {
       return draws_random(*body, inner, domain, has_seed);

@@ -11,6 +11,7 @@
 #include "replay/conform/page.h"
 #include "replay/interp/debug.h"
 #include "tests/support/corpus.h"
+#include "tests/support/listed_schemas.h"
 
 namespace assay {
 namespace {
@@ -62,7 +63,7 @@ TEST_F(ConformCorpus, TheOperatorsPageHasTheirCoverage) {
   std::ifstream file(ASSAY_SOURCE_DIR "/docs/operators.md");
   std::stringstream written;
   written << file.rdbuf();
-  EXPECT_TRUE(written.str() == operators_page(table_, *cpu, *cuda))
+  EXPECT_TRUE(written.str() == operators_page(table_, *cpu, *cuda, testing::listed_schemas()))
       << "docs/operators.md is not what assay conform --operators gives";
 }
 

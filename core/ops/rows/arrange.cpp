@@ -373,6 +373,12 @@ void add_arrange_rows(OpTable& t) {
   t.add({.schema_text = "aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", .decomposition = view_copy});
   t.add({.schema_text = "aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", .decomposition = view_copy});
   t.add({.schema_text = "aten::view_copy(Tensor self, SymInt[] size) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::view_as_real_copy(Tensor self) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::view_as_complex_copy(Tensor self) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::_conj_copy(Tensor self) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::_neg_view_copy(Tensor self) -> Tensor", .decomposition = view_copy});
+  t.add({.schema_text = "aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor", .decomposition = view_copy});
 }
 // clang-format on
 

@@ -425,16 +425,18 @@ auto attention_math(Composer& c) -> Datum {
     weights =
         c.call("aten._softmax.default", {scores, Datum{Expr(-1)}, Datum{Expr::boolean(false)}});
   }
+  if (c.has(4) && c.real(4) != 0)
+    weights = c.call("aten.dropout.default", {weights, c.arg(4), Datum{Expr::boolean(true)}});
   const auto result = c.call("aten.matmul.default", {weights, widened(per_query_head(c, 2))});
   return half ? c.call("prims.convert_element_type.default", {result, Datum{query.dtype}}) : result;
 }
 
 auto scaled_dot_product_attention(Composer& c) -> Datum {
-  if (c.has(4) && c.real(4) != 0) return c.unsupported("dropout is not supported"), Datum{};
   for (int i = 0; i < 3; ++i)
     if (c.meta(i).rank() < 2) return c.fail("operands of rank 2 or more are expected"), Datum{};
   if (c.flag(5) && c.has(3)) return c.fail("either a mask or is_causal"), Datum{};
-  if (!uses_flash(c)) return attention_math(c);
+  const bool drops = c.has(4) && c.real(4) != 0;  // then PyTorch's CPU multiplies matrices
+  if (drops || !uses_flash(c)) return attention_math(c);
   if (c.error()) return {};
   const auto mask = c.has(3) ? additive_mask(c, c.arg(3), c.meta(0).dtype) : Datum{};
   return c.item(c.call("aten._scaled_dot_product_flash_attention_for_cpu.default",

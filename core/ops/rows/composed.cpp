@@ -64,6 +64,26 @@ auto contracted(Composer& c, const TensorMeta& meta, const Ints& dims) -> Contra
   }
   return result;
 }
+auto contract(Composer& c, const Ints& dims_a, const Ints& dims_b) -> Datum;
+/// A summed dimension that has size 1 in one operand is summed over in the other first.
+auto broadcast_contraction(Composer& c, const Ints& dims_a, const Ints& dims_b) -> Datum {
+  Datum operands[] = {c.arg(0), c.arg(1)};
+  for (std::size_t i = 0; i < dims_a.size(); ++i) {
+    const Ints at{wrap_index(dims_a[i], rank_of(c, 0)), wrap_index(dims_b[i], rank_of(c, 1))};
+    const auto size_of = [&](std::size_t k) {
+      return c.meta(operands[k]).sizes[static_cast<std::size_t>(at[k])];
+    };
+    if (c.decide(eq(size_of(0), size_of(1)), "summed dimensions fit")) continue;
+    const std::size_t wide = c.decide(eq(size_of(0), 1), "one of them is broadcast") ? 1 : 0;
+    if (!c.decide(eq(size_of(1 - wide), 1), "one of them is broadcast"))
+      return c.fail("summed dimensions fit"), Datum{};
+    operands[wide] = c.call("aten.sum.dim_IntList",
+                            {operands[wide], int_list(Ints{at[wide]}), Datum{Expr::boolean(true)}});
+  }
+  if (c.error()) return {};
+  return c.call("aten.tensordot.default",
+                {operands[0], operands[1], int_list(dims_a), int_list(dims_b)});
+}
 auto contract(Composer& c, const Ints& dims_a, const Ints& dims_b) -> Datum {
   const auto a = contracted(c, c.meta(0), dims_a);
   const auto b = contracted(c, c.meta(1), dims_b);
@@ -73,7 +93,7 @@ auto contract(Composer& c, const Ints& dims_a, const Ints& dims_b) -> Datum {
     const Expr size_a = c.meta(0).sizes[static_cast<std::size_t>(a.summed[i])];
     const Expr size_b = c.meta(1).sizes[static_cast<std::size_t>(b.summed[i])];
     if (size_a != size_b && !c.decide(eq(size_a, size_b), "summed dimensions fit"))
-      return c.unsupported("a summed dimension that is broadcast"), Datum{};
+      return broadcast_contraction(c, dims_a, dims_b);
   }
   auto order_a = a.stay;
   order_a.insert(order_a.end(), a.summed.begin(), a.summed.end());
@@ -111,7 +131,13 @@ auto matrix_power(Composer& c) -> Datum {
   const auto self = c.meta(0);
   if (self.rank() < 2) return c.fail("matrices are needed"), Datum{};
   auto n = c.integer(1);
-  if (n == 0) return c.unsupported("the power 0"), Datum{};
+  if (n == 0) {
+    const auto result = c.call("aten.new_zeros.default", {c.arg(0), int_list(self.sizes)});
+    const auto diagonal =
+        c.call("aten.diagonal.default", {result, integer(0), integer(-2), integer(-1)});
+    call2(c, "aten.fill_.Scalar", diagonal, integer(1));
+    return result;
+  }
   auto square = n < 0 ? c.call("aten.linalg_inv.default", {c.arg(0)}) : c.arg(0);
   n = std::abs(n);
   if (n == 1 && c.integer(1) == 1) return c.call("aten.clone.default", {square});

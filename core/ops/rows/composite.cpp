@@ -278,13 +278,13 @@ auto diff(Composer& c) -> Datum {
   const auto rank = c.meta(0).rank();
   const auto dim = dim_index(c, c.integer(2), rank);
   if (c.error() || rank == 0) return c.fail("diff needs a dimension"), Datum{};
+  auto times = c.integer(1);
+  if (times == 0) return c.call("aten.clone.default", {self, Datum{MemoryFormat::contiguous}});
   DatumList parts;
   if (c.has(3)) parts.push_back(c.arg(3));
   parts.push_back(self);
   if (c.has(4)) parts.push_back(c.arg(4));
   if (parts.size() > 1) self = c.call("aten.cat.default", {Datum{std::move(parts)}, position(dim)});
-  auto times = c.integer(1);
-  if (times == 0) return c.call("aten.clone.default", {self, Datum{MemoryFormat::contiguous}});
   for (; times > 0 && !c.error(); --times) {
     const auto meta = c.meta(self);
     const auto& size = meta.sizes[dim];
@@ -401,6 +401,8 @@ void add_composite_rows(OpTable& t) {
   t.add(composite("aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::t_(Tensor(a!) self) -> Tensor(a!)", view_in_place));
+  t.add(composite("aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)", view_in_place));
+  t.add(composite("aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)", view_in_place));
   t.add(composite("aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)", view_in_place));
   t.add({.schema_text = "aten::detach_(Tensor(a!) self) -> Tensor(a!)", .rule = same_tensor});

@@ -224,7 +224,7 @@ auto zero(Composer& c) -> Datum {
 void add_copy_rows(OpTable& t) {
   t.add({.schema_text = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", .rule = clone_rule, .kernel = clone_kernel});
   t.add({.schema_text = "aten::lift_fresh_copy(Tensor self) -> Tensor", .rule = clone_rule, .kernel = clone_kernel});
-  t.add({.schema_text = "prims::convert_element_type(Tensor self, ScalarType dtype) -> Tensor", .rule = cast_rule, .kernel = clone_kernel});
+  t.add({.schema_text = "prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", .rule = cast_rule, .kernel = clone_kernel});
   t.add({.schema_text = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", .rule = cast_rule, .kernel = clone_kernel});
   t.add({.schema_text = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", .rule = functional_copy_rule, .kernel = functional_copy_kernel});
   t.add({.schema_text = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", .rule = copy_into_rule, .kernel = copy_into_kernel});

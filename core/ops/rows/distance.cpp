@@ -398,11 +398,11 @@ void trilinear_kernel(KernelCall& k) {
 // clang-format off
 void add_distance_rows(OpTable& t) {
   t.add({.schema_text = "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", .rule = cdist_rule, .kernel = cdist_kernel});
-  t.add({.schema_text = "aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", .rule = cdist_backward_rule, .kernel = cdist_backward_kernel});
+  t.add({.schema_text = "aten::_cdist_backward(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", .rule = cdist_backward_rule, .kernel = cdist_backward_kernel});
   t.add({.schema_text = "aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", .rule = cdist_rule, .kernel = cdist_kernel});
   t.add({.schema_text = "aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", .decomposition = euclidean});
   t.add({.schema_text = "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", .rule = pdist_rule, .kernel = pdist_kernel});
-  t.add({.schema_text = "aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor", .rule = pdist_backward_rule, .kernel = pdist_backward_kernel});
+  t.add({.schema_text = "aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor", .rule = pdist_backward_rule, .kernel = pdist_backward_kernel});
   t.add({.schema_text = "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", .decomposition = dist});
   t.add({.schema_text = "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", .rule = renorm_rule, .kernel = renorm_kernel});
   t.add({.schema_text = "aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)", .rule = embedding_renorm_rule, .kernel = embedding_renorm_kernel});

@@ -44,8 +44,8 @@ constexpr Each kEach[] = {
     {"maximum.Scalar", ", Scalar scalar", "aten.clamp_min.default", "aten.clamp_min_.default"},
     {"maximum.ScalarList", ", Scalar[] scalars", "aten.clamp_min.default",
      "aten.clamp_min_.default"},
-    {"maximum.List", ", Tensor[] other", "aten.maximum.default", ""},
-    {"minimum.List", ", Tensor[] other", "aten.minimum.default", ""},
+    {"maximum.List", ", Tensor[] other", "aten.maximum.default", "aten.clamp_min_.Tensor"},
+    {"minimum.List", ", Tensor[] other", "aten.minimum.default", "aten.clamp_max_.Tensor"},
     {"pow.Scalar", ", Scalar exponent", "aten.pow.Tensor_Scalar", "aten.pow_.Scalar"},
     {"pow.List", ", Tensor[] exponent", "aten.pow.Tensor_Tensor", "aten.pow_.Tensor"},
     {"pow.ScalarList", ", Scalar[] exponent", "aten.pow.Tensor_Scalar", "aten.pow_.Scalar"},
@@ -59,7 +59,15 @@ constexpr Each kEach[] = {
      "aten.addcdiv.default", "aten.addcdiv_.default"},
     {"lerp.Scalar", ", Tensor[] tensors1, Scalar weight", "aten.lerp.Scalar", "aten.lerp_.Scalar"},
     {"lerp.List", ", Tensor[] tensors1, Tensor[] weights", "aten.lerp.Tensor", "aten.lerp_.Tensor"},
-    {"norm.Scalar", ", Scalar ord=2", "aten.linalg_vector_norm.default", ""},
+    {"clamp_max.List", ", Tensor[] other", "aten.minimum.default", "aten.clamp_max_.Tensor"},
+    {"clamp_min.List", ", Tensor[] other", "aten.maximum.default", "aten.clamp_min_.Tensor"},
+    {"lerp.ScalarList", ", Tensor[] tensors1, Scalar[] weight", "aten.lerp.Scalar",
+     "aten.lerp_.Scalar"},
+    {"clone", ", *, MemoryFormat? memory_format=None", "aten.clone.default", ""},
+    {"mm", ", Tensor[] mat2", "aten.mm.default", ""},
+    {"max", "", "aten.max.default", ""},
+    {"norm.Scalar", ", Scalar ord=2, ScalarType? dtype=None", "aten.norm.Scalar", ""},
+    {"zero", "", "aten.zero.default", "aten.zero_.default"},
     {"copy", ", Tensor[] src, bool non_blocking=False", "aten.copy.default", "aten.copy_.default"},
 };
 
@@ -94,6 +102,8 @@ auto each_member(Composer& c) -> Datum {
         args.push_back(arg);
       }
     }
+    // What the operator on one tensor does not take is None, or not done.
+    while (!args.empty() && args.back().is_none()) args.pop_back();
     results.push_back(c.call(target, std::move(args)));
     if (c.error()) return {};
   }

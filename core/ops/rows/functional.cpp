@@ -333,10 +333,14 @@ auto repeat_each(Composer& c) -> Datum {
   return c.call("aten.view.default", {packed, int_list(joined)});
 }
 auto one_hot(Composer& c) -> Datum {
-  if (c.integer(1) < 0)
-    return c.unsupported("the number of classes is read from the data"), Datum{};
+  auto classes = c.expr(1);
+  if (c.integer(1) < 0) {  // one more than the largest
+    const auto largest = c.call("aten.item.default", {c.call("aten.max.default", {c.arg(0)})});
+    if (c.error() || !largest.scalar()) return {};
+    classes = *largest.scalar() + 1;
+  }
   auto sizes = c.meta(0).sizes;
-  sizes.push_back(c.expr(1));
+  sizes.push_back(classes);
   const auto zeros = c.call("aten.new_zeros.default", {c.arg(0), int_list(sizes)});
   const auto at = c.call("aten.unsqueeze.default", {c.arg(0), Datum{Expr(-1)}});
   return c.call("aten.scatter.value", {zeros, Datum{Expr(-1)}, at, Datum{Expr(1)}});

@@ -189,12 +189,40 @@ void from_tensors_kernel(KernelCall& k) {
   count_into(k, to_vector<double>(k.in(0)), given_edges(k.tensors(1)), k.out());
 }
 
+/// self [..., dimensions], bins, range, weight, density: counts, and the edges of each dimension.
+auto histogramdd(Composer& c) -> Datum {
+  Datum bins = c.arg(1);
+  const auto* list = bins.list();
+  if (list == nullptr) {
+    const auto meta = c.meta(0);
+    if (meta.sizes.empty()) return c.fail("points have dimensions"), Datum{};
+    const auto dimensions = c.domain().context().concrete(meta.sizes.back(), "as many dimensions");
+    bins = Datum{DatumList(static_cast<std::size_t>(std::max<std::int64_t>(dimensions, 0)), bins)};
+    list = bins.list();
+  }
+  if (!list->empty() && list->front().is_tensor())
+    return {DatumList{
+        c.call("aten._histogramdd_from_bin_tensors.default", {c.arg(0), bins, c.arg(3), c.arg(4)}),
+        bins}};
+  const DatumList args{c.arg(0), bins, c.arg(2), c.arg(3), c.arg(4)};
+  const auto edges = c.call("aten._histogramdd_bin_edges.default", args);
+  return {DatumList{c.call("aten._histogramdd_from_bin_cts.default", args), edges}};
+}
+constexpr std::string_view kHistogramdd[] = {
+    "aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool "
+    "density=False) -> (Tensor hist, Tensor[] bin_edges)",
+    "aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, "
+    "bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+    "aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? "
+    "weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"};
+
 }  // namespace
 
 // clang-format off
 void add_histogram_rows(OpTable& t) {
   t.add({.schema_text = "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", .rule = bin_ct_rule, .kernel = bin_ct_kernel});
   t.add({.schema_text = "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", .rule = bins_tensor_rule, .kernel = bins_tensor_kernel});
+  for (const auto schema : kHistogramdd) t.add({.schema_text = schema, .decomposition = histogramdd});
   t.add({.schema_text = "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", .rule = bin_edges_rule, .kernel = bin_edges_kernel});
   t.add({.schema_text = "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", .rule = from_counts_rule, .kernel = from_counts_kernel});
   t.add({.schema_text = "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor", .rule = from_tensors_rule, .kernel = from_tensors_kernel});

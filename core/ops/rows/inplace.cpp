@@ -27,11 +27,24 @@ struct OtherName {
   std::string_view functional;
   std::string_view inplace;
 };
-constexpr OtherName kOtherNames[] = {{"aten::pow.Tensor_Scalar", "aten::pow_.Scalar"},
-                                     {"aten::pow.Tensor_Tensor", "aten::pow_.Tensor"},
-                                     {"aten::floor_divide", "aten::floor_divide_.Tensor"},
-                                     {"aten::ldexp.Tensor", "aten::ldexp_"},
-                                     {"aten::_conj_physical", "aten::conj_physical_"}};
+constexpr OtherName kOtherNames[] = {
+    {"aten::pow.Tensor_Scalar", "aten::pow_.Scalar"},
+    {"aten::pow.Tensor_Tensor", "aten::pow_.Tensor"},
+    {"aten::floor_divide", "aten::floor_divide_.Tensor"},
+    {"aten::ldexp.Tensor", "aten::ldexp_"},
+    {"aten::_conj_physical", "aten::conj_physical_"},
+    {"aten::float_power.Tensor_Scalar", "aten::float_power_.Scalar"},
+    {"aten::float_power.Tensor_Tensor", "aten::float_power_.Tensor"},
+    {"aten::__and__.Tensor", "aten::__iand__.Tensor"},
+    {"aten::__and__.Scalar", "aten::__iand__.Scalar"},
+    {"aten::__or__.Tensor", "aten::__ior__.Tensor"},
+    {"aten::__or__.Scalar", "aten::__ior__.Scalar"},
+    {"aten::__xor__.Tensor", "aten::__ixor__.Tensor"},
+    {"aten::__xor__.Scalar", "aten::__ixor__.Scalar"},
+    {"aten::__lshift__.Tensor", "aten::__ilshift__.Tensor"},
+    {"aten::__lshift__.Scalar", "aten::__ilshift__.Scalar"},
+    {"aten::__rshift__.Tensor", "aten::__irshift__.Tensor"},
+    {"aten::__rshift__.Scalar", "aten::__irshift__.Scalar"}};
 
 /// Pointwise operators of which PyTorch has no in-place form.
 constexpr std::string_view kWithout[] = {
@@ -53,8 +66,8 @@ auto inplace_schema(std::string_view functional) -> std::string {
     return {};
   auto name = std::string(functional.substr(0, open));
   const auto dot = std::min(name.find('.'), name.size());
-  if (name[dot - 1] == '_') return {};
   const auto* const other = std::ranges::find(kOtherNames, name, &OtherName::functional);
+  if (name[dot - 1] == '_' && other == std::end(kOtherNames)) return {};
   if (other != std::end(kOtherNames))
     name = other->inplace;
   else
@@ -98,7 +111,54 @@ void add_inplace_rows(OpTable& t) {
                                           "aten.mvlgamma.default",
                                           "aten.ldexp.Tensor",
                                           "aten.renorm.default",
-                                          "aten._conj_physical.default"};
+                                          "aten._conj_physical.default",
+                                          "aten.__and__.Scalar",
+                                          "aten.__and__.Tensor",
+                                          "aten.__or__.Scalar",
+                                          "aten.__or__.Tensor",
+                                          "aten.__xor__.Scalar",
+                                          "aten.__xor__.Tensor",
+                                          "aten.__lshift__.Scalar",
+                                          "aten.__lshift__.Tensor",
+                                          "aten.__rshift__.Scalar",
+                                          "aten.__rshift__.Tensor",
+                                          "aten.absolute.default",
+                                          "aten.arccos.default",
+                                          "aten.arccosh.default",
+                                          "aten.arcsin.default",
+                                          "aten.arcsinh.default",
+                                          "aten.arctan.default",
+                                          "aten.arctan2.default",
+                                          "aten.arctanh.default",
+                                          "aten.clip.Tensor",
+                                          "aten.clip.default",
+                                          "aten.div.Scalar_mode",
+                                          "aten.divide.Scalar",
+                                          "aten.divide.Scalar_mode",
+                                          "aten.divide.Tensor",
+                                          "aten.divide.Tensor_mode",
+                                          "aten.fix.default",
+                                          "aten.float_power.Tensor_Scalar",
+                                          "aten.float_power.Tensor_Tensor",
+                                          "aten.greater.Scalar",
+                                          "aten.greater.Tensor",
+                                          "aten.greater_equal.Scalar",
+                                          "aten.greater_equal.Tensor",
+                                          "aten.less.Scalar",
+                                          "aten.less.Tensor",
+                                          "aten.less_equal.Scalar",
+                                          "aten.less_equal.Tensor",
+                                          "aten.multiply.Scalar",
+                                          "aten.multiply.Tensor",
+                                          "aten.negative.default",
+                                          "aten.not_equal.Scalar",
+                                          "aten.not_equal.Tensor",
+                                          "aten.square.default",
+                                          "aten.subtract.Scalar",
+                                          "aten.subtract.Tensor",
+                                          "aten.true_divide.Scalar",
+                                          "aten._add_relu.Scalar",
+                                          "aten._add_relu.Tensor"};
   std::vector<const OpRow*> functional;
   for (const auto& row : t.rows())
     if (row->promotion != Promotion::none ||

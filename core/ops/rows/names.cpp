@@ -69,6 +69,39 @@ constexpr OtherName kNames[] = {
     {"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
      "aten.as_strided.default"},
     {"aten::linalg_eigvals(Tensor self) -> Tensor", "aten.linalg_eig.default", "0"},
+    {"aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_xor.Scalar"},
+    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     "aten.softmax.int"},
+    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+     "aten.log_softmax.int"},
+    {"aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+     "aten.logsumexp.default"},
+    {"aten::special_round(Tensor self, *, int decimals=0) -> Tensor", "aten.round.decimals"},
+    {"aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
+     "aten.xlogy.Scalar_Other"},
+    {"aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor",
+     "aten.xlogy.Scalar_Self"},
+    {"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, "
+     "Tensor pivots, Tensor info)",
+     "aten.linalg_lu_factor_ex.default"},
+    {"aten::_aminmax(Tensor self) -> (Tensor, Tensor)", "aten.aminmax.default"},
+    {"aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+     "aten.aminmax.default"},
+    {"aten::matrix_exp(Tensor self) -> Tensor", "aten.linalg_matrix_exp.default"},
+    {"aten::_linalg_eigvals(Tensor self) -> Tensor", "aten.linalg_eig.default", "0"},
+    {"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+     "aten.linalg_ldl_factor_ex.default", "01"},
+    {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+     "aten.split_with_sizes.default"},
+    {"aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", "aten.chunk.default"},
+    {"aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+     "aten.channel_shuffle.default"},
+    {"aten::_logcumsumexp(Tensor self, int dim) -> Tensor", "aten.logcumsumexp.default"},
+    {"aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int "
+     "padding_mode, bool align_corners) -> Tensor",
+     "aten.grid_sampler_2d.default"},
+    {"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+     "aten.multilabel_margin_loss_forward.default", "0"},
 };
 auto by_other_name(Composer& c) -> Datum {
   const auto* const row = std::ranges::find(kNames, c.row().schema_text, &OtherName::schema);
@@ -90,13 +123,20 @@ auto svdvals(Composer& c) -> Datum {
   return c.item(c.call("aten._linalg_svd.default", {c.arg(0), no, no, c.arg(1)}), 1);
 }
 
+/// Indices below 0 count from the end.
+auto from_the_end(Composer& c, const Datum& indices, const Expr& length) -> Datum {
+  const auto below = c.call("aten.lt.Scalar", {indices, Datum{Expr(0)}});
+  return c.call("aten.where.self",
+                {below, c.call("aten.add.Scalar", {indices, Datum{length}}), indices});
+}
 /// self, indices, dim: gather with everything but dim broadcast; without dim, of flat tensors.
 auto take_along_dim(Composer& c) -> Datum {
   if (!c.has(2)) {
-    const auto flat = [&](int arg) {
-      return c.call("aten.reshape.default", {c.arg(arg), int_list(Dims{-1})});
+    const auto flat = [&](const Datum& tensor) {
+      return c.call("aten.reshape.default", {tensor, int_list(Dims{-1})});
     };
-    return c.call("aten.gather.default", {flat(0), Datum{Expr(0)}, flat(1)});
+    const auto indices = from_the_end(c, c.arg(1), numel(c.meta(0)));
+    return c.call("aten.gather.default", {flat(c.arg(0)), Datum{Expr(0)}, flat(indices)});
   }
   auto self = c.meta(0).sizes;
   auto indices = c.meta(1).sizes;
@@ -111,10 +151,11 @@ auto take_along_dim(Composer& c) -> Datum {
   if (const auto& error = layout.error()) return c.fail(*error), Datum{};
   auto wide = common;
   wide[dim] = length;
-  const auto expanded = [&](int arg, const Dims& sizes) {
-    return c.call("aten.expand.default", {c.arg(arg), int_list(sizes)});
+  const auto expanded = [&](const Datum& tensor, const Dims& to) {
+    return c.call("aten.expand.default", {tensor, int_list(to)});
   };
-  return c.call("aten.gather.default", {expanded(0, wide), c.arg(2), expanded(1, common)});
+  return c.call("aten.gather.default", {expanded(c.arg(0), wide), c.arg(2),
+                                        expanded(from_the_end(c, c.arg(1), length), common)});
 }
 
 auto broadcast_tensors(Composer& c) -> Datum {

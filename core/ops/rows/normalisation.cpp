@@ -154,7 +154,22 @@ void rms_norm_kernel(KernelCall& k) {
   from_vector<double>(k.out(0), x);
   from_vector<double>(k.out(1), rstd);
 }
+/// What the fused form leaves to others: complex numbers, and nothing at all.
+auto rms_norm_in_parts(Composer& c) -> Datum {
+  const auto input = c.meta(0);
+  Ints dims;
+  for (std::int64_t d = 1; d <= std::ssize(c.exprs(1)); ++d) dims.push_back(-d);
+  const double least = real_of(input.dtype) == DType::float64 ? 0x1p-52 : 0x1p-23;
+  const auto squares = c.call("aten.pow.Tensor_Scalar", {c.arg(0), Datum{Expr(2)}});
+  const auto mean = c.call("aten.mean.dim", {squares, int_list(dims), Datum{Expr::boolean(true)}});
+  const auto moved =
+      c.call("aten.add.Scalar", {mean, c.has(3) ? c.arg(3) : Datum{Expr::real(least)}});
+  const auto result = c.call("aten.mul.Tensor", {c.arg(0), c.call("aten.rsqrt.default", {moved})});
+  return c.has(2) ? c.call("aten.mul.Tensor", {result, c.arg(2)}) : result;
+}
 auto rms_norm(Composer& c) -> Datum {
+  if (is_complex(c.meta(0).dtype) || c.decide(eq(numel(c.meta(0)), 0), "there are elements"))
+    return rms_norm_in_parts(c);
   return c.item(c.call("aten._fused_rms_norm.default", {c.arg(0), c.arg(1), c.arg(2), c.arg(3)}),
                 0);
 }

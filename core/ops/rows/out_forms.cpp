@@ -1,13 +1,19 @@
 // Forms that write into a tensor given as `out` are derived: run the functional row, copy.
 #include <algorithm>
 
-#include "core/ops/op_table.h"
 #include "core/ops/rows/out_names.h"
+#include "core/ops/rules.h"
 
 namespace assay {
 namespace {
 
-/// A given tensor takes the result's elements; one of other sizes would be resized.
+/// Sizes of an out that PyTorch lets take the result's.
+auto resized(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
+  auto layout = layout_call(c);
+  if (!is_contiguous(layout, made)) return c.unsupported("the strides of a resized out"), Datum{};
+  return c.call("aten.resize_.default", {out, int_list(made.sizes)});
+}
+/// A given tensor takes the result's elements, and its sizes if it has others.
 auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
@@ -16,21 +22,49 @@ auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  if (made.sizes.size() != given.sizes.size())
-    return c.unsupported("an out of other sizes, which is resized"), Datum{};
-  for (std::size_t d = 0; d < made.sizes.size(); ++d)
-    if (made.sizes[d] != given.sizes[d] &&
-        !c.decide(eq(made.sizes[d], given.sizes[d]), "out has the result's sizes"))
-      return c.unsupported("an out of other sizes, which is resized"), Datum{};
-  return c.call("aten.copy_.default", {out, result});
+  bool fits = made.sizes.size() == given.sizes.size();
+  for (std::size_t d = 0; fits && d < made.sizes.size(); ++d)
+    fits = made.sizes[d] == given.sizes[d] ||
+           c.decide(eq(made.sizes[d], given.sizes[d]), "out has the result's sizes");
+  return c.call("aten.copy_.default", {fits ? out : resized(c, out, made), result});
+}
+/// The functional row's arguments: those of the same name, and what a given tensor decides where
+/// the row makes its own.
+auto functional_args(Composer& c, const Datum& given) -> DatumList {
+  DatumList args;
+  const auto* row = c.domain().find(c.row().inplace_of);
+  if (row == nullptr) return c.fail("the functional form has no row"), args;
+  const auto* tensor = &given;
+  if (const auto* list = given.list(); list != nullptr && !list->empty()) tensor = &list->front();
+  for (const auto& parameter : row->schema.params) {
+    const int at = param(c, parameter.name);
+    if (at >= 0)
+      args.push_back(c.arg(at));
+    else if (parameter.name == "dtype" && tensor->is_tensor())
+      args.emplace_back(c.meta(*tensor).dtype);
+    else if (parameter.name == "device" && tensor->is_tensor())
+      args.emplace_back(c.meta(*tensor).device);
+    else
+      args.emplace_back();
+  }
+  return args;
+}
+/// Results that are lists go member by member into a list of tensors.
+auto run_into_list(Composer& c) -> Datum {
+  const auto given = c.args().back();
+  const auto result = c.call(c.row().inplace_of, functional_args(c, given));
+  if (c.error()) return {};
+  const auto *made = result.list(), *outs = given.list();
+  if (made == nullptr || outs == nullptr || made->size() != outs->size())
+    return c.fail("one out per result is needed"), Datum{};
+  for (std::size_t i = 0; i < made->size(); ++i) write_into(c, (*outs)[i], (*made)[i]);
+  return {};
 }
 /// The given tensors stand behind the functional row's arguments.
 auto run_into_out(Composer& c) -> Datum {
-  DatumList args(c.args().begin(), c.args().end());
   const auto count = static_cast<std::ptrdiff_t>(c.row().schema.returns.size());
-  const DatumList given(args.end() - count, args.end());
-  args.erase(args.end() - count, args.end());
-  const auto result = c.call(c.row().inplace_of, std::move(args));
+  const DatumList given(c.args().end() - count, c.args().end());
+  const auto result = c.call(c.row().inplace_of, functional_args(c, given.front()));
   if (c.error()) return {};
   if (count == 1) return write_into(c, given[0], result);
   DatumList written;
@@ -39,11 +73,24 @@ auto run_into_out(Composer& c) -> Datum {
   return {std::move(written)};
 }
 
+/// What a given tensor has is no parameter of the form for it: ", ScalarType? dtype=None" goes.
+void drop_decided(std::string& text, std::string_view name) {
+  constexpr std::string_view kDecided[] = {"dtype", "layout", "device", "pin_memory"};
+  if (std::ranges::find(kDecided, name) == std::end(kDecided)) return;
+  const auto at = text.find(fmt::format(" {}=", name));
+  if (at == std::string::npos) return;
+  const auto begin = text.rfind(", ", at);
+  text.erase(begin, text.find_first_of(",)", at) - begin);
+}
+
 /// "aten::sort(Tensor self, int dim=-1, ...) -> (Tensor values, Tensor indices)" ->
 /// "aten::sort.values(Tensor self, ..., *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
 /// values, Tensor(b!) indices)".
 auto out_schema(const OpRow& row, const OutForm& form) -> std::string {
-  const std::string text(row.schema_text);
+  auto text = std::string(row.schema_text);
+  if (row.schema.index_of("device") >= 0)
+    for (const auto& parameter : row.schema.params) drop_decided(text, parameter.name);
+  const bool gives_list = row.schema.returns[0].is_list;
   const auto open = text.find('(');
   const auto close = text.find(") -> ");
   if (close == std::string::npos) return {};
@@ -52,17 +99,23 @@ auto out_schema(const OpRow& row, const OutForm& form) -> std::string {
   char alias = 'a';
   for (std::size_t begin = 0; begin < form.parameters.size(); ++alias) {
     const auto end = std::min(form.parameters.find(' ', begin), form.parameters.size());
-    outs += fmt::format("{}Tensor({}!) {}", outs.empty() ? "" : ", ", alias,
-                        form.parameters.substr(begin, end - begin));
+    outs += fmt::format("{}Tensor({}!){} {}", outs.empty() ? "" : ", ", alias,
+                        gives_list ? "[]" : "", form.parameters.substr(begin, end - begin));
     begin = end + 1;
   }
-  const auto parameters = text.substr(open, close - open);
+  auto parameters = text.substr(open, close - open);
+  constexpr std::string_view kNoKeywords = ", *";
+  if (parameters.ends_with(kNoKeywords)) parameters.resize(parameters.size() - kNoKeywords.size());
+  if (parameters == "(*") parameters = "(";
   const std::string_view separator = parameters.find("*, ") != std::string::npos ? ", "
                                      : parameters == "("                         ? "*, "
                                                                                  : ", *, ";
   const auto single = row.schema.returns.size() == 1;
   return fmt::format("{}.{}{}{}{}) -> {}", operator_name, form.overload, parameters, separator,
-                     outs, single ? "Tensor(a!)" : "(" + outs + ")");
+                     outs,
+                     gives_list ? "()"
+                     : single   ? "Tensor(a!)"
+                                : "(" + outs + ")");
 }
 
 }  // namespace
@@ -76,7 +129,7 @@ void add_out_rows(OpTable& t) {
     const auto parsed = parse_schema(schema);
     if (!parsed || t.find(parsed->overload)) continue;
     t.add_owned({.schema_text = {},
-                 .decomposition = run_into_out,
+                 .decomposition = row->schema.returns[0].is_list ? run_into_list : run_into_out,
                  .random = row->random,
                  .uninitialised = row->uninitialised,
                  .inplace_of = row->name()},

@@ -93,7 +93,19 @@ constexpr OutName kOutNames[] = {
     {"aten.triangular_solve.default", "X", "X M"},
     {"aten.true_divide.Tensor", "out", "out"},
     {"aten.var.dim", "out", "out"},
-    {"aten.xlogy.Tensor", "OutTensor", "out"}};
+    {"aten.xlogy.Tensor", "OutTensor", "out"},
+    {"aten.xlogy.Scalar_Other", "OutScalar_Other", "out"},
+    {"aten.xlogy.Scalar_Self", "OutScalar_Self", "out"},
+    {"aten._add_relu.Tensor", "out", "out"},
+    {"aten._slow_conv2d_forward.default", "output", "output"},
+    {"aten.arange.start_step", "start_out", "out"},
+    {"aten.empty.memory_format", "out", "out"},
+    {"aten.linalg_ldl_factor.default", "out", "LD pivots"},
+    {"aten.linalg_matrix_rank.tol_tensor", "out_tol_tensor", "out"},
+    {"aten.linalg_pinv.rcond_tensor", "out_rcond_tensor", "out"},
+    {"aten.norm.ScalarOpt_dim_dtype", "dtype_out", "out"},
+    {"aten.slow_conv3d_forward.default", "output", "output"},
+    {"aten.svd.default", "U", "U S V"}};
 /// Derivatives that write grad_input, in an overload of that name.
 constexpr std::string_view kGradInput[] = {"aten._upsample_bicubic2d_aa_backward.default",
                                            "aten._upsample_bilinear2d_aa_backward.default",
@@ -145,7 +157,90 @@ constexpr std::string_view kGradInput[] = {"aten._upsample_bicubic2d_aa_backward
                                            "aten.upsample_nearest3d_backward.default",
                                            "aten.upsample_trilinear3d_backward.default"};
 /// Compositions that have a form for out.
-constexpr std::string_view kComposed[] = {"aten._chunk_cat.default",
+constexpr std::string_view kComposed[] = {"aten._add_relu.Scalar",
+                                          "aten._add_relu.Tensor",
+                                          "aten._addmm_activation.default",
+                                          "aten._aminmax.default",
+                                          "aten._aminmax.dim",
+                                          "aten._conj_copy.default",
+                                          "aten._conv_depthwise2d.default",
+                                          "aten._convolution.default",
+                                          "aten._index_put_impl.default",
+                                          "aten._logcumsumexp.default",
+                                          "aten._masked_softmax.default",
+                                          "aten._neg_view_copy.default",
+                                          "aten._reshape_alias_copy.default",
+                                          "aten._slow_conv2d_forward.default",
+                                          "aten._stack.default",
+                                          "aten.conv_depthwise3d.default",
+                                          "aten.conv_tbc.default",
+                                          "aten.cross.default",
+                                          "aten.cudnn_convolution.default",
+                                          "aten.cudnn_convolution_add_relu.default",
+                                          "aten.cudnn_convolution_relu.default",
+                                          "aten.cudnn_convolution_transpose.default",
+                                          "aten.detach_copy.default",
+                                          "aten.fft_hfft.default",
+                                          "aten.fft_hfft2.default",
+                                          "aten.fft_hfftn.default",
+                                          "aten.fft_ihfft.default",
+                                          "aten.fft_ihfft2.default",
+                                          "aten.fft_ihfftn.default",
+                                          "aten.fft_irfft2.default",
+                                          "aten.fft_irfftn.default",
+                                          "aten.isin.Scalar_Tensor",
+                                          "aten.isin.Tensor_Scalar",
+                                          "aten.kron.default",
+                                          "aten.lift.default",
+                                          "aten.linalg_cond.default",
+                                          "aten.linalg_cond.p_str",
+                                          "aten.linalg_ldl_factor.default",
+                                          "aten.linalg_matrix_norm.default",
+                                          "aten.linalg_matrix_norm.str_ord",
+                                          "aten.linalg_matrix_rank.atol_rtol_float",
+                                          "aten.linalg_matrix_rank.atol_rtol_tensor",
+                                          "aten.linalg_matrix_rank.default",
+                                          "aten.linalg_matrix_rank.tol_tensor",
+                                          "aten.linalg_norm.default",
+                                          "aten.linalg_norm.ord_str",
+                                          "aten.linalg_pinv.atol_rtol_float",
+                                          "aten.linalg_pinv.default",
+                                          "aten.linalg_pinv.rcond_tensor",
+                                          "aten.linalg_tensorinv.default",
+                                          "aten.linalg_tensorsolve.default",
+                                          "aten.lu_solve.default",
+                                          "aten.multilabel_margin_loss.default",
+                                          "aten.norm.ScalarOpt_dim_dtype",
+                                          "aten.norm.ScalarOpt_dtype",
+                                          "aten.nuclear_norm.default",
+                                          "aten.nuclear_norm.dim",
+                                          "aten.resize.default",
+                                          "aten.resize_as.default",
+                                          "aten.slow_conv3d.default",
+                                          "aten.slow_conv3d_forward.default",
+                                          "aten.slow_conv_dilated2d.default",
+                                          "aten.slow_conv_dilated3d.default",
+                                          "aten.slow_conv_transpose2d.default",
+                                          "aten.slow_conv_transpose3d.default",
+                                          "aten.special_logsumexp.default",
+                                          "aten.special_round.default",
+                                          "aten.special_xlogy.other_scalar",
+                                          "aten.special_xlogy.self_scalar",
+                                          "aten.split_copy.Tensor",
+                                          "aten.split_with_sizes_copy.default",
+                                          "aten.svd.default",
+                                          "aten.thnn_conv2d.default",
+                                          "aten.unbind_copy.int",
+                                          "aten.unsafe_split.Tensor",
+                                          "aten.unsafe_split_with_sizes.default",
+                                          "aten.view_as_complex_copy.default",
+                                          "aten.view_as_real_copy.default",
+                                          "aten.view_copy.dtype",
+                                          "aten._chunk_cat.default",
+                                          "aten._grid_sampler_2d_cpu_fallback.default",
+                                          "aten._int_mm.default",
+                                          "aten._scaled_mm.default",
+                                          "aten._scaled_mm_v2.default",
                                           "aten._euclidean_dist.default",
                                           "aten._native_batch_norm_legit_no_training.default",
                                           "aten._unique.default",
@@ -308,6 +403,13 @@ constexpr std::string_view kComposed[] = {"aten._chunk_cat.default",
                                           "aten.var.dim"};
 /// Kernels that have none.
 constexpr std::string_view kWithout[] = {
+    "aten.arange.start",
+    "aten._pad_packed_sequence.default",
+    "aten._pack_padded_sequence_backward.default",
+    "aten.gru.data",
+    "aten.lstm.data",
+    "aten.rnn_relu.data",
+    "aten.rnn_tanh.data",
     "aten.__and__.Tensor",
     "aten.__or__.Tensor",
     "aten._ctc_loss_backward.Tensor",
@@ -333,12 +435,12 @@ template <class Names>
 auto has_name(const Names& names, std::string_view name) -> bool {
   return std::ranges::find(names, name) != std::end(names);
 }
-/// New tensors of arguments; what chooses a device has another form.
+/// New tensors, each a result of its own or all in one list.
 auto makes_tensors(const Schema& schema) -> bool {
-  return !schema.is_mutating() && !schema.returns.empty() && schema.index_of("device") < 0 &&
-         std::ranges::all_of(
-             schema.returns,
-             [](const Return& r) { return r.is_tensor && !r.is_list && r.alias == 0; });
+  return !schema.is_mutating() && !schema.returns.empty() &&
+         std::ranges::all_of(schema.returns, [&](const Return& r) {
+           return r.is_tensor && r.alias == 0 && (!r.is_list || schema.returns.size() == 1);
+         });
 }
 
 }  // namespace
@@ -348,8 +450,10 @@ auto out_form(const OpRow& row) -> std::optional<OutForm> {
   const auto& returns = row.schema.returns;
   if (!name.starts_with("aten.") || !row.inplace_of.empty() || !makes_tensors(row.schema))
     return std::nullopt;
-  if (row.decomposition ? !has_name(kComposed, name) : has_name(kWithout, name))
-    return std::nullopt;
+  const bool has_form = row.decomposition
+                            ? name.starts_with("aten._foreach_") || has_name(kComposed, name)
+                            : !has_name(kWithout, name);
+  if (!has_form) return std::nullopt;
   if (has_name(kGradInput, name)) return OutForm{"grad_input", "grad_input"};
   const auto* const other = std::ranges::find(kOutNames, name, &OutName::functional);
   if (other != std::end(kOutNames))

@@ -39,6 +39,10 @@ auto bernoulli_tensor_rule(MetaCall& c) -> Datum {
   if (!require_expands(c, c.meta(1).sizes, c.meta(0).sizes, "p broadcasts to self")) return {};
   return returns_self(c);
 }
+auto bernoulli_like_rule(MetaCall& c) -> Datum {
+  if (!require_expands(c, c.meta(1).sizes, c.meta(0).sizes, "p broadcasts to self")) return {};
+  return preserved_like_self(c);
+}
 /// normal.Tensor_Tensor and its kin: contiguous in the broadcast shape.
 auto normal_rule(MetaCall& c) -> Datum {
   const int tensor = c.is_tensor(0) ? 0 : 1;
@@ -115,6 +119,33 @@ auto random_row(std::string_view schema, MetaRule rule, Kernel kernel) -> OpRow 
   return {.schema_text = schema, .rule = rule, .kernel = kernel, .random = true};
 }
 
+/// Forms that take a generator as an argument: the same row with one parameter more.
+struct GeneratorForm {
+  std::string_view without, overload;
+};
+constexpr GeneratorForm kGeneratorForms[] = {{"aten.rand.default", "generator"},
+                                             {"aten.randn.default", "generator"},
+                                             {"aten.rand_like.default", "generator"},
+                                             {"aten.randn_like.default", "generator"},
+                                             {"aten.randint.default", "generator"},
+                                             {"aten.randint.low", "low_generator"},
+                                             {"aten.randint_like.default", "generator"},
+                                             {"aten.randint_like.low_dtype", "low_generator_dtype"},
+                                             {"aten.randperm.default", "generator"}};
+/// "aten::rand(SymInt[] size, *, ScalarType? ..." -> "aten::rand.generator(SymInt[] size, *,
+/// Generator? generator, ScalarType? ...".
+void add_generator_forms(OpTable& t) {
+  for (const auto& [without, overload] : kGeneratorForms) {
+    auto row = *t.find(without);
+    std::string text(row.schema_text);
+    const auto open = text.find('(');
+    constexpr std::string_view kKeywords = "*, ";
+    text.insert(text.find(kKeywords) + kKeywords.size(), "Generator? generator, ");
+    const auto name = text.substr(0, std::min(text.find('.'), open));
+    t.add_owned(std::move(row), fmt::format("{}.{}{}", name, overload, text.substr(open)));
+  }
+}
+
 }  // namespace
 
 // clang-format off
@@ -122,9 +153,7 @@ auto random_row(std::string_view schema, MetaRule rule, Kernel kernel) -> OpRow 
 #define ASSAY_LONG_FACTORY "ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 void add_random_rows(OpTable& t) {
   t.add(random_row("aten::rand(SymInt[] size, *, " ASSAY_FACTORY ") -> Tensor", sized_rule, uniform_kernel));
-  t.add(random_row("aten::rand.generator(SymInt[] size, *, Generator? generator, " ASSAY_FACTORY ") -> Tensor", sized_rule, uniform_kernel));
   t.add(random_row("aten::randn(SymInt[] size, *, " ASSAY_FACTORY ") -> Tensor", sized_rule, normal_kernel));
-  t.add(random_row("aten::randn.generator(SymInt[] size, *, Generator? generator, " ASSAY_FACTORY ") -> Tensor", sized_rule, normal_kernel));
   t.add(random_row("aten::rand_like(Tensor self, *, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", like_rule, uniform_kernel));
   t.add(random_row("aten::randn_like(Tensor self, *, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", like_rule, normal_kernel));
   t.add(random_row("aten::randint(SymInt high, SymInt[] size, *, " ASSAY_LONG_FACTORY ") -> Tensor", sized_rule, random_integer_kernel));
@@ -171,6 +200,8 @@ void add_random_rows(OpTable& t) {
   t.add({.schema_text = "aten::dropout(Tensor input, float p, bool train) -> Tensor", .decomposition = dropout, .random = true});
   t.add(random_row("aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor", rrelu_rule<false>, rrelu_kernel));
   t.add(random_row("aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_rule<true>, rrelu_kernel));
+  t.add(random_row("aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", bernoulli_like_rule, bernoulli_kernel));
+  add_generator_forms(t);
 }
 // clang-format on
 

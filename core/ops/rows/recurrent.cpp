@@ -67,12 +67,13 @@ struct Layer {
 
 // ---- whole networks -----------------------------------------------------------------------------
 
-/// Where the arguments stand: input, hx, params, has_biases, num_layers, dropout, train,
-/// bidirectional, batch_first.
+/// What the arguments say. Packed sequences come as rows, time after time, with the number of
+/// sequences that are still there at each time; they have no batch_first.
 struct Network {
   CellKind kind;
-  bool has_biases, batch_first;
+  bool has_biases, batch_first, packed;
   std::int64_t layers, directions;
+  int hx, params;    ///< their positions
   std::size_t each;  ///< parameters of one direction of one layer
 };
 auto network_of(const Call& c) -> Network {
@@ -82,12 +83,15 @@ auto network_of(const Call& c) -> Network {
                     : name.starts_with("aten.rnn_tanh") ? CellKind::tanh
                                                         : CellKind::relu;
   Network n{.kind = kind,
-            .has_biases = c.flag(3),
-            .batch_first = c.flag(8),
-            .layers = std::max<std::int64_t>(c.integer(4), 1),
-            .directions = c.flag(7) ? 2 : 1,
+            .has_biases = c.flag(param(c, "has_biases")),
+            .batch_first = param(c, "batch_first") >= 0 && c.flag(param(c, "batch_first")),
+            .packed = param(c, "batch_sizes") >= 0,
+            .layers = std::max<std::int64_t>(c.integer(param(c, "num_layers")), 1),
+            .directions = c.flag(param(c, "bidirectional")) ? 2 : 1,
+            .hx = param(c, "hx"),
+            .params = param(c, "params"),
             .each = 0};
-  const auto* params = c.arg(2).list();
+  const auto* params = c.arg(n.params).list();
   n.each = params ? params->size() / static_cast<std::size_t>(n.layers * n.directions) : 0;
   return n;
 }
@@ -96,15 +100,16 @@ auto plain_count(const Network& n) -> std::size_t {
 }
 /// The states given: h, and c of an lstm.
 auto states(MetaCall& c, const Network& n) -> std::vector<const FakeTensor*> {
-  if (n.kind == CellKind::lstm) return c.tensors(1);
-  return {&c.tensor(1)};
+  if (n.kind == CellKind::lstm) return c.tensors(n.hx);
+  return {&c.tensor(n.hx)};
 }
 auto network_rule(MetaCall& c) -> Datum {
   const auto n = network_of(c);
   const auto& input = c.meta(0);
   const auto given = states(c, n);
-  const auto params = c.tensors(2);
-  if (c.error() || !c.require(input.rank() == 3, "the input has three dimensions") ||
+  const auto params = c.tensors(n.params);
+  if (c.error() ||
+      !c.require(input.rank() == (n.packed ? 2 : 3), "the input is steps of batches of features") ||
       !c.require(given.size() == (n.kind == CellKind::lstm ? 2U : 1U), "the states are given") ||
       !c.require(
           n.each == plain_count(n) || (n.kind == CellKind::lstm && n.each == plain_count(n) + 1),
@@ -112,25 +117,26 @@ auto network_rule(MetaCall& c) -> Datum {
       !c.require(params.size() == n.each * static_cast<std::size_t>(n.layers * n.directions),
                  "each layer has its weights"))
     return {};
-  if (c.flag(6) && c.real(5) > 0) return c.unsupported("dropout between layers"), Datum{};
+  if (c.flag(param(c, "train")) && c.real(param(c, "dropout")) > 0)
+    return c.unsupported("dropout between layers"), Datum{};
   for (const auto* part : params)
     if (!c.require(part != nullptr && part->meta.rank() >= 1, "weights are tensors")) return {};
   for (const auto* state : given)
     if (!c.require(state != nullptr && state->meta.rank() == 3, "a state has three dimensions"))
       return {};
-  const auto time = input.sizes[n.batch_first ? 1 : 0];
-  const auto batch = input.sizes[n.batch_first ? 0 : 1];
   const auto& h = given[0]->meta;
+  const auto batch = n.packed ? h.sizes[1] : input.sizes[n.batch_first ? 0 : 1];
   const Dims weight{
       Expr(static_cast<std::int64_t>(gate_count(n.kind))) * given.back()->meta.sizes[2],
-      input.sizes[2]};
+      input.sizes.back()};
   if (!require_same_sizes(c, params[0]->meta.sizes, weight, "the first weights fit the input") ||
       !require_same_sizes(c, h.sizes, {Expr(n.layers * n.directions), batch, h.sizes[2]},
                           "one state per layer and direction"))
     return {};
-  const Dims by_time{time, batch, h.sizes[2] * n.directions};
-  auto strides = contiguous_strides(by_time);
-  auto sizes = by_time;
+  Dims sizes = input.sizes;
+  if (n.batch_first) std::swap(sizes[0], sizes[1]);
+  sizes.back() = h.sizes[2] * n.directions;
+  auto strides = contiguous_strides(sizes);
   if (n.batch_first) {
     std::swap(sizes[0], sizes[1]);
     std::swap(strides[0], strides[1]);
@@ -141,7 +147,7 @@ auto network_rule(MetaCall& c) -> Datum {
 }
 
 auto load_layer(KernelCall& k, const Network& n, std::size_t at) -> Layer {
-  const auto params = k.tensors(2);
+  const auto params = k.tensors(n.params);
   const auto part = [&](std::size_t i) { return to_vector<double>(*params[at * n.each + i]); };
   Layer layer{{part(0), {}}, {part(1), {}}, {}};
   if (n.has_biases) {
@@ -151,20 +157,24 @@ auto load_layer(KernelCall& k, const Network& n, std::size_t at) -> Layer {
   if (n.each > plain_count(n)) layer.projection.weight = part(n.each - 1);
   return layer;
 }
-/// Sizes in elements, and the values that flow between layers: [time][batch][features].
+/// The values that flow between layers: features by time and member of the batch, of which as many
+/// are there as `batch` says for that time.
 struct Flow {
-  std::size_t time, batch;
-  std::vector<Values> steps;  ///< one per time and batch
+  std::vector<std::size_t> batch;
+  std::vector<Values> steps;
 };
-/// One direction of one layer; h and c are [batch][size]. Appends its outputs to `to`.
+/// One direction of one layer; h and c are [members][size]. Appends its outputs to `to`.
 void run_direction(const Network& n, const Layer& layer, bool backward, const Flow& from,
-                   std::span<double> h, std::span<double> c, Flow& to) {
-  const auto h_size = h.size() / std::max<std::size_t>(from.batch, 1);
-  const auto c_size = c.size() / std::max<std::size_t>(from.batch, 1);
-  for (std::size_t t = 0; t < from.time; ++t)
-    for (std::size_t b = 0; b < from.batch; ++b) {
-      const auto at = (backward ? from.time - 1 - t : t) * from.batch + b;
-      auto gates = layer.of_input(from.steps[at]);
+                   std::size_t members, std::span<double> h, std::span<double> c, Flow& to) {
+  const auto h_size = h.size() / std::max<std::size_t>(members, 1);
+  const auto c_size = c.size() / std::max<std::size_t>(members, 1);
+  std::size_t end = backward ? from.steps.size() : 0;
+  for (std::size_t i = 0; i < from.batch.size(); ++i) {
+    const auto present = from.batch[backward ? from.batch.size() - 1 - i : i];
+    const auto begin = backward ? end - present : end;
+    end = backward ? begin : begin + present;
+    for (std::size_t b = 0; b < present; ++b) {
+      auto gates = layer.of_input(from.steps[begin + b]);
       const auto own_h = h.subspan(b * h_size, h_size);
       const auto own_c = c.empty() ? c : c.subspan(b * c_size, c_size);
       const auto of_state = layer.of_state(own_h);
@@ -175,31 +185,54 @@ void run_direction(const Network& n, const Layer& layer, bool backward, const Fl
         step(n.kind, gates, of_state, wide, own_c);
         std::ranges::copy(layer.projection(wide), own_h.begin());
       }
-      to.steps[at].insert(to.steps[at].end(), own_h.begin(), own_h.end());
+      to.steps[begin + b].insert(to.steps[begin + b].end(), own_h.begin(), own_h.end());
     }
+  }
 }
-void network_kernel(KernelCall& k) {
-  const auto n = network_of(k);
+/// The input as steps; fails where the batch sizes do not add up.
+auto input_flow(KernelCall& k, const Network& n, std::size_t members) -> Flow {
   Tensor input = k.in(0);
   if (n.batch_first) {
     std::swap(input.meta.sizes[0], input.meta.sizes[1]);
     std::swap(input.meta.strides[0], input.meta.strides[1]);
   }
-  Flow flow{
-      static_cast<std::size_t>(input.sizes()[0]), static_cast<std::size_t>(input.sizes()[1]), {}};
+  Flow flow;
+  std::size_t count = 0;
+  if (n.packed) {
+    for (const auto size : to_vector<std::int64_t>(k.in(1))) {
+      if (size < 0 ||
+          static_cast<std::size_t>(size) > (flow.batch.empty() ? members : flow.batch.back()))
+        return k.fail("batch sizes do not grow"), Flow{};
+      flow.batch.push_back(static_cast<std::size_t>(size));
+      count += flow.batch.back();
+    }
+    if (count != static_cast<std::size_t>(input.sizes()[0]))
+      return k.fail("batch sizes count the rows"), Flow{};
+  } else {
+    flow.batch.assign(static_cast<std::size_t>(input.sizes()[0]), members);
+    count = flow.batch.size() * members;
+  }
   const auto x = to_vector<double>(input);
-  const auto features = static_cast<std::ptrdiff_t>(input.sizes()[2]);
-  for (std::size_t i = 0; i < flow.time * flow.batch; ++i)
+  const auto features = input.sizes().back();
+  for (std::size_t i = 0; i < count; ++i)
     flow.steps.emplace_back(x.begin() + static_cast<std::ptrdiff_t>(i) * features,
                             x.begin() + static_cast<std::ptrdiff_t>(i + 1) * features);
+  return flow;
+}
+void network_kernel(KernelCall& k) {
+  const auto n = network_of(k);
   const bool is_lstm = n.kind == CellKind::lstm;
-  auto h = to_vector<double>(is_lstm ? *k.tensors(1)[0] : k.in(1));
-  auto c = is_lstm ? to_vector<double>(*k.tensors(1)[1]) : Values{};
+  const Tensor& hidden = is_lstm ? *k.tensors(n.hx)[0] : k.in(n.hx);
+  auto h = to_vector<double>(hidden);
+  auto c = is_lstm ? to_vector<double>(*k.tensors(n.hx)[1]) : Values{};
+  const auto batch = static_cast<std::size_t>(hidden.sizes()[1]);
+  auto flow = input_flow(k, n, batch);
+  if (k.error()) return;
   const auto count = static_cast<std::size_t>(n.layers * n.directions);
   for (std::size_t at = 0; at < count;) {
-    Flow next{flow.time, flow.batch, std::vector<Values>(flow.steps.size())};
+    Flow next{flow.batch, std::vector<Values>(flow.steps.size())};
     for (std::int64_t d = 0; d < n.directions; ++d, ++at)
-      run_direction(n, load_layer(k, n, at), d == 1, flow,
+      run_direction(n, load_layer(k, n, at), d == 1, flow, batch,
                     std::span(h).subspan(at * h.size() / count, h.size() / count),
                     std::span(c).subspan(at * c.size() / count, c.size() / count), next);
     flow = std::move(next);
@@ -308,6 +341,10 @@ void add_recurrent_rows(OpTable& t) {
   t.add({.schema_text = "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
   t.add({.schema_text = "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
   t.add({.schema_text = "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
+  t.add({.schema_text = "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
+  t.add({.schema_text = "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
+  t.add({.schema_text = "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
+  t.add({.schema_text = "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)", .rule = network_rule, .kernel = network_kernel});
   t.add({.schema_text = "aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)", .rule = fused_rule, .kernel = fused_kernel});
   t.add({.schema_text = "aten::_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor)", .rule = fused_rule, .kernel = fused_kernel});
   t.add({.schema_text = "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", .decomposition = lstm_cell});

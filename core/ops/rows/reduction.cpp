@@ -59,7 +59,9 @@ template <DTypeRule kDType>
 auto reduction_rule(MetaCall& c) -> Datum {
   const int dtype = param(c, "dtype");
   const auto explicit_dtype = dtype < 0 ? std::nullopt : c.dtype(dtype);
-  return c.fresh(explicit_dtype.value_or(kDType(c.meta(0).dtype)), reduction_sizes(c));
+  auto result = explicit_dtype.value_or(kDType(c.meta(0).dtype));
+  if constexpr (kDType == real_dtype) result = real_of(result);  // the norm in a complex dtype
+  return c.fresh(result, reduction_sizes(c));
 }
 
 /// mean refuses integers unless a dtype is given.

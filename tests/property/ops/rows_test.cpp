@@ -109,13 +109,29 @@ auto all_shapes() -> std::vector<Ints> {
 auto is_out_form(const OpRow& row) -> bool {
   return !row.inplace_of.empty() && row.schema.params.back().written;
 }
-/// Arguments of the functional row, and a tensor for each of its results.
-auto with_outs(const OpTable& table, const OpRow& functional, DatumList args)
+/// Arguments of the functional row as far as the form for outs has them, and a tensor for each
+/// result, all in one list where the form takes a list.
+auto with_outs(const OpTable& table, const OpRow& row, const DatumList& functional_args)
     -> std::optional<DatumList> {
-  const auto result = RealDomain(table).run(functional, args);
+  const auto& functional = *table.find(row.inplace_of);
+  const auto result = RealDomain(table).run(functional, functional_args);
   if (!result) return std::nullopt;
+  DatumList outs;
   for (const auto& tensor : tensors_of(*result))
-    args.emplace_back(*Tensor::contiguous(tensor.dtype(), tensor.sizes()));
+    outs.emplace_back(*Tensor::contiguous(tensor.dtype(), tensor.sizes()));
+  DatumList args;
+  std::size_t next = 0;
+  for (const auto& parameter : row.schema.params) {
+    const int at = functional.schema.index_of(parameter.name);
+    if (at >= 0)
+      args.push_back(functional_args[static_cast<std::size_t>(at)]);
+    else if (parameter.is_list)
+      args.push_back(Datum{outs});
+    else if (next < outs.size())
+      args.push_back(outs[next++]);
+    else
+      return std::nullopt;
+  }
   return args;
 }
 
@@ -125,7 +141,7 @@ auto accepted_call(const OpTable& table, const OpRow& row, Random& random, const
   if (is_out_form(row)) {
     const auto& functional = *table.find(row.inplace_of);
     auto args = accepted_call(table, functional, random, sizes);
-    return args ? with_outs(table, functional, *std::move(args)) : std::nullopt;
+    return args ? with_outs(table, row, *args) : std::nullopt;
   }
   constexpr int kTries = 40;
   for (int i = 0; i < kTries; ++i) {
@@ -212,8 +228,7 @@ TEST_P(EveryLayout, OfSmallTensorsObeysTheLaws) {
         calls.push_back(*std::move(call));
     if (calls.empty() && is_out_form(row))
       for (auto [it, end] = written.equal_range(std::string(row.inplace_of)); it != end; ++it)
-        if (auto call = with_outs(table, *table.find(row.inplace_of), it->second))
-          calls.push_back(*std::move(call));
+        if (auto call = with_outs(table, row, it->second)) calls.push_back(*std::move(call));
     const bool is_written = is_out_form(row) && written.contains(std::string(row.inplace_of));
     EXPECT_FALSE(calls.empty() && !is_written)
         << row.name() << " accepts no call: add one to calls.txt";

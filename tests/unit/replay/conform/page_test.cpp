@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "replay/conform/page.h"
+#include "tests/support/listed_schemas.h"
 
 namespace assay {
 namespace {
@@ -41,11 +42,37 @@ TEST(ConformPage, HtmlIsEscapedAndSelfContained) {
 
 TEST(ConformPage, WhatMattersOfWrongPredictionsIsSaid) {
   auto report = report_of(10);
-  report.wrong_predictions = {{"aten.a.default", 3, 0, 5, "stride: fake [1] real [2]"},
-                              {"aten.b.default", 3, 2, 6, "dtype: fake int real float"}};
+  report.wrong_predictions = {{"aten.a.default", 3, 0, 3, 5, "strides", "fake [1] real [2]"},
+                              {"aten.b.default", 3, 2, 1, 6, "dtype", "fake int real float"}};
   const auto page = conform_page(report, "c", std::nullopt, PageFormat::markdown);
-  EXPECT_NE(page.find("| aten.a.default | 3 | stride | no: "), std::string::npos);
-  EXPECT_NE(page.find("| aten.b.default | 3 | dtype | yes, in 2 | case 6: "), std::string::npos);
+  const auto quiet = page.find("| assay conform c --case 5 | aten.a.default | 3 | strides | no: ");
+  const auto loud = page.find(
+      "| assay conform c --case 6 | aten.b.default | 3 | dtype | yes, in 2 | right in 1 |");
+  EXPECT_NE(quiet, std::string::npos) << page;
+  EXPECT_LT(loud, quiet) << "what matters comes first";
+}
+
+TEST(ConformPage, AnOlderRunShowsWhatIsNewAndWhatIsGone) {
+  auto older = report_of(8);
+  older.failures.push_back({9, "aten.linalg_qr.default", ConformAspect::values, "mended since"});
+  older.overloads.push_back({.overload = "aten.old.default", .calls = 4, .without_row = 4});
+  auto now = report_of(9);
+  now.failures.push_back({11, "aten.linalg_qr.default", ConformAspect::metadata, "broken since"});
+  const auto read = read_conform_json(conform_json(older));
+  ASSERT_TRUE(read) << read.error().message;
+  const auto page = conform_page(now, "calls.sqlite", *read, PageFormat::markdown);
+  EXPECT_NE(page.find("| metadata | broken since | new |"), std::string::npos) << page;
+  EXPECT_NE(page.find("| values | 1 is <2> \\| 3 |  |"), std::string::npos) << "known before";
+  EXPECT_NE(page.find("| aten.linalg_qr.default | case 9 | values | mended since |"),
+            std::string::npos);
+  EXPECT_NE(page.find("| aten.linalg_qr.default | better |"), std::string::npos);
+  EXPECT_NE(page.find("| aten.old.default | other calls |"), std::string::npos);
+}
+
+TEST(ConformPage, CommandsCanBePasted) {
+  const auto page =
+      conform_page(report_of(9), "my calls.sqlite", std::nullopt, PageFormat::markdown);
+  EXPECT_NE(page.find("assay conform 'my calls.sqlite' --case 7"), std::string::npos);
 }
 
 TEST(ConformPage, AnotherJsonIsRefused) {
@@ -72,15 +99,78 @@ TEST(OperatorsPage, OfTheDocumentationIsCurrent) {
   std::ifstream file(ASSAY_SOURCE_DIR "/docs/operators.md");
   std::stringstream written;
   written << file.rdbuf();
-  const auto now = operators_page(build_op_table(), {}, {});
+  const auto now = operators_page(build_op_table(), {}, {}, testing::listed_schemas());
   EXPECT_EQ(without_coverage(written.str()), without_coverage(now))
-      << "assay conform aten_cases.sqlite --operators --cuda-cases aten_cases_cuda.sqlite > "
-         "docs/operators.md";
+      << "assay conform aten_cases.sqlite --operators --cuda-cases aten_cases_cuda.sqlite "
+         "--schemas tests/data/schemas/pytorch.tsv > docs/operators.md";
+}
+
+TEST(OperatorsPage, NoMoreOperatorsOfPyTorchAreMissingThanTheLastTime) {
+  constexpr std::ptrdiff_t kMissing = 126;  // a row that is written makes it smaller
+  const auto table = build_op_table();
+  const auto list = testing::listed_schemas();
+  ASSERT_GT(list.operators.size(), 3000U);
+  const auto placed = place_operators(list, table);
+  EXPECT_EQ(std::ranges::count(placed, Standing::missing, &Placed::standing), kMissing);
+}
+
+TEST(OperatorsPage, RowsHaveTheParametersThatPyTorchSays) {
+  const auto table = build_op_table();
+  const auto list = testing::listed_schemas();
+  for (const auto& listed : list.operators) {
+    const auto* row = table.find(listed.overload);
+    if (row == nullptr) continue;
+    const auto schema = parse_schema(listed.schema_text);
+    ASSERT_TRUE(schema) << listed.schema_text;
+    const auto names = [](const Schema& of) {
+      std::string text;
+      for (const auto& parameter : of.params)
+        text += fmt::format("{}{}{} ", parameter.name, parameter.is_list ? "[]" : "",
+                            parameter.keyword_only ? "=" : "");
+      return text;
+    };
+    EXPECT_EQ(names(row->schema), names(*schema)) << listed.overload;
+    EXPECT_EQ(row->schema.returns.size(), schema->returns.size()) << listed.overload;
+    EXPECT_EQ(row->schema.is_mutating(), schema->is_mutating()) << listed.overload;
+  }
+}
+
+TEST(SchemaList, ReadsKeysAndNamesAndSaysWhichLineIsNone) {
+  const auto list = read_schema_list(
+      "# torch 9\nCPU,CUDA\taten::a.b(Tensor x) -> Tensor\n\tprims::c(Tensor x) -> Tensor\n");
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list->made_by, "torch 9");
+  ASSERT_EQ(list->operators.size(), 2U);
+  EXPECT_EQ(list->operators[0].overload, "aten.a.b");
+  EXPECT_TRUE(list->operators[0].has_key("CUDA"));
+  EXPECT_EQ(list->operators[1].overload, "prims.c.default");
+  EXPECT_TRUE(list->operators[1].keys.empty());
+  const auto wrong = read_schema_list("# torch 9\naten::a\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("line 2"), std::string::npos);
+}
+
+TEST(SchemaList, AnOperatorWithoutARowHasAReasonOrIsMissing) {
+  const auto list = read_schema_list(
+      "CPU\taten::new_kernel(Tensor x) -> Tensor\n"
+      "CompositeImplicitAutograd\taten::new_parts(Tensor x) -> Tensor\n"
+      "SparseCPU\taten::new_sparse(Tensor x) -> Tensor\n"
+      "CPU\taten::new_names(Tensor x, Dimname[] n) -> Tensor\n"
+      "CPU\taten::new_question(Tensor x) -> bool\n"
+      "CPU\taten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
+      "CPU\taten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)\n");
+  ASSERT_TRUE(list) << list.error().message;
+  std::vector<Standing> standings;
+  for (const auto& place : place_operators(*list, build_op_table()))
+    standings.push_back(place.standing);
+  EXPECT_EQ(standings, (std::vector{Standing::missing, Standing::composite, Standing::out_of_scope,
+                                    Standing::out_of_scope, Standing::out_of_scope,
+                                    Standing::written, Standing::derived}));
 }
 
 TEST(OperatorsPage, NamesEveryRowAndWhatIsAbsentIsAbsent) {
   const auto table = build_op_table();
-  const auto page = operators_page(table, {}, {});
+  const auto page = operators_page(table, {}, {}, testing::listed_schemas());
   for (const auto& row : table.rows()) {
     // Derived forms stand with the row they are of, without the namespace.
     const auto shown = row->inplace_of.empty() || !table.find(row->inplace_of)

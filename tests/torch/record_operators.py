@@ -1,0 +1,296 @@
+"""Records what PyTorch gives for calls of operators that other recordings seldom hold.
+
+    python tests/torch/record_operators.py tests/data/operators/cpu.sqlite
+
+A new operator gets a line in `calls`: the overload and its arguments. The file is one of recorded
+calls (`assay conform FILE`); the unit tests hold the table to it. Operators of libraries that are not
+installed are left out, with a message.
+"""
+import contextlib
+import ctypes
+import hashlib
+import importlib
+import json
+import os
+import sqlite3
+import sys
+import zlib
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "samples", "record"))
+from assay_record import _call  # noqa: E402
+
+
+def values(*size, dtype=torch.float32, seed=0, low=-2.0, high=2.0):
+    """Random numbers of a seed, integers between the limits."""
+    generator = torch.Generator().manual_seed(seed + sum(size) + 7 * len(size))
+    drawn = torch.rand(size, generator=generator, dtype=torch.float64) * (high - low) + low
+    if dtype.is_complex:
+        drawn = torch.complex(drawn, drawn.flip(0) if size else drawn)
+    return drawn.to(dtype)
+
+
+def turned(*size, **options):
+    """The same in memory of the reversed order, behind an offset."""
+    whole = values(*reversed(size), **options)
+    padded = torch.cat([whole.flatten()[:3], whole.flatten()])
+    return padded[3:].view(*reversed(size)).permute(*range(len(size) - 1, -1, -1))
+
+
+def ints(*size, low=0, high=5, dtype=torch.int64, seed=0):
+    return values(*size, low=low, high=high, seed=seed).floor().to(dtype)
+
+
+def recurrent(gates, hidden=3, features=2, layers=1, both=False, bias=True, dtype=torch.float32):
+    weights = []
+    for layer in range(layers):
+        for direction in range(1 + both):
+            width = features if layer == 0 else hidden * (1 + both)
+            sizes = [(gates * hidden, width), (gates * hidden, hidden)]
+            sizes += [(gates * hidden,)] * 2 if bias else []
+            weights += [values(*s, seed=10 * layer + direction + i, dtype=dtype)
+                        for i, s in enumerate(sizes)]
+    return weights
+
+
+def calls():
+    """Overloads by name, and their arguments."""
+    y, x, z = values(3, 5), values(5, seed=1), values(2, 3, dtype=torch.complex64)
+    for dim in (-1, 0):
+        yield "aten.trapezoid.dx", (turned(3, 4),), {"dx": 0.5, "dim": dim}
+        yield "aten.cumulative_trapezoid.dx", (turned(3, 4),), {"dim": dim}
+        yield "aten.gradient.scalarint", (values(4, 5),), {"spacing": 0.5, "dim": dim, "edge_order": 2}
+    yield "aten.trapezoid.x", (y, x), {}
+    yield "aten.trapz.x", (y, values(3, 5, seed=2)), {}
+    yield "aten.trapz.dx", (ints(3, 4),), {"dx": 2.0}
+    yield "aten.trapezoid.dx", (values(0, 3),), {"dim": 0}
+    yield "aten.cumulative_trapezoid.x", (y, x), {}
+    positions = torch.tensor([0.0, 0.5, 1.5, 3.0, 3.5])
+    for order in (1, 2):
+        yield "aten.gradient.tensorarrayint", (y,), {"spacing": [positions], "dim": 1, "edge_order": order}
+    yield "aten.gradient.array", (y,), {"dim": [0, 1]}
+    yield "aten.gradient.scalarrayarray", (y,), {"spacing": [0.5, 2.0], "dim": [1, 0]}
+    yield "aten.cov.default", (turned(3, 5),), {"correction": 0}
+    yield "aten.cov.default", (z,), {}
+    weights = {"fweights": ints(5, low=1), "aweights": values(5, low=0.1)}
+    yield "aten.cov.default", (y,), weights
+    yield "aten.corrcoef.default", (y,), {}
+    yield "aten.corrcoef.default", (x,), {}
+
+    yield "aten.tensor_split.sections", (values(7, 2), 3), {}
+    yield "aten.tensor_split.indices", (values(7, 2), [2, 9, 4]), {}
+    yield "aten.hsplit.int", (values(2, 6), 3), {}
+    yield "aten.vsplit.array", (values(4, 2), [1, 3]), {}
+    yield "aten.dsplit.int", (values(2, 2, 4), 2), {}
+    yield "aten.kron.default", (values(2, 3), values(3, 2, 2)), {}
+    yield "aten.cartesian_prod.default", ([ints(2), ints(3, seed=1)],), {}
+    yield "aten.combinations.default", (ints(4), 2), {}
+    yield "aten.combinations.default", (ints(3), 3, True), {}
+    yield "aten.cross.default", (values(2, 3), values(2, 3, seed=1)), {}
+    yield "aten.vander.default", (ints(3, high=4), 4), {}
+    yield "aten.vander.default", (values(3), None, True), {}
+    yield "aten.linalg_vander.default", (values(2, 3),), {"N": 4}
+    yield "aten.where.default", (ints(2, 3, high=2),), {}
+    yield "aten.where.Scalar", (ints(2, 3, high=2) > 0, 1, 2.5), {}
+    yield "aten.atleast_2d.Sequence", ([values(3), values()],), {}
+    yield "aten.sum_to_size.default", (values(2, 3, 4), [3, 1]), {}
+    for first in (False, True):
+        for side in ("left", "right"):
+            yield "aten.pad_sequence.default", ([values(3, 2), values(1, 2)], first, 1.5, side), {}
+    yield "aten.fill_diagonal_.default", (values(7, 3), 9.0, True), {}
+    yield "aten.fill_diagonal_.default", (values(3, 3, 3), 9.0), {}
+    yield "aten.narrow.Tensor", (values(5, 2), 0, torch.tensor(2), 3), {}
+    yield "aten.repeat_interleave.self_Tensor", (values(3, 2), torch.tensor([2, 0, 1]), 0), {}
+    yield "aten._cast_Int.default", (values(3),), {}
+    yield "aten._shape_as_tensor.default", (values(2, 3),), {}
+
+    square = values(4, 4) + 4 * torch.eye(4)
+    singular = torch.ones(3, 4)
+    for rank in ("linalg_matrix_rank", "linalg_pinv"):
+        yield f"aten.{rank}.atol_rtol_float", (singular,), {"atol": 0.01}
+        yield f"aten.{rank}.default", (square, 1e-6), {}
+        yield f"aten.{rank}.atol_rtol_tensor", (singular,), {"rtol": torch.tensor(0.01)}
+    yield "aten.linalg_matrix_rank.default", (square @ square.T, 1e-3, True), {}
+    yield "aten.pinverse.default", (values(3, 2),), {}
+    for p in (None, 2, -2, 1, float("inf")):
+        yield "aten.linalg_cond.default", (square, p), {}
+    yield "aten.linalg_cond.p_str", (square, "fro"), {}
+    yield "aten.nuclear_norm.dim", (values(2, 3, 4), [2, 0], True), {}
+    yield "aten.logdet.default", (torch.stack([square, -square[[1, 0, 2, 3]]]),), {}
+    yield "aten.linalg_tensorinv.default", (values(4, 2, 2),), {"ind": 1}
+    yield "aten.linalg_tensorsolve.default", (values(2, 2, 4), values(2, 2)), {}
+    yield "aten.svd.default", (values(4, 3), False), {}
+    yield "aten.svd.default", (values(4, 3), True, False), {}
+    yield "aten.bilinear.default", (values(5, 2), values(5, 3), values(4, 2, 3), values(4)), {}
+    yield "aten.norm_except_dim.default", (values(3, 4, 2), 2, 1), {}
+
+    padded, lengths = values(4, 3, 2), torch.tensor([4, 3, 1])
+    for first in (False, True):
+        given = padded.transpose(0, 1) if first else padded
+        yield "aten._pack_padded_sequence.default", (given, lengths, first), {}
+        data, counts = torch.ops.aten._pack_padded_sequence(given, lengths, first)
+        yield "aten._pad_packed_sequence.default", (data, counts, first, 0.5, 6), {}
+        yield "aten._pack_padded_sequence_backward.default", (data, list(given.shape), counts, first), {}
+    for both in (False, True):
+        for name, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)):
+            state = values(2 * (1 + both), 3, 3, seed=3)
+            states = [state, values(2 * (1 + both), 3, 3, seed=4)] if name == "lstm" else state
+            yield (f"aten.{name}.data", (data, counts, states, recurrent(gates, layers=2, both=both), True,
+                                         2, 0.0, False, both), {})
+
+    yield "aten.fft_hfft.default", (z,), {}
+    yield "aten.fft_ihfft.default", (x,), {"norm": "ortho"}
+    for name in ("irfftn", "hfftn"):
+        yield f"aten.fft_{name}.default", (values(3, 4, dtype=torch.complex64),), {"s": [3, 5]}
+        yield f"aten.fft_{name[:-1]}2.default", (values(3, 4, dtype=torch.complex64),), {"norm": "forward"}
+    yield "aten.fft_ihfft2.default", (values(3, 4),), {}
+
+    image, kernel = values(2, 4, 5, 6), values(3, 4, 3, 3)
+    no_flags = (False, False, False, False)
+    yield "aten._convolution.default", (image, kernel, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1,
+                                        *no_flags), {}
+    yield "aten._convolution_mode.default", (image, kernel, None, [1, 1], "same", [1, 1], 1), {}
+    yield "aten.thnn_conv2d.default", (image, kernel, [3, 3], values(3)), {}
+    yield "aten.slow_conv_dilated2d.default", (image, kernel, [3, 3], None, [1, 1], [1, 1], [2, 2]), {}
+    yield "aten.slow_conv_transpose2d.default", (image, values(4, 2, 3, 3), [3, 3], None, [2, 2], [1, 1],
+                                                 [1, 1]), {}
+    yield "aten.conv_tbc.default", (values(6, 2, 3), values(3, 3, 4), values(4), 1), {}
+    yield "aten._add_relu.Tensor", (y, values(3, 5, seed=9)), {"alpha": 2}
+    for gelu in (False, True):
+        yield "aten._addmm_activation.default", (values(4), values(3, 5), values(5, 4)), {"use_gelu": gelu}
+    yield "aten._masked_softmax.default", (y, ints(3, 5, high=2) > 0, 1), {}
+    yield "aten.isin.Tensor_Scalar", (ints(4), 2), {"invert": True}
+    yield "aten.isin.Scalar_Tensor", (2, ints(4)), {}
+    yield "aten.norm.ScalarOpt_dim_dtype", (y, None, [1], True), {"dtype": torch.float64}
+    yield "aten._pad_enum.default", (y, [1, 1], 0), {}
+    yield "aten.max_pool1d_with_indices.default", (values(2, 3, 8), [3], [2], [1]), {}
+
+    yield "aten.zeros.out", ([2, 3],), {"out": torch.ones(7)}
+    yield "aten.arange.start_out", (1, 7, 2), {"out": torch.ones(3)}
+    yield "aten.mm.out", (values(2, 3), values(3, 2)), {"out": torch.ones(9)}
+    yield "aten.split_copy.Tensor_out", (values(4, 2), 2), {"out": [torch.ones(2, 2), torch.ones(2, 2)]}
+    yield "aten.resize_.default", (values(2, 3), [5]), {}
+    yield "aten.float_power_.Scalar", (values(3, dtype=torch.float64, low=0), 2), {}
+    yield "aten.arctan2_.default", (values(3), values(3, seed=1)), {}
+    yield "aten.__iand__.Tensor", (ints(3), ints(3, seed=1)), {}
+    yield "aten._foreach_clamp_max_.List", ([values(3)], [values(3, seed=1)]), {}
+    yield "aten._foreach_add.List_out", ([values(3)], [values(3, seed=1)]), {"out": [torch.ones(3)]}
+
+    narrow = dict(dtype=torch.int8, low=-100, high=100)
+    yield "aten._int_mm.default", (ints(17, 8, **narrow), ints(8, 16, **narrow)), {}
+    yield "aten._weight_int8pack_mm.default", (values(4, 8).bfloat16(), ints(6, 8, **narrow),
+                                               values(6).bfloat16()), {}
+    scale, zero = values(3, 1, low=0.01, high=0.1), ints(3, 1)
+    yield "quantized_decomposed.choose_qparams.tensor", (y, 0, 255, 1e-5, torch.uint8), {}
+    yield "quantized_decomposed.choose_qparams_symmetric.tensor", (y, -127, 127, 1e-5, torch.int8), {}
+    yield "quantized_decomposed.choose_qparams_per_token.default", (y, torch.int8), {}
+    yield "quantized_decomposed.choose_qparams_per_token_asymmetric.default", (y, torch.int8), {}
+    yield "quantized_decomposed.quantize_per_token.default", (y, scale, zero, -128, 127, torch.int8), {}
+    level = ints(3, 5, **narrow)
+    yield ("quantized_decomposed.dequantize_per_token.default",
+           (level, scale, zero, -128, 127, torch.int8, torch.float32), {})
+    grouped, group_scale = values(3, 8), values(3, 2, low=0.01, high=0.1)
+    yield ("quantized_decomposed.quantize_per_channel_group.default",
+           (grouped, group_scale, ints(3, 2), -8, 7, torch.int8, 4), {})
+    yield ("quantized_decomposed.dequantize_per_channel_group.default",
+           (ints(3, 8, **narrow), group_scale, ints(3, 2), -8, 7, torch.int8, 4, torch.float32), {})
+
+    regions = torch.tensor([[0, 0.5, 0.2, 4.3, 3.9], [1, 1.0, 1.0, 2.0, 2.0], [0, -1.0, 2.5, 9.0, 4.4]])
+    yield "torchvision.roi_pool.default", (image, regions, 1.0, 2, 3), {}
+    yield "torchvision.ps_roi_pool.default", (image, regions, 0.5, 2, 2), {}
+    for samples in (-1, 2):
+        yield "torchvision.ps_roi_align.default", (image, regions, 1.0, 2, 2, samples), {}
+    offset = values(2, 2 * 2 * 9, 3, 4, low=-1.5, high=1.5)
+    yield ("torchvision.deform_conv2d.default", (image, values(6, 2, 3, 3), offset, values(2, 2 * 9, 3, 4),
+                                                 values(6), 1, 1, 0, 0, 1, 1, 2, 2, True), {})
+
+    yield "prims.broadcast_in_dim.default", (values(3), [2, 3, 4], [1]), {}
+    yield "prims.collapse_view.default", (values(2, 3, 4), 1, 2), {}
+    yield "prims.split_dim.default", (values(2, 6), 1, 3), {}
+    yield "prims.transpose.default", (values(2, 3), [1, 0]), {}
+    yield "prims.sum.default", (values(2, 3), [1]), {}
+    yield "prims.var.default", (values(2, 3), [1], 0.0), {}
+    yield "prims.add.default", (turned(2, 3), values(2, 3)), {}
+
+
+def overload_named(name):
+    space, op, overload = name.split(".")
+    return getattr(getattr(getattr(torch.ops, space), op), overload)
+
+
+def bytes_of(tensor, size):
+    return ctypes.string_at(tensor.untyped_storage().data_ptr(), size) if size else b""
+
+
+def record(db, overload, args, kwargs):
+    """One call with the contents of all its tensors, before and after it."""
+    contents = []
+
+    def keep(raw):
+        name = hashlib.sha1(raw).hexdigest()[:20]
+        db.execute("insert or ignore into blobs values (?, ?, ?)", (name, len(raw), zlib.compress(raw)))
+        return name
+
+    tensors = [v for v in tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
+    storages = {t.untyped_storage()._cdata: t for t in tensors}
+    before = {key: keep(bytes_of(t, t.untyped_storage().nbytes())) for key, t in storages.items()}
+    sizes = {key: t.untyped_storage().nbytes() for key, t in storages.items()}
+    results = []
+
+    class Spy:
+        """The overload as the recorder calls it, which remembers what came out."""
+        _schema = overload._schema
+
+        def __str__(self):
+            return str(overload)
+
+        def __call__(self, *a, **k):
+            result = overload(*a, **k)
+            results[:] = [result]
+            return result
+
+    call, differs = _call(Spy(), args, kwargs)
+    made = {t.untyped_storage()._cdata: t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor)}
+    keys = list(dict.fromkeys([*storages, *made]))
+    for key, entry in zip(keys, call["storages"]):
+        entry["data"] = before[key] if key in before else keep(bytes_of(made[key], entry["nbytes"]))
+        entry["nbytes"] = sizes.get(key, entry["nbytes"])
+    given = [*tensors, *(t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor))]
+    for entry, tensor in zip(call["tensors"], given):
+        if tensor.is_conj():
+            entry["conj"] = True
+    if any(a.alias_info is not None and a.alias_info.is_write for a in overload._schema.arguments):
+        call["mutated"] = {str(i): keep(bytes_of(storages[key], sizes[key]))
+                           for i, key in enumerate(keys) if key in storages}
+    db.execute("insert into cases(overload, opinfo, variant, json, fake_differs) values (?, ?, ?, ?, ?)",
+               (str(overload), "recorded", "plain", zlib.compress(json.dumps(call).encode()), differs))
+
+
+def main(path):
+    for library in ("torchvision", "torch.ao.quantization.fx._decomposed"):
+        try:
+            importlib.import_module(library)
+        except ImportError:
+            print(f"{library} is not installed", file=sys.stderr)
+    if os.path.exists(path):
+        os.remove(path)
+    with contextlib.closing(sqlite3.connect(path)) as db, db, torch.no_grad():
+        db.execute("create table cases(id integer primary key, overload text, opinfo text, variant text,"
+                   " json blob, fake_differs text)")
+        db.execute("create table blobs(hash text primary key, nbytes integer, data blob)")
+        for name, args, kwargs in calls():
+            try:
+                overload = overload_named(name)
+            except AttributeError:
+                print(f"{name} is not there", file=sys.stderr)
+                continue
+            try:
+                record(db, overload, args, kwargs)
+            except Exception as error:
+                raise RuntimeError(f"{name} refuses the call") from error
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
