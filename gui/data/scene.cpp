@@ -255,7 +255,7 @@ auto Scene::box_at(float x, float y) const -> int {
 
 auto Scene::label(const SceneBox& box) const -> std::string {
   if (box.node >= 0) return data->nodes[static_cast<std::size_t>(box.node)].name;
-  if (box.is_section) return "section " + box.module.substr(box.module.rfind('#') + 1);
+  if (box.is_section) return "part " + box.module.substr(box.module.rfind('#') + 1);
   return box.module.substr(box.module.rfind('.') + 1);
 }
 auto Scene::detail(const SceneBox& box) const -> std::string {
