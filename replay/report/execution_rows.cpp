@@ -37,6 +37,7 @@ class ExecutionRecorder {
                                                             .nodes = *nodes,
                                                             .run = &program.run,
                                                             .written = &program.written}));
+    ASSAY_TRY_VOID(record_line_links(writer_, recorded.graph, program.text, *nodes));
     ASSAY_TRY_VOID(
         record_symbols(writer_, recorded.graph, program.program.env, program.program.env.hints()));
     if (program.error)

@@ -215,6 +215,7 @@ class ProgramRecorder {
     for (const auto& name : names)
       if (const auto found = record_.nodes.find(name); found != record_.nodes.end()) {
         nodes_[step.op].push_back(found->second);
+        if (!record_.row.text.empty()) continue;  // whoever knows the text links its lines
         ASSAY_TRY_VOID(writer_.add(LineLinkRow{recorded_.graph, step.row.line, found->second}));
       }
     return {};

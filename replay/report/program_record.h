@@ -13,7 +13,8 @@ namespace assay {
 
 struct ProgramRecord {
   const HostProgram& program;
-  GraphRow row;  ///< run, name, compilation; without a text it gets the statements, one a line
+  /// Run, name, compilation. Without a text it gets the statements, one a line, linked to nodes.
+  GraphRow row;
   const std::map<std::string, TraceId>& nodes;  ///< that it may come from, by name
   /// Of library calls, by HostOp::line; null: nothing is known of them.
   const std::map<int, std::string>* call_nodes = nullptr;
