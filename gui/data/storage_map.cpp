@@ -232,7 +232,7 @@ auto storage_map_of(const std::string& words) -> StorageMap {
   }
   // Bytes stand in for elements: the words name no dtype.
   map.footprints.push_back(
-      footprint(FootprintKind::claimed, 0, who, "", "uint8", {{needed}, {1}, 0, 1}));
+      footprint(FootprintKind::claimed, 0, who, "", "bytes", {{needed}, {1}, 0, 1}));
   map.footprints.front().outside = std::max<std::int64_t>(needed - map.storage_bytes, 0);
   map.sentence = fmt::format("{} needs {} bytes, the storage of {} has {}: {} outside", who, needed,
                              map.owner, map.storage_bytes, map.footprints.front().outside);

@@ -228,7 +228,7 @@ void MemoryView::receive(ProgramFacts program) {
                                           "`assay compile FILE --trace RUN.sqlite` writes one."));
   if (!program.is_planned)
     return set_state(ViewState::empty, tr("The program was not bound to sizes, so its memory was "
-                                          "not planned; Problems says why."));
+                                          "not planned; Problems may say why."));
   if (program.arena_bytes == 0)
     return set_state(ViewState::empty, tr("The program needs no temporaries"));
   picture_->set_program(std::move(program));
