@@ -76,13 +76,24 @@ auto compile_options(const Options& options) -> Result<CompileOptions> {
   return asked;
 }
 
+auto executor_of(const Options& options, const Job& job) -> Result<std::unique_ptr<Executor>> {
+  auto chosen = options.executor;
+  chosen.reuse = !options.no_reuse;
+  return make_executor(chosen, job.table);
+}
+
 /// Runs program and graph on the same inputs.
 auto check(const Options& options, const Job& job) -> Result<CompiledComparison> {
   ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
-  auto chosen = options.executor;
-  chosen.reuse = !options.no_reuse;
-  ASSAY_TRY(const auto executor, make_executor(chosen, job.table));
+  ASSAY_TRY(const auto executor, executor_of(options, job));
   return compare_with_reference(job.capture.graph, job.compiled, *executor, inputs, job.table);
+}
+
+/// In a run of its own: whoever looks on changes how an executor runs.
+auto values_of(const Options& options, const Job& job) -> Result<ComparedValues> {
+  ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
+  ASSAY_TRY(const auto executor, executor_of(options, job));
+  return compared_values(job.capture.graph, job.compiled, *executor, inputs, job.table);
 }
 
 auto plan(const Options& options, Job& job) -> Result<ProgramMemory> {
@@ -114,13 +125,17 @@ auto write_trace(const Options& options, Job& job, std::optional<ProgramMemory>&
     else
       not_planned = made.error().message;
   }
+  std::optional<ComparedValues> values;
+  if (comparison != nullptr) {
+    ASSAY_TRY(values, values_of(options, job));
+  }
   auto sizes = options.at;
   if (const auto inputs = inputs_of(options, job.capture); inputs && sizes.empty())
     sizes = inputs->chosen_sizes.empty() ? "as recorded" : inputs->chosen_sizes;
-  return record_compiled(
-      options.trace,
-      {job.capture, job.compiled, memory ? &*memory : nullptr, not_planned, sizes, comparison},
-      exit);
+  return record_compiled(options.trace,
+                         {job.capture, job.compiled, memory ? &*memory : nullptr, not_planned,
+                          sizes, comparison, values ? &*values : nullptr},
+                         exit);
 }
 
 /// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
@@ -207,7 +222,8 @@ auto add_compile(Arguments& arguments) -> Action {
                    "with --check, --memory or --trace: at these sizes, e.g. s77=5");
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.option("--trace", &options->trace,
-                   "write program, decisions and memory as an SQLite trace for the viewer");
+                   "write program, decisions and memory as an SQLite trace for the viewer; with "
+                   "--check what it found and first values too");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.flag("--no-reuse", options->no_reuse, "a place of its own for every temporary");
   arguments.option("--library", &options->library,

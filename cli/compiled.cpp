@@ -113,6 +113,7 @@ auto execute_compiled(const CompiledOptions& options, const ProgramBundle& progr
   chosen.redzones = chosen.redzones || options.check;
   ASSAY_TRY(const auto executor, make_executor(chosen, table));
   asked.executor = executor.get();
+  asked.keep_values = !options.trace.empty();
   ASSAY_TRY(auto execution, execute_programs(program.text, options.file, table, asked));
   for (const auto& one : execution.programs)
     if (one.error && one.error->code == ErrorCode::missing_tool) return std::unexpected(*one.error);
@@ -135,6 +136,8 @@ auto run_compiled(const CompiledOptions& options, const ProgramBundle& program, 
   }
   fmt::print("{}", options.json ? executions_json(execution, options.file)
                                 : executions_text(execution, paint()));
+  if (!options.trace.empty())
+    ASSAY_TRY_VOID(record_executions(options.trace, options.file, program.text, execution, exit));
   return exit;
 }
 

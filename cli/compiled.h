@@ -17,7 +17,7 @@ class RandomState;
 namespace assay::cli {
 
 struct CompiledOptions {
-  std::string file, inputs, blocks, seed, bundle;
+  std::string file, inputs, blocks, seed, bundle, trace;
   ExecutorOptions executor{.executor = {}};  ///< not named: interpret
   bool check = false, json = false;
 };

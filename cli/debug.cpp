@@ -10,6 +10,7 @@
 #include "replay/formats/file.h"
 #include "replay/formats/torch_trace.h"
 #include "replay/report/link.h"
+#include "replay/report/node_values.h"
 #include "replay/report/stages_report.h"
 #include "replay/report/trace_rows.h"
 #include "replay/report/verdict.h"
@@ -78,12 +79,15 @@ auto run_debug(const Options& options) -> Result<int> {
   if (debug.random && !options.at.empty())
     return std::unexpected(Error{ErrorCode::usage, "--seed is of the recorded run, without --at"});
   Progress progress("running");
+  NodeValues values;
+  if (!options.trace.empty()) debug.tap = values.tap();
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   ASSAY_TRY(auto report, debug_capture(capture, known.table, debug));
   report.warnings.insert(report.warnings.end(), known.inferred.begin(), known.inferred.end());
   const int exit = exit_code(state_of(report), options.allow_unchecked);
   if (!options.trace.empty())
-    ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit));
+    ASSAY_TRY_VOID(record_trace(options.trace, capture, report, "debug", options.at, exit,
+                                values.rows(capture, report)));
   if (!options.bundle.empty())
     ASSAY_TRY_VOID(
         record_bundle(options.bundle, capture, report, {options.at, options.sweep}, exit));

@@ -73,10 +73,11 @@ auto run_file(const Options& options) -> Result<int> {
     return run_compiled(asked, program, compiled.check || has_answers);
   }
   if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty() ||
-      !compiled.bundle.empty())
-    return std::unexpected(Error{ErrorCode::usage,
-                                 "--check, --inputs, --blocks and --bundle are of compiled "
-                                 "programs"});
+      !compiled.bundle.empty() || !compiled.trace.empty())
+    return std::unexpected(
+        Error{ErrorCode::usage,
+              "--check, --inputs, --blocks, --bundle and --trace are of compiled programs; `assay "
+              "debug` and `assay compile` trace captures"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   Binding at;
   if (!options.at.empty()) {
@@ -119,6 +120,9 @@ auto add_run(Arguments& arguments) -> Action {
   arguments.flag("--stats", options->stats, "print every node, not only the outputs");
   arguments.flag("--check", options->compiled.check,
                  "of compiled programs: exit code 1 where an access is wrong");
+  arguments.option("--trace", &options->compiled.trace,
+                   "of compiled programs: write launches, findings and first values as an SQLite "
+                   "trace for the viewer");
   add_compiled(arguments, options->compiled);
   arguments.option("--bundle", &options->compiled.bundle,
                    "of compiled programs: pack program, inputs and verdict into a bundle");

@@ -5,6 +5,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/file.h"
+#include "replay/report/node_values.h"
 #include "replay/report/programs.h"
 #include "replay/report/prove_report.h"
 #include "replay/report/trace_rows.h"
@@ -41,12 +42,15 @@ auto trace_file(const Options& options) -> Result<int> {
     ASSAY_TRY(debug.at, parse_binding(capture.graph.env, options.at));
   }
   Progress progress("running");
+  NodeValues values;
+  debug.tap = values.tap();
   debug.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   ASSAY_TRY(auto report, debug_capture(capture, known.table, debug));
   report.warnings.insert(report.warnings.end(), known.inferred.begin(), known.inferred.end());
   int exit = exit_code(state_of(report));
   if (!options.prove) {
-    ASSAY_TRY_VOID(record_trace(options.output, capture, report, "trace", options.at, exit));
+    ASSAY_TRY_VOID(record_trace(options.output, capture, report, "trace", options.at, exit,
+                                values.rows(capture, report)));
     return exit;
   }
   progress.show([](double) { return std::string("proving"); }, true);
@@ -54,8 +58,9 @@ auto trace_file(const Options& options) -> Result<int> {
   const auto proofs = prove_capture(capture, known.table, {});
   for (auto& finding : findings_of(capture, proofs)) report.findings.push_back(std::move(finding));
   if (state_of(capture, proofs) == ReportState::findings) exit = kFindings;
+  const auto proved = proof_rows(capture, proofs);
   ASSAY_TRY_VOID(record_trace(options.output, capture, report, "trace", options.at, exit,
-                              proof_rows(capture, proofs)));
+                              values.rows(capture, report, proved)));
   return exit;
 }
 

@@ -15,7 +15,7 @@ packages=(
 case "${1:-}" in
   --gui)
     # The platform plugins draw without a screen; a font of known shape keeps pictures alike.
-    packages+=(qt6-base-dev libqt6svg6-dev qt6-qpa-plugins fonts-dejavu-core xvfb)
+    packages+=(qt6-base-dev qt6-svg-dev qt6-qpa-plugins fonts-dejavu-core xvfb)
     ;;
   "") ;;
   *)

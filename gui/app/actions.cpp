@@ -35,10 +35,12 @@ constexpr std::array kActions = {
     ActionRow{"steps.follow", "Follow the reduction", "Space", "", "steps"},
     ActionRow{"diff.open", "Compare with another trace…", "D", "", "diff"},
     ActionRow{"sql.run", "Run the statement", "Ctrl+E", "Run", ""},
+    ActionRow{"view.pin", "Pin or unpin the view", "Ctrl+P", "View", ""},
     ActionRow{"view.theme", "Light or dark", "Ctrl+T", "View", ""},
     ActionRow{"view.reset", "Reset layout", "", "View", ""},
     ActionRow{"help.palette", "All commands…", "Ctrl+Shift+P", "Help", ""},
     ActionRow{"help.keys", "Keys", "? F1", "Help", ""},
+    ActionRow{"help.change_keys", "Change keys…", "", "Help", ""},
 };
 
 constexpr std::array kLayouts = {

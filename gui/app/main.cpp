@@ -78,6 +78,9 @@ auto main(int argc, char** argv) -> int {
   }
   assay::set_theme(options.dark);
   assay::Window window;
+  // What a script shows depends on nothing but the script.
+  if (options.script.isEmpty() && options.screenshot.isEmpty() && !options.exit)
+    window.use_session(assay::Session::of_user());
   window.show();
   if (!options.file.isEmpty()) window.open(options.file);
   if (!options.at.isEmpty()) window.go_to(options.at);

@@ -1,6 +1,7 @@
 #include "gui/app/script.h"
 
 #include <QAbstractButton>
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QJsonObject>
 #include <QKeyEvent>
@@ -39,7 +40,10 @@ void press(QWidget* target, const QString& keys) {
 auto visible_text(const QWidget& widget) -> QString {
   QString text;
   for (const auto* child : widget.findChildren<QWidget*>()) {
-    if (!child->isVisible() || child->visibleRegion().isEmpty()) continue;
+    // A viewport covers all of what holds it.
+    const auto* area = qobject_cast<const QAbstractScrollArea*>(child);
+    const auto* seen = area != nullptr ? area->viewport() : child;
+    if (!child->isVisible() || seen->visibleRegion().isEmpty()) continue;
     if (const auto* label = qobject_cast<const QLabel*>(child)) text += label->text() + '\n';
     if (const auto* button = qobject_cast<const QAbstractButton*>(child))
       text += button->text() + '\n';

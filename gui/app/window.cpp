@@ -48,7 +48,7 @@ auto is_trace_file(const QString& path) -> bool {
 Window::Window() {
   setWindowTitle(tr("Assay"));
   setObjectName(QStringLiteral("window"));
-  setDockNestingEnabled(true);
+  setDockOptions(AllowNestedDocks | AllowTabbedDocks);  // nothing moves by itself
   setAcceptDrops(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   resize(1440, 900);
@@ -58,17 +58,15 @@ Window::Window() {
   };
   desk_.say = [this](const QString& text) { statusBar()->showMessage(text, 8000); };
   desk_.go_node = [this](const QString& name) { find_node(name.toStdString()); };
-  desk_.run_at = [this](const QString& sizes) {
-    if (store_ && store_->path() == path_.toStdString())
-      return desk_.say(tr("This is a trace: open what it was made of to run it at %1").arg(sizes));
-    analyse(false, sizes);
-  };
+  desk_.run_at = [this](const QString& sizes) { run_at(sizes); };
+  desk_.show_card = [this](const Cursor& cursor, const QPoint& at) { show_card(cursor, at); };
   desk_.sizes_changed = [this] {
     for (auto* one : views_) one->follow_sizes();
   };
   make_views();
   make_actions();
   make_bars();
+  for (const auto& [id, made] : actions_) delivered_[id] = made->shortcuts();
   add_handlers();
   apply_theme(is_dark());
   apply_layout(QStringLiteral("triage"));
@@ -258,20 +256,25 @@ auto Window::view(const QString& id) const -> View* {
 }
 
 void Window::open(const QString& path) {
-  path_ = path;
   if (!QFileInfo::exists(path)) return desk_.say(tr("%1: no such file").arg(path));
-  environment_->set_file(path);
-  notes_->set_file(path);
-  if (is_trace_file(path)) return open_trace(path);
+  save_place();
+  if (is_trace_file(path)) {
+    open_trace(path, path);
+    return;
+  }
+  path_ = path;
   analyse(false);
 }
 
-void Window::open_trace(const QString& path) {
-  auto opened = Store::open(path.toStdString());
+auto Window::open_trace(const QString& trace, const QString& path) -> bool {
+  auto opened = Store::open(trace.toStdString());
   if (!opened) {
     statusBar()->showMessage(qt(opened.error().message));
-    return;
+    return false;
   }
+  path_ = path;
+  environment_->set_file(path);
+  notes_->set_file(path);
   cursor_ = {};
   history_ = {};
   desk_.sizes.clear();
@@ -279,6 +282,7 @@ void Window::open_trace(const QString& path) {
   store_ = std::move(*opened);
   setWindowTitle(tr("%1 – Assay").arg(QFileInfo(path_).fileName()));
   for (auto* one : views_) one->load(store_.get());
+  return true;
 }
 
 /// Triage knows the findings: the cursor starts at the first, else at the first graph.
@@ -294,10 +298,17 @@ void Window::ready() {
         follow({});
     });
   }
+  if (place_.isEmpty() && session_) place_ = session_->place(path_);
   if (!place_.isEmpty()) go_to(std::exchange(place_, {}));
 }
 
 void Window::go(const Cursor& cursor) {
+  if (cursor.launch != 0 && cursor.node == 0 && store_) return find_launch(cursor);
+  visit(cursor);
+}
+
+void Window::visit(const Cursor& cursor) {
+  ++visits_;
   history_.go(cursor);
   follow(cursor);
 }
@@ -309,10 +320,11 @@ void Window::follow(const Cursor& cursor) {
   actions_[QStringLiteral("go.forward")]->setEnabled(history_.can_go_forward());
   if (!store_ || cursor.node == 0) return place_label_->setText({});
   store_->ask(this, "node", {cursor.node}, [this](Result<TraceAnswer> node) {
-    if (node && !node->rows.empty())
-      place_label_->setText(QStringLiteral("<b>%1</b>   %2")
-                                .arg(qt(to_text(node->rows[0][3])).toHtmlEscaped(),
-                                     qt(to_text(node->rows[0][4])).toHtmlEscaped()));
+    if (!node || node->rows.empty()) return;
+    place_label_->setProperty("node", qt(to_text(node->rows[0][3])));
+    place_label_->setText(QStringLiteral("<b>%1</b>   %2")
+                              .arg(qt(to_text(node->rows[0][3])).toHtmlEscaped(),
+                                   qt(to_text(node->rows[0][4])).toHtmlEscaped()));
   });
 }
 
@@ -321,8 +333,16 @@ void Window::walk_findings(int step) {
   desk_.say(tr("There are no findings"));
 }
 
-void Window::find_node(const std::string& name) {
+void Window::find_node(const std::string& name, TraceId graph) {
   if (!store_) return;
+  if (graph != 0) {
+    const auto found = [this, name, graph](Result<TraceAnswer> answer) {
+      if (!answer || answer->rows.empty())
+        return desk_.say(tr("There is no node %1 in graph %2").arg(qt(name)).arg(graph));
+      go({.graph = graph, .node = to_number(answer->rows[0][0])});
+    };
+    return store_->ask(this, "node by name in graph", {graph, name}, found);
+  }
   const auto found = [this, name](Result<TraceAnswer> answer) {
     if (!answer || answer->rows.empty()) return desk_.say(tr("There is no node %1").arg(qt(name)));
     go({.graph = to_number(answer->rows[0][1]), .node = to_number(answer->rows[0][0])});
@@ -330,13 +350,18 @@ void Window::find_node(const std::string& name) {
   store_->ask(this, "node by name", {name}, found);
 }
 
-void Window::find_launch(TraceId launch) {
-  store_->ask(this, "node of launch", {launch}, [this, launch](Result<TraceAnswer> answer) {
-    if (!answer || answer->rows.empty()) return go({.graph = cursor_.graph, .launch = launch});
-    go({.graph = to_number(answer->rows[0][1]),
-        .node = to_number(answer->rows[0][0]),
-        .launch = launch});
-  });
+/// The first node that the launch computes, if it is linked to any.
+void Window::find_launch(const Cursor& cursor) {
+  const auto found_node = [this, cursor, before = visits_](Result<TraceAnswer> answer) {
+    if (visits_ != before) return;  // the user has gone elsewhere meanwhile
+    auto found = cursor;
+    if (answer && !answer->rows.empty()) {
+      found.node = to_number(answer->rows[0][0]);
+      found.graph = to_number(answer->rows[0][1]);
+    }
+    visit(found);
+  };
+  store_->ask(this, "node of launch", {cursor.launch}, found_node);
 }
 
 void Window::go_to(const QString& place) {
@@ -347,10 +372,12 @@ void Window::go_to(const QString& place) {
   const auto kind = place.section(':', 0, 0);
   const auto value = place.section(':', 1);
   const auto number = value.toLongLong();
+  if (kind == QStringLiteral("node") && value.contains(':'))
+    return find_node(value.section(':', 1).toStdString(), value.section(':', 0, 0).toLongLong());
   if (kind == QStringLiteral("node")) return find_node(value.toStdString());
   if (kind == QStringLiteral("graph")) return go({.graph = number});
   if (kind == QStringLiteral("step")) return go({.graph = cursor_.graph, .step = number});
-  if (kind == QStringLiteral("launch")) return find_launch(number);
+  if (kind == QStringLiteral("launch")) return go({.graph = cursor_.graph, .launch = number});
   if (kind == QStringLiteral("guard")) return go({.graph = cursor_.graph, .guard = number});
   if (kind == QStringLiteral("proof")) return go({.graph = cursor_.graph, .proof = number});
   if (kind == QStringLiteral("finding"))
@@ -362,10 +389,8 @@ void Window::go_to(const QString& place) {
 auto Window::link() const -> QString {
   auto text = QStringLiteral("assay:") + path_;
   if (cursor_.step != 0) return text + QStringLiteral("#step:%1").arg(cursor_.step);
-  if (cursor_.node != 0) {
-    const auto name = place_label_->text().section(QStringLiteral("</b>"), 0, 0).mid(3);
-    return text + QStringLiteral("#node:") + name;
-  }
+  if (cursor_.node != 0)
+    return text + QStringLiteral("#node:") + place_label_->property("node").toString();
   return text;
 }
 
@@ -387,6 +412,7 @@ void Window::apply_layout(const QString& id) {
   const auto rows = layout_rows();
   const auto found = std::ranges::find(rows, id, [](const LayoutRow& r) { return qt(r.id); });
   if (found == rows.end()) return;
+  layout_ = id;
   layouts_->setCurrentIndex(static_cast<int>(found - rows.begin()));
   for (const auto& [name, dock] : docks_) {
     removeDockWidget(dock);

@@ -6,6 +6,7 @@
 #include <QMainWindow>
 #include <QTabBar>
 
+#include "gui/app/session.h"
 #include "gui/views/view.h"
 
 class QDockWidget;
@@ -49,6 +50,13 @@ class Window : public QMainWindow {
   void show_view(const QString& id);
   void apply_layout(const QString& id);
   void apply_theme(bool dark);
+  /// Restores what was saved there, and saves when the window closes. Without one nothing is kept.
+  void use_session(std::unique_ptr<Session> session);
+  [[nodiscard]] auto delivered_keys(const QString& id) const -> QList<QKeySequence>;
+  /// Null if they are set; else the action that has one of them already.
+  auto set_keys(const QString& id, const QList<QKeySequence>& keys) -> const QAction*;
+  /// A view that stays where it is while the others follow the cursor.
+  void set_pinned(View& view, bool pinned);
 
   /// The view that has the focus, else the first.
   [[nodiscard]] auto current_view() const -> View*;
@@ -61,6 +69,7 @@ class Window : public QMainWindow {
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void make_views();
@@ -68,7 +77,9 @@ class Window : public QMainWindow {
   void make_bars();
   void handle(const QString& id, std::function<void()> handler);
   void add_handlers();
-  void open_trace(const QString& path);
+  /// `path` is what the user opened, `trace` what was made of it. False, with everything as it was,
+  /// if it is no trace that can be read.
+  auto open_trace(const QString& trace, const QString& path) -> bool;
   /// Makes a trace of what is none, in a child process, and opens that.
   void analyse(bool prove, const QString& at = {});
   void minify();
@@ -83,8 +94,15 @@ class Window : public QMainWindow {
   void follow(const Cursor& cursor);
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
-  void find_node(const std::string& name);
-  void find_launch(TraceId launch);
+  /// In any graph, or in that one.
+  void find_node(const std::string& name, TraceId graph = 0);
+  void show_card(const Cursor& cursor, const QPoint& at);
+  /// go(), without looking for nodes of a launch.
+  void visit(const Cursor& cursor);
+  void run_at(const QString& sizes);
+  void save_place();
+  void tell_clashes();
+  void find_launch(const Cursor& cursor);
   [[nodiscard]] auto link() const -> QString;
 
   Desk desk_;
@@ -98,6 +116,10 @@ class Window : public QMainWindow {
   QList<QDockWidget*> placed_;  ///< those that the layout has a place for
   std::map<QString, QAction*> actions_;
   std::map<QString, std::function<void()>> handlers_;
+  std::map<QString, QList<QKeySequence>> delivered_;
+  int visits_ = 0;
+  std::unique_ptr<Session> session_;
+  QString layout_;
   TriageView* triage_ = nullptr;
   NodesView* nodes_ = nullptr;
   GraphView* graph_ = nullptr;

@@ -36,7 +36,7 @@ auto Window::cached_trace(bool prove, const QString& at) const -> QString {
 
 void Window::analyse(bool prove, const QString& at) {
   const auto trace = cached_trace(prove, at);
-  if (QFileInfo::exists(trace)) return open_trace(trace);
+  if (QFileInfo::exists(trace) && open_trace(trace, path_)) return;
   // Written beside its name and moved there when it is whole: a cancelled run leaves nothing.
   const auto partial = trace + QStringLiteral(".partial");
   QStringList arguments = {QStringLiteral("trace"), path_, QStringLiteral("-o"), partial};
@@ -53,8 +53,23 @@ void Window::analyse(bool prove, const QString& at) {
     QFile::rename(partial, trace);
     if (path != path_) return;  // the user has opened something else meanwhile
     show_view(QStringLiteral("triage"));
-    open_trace(trace);
+    open_trace(trace, path);
   });
+}
+
+/// Of a trace what it was made of is analysed, where that still is.
+void Window::run_at(const QString& sizes) {
+  if (!store_) return;
+  if (store_->path() == path_.toStdString()) {
+    const auto source = qt(triage_->triage().source);
+    const auto beside = QFileInfo(path_).absolutePath() + '/' + QFileInfo(source).fileName();
+    const auto there = QFileInfo::exists(source) ? source : beside;
+    if (source.isEmpty() || !QFileInfo::exists(there))
+      return desk_.say(tr("%1, which this trace was made of, is not here: open it to run it at %2")
+                           .arg(source.isEmpty() ? tr("The input") : source, sizes));
+    path_ = there;
+  }
+  analyse(false, sizes);
 }
 
 void Window::minify() {

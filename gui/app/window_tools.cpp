@@ -1,12 +1,19 @@
-// Palette, keys, exports: tools of the window that belong to no view.
+// Palette, keys, cards, exports, session: tools of the window that belong to no view.
+#include <array>
+
+#include <QCloseEvent>
 #include <QDialogButtonBox>
+#include <QDockWidget>
 #include <QFileDialog>
 #include <QSvgGenerator>
 #include <QTextBrowser>
+#include <QToolTip>
 #include <QVBoxLayout>
 
+#include "gui/app/keys_dialog.h"
 #include "gui/app/palette.h"
 #include "gui/app/window.h"
+#include "gui/views/card.h"
 #include "gui/views/row_table.h"
 
 namespace assay {
@@ -48,6 +55,84 @@ void Window::export_dialog(const QString& format) {
                                              : tr("Cannot write %1").arg(path));
 }
 
+void Window::show_card(const Cursor& cursor, const QPoint& at) {
+  if (!store_ || cursor.node == 0) return QToolTip::hideText();
+  store_->ask<std::vector<NodeLine>>(
+      this, "card",
+      [node = cursor.node](const TraceReader& reader) {
+        const std::array ids = {node};
+        return read_nodes(reader, ids);
+      },
+      [this, at](Result<std::vector<NodeLine>> lines) {
+        if (lines && !lines->empty())
+          QToolTip::showText(at, card_html(card_of(lines->front())), this);
+      });
+}
+
+void Window::set_pinned(View& view, bool pinned) {
+  view.set_pinned(pinned);
+  docks_[view.id()]->setWindowTitle(pinned ? tr("%1 (pinned)").arg(view.title()) : view.title());
+}
+
+auto Window::delivered_keys(const QString& id) const -> QList<QKeySequence> {
+  const auto found = delivered_.find(id);
+  return found == delivered_.end() ? QList<QKeySequence>() : found->second;
+}
+
+auto Window::set_keys(const QString& id, const QList<QKeySequence>& keys) -> const QAction* {
+  for (const auto& [other, action] : actions_)
+    for (const auto& key : keys)
+      if (other != id && action->shortcuts().contains(key)) return action;
+  actions_.at(id)->setShortcuts(keys);
+  if (session_)
+    session_->save_keys(id, keys == delivered_keys(id)
+                                ? std::nullopt
+                                : std::optional(QKeySequence::listToString(keys)));
+  return nullptr;
+}
+
+void Window::use_session(std::unique_ptr<Session> session) {
+  session_ = std::move(session);
+  // All first: two actions may have changed keys with each other.
+  for (const auto& [id, action] : actions_)
+    if (const auto keys = session_->keys(id))
+      action->setShortcuts(QKeySequence::listFromString(*keys));
+  tell_clashes();
+  if (session_->layout().isEmpty()) return;
+  apply_layout(session_->layout());
+  session_->restore_window(*this);
+}
+
+/// Files of settings are edited by hand too.
+void Window::tell_clashes() {
+  std::map<QString, const QAction*> owner;
+  for (const auto& [id, action] : actions_)
+    for (const auto& key : action->shortcuts())
+      if (const auto [at, is_new] = owner.emplace(key.toString(), action); !is_new)
+        desk_.say(
+            tr("%1 belongs to \"%2\" and to \"%3\": Help > Change keys")
+                .arg(key.toString(QKeySequence::NativeText), at->second->text(), action->text()));
+}
+
+/// Where the user is in the file that is open.
+void Window::save_place() {
+  if (!session_ || !store_ || path_.isEmpty()) return;
+  if (cursor_.node != 0 && !place_label_->text().isEmpty())
+    session_->save_place(path_, QStringLiteral("node:%1:%2")
+                                    .arg(cursor_.graph)
+                                    .arg(place_label_->property("node").toString()));
+  else if (cursor_.step != 0)
+    session_->save_place(path_, QStringLiteral("step:%1").arg(cursor_.step));
+  else if (cursor_.graph != 0)
+    session_->save_place(path_, QStringLiteral("graph:%1").arg(cursor_.graph));
+}
+
+void Window::closeEvent(QCloseEvent* event) {
+  save_place();
+  if (session_) session_->save_window(*this, layout_);
+  QMainWindow::closeEvent(event);
+}
+
 void Window::add_tool_handlers() {
   for (const auto* format : {"png", "svg", "csv"})
     handle(QStringLiteral("file.export_%1").arg(QLatin1String(format)),
@@ -59,6 +144,15 @@ void Window::add_tool_handlers() {
     palette->setAttribute(Qt::WA_DeleteOnClose);
     palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, 60)));
     palette->show();
+  });
+  handle(QStringLiteral("view.pin"), [this] {
+    auto* view = current_view();
+    set_pinned(*view, !view->is_pinned());
+  });
+  handle(QStringLiteral("help.change_keys"), [this] {
+    auto* dialog = new KeysDialog(*this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->show();
   });
   handle(QStringLiteral("help.keys"), [this, all] {
     auto* sheet = new QDialog(this);

@@ -7,8 +7,22 @@ namespace assay {
 namespace {
 
 auto ask(const TraceReader& reader, std::string_view name, TraceId node) -> Result<TraceAnswer> {
+  const auto sql = statement(name, reader.version());
+  if (sql.empty()) return TraceAnswer{};  // an older trace
   const std::vector<TraceValue> parameters = {node};
-  return reader.query(statement(name, reader.version()), parameters);
+  return reader.query(sql, parameters);
+}
+
+auto add_values(const TraceReader& reader, std::string_view statement, bool is_program,
+                NodeFacts& facts) -> Result<void> {
+  ASSAY_TRY(const auto values, ask(reader, statement, facts.id));
+  for (const auto& row : values.rows)
+    facts.values.push_back({.of = to_text(row[0]),
+                            .leaf = to_text(row[1]),
+                            .layout = to_text(row[2]),
+                            .elements = to_text(row[3]),
+                            .is_program = is_program});
+  return {};
 }
 
 auto leaf_of(const std::vector<TraceValue>& row) -> LeafFacts {
@@ -66,6 +80,8 @@ auto read_node_facts(const TraceReader& reader, TraceId node) -> Result<NodeFact
   for (const auto& finding : findings.rows)
     facts.findings.push_back(
         fmt::format("{} ({}): {}", to_text(finding[1]), to_text(finding[2]), to_text(finding[3])));
+  ASSAY_TRY_VOID(add_values(reader, "values of node", false, facts));
+  ASSAY_TRY_VOID(add_values(reader, "values of launches of node", true, facts));
   return facts;
 }
 

@@ -11,8 +11,10 @@ namespace assay {
 namespace {
 
 auto ask(const TraceReader& reader, std::string_view name, TraceId program) -> Result<TraceAnswer> {
+  const auto sql = statement(name, reader.version());
+  if (sql.empty()) return TraceAnswer{};  // an older trace
   const std::vector<TraceValue> parameters = {program};
-  return reader.query(statement(name, reader.version()), parameters);
+  return reader.query(sql, parameters);
 }
 
 auto step_or_none(const TraceValue& value) -> std::int64_t {
@@ -35,7 +37,8 @@ auto read_launches(const TraceReader& reader, ProgramFacts& program) -> Result<v
                                 .nodes = {},
                                 .names = {},
                                 .reads = {},
-                                .writes = {}});
+                                .writes = {},
+                                .findings = {}});
   }
   ASSAY_TRY(const auto nodes, ask(reader, "nodes of launches", program.id));
   for (const auto& row : nodes.rows) {
@@ -51,6 +54,10 @@ auto read_launches(const TraceReader& reader, ProgramFacts& program) -> Result<v
     if (access != "writes") launch.reads.push_back(to_text(row[1]));
     if (access != "reads") launch.writes.push_back(to_text(row[1]));
   }
+  ASSAY_TRY(const auto findings, ask(reader, "findings of launches", program.id));
+  for (const auto& row : findings.rows)
+    program.launches[at.at(to_number(row[0]))].findings.push_back(
+        {.kind = to_text(row[1]), .message = to_text(row[2]), .kernel_line = to_number(row[3])});
   return {};
 }
 
@@ -73,13 +80,31 @@ auto read_buffers(const TraceReader& reader, ProgramFacts& program) -> Result<vo
 
 }  // namespace
 
-auto read_program(const TraceReader& reader) -> Result<ProgramFacts> {
+auto read_program_at(const TraceReader& reader, const Cursor& cursor, TraceId shown)
+    -> Result<ProgramFacts> {
+  TraceAnswer found;
+  if (cursor.launch != 0) {
+    ASSAY_TRY(found, ask(reader, "program of launch", cursor.launch));
+  } else if (cursor.node != 0) {
+    ASSAY_TRY(found, ask(reader, "program of node", cursor.node));
+  }
+  const auto id = found.rows.empty() ? cursor.graph : to_number(found.rows[0][0]);
+  if (id == shown) return ProgramFacts{};
+  ASSAY_TRY(auto program, read_program(reader, id));
+  return program.id == id ? std::move(program) : ProgramFacts{};
+}
+
+auto read_program(const TraceReader& reader, TraceId id) -> Result<ProgramFacts> {
   ProgramFacts program;
   const auto sql = statement("programs", reader.version());
   if (sql.empty()) return program;
   ASSAY_TRY(const auto found, reader.query(sql));
   if (found.rows.empty()) return program;
-  const auto& row = found.rows.front();
+  for (const auto& one : found.rows) program.all.emplace_back(to_number(one[0]), to_text(one[1]));
+  const auto wanted = std::ranges::find(
+      found.rows, id, [](const std::vector<TraceValue>& one) { return to_number(one[0]); });
+  if (id != 0 && wanted == found.rows.end()) return ProgramFacts{};
+  const auto& row = id == 0 ? found.rows.front() : *wanted;
   program.id = to_number(row[0]);
   program.name = to_text(row[1]);
   program.text = to_text(row[2]);

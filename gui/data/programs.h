@@ -8,6 +8,10 @@
 
 namespace assay {
 
+struct LaunchFinding {
+  std::string kind, message;
+  std::int64_t kernel_line = 0;  ///< of the kernel's text, from 1; 0: none
+};
 struct LaunchFacts {
   TraceId id = 0, kernel = 0;  ///< kernel 0: a library call
   std::int64_t line = 0;       ///< of the program's text, from 1
@@ -15,6 +19,7 @@ struct LaunchFacts {
   std::vector<Cursor> nodes;  ///< with graph, node and launch
   std::vector<std::string> names;
   std::vector<std::string> reads, writes;  ///< buffers; both where it changes one in place
+  std::vector<LaunchFinding> findings;     ///< of a run
 };
 struct DecisionFacts {
   std::string kind, verdict, subject, other, reason;
@@ -27,17 +32,21 @@ struct BufferFacts {
   std::int64_t first = -1, last = -1;  ///< steps that use it; -1: none
 };
 struct ProgramFacts {
-  TraceId id = 0;  ///< 0: the trace has no program
+  TraceId id = 0;  ///< 0: none
   std::string name, text, sizes;
   bool is_planned = false;
   std::int64_t arena_bytes = 0, live_bytes = 0, sum_bytes = 0;
   std::vector<LaunchFacts> launches;  ///< by step
   std::vector<DecisionFacts> decisions;
   std::vector<BufferFacts> buffers;
+  std::vector<std::pair<TraceId, std::string>> all;  ///< programs of the trace, by id with name
 };
 
-/// The first program of the trace. Errors: of SQLite.
-[[nodiscard]] auto read_program(const TraceReader& reader) -> Result<ProgramFacts>;
+/// A program of the trace, the first for 0. Errors: of SQLite.
+[[nodiscard]] auto read_program(const TraceReader& reader, TraceId id = 0) -> Result<ProgramFacts>;
+/// The program that a place belongs to, where it is another than `shown`; else none (id 0).
+[[nodiscard]] auto read_program_at(const TraceReader& reader, const Cursor& cursor, TraceId shown)
+    -> Result<ProgramFacts>;
 
 /// By step: bytes of the buffers in the arena that live then, each once: one that takes its
 /// operand's place counts where the operand no longer does.

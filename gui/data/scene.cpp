@@ -176,7 +176,8 @@ class Builder {
   }
   /// Of label and detail, without making them for a million boxes.
   auto lengths(const SceneBox& box) const -> std::pair<std::size_t, std::size_t> {
-    if (box.node < 0) return {scene_.label(box).size(), scene_.detail(box).size()};
+    // A module has a triangle before its name.
+    if (box.node < 0) return {scene_.label(box).size() + 3, scene_.detail(box).size()};
     const auto& node = data_.nodes[at(box.node)];
     return {node.name.size(),
             short_target(node.target).size() + (node.sizes.empty() ? 0 : 2 + node.sizes.size())};
@@ -255,7 +256,7 @@ auto Scene::box_at(float x, float y) const -> int {
 
 auto Scene::label(const SceneBox& box) const -> std::string {
   if (box.node >= 0) return data->nodes[static_cast<std::size_t>(box.node)].name;
-  if (box.is_section) return "section " + box.module.substr(box.module.rfind('#') + 1);
+  if (box.is_section) return "part " + box.module.substr(box.module.rfind('#') + 1);
   return box.module.substr(box.module.rfind('.') + 1);
 }
 auto Scene::detail(const SceneBox& box) const -> std::string {

@@ -18,6 +18,13 @@ auto parse_int(std::string_view text) -> std::optional<std::int64_t> {
   return value;
 }
 
+/// "s77", "u0", "zf3", as PyTorch names sizes; not what stands for a block or an index of a kernel.
+auto is_size_symbol(std::string_view name) -> bool {
+  const auto digits = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  return digits != 0 && digits != std::string_view::npos &&
+         name.find_first_not_of("0123456789", digits) == std::string_view::npos;
+}
+
 auto evaluate_all(ExprPool& pool, const Binding& binding, const std::string& text)
     -> Result<std::vector<std::int64_t>> {
   ASSAY_TRY(const auto parts, parse_list(pool, text));
@@ -38,6 +45,39 @@ auto read_sizes(const TraceReader& reader, const NamedSizes& changed) -> Result<
     if (const auto value = parse_int(to_text(row[1]))) sizes[to_text(row[0])] = *value;
   for (const auto& [name, value] : changed) sizes[name] = value;
   return sizes;
+}
+
+auto sizes_of_witness(std::string_view witness) -> NamedSizes {
+  NamedSizes sizes;
+  while (!witness.empty()) {
+    const auto comma = witness.find(',');
+    const auto part = witness.substr(0, comma);
+    witness = comma == std::string_view::npos ? "" : witness.substr(comma + 1);
+    const auto sides = part.find(" = ");
+    if (sides == std::string_view::npos) continue;
+    auto name = part.substr(0, sides);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    if (!is_size_symbol(name)) continue;
+    if (const auto value = parse_int(part.substr(sides + 3))) sizes[std::string(name)] = *value;
+  }
+  return sizes;
+}
+
+auto sizes_text(const NamedSizes& sizes) -> std::string {
+  std::string text;
+  for (const auto& [name, value] : sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
+  return text;
+}
+
+auto short_sizes_text(const NamedSizes& sizes, std::size_t most) -> std::string {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [name, value] : sizes) {
+    if (shown++ == most) return text + fmt::format(", and {} more", sizes.size() - most);
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
 }
 
 auto to_binding(ExprPool& pool, const NamedSizes& sizes) -> Binding {

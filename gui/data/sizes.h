@@ -19,6 +19,13 @@ using NamedSizes = std::map<std::string, std::int64_t>;
 /// Symbols of a run with their values; those of `changed` replace them.
 [[nodiscard]] auto read_sizes(const TraceReader& reader, const NamedSizes& changed)
     -> Result<NamedSizes>;
+/// "s77 = 68, s53 = 7" as sizes; what stands for blocks and places in a kernel (XBLOCK, assay_i0)
+/// is left out.
+[[nodiscard]] auto sizes_of_witness(std::string_view witness) -> NamedSizes;
+/// "s53=7,s77=68", as `--at` takes it.
+[[nodiscard]] auto sizes_text(const NamedSizes& sizes) -> std::string;
+/// The first few, then how many more: "s0 = 4, s1 = 8, and 12 more".
+[[nodiscard]] auto short_sizes_text(const NamedSizes& sizes, std::size_t most = 6) -> std::string;
 [[nodiscard]] auto to_binding(ExprPool& pool, const NamedSizes& sizes) -> Binding;
 
 /// "[s77 + 8, 32]" as expressions. Errors: of the parser; bad_input without brackets.

@@ -21,6 +21,12 @@ constexpr std::array kStatements = {
               "f.observed, f.rule, f.witness, f.graph_id, n.name, n.target, n.call, n.file, "
               "n.line, n.function, n.code FROM findings f LEFT JOIN nodes n ON n.id = f.node_id "
               "ORDER BY f.severity, f.blame DESC, f.id LIMIT 500"},
+    Statement{"findings", 4,
+              "SELECT f.id, f.node_id, f.kind, f.title, f.blame, f.severity, f.message, f.claimed, "
+              "f.observed, f.rule, f.witness, ifnull(n.graph_id, f.graph_id), n.name, n.target, "
+              "n.call, n.file, n.line, n.function, n.code, f.launch_id, l.target, f.line, "
+              "f.kernel_line FROM findings f LEFT JOIN nodes n ON n.id = f.node_id LEFT JOIN "
+              "launches l ON l.id = f.launch_id ORDER BY f.severity, f.blame DESC, f.id LIMIT 500"},
     Statement{"finding counts", 1, "SELECT kind, blame, count(*) FROM findings GROUP BY 1, 2"},
     Statement{"proof counts", 1, "SELECT verdict, count(*) FROM proofs GROUP BY 1"},
     Statement{"bindings", 1, "SELECT symbol, value FROM bindings ORDER BY symbol"},
@@ -132,6 +138,22 @@ constexpr std::array kStatements = {
               "SELECT n.id, n.graph_id FROM launches l JOIN line_links i ON i.graph_id = "
               "l.graph_id AND i.line = l.line JOIN nodes n ON n.id = i.node_id WHERE l.id = ? "
               "LIMIT 1"},
+    Statement{"program of launch", 3, "SELECT graph_id FROM launches WHERE id = ?"},
+    Statement{"program of node", 3,
+              "SELECT l.graph_id FROM line_links i CROSS JOIN launches l ON l.graph_id = "
+              "i.graph_id AND l.line = i.line WHERE i.node_id = ? LIMIT 1"},
+    Statement{"findings of launches", 4,
+              "SELECT l.id, f.kind, f.message, f.kernel_line FROM launches l CROSS JOIN findings f "
+              "ON f.launch_id = l.id WHERE l.graph_id = ? ORDER BY l.seq LIMIT 10000"},
+    Statement{"values of launch", 4,
+              "SELECT leaf, layout, elements FROM tensor_values WHERE launch_id = ? LIMIT 100"},
+    Statement{"values of node", 4,
+              "SELECT source, leaf, layout, elements FROM tensor_values WHERE node_id = ? LIMIT "
+              "100"},
+    Statement{"values of launches of node", 4,
+              "SELECT l.target, v.leaf, v.layout, v.elements FROM line_links i CROSS JOIN launches "
+              "l ON l.graph_id = i.graph_id AND l.line = i.line JOIN tensor_values v ON "
+              "v.launch_id = l.id WHERE i.node_id = ? ORDER BY l.seq LIMIT 100"},
     Statement{"kernel", 3, "SELECT name, language, text, nodes FROM kernels WHERE id = ?"},
     Statement{"decisions", 3,
               "SELECT d.id, d.kind, d.verdict, d.subject, d.other, d.reason, d.node_id, n.graph_id "

@@ -1,6 +1,7 @@
 #include "gui/data/storage_map.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "gui/data/statements.h"
 #include "replay/trace/pages.h"
@@ -206,6 +207,36 @@ auto read_storage_map(const TraceReader& reader, const Cursor& cursor, const Nam
     -> Result<StorageMap> {
   if (cursor.node == 0) return StorageMap{};
   return MapReader(reader, cursor).read(changed);
+}
+
+auto storage_map_of(const std::string& words) -> StorageMap {
+  static const std::regex kAccess(
+      R"((\S+) is indexed at -?\d+: needs (\d{1,18}) bytes, (\S+) has (\d{1,18}))");
+  static const std::regex kView(R"(needs (\d{1,18}) bytes, the storage of (\S+) has (\d{1,18}))");
+  std::smatch found;
+  StorageMap map;
+  std::int64_t needed = 0;
+  std::string who;
+  if (std::regex_search(words, found, kAccess)) {
+    who = found[1];
+    needed = std::stoll(found[2]);
+    map.owner = found[3];
+    map.storage_bytes = std::stoll(found[4]);
+  } else if (std::regex_search(words, found, kView)) {
+    who = "view";
+    needed = std::stoll(found[1]);
+    map.owner = found[2];
+    map.storage_bytes = std::stoll(found[3]);
+  } else {
+    return map;
+  }
+  // Bytes stand in for elements: the words name no dtype.
+  map.footprints.push_back(
+      footprint(FootprintKind::claimed, 0, who, "", "bytes", {{needed}, {1}, 0, 1}));
+  map.footprints.front().outside = std::max<std::int64_t>(needed - map.storage_bytes, 0);
+  map.sentence = fmt::format("{} needs {} bytes, the storage of {} has {}: {} outside", who, needed,
+                             map.owner, map.storage_bytes, map.footprints.front().outside);
+  return map;
 }
 
 }  // namespace assay

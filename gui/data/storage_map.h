@@ -42,4 +42,8 @@ struct StorageMap {
 [[nodiscard]] auto read_storage_map(const TraceReader& reader, const Cursor& cursor,
                                     const NamedSizes& changed = {}) -> Result<StorageMap>;
 
+/// The map that the words of a refuted access or view describe, whose program is no graph of nodes:
+/// "in_ptr0 is indexed at 23: needs 96 bytes, buf1 has 48". Empty for other words.
+[[nodiscard]] auto storage_map_of(const std::string& words) -> StorageMap;
+
 }  // namespace assay

@@ -6,6 +6,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kMostSizes = 8;  ///< said in the line of counts
+
 auto plural(std::int64_t count, std::string_view one) -> std::string {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -30,6 +32,11 @@ auto finding_of(const std::vector<TraceValue>& row) -> TriageFinding {
   finding.line = to_number(row[16]);
   finding.function = to_text(row[17]);
   finding.code = to_text(row[18]);
+  if (row.size() < 23) return finding;  // an older trace
+  finding.cursor.launch = to_number(row[19]);
+  finding.launch = to_text(row[20]);
+  finding.program_line = to_number(row[21]);
+  finding.kernel_line = to_number(row[22]);
   return finding;
 }
 
@@ -55,11 +62,13 @@ auto sentence_of(const Triage& triage) -> std::string {
   const auto& counts = triage.counts;
   if (counts.roots > 0) {
     const auto& first = triage.findings.front();
-    const auto who = first.node.empty() ? std::string() : first.node + ": ";
+    const auto who = first.who().empty() ? std::string() : first.who() + ": ";
     const auto more = counts.roots > 1 ? fmt::format("  (and {} more)", counts.roots - 1) : "";
     return who + (first.message.empty() ? first.title : first.message) + more;
   }
   if (counts.refuted > 0) return plural(counts.refuted, "condition") + " refuted for some sizes";
+  if (triage.command == "run" || triage.command == "compile")
+    return "nothing found: the program ran as it should";
   if (triage.command == "minify") return "a reduction: every candidate, and what became of it";
   if (counts.unknown > 0)
     return fmt::format("nothing refuted; {} undecided", plural(counts.unknown, "condition"));
@@ -95,8 +104,14 @@ auto read_triage(const TraceReader& reader) -> Result<Triage> {
     parts.push_back(fmt::format("{} proved, {} refuted, {} undecided", counts.proved,
                                 counts.refuted, counts.unknown));
   ASSAY_TRY(const auto bindings, reader.query(statement("bindings", reader.version())));
-  for (const auto& row : bindings.rows)
+  for (std::size_t i = 0; i < bindings.rows.size(); ++i) {
+    const auto& row = bindings.rows[i];
+    if (i == kMostSizes) {
+      parts.push_back(fmt::format("and {} more sizes", bindings.rows.size() - i));
+      break;
+    }
     parts.push_back(fmt::format("{} = {}", to_text(row[0]), to_text(row[1])));
+  }
   if (!reader.is_complete()) parts.emplace_back("the trace was cut off: rows may be missing");
   triage.details = fmt::format("{}", fmt::join(parts, "   "));
   return triage;

@@ -14,6 +14,10 @@ struct TriageFinding {
   std::string kind, title, blame, severity, message, claimed, observed, rule, witness;
   std::string node, target, call, file, function, code;
   std::int64_t line = 0;
+  std::string launch;                              ///< kernel or operator of the step that met it
+  std::int64_t program_line = 0, kernel_line = 0;  ///< in their texts, from 1; 0: none
+  /// Who is to blame, as far as anyone is.
+  [[nodiscard]] auto who() const -> const std::string& { return node.empty() ? launch : node; }
   [[nodiscard]] auto is_note() const -> bool { return severity == "note"; }
 };
 

@@ -7,6 +7,9 @@
 #include "gui/views/theme.h"
 
 namespace assay {
+namespace {
+constexpr int kMostLines = 20'000;  ///< of the log
+}
 
 ConsoleView::ConsoleView(Desk& desk)
     : View(QStringLiteral("console"), tr("Runs"), desk),
@@ -22,6 +25,7 @@ ConsoleView::ConsoleView(Desk& desk)
   column->setSpacing(0);
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(10, 6, 10, 6);
+  bar->setSpacing(8);
   bar->addWidget(now_, 1);
   bar->addWidget(again_);
   bar->addWidget(stop_);
@@ -31,7 +35,7 @@ ConsoleView::ConsoleView(Desk& desk)
   table_->setAccessibleName(tr("Earlier runs"));
   column->addWidget(table_, 1);
   log_->setReadOnly(true);
-  log_->setMaximumBlockCount(20'000);
+  log_->setMaximumBlockCount(kMostLines);
   log_->setAccessibleName(tr("Output of the run"));
   log_->setPlaceholderText(tr("Output of the run"));
   column->addWidget(log_, 2);
@@ -41,7 +45,13 @@ ConsoleView::ConsoleView(Desk& desk)
   again_->setEnabled(false);
   connect(stop_, &QPushButton::clicked, this, &ConsoleView::cancel);
   connect(again_, &QPushButton::clicked, this, &ConsoleView::run_again);
-  connect(&child_, &Child::line, log_, &QPlainTextEdit::appendPlainText);
+  show_.setSingleShot(true);
+  show_.setInterval(50);
+  connect(&show_, &QTimer::timeout, this, &ConsoleView::show_lines);
+  connect(&child_, &Child::line, this, [this](const QString& line) {
+    lines_ << line;
+    if (!show_.isActive()) show_.start();
+  });
   connect(&child_, &Child::progress, this, [this](const QString& text) {
     progress_ = text;
     now_->setText(QStringLiteral("%1   %2").arg(child_.command(), text));
@@ -53,6 +63,7 @@ void ConsoleView::run(const QStringList& arguments, std::function<void(const Chi
   const auto program = assay_program();
   last_ = arguments;
   last_then_ = then;
+  lines_.clear();
   log_->clear();
   log_->setFont(code_font());
   log_->appendPlainText(QStringLiteral("$ assay ") + arguments.join(' '));
@@ -65,6 +76,13 @@ void ConsoleView::run(const QStringList& arguments, std::function<void(const Chi
   emit changed();
 }
 
+void ConsoleView::show_lines() {
+  if (lines_.isEmpty()) return;
+  if (lines_.size() > kMostLines) lines_ = lines_.last(kMostLines);
+  log_->appendPlainText(lines_.join('\n'));
+  lines_.clear();
+}
+
 void ConsoleView::run_again() {
   if (!last_.isEmpty() && !child_.is_running()) run(last_, last_then_);
 }
@@ -74,6 +92,7 @@ void ConsoleView::ended(const ChildResult& result,
   stop_->setEnabled(false);
   again_->setEnabled(true);
   now_->setText(tr("Nothing is running"));
+  show_lines();
   log_->appendPlainText(tr("-- %1").arg(result.outcome()));
   const auto mark = result.exit_code == 0 && result.answered()   ? NodeMark::ok
                     : result.exit_code == 1 && result.answered() ? NodeMark::root

@@ -34,7 +34,12 @@ class ConsoleView : public View {
  private:
   void ended(const ChildResult& result, const std::function<void(const ChildResult&)>& then);
 
+  /// Lines that came since the last time, at once: each by itself would lay the log out anew.
+  void show_lines();
+
   Child child_;
+  QStringList lines_;
+  QTimer show_;
   TextModel* history_;
   RowTable* table_;
   QPlainTextEdit* log_;

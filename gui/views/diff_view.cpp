@@ -28,6 +28,11 @@ auto graph_name(const std::vector<TraceValue>& row) -> QString {
                                 qt(to_text(row[1]).empty() ? to_text(row[2]) : to_text(row[1])));
 }
 
+/// Programs are text alone. Of a trace that was cut off nobody has counted.
+auto has_nodes(const std::vector<TraceValue>& graph) -> bool {
+  return graph[3].index() == 0 || to_number(graph[3]) > 0;
+}
+
 }  // namespace
 
 DiffView::DiffView(Desk& desk)
@@ -77,6 +82,7 @@ void DiffView::fetch() {
   store()->ask(this, "graphs", {}, [this](Result<TraceAnswer> graphs) {
     if (!graphs) return set_state(ViewState::failed, qt(graphs.error().message));
     for (const auto& row : graphs->rows) {
+      if (!has_nodes(row)) continue;
       left_->addItem(graph_name(row), qlonglong(to_number(row[0])));
       right_->addItem(graph_name(row), qlonglong(to_number(row[0])));
     }
@@ -94,8 +100,9 @@ void DiffView::set_other(const QString& path) {
   other_ = path;
   right_->clear();
   for (const auto& row : graphs->rows)
-    right_->addItem(QFileInfo(path).fileName() + "  " + graph_name(row),
-                    qlonglong(to_number(row[0])));
+    if (has_nodes(row))
+      right_->addItem(QFileInfo(path).fileName() + "  " + graph_name(row),
+                      qlonglong(to_number(row[0])));
   open_->setToolTip(path);
   compare();
 }

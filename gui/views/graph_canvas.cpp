@@ -18,7 +18,7 @@ constexpr int kTile = 256;
 constexpr int kLowest = -48;
 constexpr int kHighest = 6;
 constexpr std::size_t kMostTiles = 600;  ///< 256 KiB each at one pixel a point
-constexpr int kMinimap = 150;
+constexpr int kMinimap = 150;            ///< at most, and no more than a fifth of the canvas
 /// More closed boxes than this in a tile are drawn as density.
 constexpr int kMostDrawn = 1500;
 
@@ -124,6 +124,19 @@ void GraphCanvas::forget_tiles() {
   rendering_ = 0;
 }
 
+/// Where most boxes stand: a wide row of inputs does not pull the view away from what reads them.
+auto GraphCanvas::middle_of_boxes() const -> double {
+  std::vector<float> centres;
+  for (const int i : paint_.scene->by_top) {
+    const auto& box = paint_.scene->boxes[static_cast<std::size_t>(i)];
+    centres.push_back(box.x + box.width / 2);
+  }
+  if (centres.empty()) return 0;
+  const auto half = centres.begin() + std::ssize(centres) / 2;
+  std::ranges::nth_element(centres, half);
+  return double(*half);
+}
+
 void GraphCanvas::fit() {
   if (!paint_.scene || paint_.scene->width <= 0 || width() < 10) return;
   const double margin = 24;
@@ -134,7 +147,9 @@ void GraphCanvas::fit() {
   const double wanted = std::min(std::max(scale_x, least / 2), std::max(scale_y, least));
   level_ = std::clamp(static_cast<int>(std::floor(4 * std::log2(std::min(wanted, 1.0)))), kLowest,
                       kHighest);
-  origin_ = {double(paint_.scene->width) / 2 - width() / 2.0 / scale(), -margin / scale()};
+  const bool is_wider = double(paint_.scene->width) * scale() > width();
+  const double middle = is_wider ? middle_of_boxes() : double(paint_.scene->width) / 2;
+  origin_ = {middle - width() / 2.0 / scale(), -margin / scale()};
   if (scale_y * double(paint_.scene->height) > 0 &&
       double(paint_.scene->height) * scale() < height())
     origin_.setY(double(paint_.scene->height) / 2 - height() / 2.0 / scale());
@@ -272,8 +287,9 @@ void GraphCanvas::paint_overlay(QPainter& painter) {
 void GraphCanvas::make_minimap() {
   minimap_ = {};
   if (!paint_.scene || paint_.scene->width <= 0) return;
+  const double most = std::min({double(kMinimap), width() / 5.0, height() / 5.0});
   const double scale =
-      std::min(kMinimap / double(paint_.scene->width), kMinimap / double(paint_.scene->height));
+      std::min(most / double(paint_.scene->width), most / double(paint_.scene->height));
   const QSize size(std::max(static_cast<int>(double(paint_.scene->width) * scale), 12),
                    std::max(static_cast<int>(double(paint_.scene->height) * scale), 12));
   const QRectF all(0, 0, double(paint_.scene->width), double(paint_.scene->height));
@@ -318,6 +334,7 @@ void GraphCanvas::paint_minimap(QPainter& painter) {
 }
 
 void GraphCanvas::resizeEvent(QResizeEvent*) {
+  make_minimap();
   if (!placed_) fit();
 }
 
@@ -394,13 +411,10 @@ auto GraphCanvas::event(QEvent* event) -> bool {
     const auto* help = static_cast<QHelpEvent*>(event);
     const auto point = to_scene(help->pos());
     const int box = paint_.scene->box_at(float(point.x()), float(point.y()));
-    QString text;
-    if (box >= 0) {
-      const auto& b = paint_.scene->boxes[static_cast<std::size_t>(box)];
-      text = QString::fromStdString((b.node < 0 ? b.module : paint_.scene->label(b)) + "\n" +
-                                    paint_.scene->detail(b));
-    }
-    QToolTip::showText(help->globalPos(), text, this);
+    if (box >= 0)
+      emit hovered(box, help->globalPos());
+    else
+      QToolTip::hideText();
     return true;
   }
   if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) update();

@@ -36,7 +36,8 @@ class GraphCanvas : public QWidget {
 
  signals:
   void picked(int box);
-  void opened(int box);  ///< double click
+  void opened(int box);                     ///< double click
+  void hovered(int box, const QPoint& at);  ///< the mouse rests on it; `at` on the screen
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -66,6 +67,7 @@ class GraphCanvas : public QWidget {
   void paint_overlay(QPainter& painter);
   void paint_minimap(QPainter& painter);
   void make_minimap();
+  [[nodiscard]] auto middle_of_boxes() const -> double;
   [[nodiscard]] auto minimap_rect() const -> QRectF;
   [[nodiscard]] auto to_scene(QPointF point) const -> QPointF;
   [[nodiscard]] auto rect_of(int node) const -> QRectF;

@@ -2,11 +2,26 @@
 
 #include <QHBoxLayout>
 #include <QLocale>
+#include <QToolTip>
 #include <QVBoxLayout>
 
+#include "gui/views/card.h"
 #include "gui/views/theme.h"
 
 namespace assay {
+namespace {
+
+/// Of a closed or open module: how many nodes, and the worst that became of one.
+auto module_card(const SceneBox& box, const std::string& detail) -> QString {
+  return card_html({.title = box.module,
+                    .target = detail,
+                    .mark = box.mark,
+                    .status = std::string(name(box.mark)),
+                    .rows = {},
+                    .place = {}});
+}
+
+}  // namespace
 
 GraphView::GraphView(Desk& desk)
     : View(QStringLiteral("graph"), tr("Graph"), desk),
@@ -21,6 +36,7 @@ GraphView::GraphView(Desk& desk)
   column->setSpacing(0);
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(8, 4, 8, 4);
+  bar->setSpacing(8);
   auto* label = new QLabel(tr("Colour"));
   label->setForegroundRole(QPalette::PlaceholderText);
   label->setBuddy(overlay_);
@@ -38,6 +54,7 @@ GraphView::GraphView(Desk& desk)
   column->addLayout(bar);
   column->addWidget(canvas_, 1);
   set_body(body);
+  setFocusProxy(canvas_);
   connect(overlay_, &QComboBox::currentIndexChanged, this,
           [this](int index) { canvas_->set_overlay(static_cast<Overlay>(index)); });
   connect(all_, &QToolButton::clicked, this, &GraphView::show_everything);
@@ -46,6 +63,13 @@ GraphView::GraphView(Desk& desk)
     if (one.node < 0) return info_->setText(qt(one.module + ": " + canvas_->scene()->detail(one)));
     this->desk().go(
         {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id});
+  });
+  connect(canvas_, &GraphCanvas::hovered, this, [this](int box, const QPoint& at) {
+    const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
+    if (one.node >= 0)
+      return this->desk().show_card(
+          {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id}, at);
+    QToolTip::showText(at, module_card(one, canvas_->scene()->detail(one)), canvas_);
   });
   connect(canvas_, &GraphCanvas::opened, this, [this](int box) {
     const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];

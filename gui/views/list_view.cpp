@@ -2,6 +2,7 @@
 
 #include <QSplitter>
 
+#include "gui/data/sizes.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -11,6 +12,12 @@ auto style_of_links() -> QString {
              "<style>a { color: %1; text-decoration: none; } td { padding-right: 14px; }"
              "</style>")
       .arg(tone(Token::accent).name());
+}
+
+auto run_there_html(const std::string& witness) -> QString {
+  const auto sizes = html(sizes_text(sizes_of_witness(witness)));
+  if (sizes.isEmpty()) return {};
+  return View::tr("<p><a href='at:%1'>run there: %1</a></p>").arg(sizes);
 }
 
 ListView::ListView(const QString& id, const QString& title, Desk& desk, const QStringList& columns,
@@ -23,7 +30,6 @@ ListView::ListView(const QString& id, const QString& title, Desk& desk, const QS
   table_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
   table_->set_model(model_, widths);
   table_->setAccessibleName(title);
-  detail_->setOpenLinks(false);
   detail_->setFrameShape(QFrame::NoFrame);
   detail_->document()->setDocumentMargin(10);
   detail_->setAccessibleName(tr("Details of %1").arg(title));
@@ -33,6 +39,7 @@ ListView::ListView(const QString& id, const QString& title, Desk& desk, const QS
   column_->setContentsMargins(0, 0, 0, 0);
   column_->setSpacing(0);
   bar_->setContentsMargins(0, 0, 0, 0);
+  bar_->setSpacing(8);
   column_->addLayout(bar_);
   auto* parts = new QSplitter(Qt::Vertical);
   parts->setChildrenCollapsible(false);
@@ -42,13 +49,12 @@ ListView::ListView(const QString& id, const QString& title, Desk& desk, const QS
   parts->setStretchFactor(1, 2);
   column_->addWidget(parts, 1);
   set_body(body);
+  setFocusProxy(table_);
   connect(table_, &RowTable::chosen, this, [this](int index) {
     if (const auto* row = model_->row(index)) chosen(*row);
   });
-  connect(detail_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    const auto text = url.toString();
-    if (text.startsWith(QStringLiteral("at:"))) return this->desk().run_at(text.mid(3));
-    if (const auto at = link_cursor(text)) this->desk().go(*at);
+  serve_links(detail_, [this](const QString& text) {
+    if (text.startsWith(QStringLiteral("at:"))) this->desk().run_at(text.mid(3));
   });
 }
 

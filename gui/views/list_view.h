@@ -51,5 +51,7 @@ class ListView : public View {
 };
 
 [[nodiscard]] auto style_of_links() -> QString;
+/// A link that analyses the input at a counterexample's sizes; empty where it names none.
+[[nodiscard]] auto run_there_html(const std::string& witness) -> QString;
 
 }  // namespace assay

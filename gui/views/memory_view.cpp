@@ -201,20 +201,34 @@ void MemoryView::load(Store* store) {
   detail_->clear();
   set_state(store ? ViewState::loading : ViewState::empty,
             store ? tr("Loading…") : tr("No trace is open"));
-  if (!store) return;
-  store->ask<ProgramFacts>(this, "program", read_program, [this](Result<ProgramFacts> program) {
-    if (!program) return set_state(ViewState::failed, qt(program.error().message));
-    receive(std::move(*program));
-  });
+  store_ = store;
+  shown_ = 0;
+  programs_ = 0;
+  if (store) ask({});
+}
+
+void MemoryView::ask(const Cursor& cursor) {
+  store_->ask<ProgramFacts>(
+      this, "program",
+      [cursor, shown = shown_](const TraceReader& reader) {
+        return shown == 0 ? read_program(reader) : read_program_at(reader, cursor, shown);
+      },
+      [this](Result<ProgramFacts> program) {
+        if (!program) return set_state(ViewState::failed, qt(program.error().message));
+        if (program->id != 0 || shown_ == 0) receive(std::move(*program));
+      });
 }
 
 void MemoryView::receive(ProgramFacts program) {
+  shown_ = program.id;
+  programs_ = program.all.size();
+  picture_->set_program({});
   if (program.id == 0)
     return set_state(ViewState::empty, tr("This trace holds no program of Assay's compiler.\n"
                                           "`assay compile FILE --trace RUN.sqlite` writes one."));
   if (!program.is_planned)
     return set_state(ViewState::empty, tr("The program was not bound to sizes, so its memory was "
-                                          "not planned; Problems says why."));
+                                          "not planned; Problems may say why."));
   if (program.arena_bytes == 0)
     return set_state(ViewState::empty, tr("The program needs no temporaries"));
   picture_->set_program(std::move(program));
@@ -244,7 +258,9 @@ void MemoryView::pick(int buffer) {
 
 void MemoryView::follow(const Cursor& cursor) {
   cursor_ = cursor;
-  picture_->set_step(step_of(picture_->program(), cursor));
+  const auto step = step_of(picture_->program(), cursor);
+  if (step < 0 && programs_ > 1 && shown_ != 0) ask(cursor);
+  picture_->set_step(step);
 }
 
 auto MemoryView::draw_picture(QPainter& painter, const QSize& size) -> bool {

@@ -54,10 +54,15 @@ class MemoryView : public View {
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
 
  private:
+  /// The first program, or the one of the cursor where that is another.
+  void ask(const Cursor& cursor);
   void receive(ProgramFacts program);
   void pick(int buffer);
 
+  Store* store_ = nullptr;
   Cursor cursor_;
+  TraceId shown_ = 0;
+  std::size_t programs_ = 0;
   MemoryPicture* picture_;
   QLabel* summary_;
   QLabel* detail_;

@@ -4,6 +4,7 @@
 #include <QLocale>
 #include <QTimer>
 
+#include "gui/views/card.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -31,6 +32,11 @@ NodesView::NodesView(Desk& desk)
   table_->set_roles(NodeModel::kBadRole, NodeModel::kMarkRole);
   table_->set_model(model_, {150, 56, 150, 190, 210, 210, 72, 150, 140});
   table_->setAccessibleName(tr("Nodes of the graph"));
+  table_->setObjectName(QStringLiteral("nodes_table"));
+  table_->set_card([this](int row) {
+    const auto* line = model_->line(row);
+    return line != nullptr ? card_html(card_of(*line)) : QString();
+  });
   filter_->setPlaceholderText(tr("Filter: word  op:pad  status:mismatch  dim:s0  near(name,3)"));
   filter_->setAccessibleName(tr("Filter of nodes"));
   filter_->setClearButtonEnabled(true);
@@ -53,6 +59,7 @@ NodesView::NodesView(Desk& desk)
   column->addWidget(meaning_);
   column->addWidget(table_, 1);
   set_body(body);
+  setFocusProxy(table_);
   auto* typing = new QTimer(this);
   typing->setSingleShot(true);
   typing->setInterval(120);

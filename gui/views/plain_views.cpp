@@ -37,18 +37,6 @@ auto mark_of(const std::string& verdict) -> NodeMark {
   return verdict == "unknown" ? NodeMark::unchecked : NodeMark::ok;
 }
 
-/// "s77 = 68, s53 = 7" as sizes.
-auto sizes_of(const std::string& witness) -> NamedSizes {
-  NamedSizes sizes;
-  for (const auto& part : qt(witness).split(',')) {
-    const auto sides = part.split('=');
-    bool is_number = false;
-    const auto value = sides.value(1).trimmed().toLongLong(&is_number);
-    if (is_number) sizes[sides[0].trimmed().toStdString()] = value;
-  }
-  return sizes;
-}
-
 }  // namespace
 
 ProblemsView::ProblemsView(Desk& desk)
@@ -152,8 +140,11 @@ void ProofsView::receive(const TraceAnswer& answer) {
 void ProofsView::chosen(const TextRow& row) {
   const auto& proof = proofs_[static_cast<std::size_t>(row.key)];
   desk().go(proof.cursor);
-  at_witness_.sizes = sizes_of(proof.witness);
-  picture_->show_node(proof.cursor.node != 0 ? proof.cursor : Cursor{});
+  at_witness_.sizes = sizes_of_witness(proof.witness);
+  if (proof.cursor.node != 0)
+    picture_->show_node(proof.cursor);
+  else
+    picture_->show_map(storage_map_of(proof.reason));
   store()->ask(this, "proof guards", {proof.cursor.proof},
                [this, proof](Result<TraceAnswer> answer) {
                  std::vector<std::int64_t> guards;
@@ -174,12 +165,7 @@ void ProofsView::show(const Proof& proof, const std::vector<std::int64_t>& guard
     text += detail_row(tr("guards"), fmt::format("{}", fmt::join(guards, ", ")), Token::dynamic);
   text += detail_row(tr("decided by"), proof.tier);
   text += QStringLiteral("</table>");
-  QStringList sizes;
-  for (const auto& [symbol, size] : sizes_of(proof.witness))
-    sizes << QStringLiteral("%1=%2").arg(qt(symbol)).arg(size);
-  if (!sizes.isEmpty())
-    text += tr("<p><a href='at:%1'>run there: %1</a></p>").arg(sizes.join(',').toHtmlEscaped());
-  set_detail(text);
+  set_detail(text + run_there_html(proof.witness));
 }
 
 EnvironmentView::EnvironmentView(Desk& desk)

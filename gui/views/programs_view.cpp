@@ -40,10 +40,11 @@ auto quiet_label() -> QLabel* {
 
 ProgramsView::ProgramsView(Desk& desk)
     : View(QStringLiteral("programs"), tr("Programs"), desk),
+      choice_(new QComboBox),
       summary_(quiet_label()),
       launch_model_(
           new TextModel({tr("#"), tr("Kind"), tr("Kernel or operator"), tr("Nodes"), tr("Reads"),
-                         tr("Writes"), tr("Grid"), tr("Extents"), tr("Line")},
+                         tr("Writes"), tr("Grid"), tr("Extents"), tr("Line"), tr("Found")},
                         this)),
       decision_model_(
           new TextModel({tr("Verdict"), tr("Kind"), tr("About"), tr("With"), tr("Reason")}, this)),
@@ -52,9 +53,10 @@ ProgramsView::ProgramsView(Desk& desk)
       filter_(new QLineEdit),
       counts_(new QLabel),
       text_name_(quiet_label()),
+      found_(new QTextBrowser),
       text_(new CodePane(tr("Text of the kernel or program"))) {
   launches_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
-  launches_->set_model(launch_model_, {50, 70, 200, 160, 160, 120, 90, 120, 60});
+  launches_->set_model(launch_model_, {50, 70, 200, 160, 160, 120, 90, 120, 60, 160});
   launches_->setAccessibleName(tr("Launches"));
   decisions_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
   decisions_->set_model(decision_model_, {110, 70, 170, 220, 460});
@@ -68,10 +70,23 @@ ProgramsView::ProgramsView(Desk& desk)
   line->setContentsMargins(8, 6, 8, 6);
   line->addWidget(filter_, 1);
   line->addWidget(counts_);
+  choice_->setAccessibleName(tr("Program"));
+  choice_->hide();
+  found_->setFrameShape(QFrame::NoFrame);
+  found_->setAccessibleName(tr("Found at the step"));
+  found_->setMaximumHeight(130);
+  found_->hide();
+  auto* head = new QWidget;
+  auto* over = new QHBoxLayout(head);
+  over->setContentsMargins(0, 0, 0, 0);
+  over->addWidget(choice_);
+  over->addWidget(summary_, 1);
   auto* upper = new QSplitter(Qt::Horizontal);
   upper->setChildrenCollapsible(false);
-  upper->addWidget(with_head(summary_, launches_));
-  upper->addWidget(with_head(text_name_, text_));
+  upper->addWidget(with_head(head, launches_));
+  auto* text_side = with_head(text_name_, text_);
+  static_cast<QVBoxLayout*>(text_side->layout())->insertWidget(1, found_);
+  upper->addWidget(text_side);
   upper->setStretchFactor(0, 1);
   upper->setStretchFactor(1, 1);
   auto* parts = new QSplitter(Qt::Vertical);
@@ -81,16 +96,35 @@ ProgramsView::ProgramsView(Desk& desk)
   parts->setStretchFactor(0, 3);
   parts->setStretchFactor(1, 2);
   set_body(parts);
-  connect(launches_, &RowTable::chosen, this, [this](int row) {
-    const auto& launch = program_.launches[static_cast<std::size_t>(row)];
-    this->desk().go(launch.nodes.empty() ? Cursor{.graph = cursor_.graph, .launch = launch.id}
-                                         : launch.nodes.front());
-  });
+  setFocusProxy(launches_);
+  connect(launches_, &RowTable::chosen, this,
+          [this](int row) { go_to_launch(program_.launches[static_cast<std::size_t>(row)]); });
   connect(decisions_, &RowTable::chosen, this, [this](int row) {
     const auto* chosen = decision_model_->row(row);
     if (chosen != nullptr && chosen->cursor.node != 0) this->desk().go(chosen->cursor);
   });
   connect(filter_, &QLineEdit::textChanged, this, &ProgramsView::fill_decisions);
+  connect(choice_, &QComboBox::activated, this, [this](int index) {
+    go_first_ = true;
+    ask({.graph = program_.all[static_cast<std::size_t>(index)].first});
+  });
+}
+
+void ProgramsView::go_to_launch(const LaunchFacts& launch) {
+  desk().go(launch.nodes.empty() ? Cursor{.graph = program_.id, .launch = launch.id}
+                                 : launch.nodes.front());
+}
+
+void ProgramsView::ask(const Cursor& cursor) {
+  store_->ask<ProgramFacts>(
+      this, "program",
+      [cursor, shown = program_.id](const TraceReader& reader) {
+        return shown == 0 ? read_program(reader) : read_program_at(reader, cursor, shown);
+      },
+      [this](Result<ProgramFacts> program) {
+        if (!program) return set_state(ViewState::failed, qt(program.error().message));
+        if (program->id != 0 || program_.id == 0) receive(std::move(*program));
+      });
 }
 
 void ProgramsView::load(Store* store) {
@@ -103,26 +137,48 @@ void ProgramsView::load(Store* store) {
   show_text({}, {}, {});
   set_state(store ? ViewState::loading : ViewState::empty,
             store ? tr("Loading…") : tr("No trace is open"));
-  if (!store) return;
-  store->ask<ProgramFacts>(this, "program", read_program, [this](Result<ProgramFacts> program) {
-    if (!program) return set_state(ViewState::failed, qt(program.error().message));
-    receive(std::move(*program));
-  });
+  choice_->clear();
+  if (store) ask({});
 }
 
 void ProgramsView::receive(ProgramFacts program) {
   program_ = std::move(program);
   if (program_.id == 0)
-    return set_state(ViewState::empty, tr("This trace holds no program of Assay's compiler.\n"
-                                          "`assay compile FILE --trace RUN.sqlite` writes one."));
+    return set_state(
+        ViewState::empty,
+        tr("This trace holds no program.\n`assay compile FILE --check --trace "
+           "RUN.sqlite` writes one, of a log or wrapper `assay run --check --trace`."));
+  shown_ = -1;
+  choice_->clear();
+  for (const auto& [id, name] : program_.all) {
+    choice_->addItem(qt(name));
+    if (id == program_.id) choice_->setCurrentIndex(choice_->count() - 1);
+  }
+  choice_->setVisible(program_.all.size() > 1);
+  fill_launches();
+  fill_decisions();
+  set_state(ViewState::ready);
+  show_found({});
+  if (std::exchange(go_first_, false) && !program_.launches.empty())
+    go_to_launch(program_.launches.front());
+  else
+    follow(Cursor(std::exchange(cursor_, {})));
+  if (shown_ < 0) show_text(qt(program_.name), qt(program_.text), {});
+}
+
+void ProgramsView::fill_launches() {
   std::vector<TextRow> rows;
   int kernels = 0;
   for (std::size_t i = 0; i < program_.launches.size(); ++i) {
     const auto& launch = program_.launches[i];
     kernels += launch.kernel != 0 ? 1 : 0;
-    rows.push_back({.cells = {QString::number(i), qt(launch.kind), qt(launch.target),
-                              joined(launch.names), joined(launch.reads), joined(launch.writes),
-                              qt(launch.grid), qt(launch.extents), QString::number(launch.line)}});
+    rows.push_back(
+        {.cells = {QString::number(i), qt(launch.kind), qt(launch.target), joined(launch.names),
+                   joined(launch.reads), joined(launch.writes), qt(launch.grid), qt(launch.extents),
+                   QString::number(launch.line),
+                   launch.findings.empty() ? QString() : qt(launch.findings.front().kind)},
+         .mark = launch.findings.empty() ? -1 : static_cast<int>(NodeMark::root),
+         .bad_column = launch.findings.empty() ? -1 : 9});
   }
   launch_model_->set_rows(std::move(rows));
   summary_->setText(
@@ -130,10 +186,6 @@ void ProgramsView::receive(ProgramFacts program) {
           .arg(kernels)
           .arg(std::ssize(program_.launches) - kernels)
           .arg(program_.sizes.empty() ? QString() : tr(", sizes: %1").arg(qt(program_.sizes))));
-  fill_decisions();
-  set_state(ViewState::ready);
-  follow(Cursor(std::exchange(cursor_, {})));
-  if (shown_ < 0) show_text(qt(program_.name), qt(program_.text), {});
 }
 
 void ProgramsView::fill_decisions() {
@@ -162,7 +214,9 @@ void ProgramsView::follow(const Cursor& cursor) {
       decisions_->set_current_row(i);
       break;
     }
-  show_step(step_of(program_, cursor));
+  const auto step = step_of(program_, cursor);
+  if (step < 0 && program_.all.size() > 1) ask(cursor);
+  show_step(step);
 }
 
 void ProgramsView::show_step(std::int64_t step) {
@@ -170,13 +224,43 @@ void ProgramsView::show_step(std::int64_t step) {
   if (step < 0 || step == shown_) return;
   shown_ = step;
   const auto& launch = program_.launches[static_cast<std::size_t>(step)];
+  show_found(launch);
   if (launch.kernel == 0)
     return show_text(qt(program_.name), qt(program_.text), {static_cast<int>(launch.line) - 1});
   store_->ask(this, "kernel", {launch.kernel}, [this, step](Result<TraceAnswer> kernel) {
     if (!kernel || kernel->rows.empty() || step != shown_) return;
     const auto& row = kernel->rows.front();
     show_text(tr("%1 computes %2").arg(qt(to_text(row[0])), qt(to_text(row[3]))),
-              qt(to_text(row[2])), {});
+              qt(to_text(row[2])), lines_found(step));
+  });
+}
+
+/// Lines of the kernel's text at which a run found something.
+auto ProgramsView::lines_found(std::int64_t step) const -> std::vector<int> {
+  std::vector<int> lines;
+  for (const auto& finding : program_.launches[static_cast<std::size_t>(step)].findings)
+    if (finding.kernel_line > 0) lines.push_back(static_cast<int>(finding.kernel_line) - 1);
+  return lines;
+}
+
+void ProgramsView::show_found(const LaunchFacts& launch) {
+  QString text;
+  for (const auto& finding : launch.findings)
+    text += QStringLiteral("<p style='color:%1'>▲ %2: %3</p>")
+                .arg(tone(Token::bad).name(), html(finding.kind), html(finding.message));
+  found_->setHtml(text);
+  found_->setVisible(!text.isEmpty());
+  if (launch.id == 0) return;
+  store_->ask(this, "values of launch", {launch.id}, [this, text](Result<TraceAnswer> values) {
+    if (!values || values->rows.empty()) return;
+    auto all =
+        text + tr("<p style='color:%1'>first values it left</p>").arg(tone(Token::muted).name());
+    for (const auto& row : values->rows)
+      all += QStringLiteral("<p><b>%1</b> <span style='color:%2'>%3</span><br><code>%4</code></p>")
+                 .arg(html(to_text(row[0])), tone(Token::muted).name(), html(to_text(row[1])),
+                      html(to_text(row[2])));
+    found_->setHtml(all);
+    found_->show();
   });
 }
 

@@ -158,9 +158,9 @@ auto RowTable::viewportEvent(QEvent* event) -> bool {
     const auto* help = static_cast<QHelpEvent*>(event);
     const int row = row_at(help->pos().y());
     const int column = header_->logicalIndexAt(help->pos().x());
-    const auto text = row < 0 || column < 0
-                          ? QString()
-                          : model_->data(model_->index(row, column), Qt::ToolTipRole).toString();
+    auto text = row >= 0 ? card(row) : QString();
+    if (text.isEmpty() && row >= 0 && column >= 0)
+      text = model_->data(model_->index(row, column), Qt::ToolTipRole).toString();
     QToolTip::showText(help->globalPos(), text, this);
     return true;
   }

@@ -23,6 +23,9 @@ class RowTable : public QAbstractScrollArea {
   }
   [[nodiscard]] auto header() const -> QHeaderView* { return header_; }
   [[nodiscard]] auto current_row() const -> int { return current_; }
+  /// Rich text for the mouse over a row; empty text: the cell itself is said.
+  void set_card(std::function<QString(int row)> card) { card_ = std::move(card); }
+  [[nodiscard]] auto card(int row) const -> QString { return card_ ? card_(row) : QString(); }
   /// Selects and scrolls to a row without telling anyone.
   void set_current_row(int row);
   [[nodiscard]] auto row_height() const -> int;
@@ -56,6 +59,7 @@ class RowTable : public QAbstractScrollArea {
   int current_ = -1;
   int bad_role_ = -1;
   int mark_role_ = -1;
+  std::function<QString(int)> card_;
 };
 
 }  // namespace assay

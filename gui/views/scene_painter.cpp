@@ -9,6 +9,8 @@
 namespace assay {
 namespace {
 
+constexpr int kSmallestLetters = 8;  ///< in pixels
+
 constexpr double kBarWidth = 5;
 constexpr double kRadius = 4;
 /// A lie stays visible at any scale.
@@ -130,6 +132,10 @@ class ScenePainter {
     auto font = paint_.font;
     font.setPixelSize(std::clamp(static_cast<int>(box.height() * (bold ? 0.66 : 0.6)), 7, 15));
     font.setBold(bold);
+    // Smaller letters say more than an ellipsis, as long as they can be read.
+    while (font.pixelSize() > kSmallestLetters &&
+           QFontMetricsF(font).horizontalAdvance(what) > box.width())
+      font.setPixelSize(font.pixelSize() - 1);
     p_.setFont(font);
     p_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
                 QFontMetrics(font).elidedText(what, Qt::ElideRight, static_cast<int>(box.width())));

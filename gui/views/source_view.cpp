@@ -161,6 +161,8 @@ void SourceView::load(Store* store) {
   left_graph_ = 0;
   right_graph_ = 0;
   right_file_.clear();
+  right_->set_text({});
+  right_name_->setText(tr("Choose a node: its source, or what it was compiled to, stands here"));
   set_state(ViewState::empty, store ? tr("Choose a graph") : tr("No trace is open"));
 }
 

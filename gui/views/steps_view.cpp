@@ -45,6 +45,7 @@ auto diff_html(const std::string& before, const std::string& after) -> QString {
 
 StepChart::StepChart(QWidget* parent) : QWidget(parent) {
   setMinimumHeight(170);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Candidates over time"));
 }
 
@@ -81,6 +82,8 @@ void StepChart::paint(QPainter& painter, const QSize& size) const {
                      QString::number(calls));
   }
   painter.setPen(tone(Token::muted));
+  painter.drawText(QRectF(0, place({.calls = calls_}, size).y() - 10, kLeft - 8, 20),
+                   Qt::AlignRight | Qt::AlignVCenter, QString::number(calls_));
   painter.drawText(QRect(kLeft, bottom + 4, size.width() - kLeft - kRight, metrics.height()),
                    Qt::AlignRight, tr("%1 s").arg(seconds_, 0, 'f', 1));
   painter.drawText(QRect(kLeft, bottom + 4, size.width() - kLeft - kRight, metrics.height()),
@@ -110,6 +113,21 @@ void StepChart::paint(QPainter& painter, const QSize& size) const {
 void StepChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   paint(painter, size());
+  if (!hasFocus()) return;
+  painter.setPen(QPen(tone(Token::accent), 1));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(rect().adjusted(0, 0, -1, -1));
+}
+
+/// Left and right walk the candidates in the order asked.
+void StepChart::keyPressEvent(QKeyEvent* event) {
+  const int by = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+  if (by == 0 || points_.empty()) return QWidget::keyPressEvent(event);
+  const auto now = std::ranges::find(points_, current_, &StepPoint::id);
+  const auto at = now == points_.end() ? 0 : now - points_.begin() + by;
+  emit picked(
+      points_[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, std::ssize(points_) - 1))]
+          .id);
 }
 
 void StepChart::mousePressEvent(QMouseEvent* event) {
@@ -229,11 +247,11 @@ void StepsView::show_step(TraceId step) {
   store()->ask(this, "step", {step}, [this](Result<TraceAnswer> answer) {
     if (!answer || answer->rows.empty()) return;
     const auto& row = answer->rows[0];
-    auto text = tr("<h4>%1 in %2: %3 calls</h4>")
+    auto text = tr("<h4>%1 in %2, calls: %3</h4>")
                     .arg(html(to_text(row[2])), html(to_text(row[0])), qt(to_text(row[1])));
     text += QStringLiteral("<p>%1</p>").arg(html(to_text(row[3])));
     if (row[8].index() != 0)
-      text += tr("<p>made from candidate %1 (%2 calls)</p>")
+      text += tr("<p>made from candidate %1, calls: %2</p>")
                   .arg(qt(to_text(row[8])), qt(to_text(row[9])));
     if (row[6].index() != 0 && row[7].index() != 0)
       text += diff_html(to_text(row[7]), to_text(row[6]));

@@ -29,6 +29,7 @@ class StepChart : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   [[nodiscard]] auto place(const StepPoint& point, const QSize& size) const -> QPointF;

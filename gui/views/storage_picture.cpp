@@ -1,5 +1,6 @@
 #include "gui/views/storage_picture.h"
 
+#include <QKeyEvent>
 #include <QLocale>
 #include <QMouseEvent>
 #include <QPainter>
@@ -27,6 +28,7 @@ auto kind_text(FootprintKind kind) -> QString {
 
 StoragePicture::StoragePicture(Desk& desk) : desk_(desk) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Storage map"));
 }
 
@@ -45,14 +47,17 @@ void StoragePicture::show_node(const Cursor& cursor) {
       [cursor, sizes = desk_.sizes](const TraceReader& reader) {
         return read_storage_map(reader, cursor, sizes);
       },
-      [this](Result<StorageMap> map) {
-        map_ = map ? std::move(*map) : StorageMap{};
-        setAccessibleDescription(qt(map_.sentence));
-        setToolTip(qt(map_.sentence));
-        updateGeometry();
-        update();
-        emit changed();
-      });
+      [this](Result<StorageMap> map) { show_map(map ? std::move(*map) : StorageMap{}); });
+}
+
+void StoragePicture::show_map(StorageMap map) {
+  map_ = std::move(map);
+  lane_ = -1;
+  setAccessibleDescription(qt(map_.sentence));
+  setToolTip(qt(map_.sentence));
+  updateGeometry();
+  update();
+  emit changed();
 }
 
 auto StoragePicture::lane_height() const -> int {
@@ -64,11 +69,14 @@ auto StoragePicture::lanes_top() const -> int {
 
 auto StoragePicture::sizeHint() const -> QSize {
   if (map_.empty()) return {200, 0};
-  const auto lanes = std::min<int>(static_cast<int>(map_.footprints.size()), kMostLanes);
-  return {600, lanes_top() + lanes * lane_height() + 8};
+  return {600, lanes_top() + lanes() * lane_height() + 8};
 }
 auto StoragePicture::minimumSizeHint() const -> QSize {
   return {260, sizeHint().height()};
+}
+
+auto StoragePicture::lanes() const -> int {
+  return std::min<int>(static_cast<int>(map_.footprints.size()), kMostLanes);
 }
 
 void StoragePicture::paint_axis(QPainter& painter, double left, double width) const {
@@ -172,13 +180,33 @@ void StoragePicture::paint(QPainter& painter, const QSize& size) const {
 void StoragePicture::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   paint(painter, size());
+  if (!hasFocus() || lane_ < 0) return;
+  painter.setPen(QPen(tone(Token::accent), 1.5));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawRect(QRectF(1, lanes_top() + lane_ * lane_height() - 2, width() - 3, lane_height()));
 }
 
 void StoragePicture::mousePressEvent(QMouseEvent* event) {
   const int lane = (event->pos().y() - lanes_top()) / lane_height();
-  if (lane >= 0 && lane < std::ssize(map_.footprints) && event->pos().y() >= lanes_top())
-    desk_.go(
-        {.graph = cursor_.graph, .node = map_.footprints[static_cast<std::size_t>(lane)].node});
+  if (event->pos().y() >= lanes_top()) go_to_lane(lane);
+}
+
+void StoragePicture::go_to_lane(int lane) {
+  if (lane < 0 || lane >= lanes()) return;
+  const auto node = map_.footprints[static_cast<std::size_t>(lane)].node;
+  if (node != 0) desk_.go({.graph = cursor_.graph, .node = node});
+}
+
+/// Up and down walk the lanes, Enter goes to the node of one.
+void StoragePicture::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return go_to_lane(lane_);
+  const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+  if (by == 0 || lanes() == 0) return QWidget::keyPressEvent(event);
+  lane_ = std::clamp(lane_ + by, 0, lanes() - 1);
+  const auto& lane = map_.footprints[static_cast<std::size_t>(lane_)];
+  setAccessibleDescription(kind_text(lane.kind) + ' ' + qt(lane.name + lane.leaf) + ' ' +
+                           qt(to_string(lane.layout)));
+  update();
 }
 
 }  // namespace assay

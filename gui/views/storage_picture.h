@@ -13,6 +13,8 @@ class StoragePicture : public QWidget {
   void load(Store* store);
   /// Fetches and shows the map of the cursor's node.
   void show_node(const Cursor& cursor);
+  /// A map that stands in no trace.
+  void show_map(StorageMap map);
   void paint(QPainter& painter, const QSize& size) const;
   [[nodiscard]] auto map() const -> const StorageMap& { return map_; }
 
@@ -25,10 +27,13 @@ class StoragePicture : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   [[nodiscard]] auto lane_height() const -> int;
   [[nodiscard]] auto lanes_top() const -> int;
+  [[nodiscard]] auto lanes() const -> int;  ///< that are drawn
+  void go_to_lane(int lane);
   void paint_axis(QPainter& painter, double left, double width) const;
   void paint_lane(QPainter& painter, const Footprint& lane, double left, double width,
                   int top) const;
@@ -37,6 +42,7 @@ class StoragePicture : public QWidget {
   Store* store_ = nullptr;
   Cursor cursor_;
   StorageMap map_;
+  int lane_ = -1;  ///< that the keys are at
 };
 
 }  // namespace assay

@@ -41,6 +41,21 @@ auto links(const NodeFacts& facts, const std::vector<NodeRef>& refs) -> QString 
   return all.isEmpty() ? View::tr("none") : all.join(QStringLiteral(", "));
 }
 
+/// First elements: what the graph gives, and what a program made of it left.
+auto values_html(const NodeFacts& facts) -> QString {
+  if (facts.values.empty()) return {};
+  const auto muted = tone(Token::muted).name();
+  auto text = View::tr("<p style='color:%1'>first values</p>").arg(muted);
+  for (const auto& one : facts.values) {
+    const auto who = one.is_program ? View::tr("real: %1 %2").arg(html(one.leaf), html(one.of))
+                     : one.of == "made-up" ? View::tr("made up %1").arg(html(one.leaf))
+                                           : View::tr("graph %1").arg(html(one.leaf));
+    text += QStringLiteral("<p>%2 <span style='color:%1'>%3</span><br><code>%4</code></p>")
+                .arg(muted, who, html(one.layout), html(one.elements));
+  }
+  return text;
+}
+
 auto facts_html(const NodeFacts& facts) -> QString {
   const auto muted = tone(Token::muted).name();
   auto text = QStringLiteral(
@@ -71,6 +86,7 @@ auto facts_html(const NodeFacts& facts) -> QString {
               "</table><p><span style='color:%1'>inputs</span> %2<br>"
               "<span style='color:%1'>readers</span> %3</p>")
               .arg(muted, links(facts, facts.inputs), links(facts, facts.users));
+  text += values_html(facts);
   if (!facts.file.empty())
     text += QStringLiteral("<p><span style='color:%1'>%2:%3</span> %4<br><code>%5</code></p>")
                 .arg(muted, html(facts.file))
@@ -97,13 +113,10 @@ StorageView::StorageView(Desk& desk)
   column->addWidget(sentence_);
   column->addWidget(picture_);
   text_->setFrameShape(QFrame::NoFrame);
-  text_->setOpenLinks(false);
   text_->setAccessibleName(tr("Node"));
   column->addWidget(text_, 1);
   set_body(body);
-  connect(text_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    if (const auto cursor = link_cursor(url.toString())) this->desk().go(*cursor);
-  });
+  serve_links(text_);
   connect(picture_, &StoragePicture::changed, this, [this] {
     const auto& map = picture_->map();
     sentence_->setText(qt(map.sentence));

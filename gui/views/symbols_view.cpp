@@ -160,17 +160,15 @@ void SymbolsView::evaluate() {
 void SymbolsView::show(const LiveState& state) {
   state_ = state;
   const int broken = state.broken_guards();
-  QStringList sizes;
-  for (const auto& [name, value] : state.sizes)
-    sizes << QStringLiteral("%1 = %2").arg(qt(name)).arg(value);
+  summary_->setToolTip(qt(sizes_text(state.sizes)));
   summary_->setText(
-      tr("%1   <span style='color:%2'>%3 of %4 guards fail</span>   %5 of %6 nodes depend on "
-         "sizes, "
-         "%7 differ from the run%8")
-          .arg(sizes.join(QStringLiteral(", ")).toHtmlEscaped(),
-               tone(broken > 0 ? Token::bad : Token::muted).name())
-          .arg(broken)
-          .arg(state.guards.size())
+      tr("%1   <span style='color:%2'>%3</span>   %4 of %5 nodes depend on sizes, %6 differ from "
+         "the run%7")
+          .arg(html(short_sizes_text(state.sizes)),
+               tone(broken > 0 ? Token::bad : Token::muted).name(),
+               state.guards.empty()
+                   ? tr("no guards are recorded")
+                   : tr("%1 of %2 guards fail").arg(broken).arg(state.guards.size()))
           .arg(state.dynamic_count)
           .arg(state.nodes)
           .arg(state.changed_count)
@@ -226,7 +224,8 @@ void SymbolsView::chosen(const TextRow& row) {
                          tone(Token::muted).name(), html(guard.origin));
     if (proof != proved_.end())
       text += QStringLiteral("<p>%1 (%2) %3</p>")
-                  .arg(html(proof->second[0]), html(proof->second[1]), html(proof->second[2]));
+                  .arg(html(proof->second[0]), html(proof->second[1]), html(proof->second[2])) +
+              run_there_html(proof->second[2]);
     set_detail(text);
     desk().go({.graph = graph_, .node = cursor().node, .guard = guard.id});
   }

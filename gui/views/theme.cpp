@@ -48,6 +48,7 @@ auto style_sheet() -> QString {
   return QStringLiteral(R"(
 QMainWindow::separator { background: %1; width: 5px; height: 5px; }
 QDockWidget { font-weight: 600; }
+QTabBar { qproperty-drawBase: 0; }
 QTabBar::tab { background: %1; color: %5; border: 0; padding: 5px 12px; border-top: 2px solid transparent; }
 QTabBar::tab:selected { background: %2; color: %4; border-top: 2px solid %6; }
 QTabBar::tab:focus { text-decoration: underline; }
@@ -78,9 +79,21 @@ QToolTip { background: %3; color: %4; border: 1px solid %7; }
            css(Token::muted), css(Token::accent), css(Token::line), css(Token::selection));
 }
 
+auto scaled(QFont font, double factor) -> QFont {
+  if (font.pointSizeF() > 0)
+    font.setPointSizeF(font.pointSizeF() * factor);
+  else
+    font.setPixelSize(static_cast<int>(font.pixelSize() * factor));
+  return font;
+}
+
 auto code_font() -> QFont {
   auto font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-  font.setPointSizeF(QApplication::font().pointSizeF());
+  const auto text = QApplication::font();
+  if (text.pointSizeF() > 0)
+    font.setPointSizeF(text.pointSizeF());
+  else
+    font.setPixelSize(text.pixelSize());
   return font;
 }
 

@@ -16,6 +16,8 @@ void set_theme(bool dark);
 [[nodiscard]] auto tone(Token token) -> QColor;
 [[nodiscard]] auto qt_palette() -> QPalette;
 [[nodiscard]] auto style_sheet() -> QString;
+/// The font at another size, whether it was chosen in points or in pixels.
+[[nodiscard]] auto scaled(QFont font, double factor) -> QFont;
 /// The desktop's fixed font, at the size of the application's.
 [[nodiscard]] auto code_font() -> QFont;
 

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "gui/views/list_view.h"
 #include "gui/views/storage_picture.h"
 #include "gui/views/theme.h"
 
@@ -30,6 +31,13 @@ auto row(const QString& name, const std::string& value, Token token) -> QString 
       .arg(tone(Token::muted).name(), name, tone(token).name(), html(value));
 }
 
+auto place_in_program(const TriageFinding& finding) -> std::string {
+  auto text = fmt::format("line {}", finding.program_line);
+  if (!finding.launch.empty()) text += ", " + finding.launch;
+  if (finding.kernel_line > 0) text += fmt::format(" line {}", finding.kernel_line);
+  return text;
+}
+
 }  // namespace
 
 TriageView::TriageView(Desk& desk)
@@ -44,8 +52,7 @@ TriageView::TriageView(Desk& desk)
   auto* column = new QVBoxLayout(body);
   column->setContentsMargins(18, 14, 18, 10);
   column->setSpacing(6);
-  auto big = sentence_->font();
-  big.setPointSizeF(big.pointSizeF() * 1.35);
+  auto big = scaled(sentence_->font(), 1.35);
   big.setBold(true);
   sentence_->setFont(big);
   sentence_->setWordWrap(true);
@@ -75,13 +82,11 @@ TriageView::TriageView(Desk& desk)
   row_of_buttons->addStretch(1);
   column->addWidget(buttons_);
   text_->setFrameShape(QFrame::NoFrame);
-  text_->setOpenLinks(false);
   text_->setAccessibleName(tr("Findings"));
-  connect(text_, &QTextBrowser::anchorClicked, this, [this](const QUrl& url) {
-    const auto at = url.toString();
+  serve_links(text_, [this](const QString& at) {
     if (at.startsWith(QStringLiteral("finding:")))
-      return this->desk().go(triage_.findings[at.mid(8).toULong()].cursor);
-    if (const auto cursor = link_cursor(at)) this->desk().go(*cursor);
+      this->desk().go(triage_.findings[at.mid(8).toULong()].cursor);
+    if (at.startsWith(QStringLiteral("at:"))) this->desk().run_at(at.mid(3));
   });
   column->addWidget(picture_);
   column->addWidget(text_, 1);
@@ -156,10 +161,12 @@ void TriageView::show_triage() {
 }
 
 auto TriageView::finding_html(const TriageFinding& finding) const -> QString {
+  QString witness;
+  const auto& at = finding.cursor;
   auto text = QStringLiteral("<h3>%1 <span style='color:%2; font-weight:normal'>%3</span></h3>")
-                  .arg(finding.cursor.node == 0
-                           ? html(finding.node.empty() ? finding.title : finding.node)
-                           : node_link(finding.cursor.graph, finding.cursor.node, finding.node),
+                  .arg(at.node != 0     ? node_link(at.graph, at.node, finding.node)
+                       : at.launch != 0 ? launch_link(at.graph, at.launch, finding.launch)
+                                        : html(finding.title),
                        tone(Token::muted).name(),
                        html(finding.target + "   " + finding.kind + ", " + finding.blame));
   text += QStringLiteral("<p>%1</p><table>").arg(html(finding.message));
@@ -172,7 +179,9 @@ auto TriageView::finding_html(const TriageFinding& finding) const -> QString {
         row(tr("source"), fmt::format("{}:{} in {}", finding.file, finding.line, finding.function),
             Token::text);
   text += row(tr("code"), finding.code, Token::text);
-  return text + QStringLiteral("</table>");
+  if (triage_.command == "prove") witness = run_there_html(finding.witness);
+  if (finding.program_line > 0) text += row(tr("program"), place_in_program(finding), Token::text);
+  return text + QStringLiteral("</table>") + witness;
 }
 
 void TriageView::show_finding() {
@@ -204,7 +213,7 @@ void TriageView::show_finding() {
                        : one.blame == "inherited" ? tr("△ inherited")
                                                   : tr("▲ root"))
                   .arg(i)
-                  .arg(html(one.node.empty() ? one.kind : one.node), tone(Token::muted).name(),
+                  .arg(html(one.who().empty() ? one.kind : one.who()), tone(Token::muted).name(),
                        html(one.message));
     }
     text += QStringLiteral("</table>");

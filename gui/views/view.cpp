@@ -1,5 +1,7 @@
 #include "gui/views/view.h"
 
+#include <QCursor>
+#include <QTextBrowser>
 #include <QVBoxLayout>
 
 #include "gui/views/theme.h"
@@ -30,7 +32,14 @@ View::View(const QString& id, const QString& title, Desk& desk)
   set_state(ViewState::empty, tr("No trace is open"));
 }
 
+void View::set_pinned(bool pinned) {
+  pinned_ = pinned;
+  if (!pinned) look_at(newest_);
+}
+
 void View::look_at(const Cursor& cursor) {
+  newest_ = cursor;
+  if (pinned_) return;
   if (is_costly() && !isVisible()) {
     unseen_ = cursor;
     return;
@@ -64,6 +73,19 @@ void View::set_banner(const QString& text) {
   banner_->setVisible(!text.isEmpty());
 }
 
+void View::serve_links(QTextBrowser* browser, std::function<void(const QString&)> other) {
+  browser->setOpenLinks(false);
+  connect(browser, &QTextBrowser::anchorClicked, this, [this, other](const QUrl& url) {
+    const auto href = url.toString();
+    if (const auto at = link_cursor(href)) return desk_.go(*at);
+    if (other) other(href);
+  });
+  connect(browser, &QTextBrowser::highlighted, this, [this](const QUrl& url) {
+    const auto at = link_cursor(url.toString());
+    desk_.show_card(at.value_or(Cursor{}), QCursor::pos());
+  });
+}
+
 auto View::draw_picture(QPainter&, const QSize&) -> bool {
   return false;
 }
@@ -72,10 +94,18 @@ auto node_link(TraceId graph, TraceId node, const std::string& name) -> QString 
   return QStringLiteral("<a href=\"node:%1:%2\">%3</a>").arg(graph).arg(node).arg(html(name));
 }
 
+auto launch_link(TraceId graph, TraceId launch, const std::string& name) -> QString {
+  return QStringLiteral("<a href=\"launch:%1:%2\">%3</a>").arg(graph).arg(launch).arg(html(name));
+}
+
 auto link_cursor(const QString& href) -> std::optional<Cursor> {
   const auto parts = href.split(':');
-  if (parts.size() != 3 || parts[0] != QStringLiteral("node")) return std::nullopt;
-  return Cursor{.graph = parts[1].toLongLong(), .node = parts[2].toLongLong()};
+  if (parts.size() != 3) return std::nullopt;
+  const auto graph = parts[1].toLongLong();
+  const auto id = parts[2].toLongLong();
+  if (parts[0] == QStringLiteral("node")) return Cursor{.graph = graph, .node = id};
+  if (parts[0] == QStringLiteral("launch")) return Cursor{.graph = graph, .launch = id};
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -11,6 +11,8 @@
 #include "gui/data/cursor.h"
 #include "gui/models/store.h"
 
+class QTextBrowser;
+
 namespace assay {
 
 class RowTable;
@@ -21,6 +23,8 @@ struct Desk {
   std::function<void(const QString& id)> act;        ///< a registered action
   std::function<void(const QString&)> say;           ///< a line in the status bar
   std::function<void(const QString& name)> go_node;  ///< in the cursor's graph, by name
+  /// The card of a node or launch, at this point of the screen.
+  std::function<void(const Cursor&, const QPoint&)> show_card;
   std::function<void(const QString& sizes)> run_at;  ///< analyses the input at "s77=9,s53=7"
   /// Sizes that the user plays with, by symbol name; empty: those of the run.
   std::map<std::string, std::int64_t> sizes;
@@ -41,8 +45,11 @@ class View : public QWidget {
   /// Another trace; null for none.
   virtual void load(Store* store) = 0;
   virtual void follow(const Cursor& cursor) = 0;
-  /// follow(), at once or, where that is costly, when the view is seen.
+  /// follow(), at once or, where that is costly, when the view is seen. Not while it is pinned.
   void look_at(const Cursor& cursor);
+  /// A pinned view stays where it is; unpinned it goes to where the others are.
+  void set_pinned(bool pinned);
+  [[nodiscard]] auto is_pinned() const -> bool { return pinned_; }
   /// Colours have changed: what was made of them is made anew.
   virtual void theme_changed() {}
   /// Sizes in the desk have changed.
@@ -65,12 +72,17 @@ class View : public QWidget {
   /// A line above the body: what is missing from it; empty hides it.
   void set_banner(const QString& text);
   [[nodiscard]] auto desk() const -> Desk& { return desk_; }
+  /// Links to nodes and launches are gone to, and have a card under the mouse; what else is clicked
+  /// goes to `other`.
+  void serve_links(QTextBrowser* browser, std::function<void(const QString&)> other = {});
 
  private:
   QString title_;
   Desk& desk_;
   ViewState state_ = ViewState::empty;
   std::optional<Cursor> unseen_;
+  bool pinned_ = false;
+  Cursor newest_;  ///< where the others are
   QLabel* banner_;
   QLabel* sentence_;
   QStackedLayout* stack_;
@@ -85,6 +97,8 @@ class View : public QWidget {
 }
 /// `<a href="node:12">name</a>`; link_cursor() reads it back.
 [[nodiscard]] auto node_link(TraceId graph, TraceId node, const std::string& name) -> QString;
+/// The same for a launch.
+[[nodiscard]] auto launch_link(TraceId graph, TraceId launch, const std::string& name) -> QString;
 [[nodiscard]] auto link_cursor(const QString& href) -> std::optional<Cursor>;
 
 }  // namespace assay

@@ -73,6 +73,7 @@ class Debugger {
                       .watched = capture_.mutated_inputs.value_or(std::vector<std::string>{}),
                       .recorded = &capture_.observed,
                       .random = options_.random,
+                      .tap = options_.tap,
                       .progress = options_.progress});
   }
 

@@ -19,6 +19,8 @@ struct DebugOptions {
   /// Generators whose seed is known, for the run on the recorded inputs: numbers and sizes that
   /// random values decide are those of the recorded run. Null: operators draw numbers of their own.
   std::shared_ptr<RandomState> random = nullptr;
+  /// RunOptions::tap of the run on the recorded inputs; at other sizes contents are not computed.
+  std::function<void(std::size_t, const Datum&)> tap = {};
   std::function<void(std::size_t, std::size_t)> progress;
 };
 

@@ -1,43 +1,39 @@
 #include "replay/report/compile_rows.h"
 
-#include <set>
+#include <algorithm>
+#include <charconv>
+
+#include "replay/report/program_record.h"
 
 namespace assay {
 namespace {
 
-/// What a kernel does to one of its parameters.
-struct Access {
-  bool reads = false, writes = false;
-};
-void gather(const TileRegion& region, std::map<std::size_t, Access>& found) {
-  for (const auto& statement : region.body) {
-    if (const auto* load = std::get_if<TileLoad>(&statement.what)) found[load->param].reads = true;
-    if (const auto* store = std::get_if<TileStore>(&statement.what))
-      found[store->param].writes = true;
-    if (const auto* atomic = std::get_if<TileAtomic>(&statement.what))
-      found[atomic->param] = {true, true};
-    for (const auto& inner : statement.regions) gather(inner, found);
+/// Nodes whose values a graph returns, in the order of what a program returns; nothing for numbers.
+void returned_nodes(const Arg& arg, std::vector<std::optional<NodeId>>& nodes) {
+  if (const auto* items = std::get_if<SequenceArg>(&arg.value)) {
+    for (const auto& item : items->items) returned_nodes(item, nodes);
+    return;
   }
-}
-auto access_name(const Access& access) -> std::string {
-  if (access.reads && access.writes) return "both";
-  return access.writes ? "writes" : "reads";
+  const auto* node = std::get_if<NodeId>(&arg.value);
+  nodes.push_back(node != nullptr ? std::optional(*node) : std::nullopt);
 }
 
-auto product_text(std::span<const std::int64_t> numbers) -> std::string {
-  return fmt::format("{}", fmt::join(numbers, " x "));
+/// "output 3" -> 3; nothing for other names.
+auto number_behind(std::string_view text, std::string_view word) -> std::optional<std::size_t> {
+  if (!text.starts_with(word)) return std::nullopt;
+  text.remove_prefix(word.size());
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// A step with the buffers that it touches.
-struct Step {
-  const HostOp* op = nullptr;
-  LaunchRow row;
-  std::vector<std::pair<std::size_t, Access>> buffers;
-};
+auto elements_of(const std::vector<FirstValues>* values) -> std::string {
+  return values == nullptr || values->empty() ? std::string() : values->front().elements;
+}
 
-class ProgramRecorder {
+class CompileRecorder {
  public:
-  ProgramRecorder(TraceWriter& writer, const RecordedIds& ids, const CompileRecord& record)
+  CompileRecorder(TraceWriter& writer, const RecordedIds& ids, const CompileRecord& record)
       : writer_(writer), ids_(ids), record_(record) {
     for (const auto& node : record.capture.graph.nodes)
       if (const auto id = ids.nodes.find(node.id); id != ids.nodes.end())
@@ -45,154 +41,93 @@ class ProgramRecorder {
   }
 
   auto run() -> Result<void> {
-    ASSAY_TRY_VOID(program());
-    ASSAY_TRY_VOID(kernels());
-    ASSAY_TRY_VOID(memory());
-    std::int64_t seq = 0;
-    for (auto& step : record_.memory != nullptr ? bound_steps() : host_steps())
-      ASSAY_TRY_VOID(launch(step, seq++));
+    const auto* comparison = record_.comparison;
+    ASSAY_TRY(
+        recorded_,
+        record_program(
+            writer_, {.program = record_.compiled.program,
+                      .row = {.run_id = ids_.run,
+                              .parent_id = {},
+                              .name = "compiled program",
+                              .kind = "program",
+                              .hash = {},
+                              .text = {}},
+                      .nodes = nodes_,
+                      .call_nodes = &record_.compiled.call_nodes,
+                      .memory = record_.memory,
+                      .sizes = record_.sizes,
+                      .run = comparison != nullptr ? &comparison->run : nullptr,
+                      .written = record_.values != nullptr ? &record_.values->program : nullptr}));
+    ASSAY_TRY_VOID(values());
+    if (comparison != nullptr) ASSAY_TRY_VOID(differences(*comparison));
     ASSAY_TRY_VOID(decisions());
     return problems();
   }
 
  private:
-  [[nodiscard]] auto ops() const -> const std::vector<HostOp>& {
-    return record_.compiled.program.functions.back().ops;
-  }
-
-  auto program() -> Result<void> {
-    std::string text;
-    for (const auto& op : ops()) {
-      text += op.text + "\n";
-      lines_[&op] = std::ssize(lines_) + 1;
-    }
-    ASSAY_TRY(graph_, writer_.add(GraphRow{.run_id = ids_.run,
-                                           .parent_id = {},
-                                           .name = "compiled program",
-                                           .kind = "program",
-                                           .hash = {},
-                                           .text = text}));
+  auto values() -> Result<void> {
+    if (record_.values == nullptr) return {};
+    for (const auto& [node, values] : record_.values->graph)
+      if (const auto id = ids_.nodes.find(node); id != ids_.nodes.end())
+        ASSAY_TRY_VOID(record_values(writer_, id->second, {}, "graph", values));
     return {};
   }
 
-  auto kernels() -> Result<void> {
-    for (const auto& [key, source] : record_.compiled.program.kernels) {
-      ASSAY_TRY(kernels_[key],
-                writer_.add(KernelRow{graph_, key, source.language, source.text,
-                                      fmt::format("{}", fmt::join(source.nodes, ", "))}));
+  auto differences(const CompiledComparison& comparison) -> Result<void> {
+    std::vector<std::optional<NodeId>> outputs;
+    if (const auto* output = record_.capture.graph.output())
+      returned_nodes(output->args.at(0), outputs);
+    for (const auto& one : comparison.compared) {
+      if (one.message.empty()) continue;
+      FindingRow row{.run_id = ids_.run,
+                     .node_id = {},
+                     .leaf = {},
+                     .kind = "program-differs",
+                     .blame = "root",
+                     .root_node_id = {},
+                     .claimed = {},
+                     .observed = {},
+                     .witness = record_.sizes,
+                     .message = one.what + ": " + one.message,
+                     .severity = "finding",
+                     .title = "the program gives something else than its graph"};
+      row.graph_id = ids_.graph;
+      const auto place = number_behind(one.what, "output ");
+      if (place && *place < outputs.size() && outputs[*place]) at_output(row, *outputs[*place]);
+      if (place) at_launch(row, *place);
+      ASSAY_TRY_VOID(writer_.add(row));
     }
     return {};
   }
 
-  auto memory() -> Result<void> {
-    if (record_.memory == nullptr) return {};
-    constexpr std::array kKinds = {"input", "output", "temporary"};
-    const auto& [bound, plan, broken] = *record_.memory;
-    for (std::size_t i = 0; i < bound.buffers.size(); ++i) {
-      const auto& buffer = bound.buffers[i];
-      BufferRow row{.graph_id = graph_,
-                    .name = buffer.name,
-                    .kind = kKinds[static_cast<std::size_t>(buffer.kind)],
-                    .dtype = std::string(name(buffer.dtype)),
-                    .size_bytes = buffer.size_bytes,
-                    .offset_bytes = {},
-                    .first_step = {},
-                    .last_step = {},
-                    .written_over = buffer.over ? bound.buffers[*buffer.over].name : ""};
-      if (plan.offsets[i] >= 0) row.offset_bytes = plan.offsets[i];
-      if (buffer.is_used) {
-        row.first_step = static_cast<std::int64_t>(buffer.first);
-        row.last_step = static_cast<std::int64_t>(buffer.last);
-      }
-      ASSAY_TRY(buffers_.emplace_back(), writer_.add(row));
-    }
-    ASSAY_TRY_VOID(
-        writer_.add(MemoryPlanRow{graph_, plan.arena_bytes, plan.live_bytes, plan.sum_bytes,
-                                  std::ssize(bound.steps), record_.sizes}));
-    return {};
+  void at_output(FindingRow& row, NodeId node) const {
+    if (const auto id = ids_.nodes.find(node); id != ids_.nodes.end()) row.node_id = id->second;
+    if (record_.values == nullptr) return;
+    const auto known = record_.values->graph.find(node);
+    row.claimed = elements_of(known == record_.values->graph.end() ? nullptr : &known->second);
   }
 
-  /// Steps at sizes, as they run.
-  auto bound_steps() -> std::vector<Step> {
-    std::vector<Step> steps;
-    for (const auto& one : record_.memory->bound.steps) {
-      steps.emplace_back();
-      std::visit([&](const auto& what) { fill(steps.back(), what); }, one);
+  /// The launch that last wrote the buffer which the program returns there.
+  void at_launch(FindingRow& row, std::size_t place) const {
+    if (record_.values == nullptr) return;
+    for (const auto& op : record_.compiled.program.functions.back().ops) {
+      const auto* returned = std::get_if<HostReturn>(&op.what);
+      if (returned == nullptr || place >= returned->values.size()) continue;
+      const auto* view = std::get_if<HostView>(&returned->values[place].value);
+      const auto writer =
+          view == nullptr ? recorded_.last_writer.end() : recorded_.last_writer.find(view->base);
+      if (writer == recorded_.last_writer.end()) continue;
+      if (const auto at = recorded_.launches.find(writer->second); at != recorded_.launches.end())
+        row.launch_id = at->second;
+      for (const auto& value : record_.values->program.at(writer->second))
+        if (value.leaf == view->base) row.observed = value.elements;
     }
-    return steps;
-  }
-  void fill(Step& step, const BoundLaunch& what) {
-    const auto& key = record_.memory->bound.kernels[what.kernel];
-    step.op = what.op;
-    step.row.kind = "kernel";
-    step.row.target = key;
-    step.row.grid = product_text(what.grid);
-    step.row.extents = product_text(what.extents);
-    std::map<std::size_t, Access> found;
-    if (const auto source = record_.compiled.program.kernels.find(key);
-        source != record_.compiled.program.kernels.end() && source->second.kernel)
-      gather(source->second.kernel->body, found);
-    for (std::size_t i = 0; i < what.arguments.size(); ++i)
-      if (what.arguments[i].buffer) step.buffers.emplace_back(*what.arguments[i].buffer, found[i]);
-  }
-  static void fill(Step& step, const BoundCall& what) {
-    step.op = what.op;
-    step.row.kind = "call";
-    step.row.target = what.row != nullptr ? what.row->name() : std::string();
-    for (std::size_t i = 0; i < what.buffers.size(); ++i)
-      step.buffers.emplace_back(what.buffers[i],
-                                Access{i < what.arg_tensors, i >= what.arg_tensors});
-  }
-  static void fill(Step& step, const BoundCopy& what) {
-    step.op = what.op;
-    step.row.kind = "copy";
-    step.row.target = "copy";
-    step.buffers = {{what.from.buffer, {true, false}}, {what.to.buffer, {false, true}}};
-  }
-
-  /// Steps as written, without sizes.
-  auto host_steps() -> std::vector<Step> {
-    std::vector<Step> steps;
-    for (const auto& op : ops()) {
-      const auto* launch = std::get_if<HostLaunch>(&op.what);
-      const auto* call = std::get_if<HostCall>(&op.what);
-      if (launch == nullptr && call == nullptr) continue;
-      auto& step = steps.emplace_back();
-      step.op = &op;
-      step.row.kind = launch != nullptr ? "kernel" : "call";
-      step.row.target = launch != nullptr ? launch->kernel : call->target;
-    }
-    return steps;
-  }
-
-  auto launch(Step& step, std::int64_t seq) -> Result<void> {
-    step.row.graph_id = graph_;
-    step.row.seq = seq;
-    step.row.line = lines_[step.op];
-    step.row.text = step.op->text;
-    std::vector<std::string> nodes;
-    if (const auto kernel = kernels_.find(step.row.target); kernel != kernels_.end()) {
-      step.row.kernel_id = kernel->second;
-      nodes = record_.compiled.program.kernels.at(step.row.target).nodes;
-    }
-    if (const auto call = record_.compiled.call_nodes.find(step.op->line);
-        call != record_.compiled.call_nodes.end() && !step.row.kernel_id)
-      nodes.push_back(call->second);
-    ASSAY_TRY(const auto id, writer_.add(step.row));
-    std::int64_t position = 0;
-    for (const auto& [buffer, access] : step.buffers)
-      ASSAY_TRY_VOID(
-          writer_.add(LaunchBufferRow{id, position++, buffers_[buffer], access_name(access)}));
-    for (const auto& node : nodes)
-      if (const auto found = nodes_.find(node); found != nodes_.end())
-        ASSAY_TRY_VOID(writer_.add(LineLinkRow{graph_, step.row.line, found->second}));
-    return {};
   }
 
   auto decisions() -> Result<void> {
     std::int64_t seq = 0;
     for (const auto& made : record_.compiled.decisions) {
-      DecisionRow row{.graph_id = graph_,
+      DecisionRow row{.graph_id = recorded_.graph,
                       .seq = seq++,
                       .node_id = {},
                       .kind = std::string(name(made.kind)),
@@ -209,17 +144,8 @@ class ProgramRecorder {
   }
 
   auto problems() -> Result<void> {
-    std::vector<std::string> differs, wrong;
-    if (const auto* comparison = record_.comparison) {
-      for (const auto& one : comparison->compared)
-        if (!one.message.empty()) differs.push_back(one.what + ": " + one.message);
-      for (const auto& finding : comparison->run.findings)
-        wrong.push_back(
-            fmt::format("{} {}: {}", name(finding.fault), finding.statement, finding.message));
-      ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "note", comparison->notes));
-    }
-    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "differs", differs));
-    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "wrong-access", wrong));
+    if (record_.comparison != nullptr)
+      ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "note", record_.comparison->notes));
     if (record_.memory != nullptr)
       ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "wrong-plan", record_.memory->broken));
     if (record_.not_planned.empty()) return {};
@@ -229,10 +155,8 @@ class ProgramRecorder {
   TraceWriter& writer_;
   const RecordedIds& ids_;
   const CompileRecord& record_;
-  TraceId graph_ = 0;
-  std::map<std::string, TraceId> nodes_, kernels_;
-  std::vector<TraceId> buffers_;
-  std::map<const HostOp*, std::int64_t> lines_;
+  RecordedProgram recorded_;
+  std::map<std::string, TraceId> nodes_;
 };
 
 }  // namespace
@@ -241,7 +165,7 @@ auto record_compiled(const std::string& path, const CompileRecord& record, int e
     -> Result<void> {
   return record_trace(path, record.capture, {}, "compile", record.sizes, exit_code,
                       [&](TraceWriter& writer, const RecordedIds& ids) {
-                        return ProgramRecorder(writer, ids, record).run();
+                        return CompileRecorder(writer, ids, record).run();
                       });
 }
 

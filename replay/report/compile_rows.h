@@ -1,4 +1,4 @@
-// A compiled graph as rows of a trace: program, kernels, launches, decisions, memory.
+// A compiled graph as rows of a trace: program, decisions, and what a check found.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,9 +16,11 @@ struct CompileRecord {
   std::string not_planned = {};           ///< why there is no memory
   std::string sizes = {};                 ///< of the plan
   const CompiledComparison* comparison = nullptr;  ///< null: not run
+  const ComparedValues* values = nullptr;          ///< null: not recorded
 };
 
-/// Writes a trace with the capture's graph and its program.
+/// Writes a trace with the capture's graph and its program. An output that differs is a finding at
+/// its node and at the launch that wrote it.
 [[nodiscard]] auto record_compiled(const std::string& path, const CompileRecord& record,
                                    int exit_code) -> Result<void>;
 

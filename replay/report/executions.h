@@ -1,6 +1,7 @@
 // What compiled programs computed, and what the checks of their executor found.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/finding/finding.h"
@@ -19,5 +20,11 @@ namespace assay {
 [[nodiscard]] auto has_findings(const LogExecution& execution) -> bool;
 /// A program did not run to its end.
 [[nodiscard]] auto is_incomplete(const LogExecution& execution) -> bool;
+
+/// Writes a trace: every program with its launches, findings at them, and the first values that
+/// they left; of a log compilations and stages too. `bytes` are those of the log or wrapper.
+[[nodiscard]] auto record_executions(const std::string& path, const std::string& source,
+                                     std::string_view bytes, const LogExecution& execution,
+                                     int exit_code) -> Result<void>;
 
 }  // namespace assay

@@ -172,32 +172,6 @@ void judge(TensorDifference& difference, const Datum& actual, const Datum& expec
         fmt::format("{}; rounding explains {:.3g} there", distance.message, distance.allowed);
 }
 
-/// Copies of tensors that alias as the originals do.
-class Copier {
- public:
-  auto copy(const Datum& datum) -> Datum {
-    if (const auto* tensor = datum.real()) {
-      auto& twin = twins_[tensor->storage.get()];
-      if (!twin) {
-        twin = std::make_shared<Storage>(tensor->storage->size_bytes());
-        std::ranges::copy(tensor->storage->bytes(), twin->bytes().begin());
-      }
-      auto made = *tensor;
-      made.storage = twin;
-      return {made};
-    }
-    if (const auto* list = datum.list()) {
-      DatumList items;
-      for (const auto& item : *list) items.push_back(copy(item));
-      return {std::move(items)};
-    }
-    return datum;
-  }
-
- private:
-  std::map<const Storage*, std::shared_ptr<Storage>> twins_;
-};
-
 void flatten(const Datum& datum, DatumList& flat) {
   if (const auto* list = datum.list())
     for (const auto& item : *list) flatten(item, flat);
@@ -282,18 +256,18 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
     -> Result<CompiledComparison> {
   ASSAY_TRY(const auto program, executor.compile(compiled.program));
   const auto given = program_inputs(graph, inputs);
-  Copier copier;
+  DatumCopier copier;
   DatumList mine;
-  for (const auto& datum : given) mine.push_back(copier.copy(datum));
+  for (const auto& datum : given) mine.push_back(copier(datum));
   CompiledComparison result;
   result.is_checked = executor.is_checked();
   const auto start = Clock::now();
   ASSAY_TRY(result.run, program->run(mine, {}));
   result.seconds = seconds_since(start);
   auto reference = inputs;
-  Copier other;
-  for (auto& datum : reference.values) datum = other.copy(datum);
-  for (auto& [name, datum] : reference.attributes) datum = other.copy(datum);
+  DatumCopier other;
+  for (auto& datum : reference.values) datum = other(datum);
+  for (auto& [name, datum] : reference.attributes) datum = other(datum);
   ASSAY_TRY(const auto expected, reference_outputs(graph, reference, table));
   if (expected.size() != result.run.outputs.size())
     return bad_input("{} outputs, the graph has {}", result.run.outputs.size(), expected.size());
@@ -313,6 +287,28 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
     if (inputs.values[i].real() != nullptr)
       add(mine[i], reference.values[i], fmt::format("input {} after", i));
   return result;
+}
+
+auto compared_values(const Graph& graph, const CompiledGraph& compiled, const Executor& executor,
+                     const RunInputs& inputs, const OpTable& table) -> Result<ComparedValues> {
+  ComparedValues values;
+  ASSAY_TRY(const auto program, executor.compile(compiled.program));
+  DatumCopier mine;
+  DatumList given = program_inputs(graph, inputs);
+  for (auto& datum : given) datum = mine(datum);
+  ProgramRunOptions asked;
+  asked.tap = keep_written(values.program);
+  ASSAY_TRY([[maybe_unused]] const auto done, program->run(given, asked));
+  DatumCopier other;
+  auto reference = inputs;
+  for (auto& datum : reference.values) datum = other(datum);
+  for (auto& [name, datum] : reference.attributes) datum = other(datum);
+  RunOptions options;
+  options.tap = [&](std::size_t at, const Datum& value) {
+    values.graph[graph.nodes[at].id] = first_values(value);
+  };
+  (void)run_graph(graph, reference, table, options);
+  return values;
 }
 
 }  // namespace assay

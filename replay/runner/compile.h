@@ -13,6 +13,7 @@
 #include "replay/formats/capture.h"
 #include "replay/interp/inputs.h"
 #include "replay/runner/execute.h"
+#include "replay/runner/first_values.h"
 
 namespace assay {
 
@@ -53,5 +54,15 @@ struct CompiledComparison {
 [[nodiscard]] auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                                           const Executor& executor, const RunInputs& inputs,
                                           const OpTable& table) -> Result<CompiledComparison>;
+
+/// What a graph and the program made of it compute on the same inputs.
+struct ComparedValues {
+  std::map<NodeId, std::vector<FirstValues>> graph;
+  WrittenValues program;
+};
+/// Runs both anew, on copies of the inputs. Errors: of the program's run.
+[[nodiscard]] auto compared_values(const Graph& graph, const CompiledGraph& compiled,
+                                   const Executor& executor, const RunInputs& inputs,
+                                   const OpTable& table) -> Result<ComparedValues>;
 
 }  // namespace assay

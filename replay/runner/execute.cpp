@@ -19,6 +19,7 @@ namespace {
 struct Compiled {
   std::string name, role;
   int log_line = 0;
+  std::string text;
   HostProgram program;
 };
 
@@ -105,18 +106,26 @@ class LogExecutor {
                                .log_line = compiled.log_line,
                                .error = {},
                                .run = {},
-                               .seconds = 0};
+                               .seconds = 0,
+                               .text = compiled.text,
+                               .program = {},
+                               .written = {}};
+    auto asked = options_.run;
+    if (options_.keep_values) asked.tap = keep_written(execution.written);
     const auto start = Clock::now();
-    auto ready = executor_.compile(compiled.program);
-    auto run = !inputs  ? Result<ProgramRun>(std::unexpected(inputs.error()))
-               : !ready ? Result<ProgramRun>(std::unexpected(ready.error()))
-                        : (*ready)->run(*inputs, options_.run);
+    const auto compile_and_run = [&]() -> Result<ProgramRun> {
+      ASSAY_TRY(const auto given, std::move(inputs));
+      ASSAY_TRY(const auto ready, executor_.compile(compiled.program));
+      return ready->run(given, asked);
+    };
+    auto run = compile_and_run();
     if (run)
       execution.run = *std::move(run);
     else
       execution.error = run.error();
     execution.seconds = seconds_since(start);
     const bool is_done = !execution.error;
+    execution.program = std::move(compiled.program);
     result_.programs.push_back(std::move(execution));
     return is_done ? &result_.programs.back().run : nullptr;
   }
@@ -206,13 +215,16 @@ class LogExecutor {
     if (const auto* run = execute(compiled, std::move(given))) compare_backward(*run);
   }
 
-  void skip(const Compiled& compiled, const std::string& reason) {
+  void skip(Compiled& compiled, const std::string& reason) {
     ProgramExecution execution{.name = compiled.name,
                                .role = compiled.role,
                                .log_line = compiled.log_line,
                                .error = Error{ErrorCode::unsupported, reason},
                                .run = {},
-                               .seconds = 0};
+                               .seconds = 0,
+                               .text = compiled.text,
+                               .program = std::move(compiled.program),
+                               .written = {}};
     result_.programs.push_back(std::move(execution));
   }
 
@@ -279,7 +291,7 @@ auto read_compilation(const TraceLog& log, const TraceCompilation& compilation,
       return with_context(program.error(),
                           fmt::format("{}: {} {}", name, compilation.compile_id, part.name));
     programs.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
-                        role_of(event.payload), event.line, *std::move(program)});
+                        role_of(event.payload), event.line, event.payload, *std::move(program)});
   }
   return programs;
 }
@@ -333,7 +345,7 @@ auto execute_programs(std::string_view bytes, const std::string& name, const OpT
   for (const auto& one : wrappers_in(bytes, name)) {
     auto program = read_wrapper(one.text);
     if (!program) return with_context(std::move(program).error(), one.name);
-    programs.push_back({one.name, role_of(one.text), 0, *std::move(program)});
+    programs.push_back({one.name, role_of(one.text), 0, one.text, *std::move(program)});
   }
   LogExecutor executor(table, options);
   executor.run_all(programs, {});

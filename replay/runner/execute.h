@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/ops/op_table.h"
 #include "replay/formats/program_answers.h"
+#include "replay/runner/first_values.h"
 
 namespace assay {
 
@@ -26,6 +27,9 @@ struct ProgramExecution {
   std::optional<Error> error;  ///< it did not run to its end
   ProgramRun run;
   double seconds = 0;
+  std::string text;       ///< of the wrapper
+  HostProgram program;    ///< as it was read
+  WrittenValues written;  ///< by statements of `program`; with ExecuteOptions::keep_values
 };
 
 struct LogExecution {
@@ -41,6 +45,7 @@ struct ExecuteOptions {
   /// Of the last compilation that has a program; made-up contents without.
   const ProgramAnswers* answers = nullptr;
   const Executor* executor = nullptr;  ///< the interpreter without
+  bool keep_values = false;            ///< the first of what every launch writes
 };
 
 /// A program with what it is called: in a log by compilation and event, else the file.

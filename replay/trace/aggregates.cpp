@@ -13,14 +13,14 @@ UPDATE graphs SET
                    WHERE n.graph_id = graphs.id);
 INSERT INTO op_counts(graph_id, target, nodes, findings)
   SELECT graph_id, ifnull(target, ''), count(*),
-         sum(id IN (SELECT node_id FROM findings WHERE severity IS NOT 'note'))
+         sum(id IN (SELECT node_id FROM findings WHERE node_id > 0 AND severity IS NOT 'note'))
   FROM nodes GROUP BY 1, 2;
 INSERT INTO node_text(rowid, name, target) SELECT id, name, target FROM nodes;
 )";
 
 constexpr std::string_view kByModule = R"(
 SELECT graph_id, module, count(*),
-       sum(id IN (SELECT node_id FROM findings WHERE severity IS NOT 'note'))
+       sum(id IN (SELECT node_id FROM findings WHERE node_id > 0 AND severity IS NOT 'note'))
 FROM nodes WHERE module IS NOT NULL GROUP BY 1, 2)";
 
 struct ModuleCounts {

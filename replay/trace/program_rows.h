@@ -44,6 +44,10 @@ struct DecisionRow {
   std::optional<TraceId> node_id;
   std::string kind, verdict, subject, other, reason;
 };
+struct TensorValuesRow {
+  std::optional<TraceId> node_id, launch_id;
+  std::string leaf, source, layout, elements;
+};
 struct StageVerdictRow {
   TraceId run_id = 0;
   std::optional<TraceId> compilation_id;

@@ -25,7 +25,7 @@ constexpr std::array kTables = {
                "node_id, leaf"},
     TraceTable{"observations", "What running the node really produced, leaf by leaf.",
                "node_id, leaf; storage_id, node_id"},
-    TraceTable{"findings", "What was found out about the program.", "node_id"},
+    TraceTable{"findings", "What was found out about the program.", "node_id; launch_id"},
     TraceTable{"symbols", "Size symbols and what is known about them.", "graph_id"},
     TraceTable{"guards", "Conditions the capture relies on.", "graph_id, seq"},
     TraceTable{"proofs", "Conditions that were proved, refuted or not decided for all sizes.",
@@ -50,6 +50,9 @@ constexpr std::array kTables = {
     TraceTable{"decisions", "Choices of the compiler, with reasons.", "graph_id, seq; node_id"},
     TraceTable{"stages", "Stages of a compilation, each run and compared with the one before.",
                "run_id, seq; compilation_id"},
+    TraceTable{"tensor_values",
+               "First elements of what a node gave, or of what a launch left in a buffer.",
+               "node_id; launch_id"},
     TraceTable{"problems", "What was not read or not understood, and how often.", "run_id"},
 };
 
@@ -152,7 +155,8 @@ constexpr std::array kColumns = {
     TraceColumn{"findings", "run_id", integer, "", "runs.id", ""},
     TraceColumn{"findings", "node_id", integer, "", "nodes.id", "null: about the whole graph"},
     TraceColumn{"findings", "leaf", text, "", "", "path in a tuple"},
-    TraceColumn{"findings", "kind", text, "", "", "from the registry: stride-mismatch, ..."},
+    TraceColumn{"findings", "kind", text, "", "",
+                "from the registry: stride-mismatch, ...; of a program's run out-of-bounds, ..."},
     TraceColumn{"findings", "blame", text, "", "", "root or inherited"},
     TraceColumn{"findings", "root_node_id", integer, "", "nodes.id", "where it begins"},
     TraceColumn{"findings", "claimed", text, "", "", ""},
@@ -164,6 +168,10 @@ constexpr std::array kColumns = {
     TraceColumn{"findings", "claimed_value", text, "", "", "the claim at the run's sizes"},
     TraceColumn{"findings", "rule", text, "", "", "what Assay's own rule says"},
     TraceColumn{"findings", "graph_id", integer, "", "graphs.id", "the program it is about"},
+    TraceColumn{"findings", "launch_id", integer, "", "launches.id", "the step that met it"},
+    TraceColumn{"findings", "line", integer, "", "", "of the program's text, from 1"},
+    TraceColumn{"findings", "kernel_line", integer, "", "", "of the kernel's text, from 1"},
+    TraceColumn{"findings", "times", integer, "", "", "how many lanes met it there"},
 
     TraceColumn{"symbols", "graph_id", integer, "", "graphs.id", ""},
     TraceColumn{"symbols", "name", text, "", "", "s77, u0"},
@@ -296,6 +304,15 @@ constexpr std::array kColumns = {
     TraceColumn{"stages", "reason", text, "", "", "why it did not run, or what it follows"},
     TraceColumn{"stages", "sizes", text, "", "", "s77 = 6; they ran at"},
     TraceColumn{"stages", "log_line", integer, "", "", "from 1"},
+
+    TraceColumn{"tensor_values", "node_id", integer, "", "nodes.id", "null: of a launch"},
+    TraceColumn{"tensor_values", "launch_id", integer, "", "launches.id", "null: of a node"},
+    TraceColumn{"tensor_values", "leaf", text, "", "", "path in a tuple, or the buffer's name"},
+    TraceColumn{"tensor_values", "source", text, "", "",
+                "graph: Assay's own kernels ran it; made-up: on values that the input does not "
+                "hold; program: a compiled program wrote it"},
+    TraceColumn{"tensor_values", "layout", text, "elements", "", "f32[5, 16][16, 1]cpu"},
+    TraceColumn{"tensor_values", "elements", text, "", "", "the first of them: 0.5, -1, nan"},
 
     TraceColumn{"problems", "id", integer, "", "", "key"},
     TraceColumn{"problems", "run_id", integer, "", "runs.id", ""},

@@ -11,7 +11,7 @@ namespace assay {
 /// "ASSY" at offset 68 of the file, where file(1) looks.
 inline constexpr std::int32_t kTraceApplicationId = 0x41535359;
 /// Readers accept this version and all before it. Columns are only ever added.
-inline constexpr std::int32_t kTraceVersion = 3;
+inline constexpr std::int32_t kTraceVersion = 4;
 
 enum class TraceType : std::uint8_t { integer, real, text };
 

@@ -82,7 +82,8 @@ struct FindingRow {
   std::optional<TraceId> root_node_id;
   std::string claimed, observed, witness, message;
   std::string severity = {}, title = {}, claimed_value = {}, rule = {};
-  std::optional<TraceId> graph_id = {};
+  std::optional<TraceId> graph_id = {}, launch_id = {};
+  std::optional<std::int64_t> line = {}, kernel_line = {}, times = {};
 };
 struct SymbolRow {
   TraceId graph_id = 0;
@@ -165,6 +166,7 @@ class TraceWriter {
   auto add(const MemoryPlanRow& row) -> Result<TraceId>;
   auto add(const DecisionRow& row) -> Result<TraceId>;
   auto add(const StageVerdictRow& row) -> Result<TraceId>;
+  auto add(const TensorValuesRow& row) -> Result<TraceId>;
 
   /// Fills in what is only known after a node ran.
   auto set_status(TraceId node, const std::string& status, const std::string& reason,

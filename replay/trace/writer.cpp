@@ -191,11 +191,12 @@ auto TraceWriter::add(const ObservationRow& row) -> Result<TraceId> {
 }
 
 auto TraceWriter::add(const FindingRow& row) -> Result<TraceId> {
-  return impl_->insert(
-      "findings", {row.run_id, maybe(row.node_id), row.leaf, row.kind, maybe(row.blame),
-                   maybe(row.root_node_id), maybe(row.claimed), maybe(row.observed),
-                   maybe(row.witness), maybe(row.message), maybe(row.severity), maybe(row.title),
-                   maybe(row.claimed_value), maybe(row.rule), maybe(row.graph_id)});
+  return impl_->insert("findings", {row.run_id, maybe(row.node_id), row.leaf, row.kind,
+                                    maybe(row.blame), maybe(row.root_node_id), maybe(row.claimed),
+                                    maybe(row.observed), maybe(row.witness), maybe(row.message),
+                                    maybe(row.severity), maybe(row.title), maybe(row.claimed_value),
+                                    maybe(row.rule), maybe(row.graph_id), maybe(row.launch_id),
+                                    maybe(row.line), maybe(row.kernel_line), maybe(row.times)});
 }
 
 auto TraceWriter::add(const SymbolRow& row) -> Result<TraceId> {
@@ -279,6 +280,11 @@ auto TraceWriter::add(const StageVerdictRow& row) -> Result<TraceId> {
   return impl_->insert("stages", {row.run_id, maybe(row.compilation_id), row.seq, row.compilation,
                                   row.name, row.verdict, row.calls, row.compared, row.ratio,
                                   maybe(row.reason), maybe(row.sizes), maybe(row.log_line)});
+}
+
+auto TraceWriter::add(const TensorValuesRow& row) -> Result<TraceId> {
+  return impl_->insert("tensor_values", {maybe(row.node_id), maybe(row.launch_id), row.leaf,
+                                         row.source, row.layout, row.elements});
 }
 
 auto TraceWriter::set_status(TraceId node, const std::string& status, const std::string& reason,

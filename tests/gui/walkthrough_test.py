@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ import unittest
 
 ASSAY, VIEWER, SOURCE = sys.argv[1:4]
 PADDED = pathlib.Path(SOURCE) / "samples/padded_storage/graph0_inf.json"
+WITHOUT_MASK = pathlib.Path(SOURCE) / "tests/data/wrappers/scale_rows_without_mask.py"
+ROWS = pathlib.Path(SOURCE) / "tests/data/graphs/rows_and_columns.txt"
 STRIDES = pathlib.Path(SOURCE) / "samples/replication_pad_channels_last/graph0_inf.json"
 
 
@@ -76,6 +79,44 @@ class Walkthrough(unittest.TestCase):
             {"go": "step:2"},
             {"expect": "made from candidate"}])
         self.assertLessEqual(gestures + 1, 3)
+
+    def rows(self, trace, sql):
+        connection = sqlite3.connect(trace)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def test_an_access_out_of_bounds_is_seen_at_its_launch(self):
+        trace = self.folder / "run.sqlite"
+        out = self.assay("run", "--check", "--blocks", "16", WITHOUT_MASK, "--trace", trace)
+        self.assertEqual(out.returncode, 1, out.stderr)
+        self.assertEqual(self.rows(trace, "SELECT f.kind, l.target, f.line, f.kernel_line, f.times "
+                                          "FROM findings f JOIN launches l ON l.id = f.launch_id"),
+                         [("out-of-bounds", "triton_poi_fused_mul_0", 40, 18, 1)])
+        self.assertEqual(self.rows(trace, "SELECT leaf, source, layout FROM tensor_values"),
+                         [("buf0", "program", "f32[7, 9][9, 1]cuda")])
+        self.play([trace], [
+            {"expect": "triton_poi_fused_mul_0: element 7 needs 32 bytes, the storage has 28"},
+            {"do": "layout.program"},
+            {"expect": "out-of-bounds: element 7 needs 32 bytes"},
+            {"expect": "first values it left"}])
+
+    def test_a_program_that_differs_is_a_finding_at_node_and_launch_with_values(self):
+        trace = self.folder / "run.sqlite"
+        out = self.assay("compile", ROWS, "--check", "--fault", "short-loop", "--trace", trace)
+        self.assertEqual(out.returncode, 1, out.stdout + out.stderr)
+        found = self.rows(trace, "SELECT n.name, l.kind, f.claimed, f.observed FROM findings f JOIN "
+                                 "nodes n ON n.id = f.node_id JOIN launches l ON l.id = f.launch_id "
+                                 "WHERE f.kind = 'program-differs'")
+        self.assertEqual(len(found), 1)
+        self.assertNotEqual(found[0][2], found[0][3])
+        self.play([trace], [{"expect": "output 0: element"}, {"go": f"node:{found[0][0]}"},
+                            {"view": "storage"}, {"expect": "real: buf3 fused_mul_2"}])
+        right = self.folder / "right.sqlite"
+        self.assertEqual(self.assay("compile", ROWS, "--check", "--trace", right).returncode, 0)
+        self.assertEqual(self.rows(right, "SELECT count(*) FROM findings"), [(0,)])
+        self.assertGreater(self.rows(right, "SELECT count(*) FROM tensor_values")[0][0], 5)
 
     def test_what_is_no_trace_is_analysed_by_a_child(self):
         gestures, _ = self.play([PADDED], [{"expect": "512 bytes too small"}])

@@ -204,6 +204,48 @@ void write_small_trace(const std::filesystem::path& path, bool finalise) {
   if (!writer.finish_run(run, 1, 1) || !writer.finalise()) std::abort();
 }
 
+void write_run_trace(const std::filesystem::path& path) {
+  auto writer = must(TraceWriter::create(path));
+  const auto run =
+      must(writer.add(RunRow{"run", "log", "torch trace", "", "assay 0", "2000-01-01"}));
+  const auto graph = must(writer.add(GraphRow{run, {}, "Joint", "stage", "00", "relu\npad\n"}));
+  const auto relu = add_node(
+      writer, graph, 0, {"relu", "call_function", "aten.relu", "[4, 32]", "[4, 32]", 0, 512, {}});
+  const auto pad = add_node(
+      writer, graph, 1, {"mul", "call_function", "aten.mul", "[4, 32]", "[4, 32]", 1, 512, {0}});
+  must(writer.add(TensorValuesRow{relu, {}, "", "graph", "f32[4, 32][32, 1]cpu", "0, 0.5, 1"}));
+  const auto first =
+      must(writer.add(GraphRow{run, {}, "0/0 forward", "program", "", "fused_relu_0(x, buf0)\n"}));
+  const auto second = must(writer.add(
+      GraphRow{run, {}, "0/1 forward", "program", "", "y = buf0\nfused_pad_0(buf0, buf1)\n"}));
+  const auto good = must(writer.add(KernelRow{first, "fused_relu_0", "triton", "one\n", "relu"}));
+  const auto bad =
+      must(writer.add(KernelRow{second, "fused_pad_0", "triton", "first\nsecond\n", "mul"}));
+  const auto right = must(writer.add(
+      LaunchRow{first, 0, "kernel", "fused_relu_0", good, 1, "", "", "fused_relu_0(x, buf0)"}));
+  const auto wrong = must(writer.add(
+      LaunchRow{second, 0, "kernel", "fused_pad_0", bad, 2, "", "", "fused_pad_0(buf0, buf1)"}));
+  must(writer.add(LineLinkRow{first, 1, relu}));
+  must(writer.add(LineLinkRow{second, 2, pad}));
+  must(writer.add(
+      TensorValuesRow{{}, right, "buf0", "program", "f32[4, 32][32, 1]cuda", "0, 0.25, 1"}));
+  must(writer.add(
+      TensorValuesRow{{}, wrong, "buf1", "program", "f32[4, 32][32, 1]cuda", "nan, nan"}));
+  FindingRow finding;
+  finding.run_id = run;
+  finding.kind = "out-of-bounds";
+  finding.blame = "root";
+  finding.severity = "finding";
+  finding.title = "an access lies outside of its storage";
+  finding.message = "element 7 needs 32 bytes, the storage has 28 of buf1";
+  finding.graph_id = second;
+  finding.launch_id = wrong;
+  finding.line = 2;
+  finding.kernel_line = 2;
+  must(writer.add(finding));
+  if (!writer.finish_run(run, 1, 1) || !writer.finalise()) std::abort();
+}
+
 void write_generated_trace(const std::filesystem::path& path, std::int64_t nodes) {
   auto writer = must(TraceWriter::create(path));
   const auto run =

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/expr/text.h"
+#include "gui/data/card.h"
 #include "gui/data/live_sizes.h"
 #include "gui/data/node_facts.h"
 #include "gui/data/programs.h"
@@ -12,6 +13,7 @@
 #include "gui/data/tokens.h"
 #include "gui/data/triage.h"
 #include "replay/trace/pages.h"
+#include "replay/trace/schema.h"
 #include "tests/support/traces.h"
 
 namespace assay {
@@ -109,7 +111,7 @@ TEST_F(GuiData, FactsOfANodeNameWhoItReadsAndWhoReadsIt) {
 auto scans(const TraceReader& reader) -> std::vector<std::string> {
   const std::set<std::string> large = {"nodes",      "operands",     "claims",   "observations",
                                        "line_links", "proof_guards", "launches", "launch_buffers",
-                                       "buffers",    "decisions",    "kernels"};
+                                       "buffers",    "decisions",    "kernels",  "tensor_values"};
   std::vector<std::string> found;
   for (const auto& row : statements()) {
     const auto sql = std::string(row.sql);
@@ -163,10 +165,135 @@ TEST(GuiStatements, EachHasAnAnswerForEveryVersionThatItClaims) {
   std::set<std::pair<std::string_view, int>> seen;
   for (const auto& row : statements()) {
     EXPECT_TRUE(seen.insert({row.name, row.version}).second) << row.name;
-    EXPECT_FALSE(statement(row.name, 3).empty()) << row.name;
+    EXPECT_FALSE(statement(row.name, kTraceVersion).empty()) << row.name;
   }
   EXPECT_TRUE(statement("steps", 1).empty());
   EXPECT_TRUE(statement("launches", 2).empty());
+  EXPECT_TRUE(statement("values of node", 3).empty());
+}
+
+TEST(GuiRuns, ProgramsOfATraceAreFoundByLaunchAndNode) {
+  const testing::TemporaryFolder folder;
+  testing::write_run_trace(folder / "run.sqlite");
+  const auto reader = TraceReader::open(folder / "run.sqlite");
+  ASSERT_TRUE(reader) << reader.error().message;
+  const auto first = read_program(*reader);
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->name, "0/0 forward");
+  ASSERT_EQ(first->all.size(), 2U);
+  const auto second = read_program_at(*reader, {.launch = 2}, first->id);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->name, "0/1 forward");
+  ASSERT_EQ(second->launches.at(0).findings.size(), 1U);
+  EXPECT_EQ(second->launches[0].findings[0].kernel_line, 2);
+  const auto of_node = read_program_at(*reader, {.graph = 1, .node = 2}, first->id);
+  ASSERT_TRUE(of_node);
+  EXPECT_EQ(of_node->id, second->id);
+  const auto same = read_program_at(*reader, {.graph = 1, .node = 1}, first->id);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->id, 0) << "the one that is shown";
+  EXPECT_EQ(read_program_at(*reader, {.graph = 1}, first->id)->id, 0) << "no program";
+}
+
+TEST(GuiRuns, TriageNamesTheLaunchThatMetAFinding) {
+  const testing::TemporaryFolder folder;
+  testing::write_run_trace(folder / "run.sqlite");
+  const auto reader = TraceReader::open(folder / "run.sqlite");
+  ASSERT_TRUE(reader);
+  const auto triage = read_triage(*reader);
+  ASSERT_TRUE(triage) << triage.error().message;
+  EXPECT_EQ(triage->sentence, "fused_pad_0: element 7 needs 32 bytes, the storage has 28 of buf1");
+  EXPECT_EQ(triage->findings.at(0).cursor.launch, 2);
+  EXPECT_EQ(triage->findings[0].program_line, 2);
+}
+
+TEST(GuiRuns, ValuesOfANodeAreThoseOfTheGraphThenThoseOfPrograms) {
+  const testing::TemporaryFolder folder;
+  testing::write_run_trace(folder / "run.sqlite");
+  const auto reader = TraceReader::open(folder / "run.sqlite");
+  ASSERT_TRUE(reader);
+  const auto facts = read_node_facts(*reader, 1);
+  ASSERT_TRUE(facts) << facts.error().message;
+  ASSERT_EQ(facts->values.size(), 2U);
+  EXPECT_EQ(facts->values[0].elements, "0, 0.5, 1");
+  EXPECT_FALSE(facts->values[0].is_program);
+  EXPECT_EQ(facts->values[1].of, "fused_relu_0");
+  EXPECT_EQ(facts->values[1].leaf, "buf0");
+  EXPECT_EQ(facts->values[1].elements, "0, 0.25, 1");
+}
+
+TEST(Cards, ClaimAndRealityStandSideBySideAndWhatDiffersIsMarked) {
+  NodeLine line;
+  line.name = "view";
+  line.mark = NodeMark::root;
+  line.finding = "wrong-stride";
+  line.dtype = line.real_dtype = "float32";
+  line.sizes = "[s0, 4]";
+  line.real_sizes = "[2, 4]";
+  line.strides = "[8, 1]";
+  line.real_strides = "[4, 1]";
+  line.offset = line.real_offset = "0";
+  line.file = "/a/model.py";
+  line.line = 7;
+  const auto card = card_of(line);
+  EXPECT_EQ(card.status, "lies: wrong-stride");
+  EXPECT_EQ(card.place, "model.py:7");
+  ASSERT_EQ(card.rows.size(), 3U);
+  EXPECT_FALSE(card.rows[0].differs);
+  EXPECT_FALSE(card.rows[1].differs) << "an expression is no other text than its value";
+  EXPECT_TRUE(card.rows[2].differs);
+  std::set<std::string_view> shapes;
+  for (int mark = 0; mark <= static_cast<int>(NodeMark::not_run); ++mark)
+    shapes.insert(mark_text(static_cast<NodeMark>(mark)));
+  EXPECT_EQ(shapes.size(), 7U) << "status is read off the shape";
+}
+
+TEST(Witnesses, AreSizesToRunAtWithoutPlacesInKernels) {
+  const auto sizes = sizes_of_witness("s77 = 9, assay_i0 = 3, XBLOCK = 8, xindex = 103, s53 = 7");
+  EXPECT_EQ(sizes_text(sizes), "s53=7,s77=9");
+  EXPECT_TRUE(sizes_of_witness("").empty());
+  EXPECT_TRUE(sizes_of_witness("s77 = true").empty());
+  EXPECT_TRUE(sizes_of_witness("XBLOCK = 8, xindex = 103").empty());
+}
+
+TEST(Witnesses, ASummaryStaysShort) {
+  NamedSizes sizes;
+  for (int i = 0; i < 40; ++i) sizes[fmt::format("s{:02}", i)] = i;
+  EXPECT_EQ(short_sizes_text(sizes, 3), "s00 = 0, s01 = 1, s02 = 2, and 37 more");
+  EXPECT_EQ(short_sizes_text({{"s0", 4}, {"s1", 8}}, 2), "s0 = 4, s1 = 8");
+}
+
+TEST(Witnesses, AreDrawnAlsoWhereAProgramHasNoNodes) {
+  const auto access = storage_map_of("in_ptr0 is indexed at 23: needs 96 bytes, buf1 has 48");
+  ASSERT_EQ(access.footprints.size(), 1U);
+  EXPECT_EQ(access.owner, "buf1");
+  EXPECT_EQ(access.storage_bytes, 48);
+  EXPECT_EQ(access.span(), 96);
+  EXPECT_EQ(access.footprints[0].outside, 48);
+  const auto view = storage_map_of(
+      "needs 9216 bytes, the storage of arg0_1 has 8704; at the "
+      "recorded s0 = 9: needs 1 bytes, the storage of x has 0");
+  EXPECT_EQ(view.owner, "arg0_1");
+  EXPECT_EQ(view.footprints.at(0).outside, 512);
+  EXPECT_TRUE(storage_map_of("u0 is 5, more than 31 bits hold").empty());
+  EXPECT_TRUE(storage_map_of("").empty());
+}
+
+TEST(GuiVersions, TracesOfVersion3StayReadable) {
+  const auto reader = TraceReader::open(std::filesystem::path(ASSAY_SOURCE_DIR) /
+                                        "tests/data/traces/program_v3.sqlite");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader->version(), 3);
+  const auto triage = read_triage(*reader);
+  ASSERT_TRUE(triage) << triage.error().message;
+  EXPECT_EQ(triage->findings.size(), 2U);
+  const auto program = read_program(*reader);
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->launches.size(), 2U);
+  EXPECT_TRUE(program->launches[0].findings.empty());
+  const auto facts = read_node_facts(*reader, triage->findings[0].cursor.node);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_TRUE(facts->values.empty());
 }
 
 TEST(GuiVersions, TracesOfVersion1StayReadable) {

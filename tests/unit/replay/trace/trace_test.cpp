@@ -199,6 +199,65 @@ TEST_F(Trace, OlderTraceIsReplaced) {
   EXPECT_EQ(count->rows[0][0], TraceValue(std::int64_t{0}));
 }
 
+TEST_F(Trace, AFindingWithoutANodeDoesNotSpoilTheCountsOfNodes) {
+  auto writer = TraceWriter::create(path());
+  ASSERT_TRUE(writer) << writer.error().message;
+  const auto run = writer->add(RunRow{"debug", "x", "fx text", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  const auto graph = writer->add(GraphRow{*run, {}, "G", "fwd", "00", ""});
+  ASSERT_TRUE(graph);
+  NodeRow node;
+  node.graph_id = *graph;
+  node.kind = "call_function";
+  node.name = "add";
+  node.target = "aten.add.Tensor";
+  node.module = "layers.0";
+  ASSERT_TRUE(writer->add(node));
+  FindingRow about_the_graph;
+  about_the_graph.run_id = *run;
+  about_the_graph.kind = "guard-false";
+  about_the_graph.severity = "finding";
+  ASSERT_TRUE(writer->add(about_the_graph));
+  ASSERT_TRUE(writer->finalise());
+  const auto modules = query_trace(path(), "SELECT path, findings FROM modules ORDER BY path");
+  ASSERT_TRUE(modules) << modules.error().message;
+  ASSERT_EQ(modules->rows.size(), 2U);
+  EXPECT_EQ(modules->rows[0][1], TraceValue(std::int64_t{0}));
+  const auto operators = query_trace(path(), "SELECT findings FROM op_counts");
+  ASSERT_TRUE(operators);
+  EXPECT_EQ(operators->rows.at(0)[0], TraceValue(std::int64_t{0}));
+}
+
+TEST_F(Trace, FindingsStandAtLaunchesWithValues) {
+  auto writer = TraceWriter::create(path());
+  ASSERT_TRUE(writer) << writer.error().message;
+  const auto run = writer->add(RunRow{"run", "x", "wrapper", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  const auto graph = writer->add(GraphRow{*run, {}, "p", "program", "", "k(a)"});
+  ASSERT_TRUE(graph);
+  const auto launch = writer->add(LaunchRow{*graph, 0, "kernel", "k", {}, 1, "", "", "k(a)"});
+  ASSERT_TRUE(launch);
+  FindingRow finding;
+  finding.run_id = *run;
+  finding.kind = "out-of-bounds";
+  finding.graph_id = *graph;
+  finding.launch_id = *launch;
+  finding.line = 1;
+  finding.times = 3;
+  ASSERT_TRUE(writer->add(finding));
+  ASSERT_TRUE(writer->add(TensorValuesRow{{}, *launch, "a", "program", "f32[2][1]cpu", "1, nan"}));
+  ASSERT_TRUE(writer->finalise());
+  const auto found = query_trace(path(),
+                                 "SELECT l.target, f.line, f.kernel_line, f.times, v.elements FROM "
+                                 "findings f JOIN launches l ON l.id = f.launch_id JOIN "
+                                 "tensor_values v ON v.launch_id = l.id");
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->rows.size(), 1U);
+  EXPECT_EQ(found->rows[0],
+            (std::vector<TraceValue>{std::string("k"), std::int64_t{1}, std::monostate{},
+                                     std::int64_t{3}, std::string("1, nan")}));
+}
+
 TEST(TraceSchema, EveryColumnBelongsToATableAndEveryReferenceExists) {
   std::set<std::string> known;
   for (const auto& column : trace_columns())

@@ -1,0 +1,82 @@
+#include "gui/app/session.h"
+
+#include <QCryptographicHash>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QMainWindow>
+
+namespace assay {
+namespace {
+
+constexpr int kDocksVersion = 1;  ///< of the set of views; a change makes old states void
+
+/// Paths hold slashes, which are groups in settings.
+auto key_of(const QString& file) -> QString {
+  const auto path = QFileInfo(file).canonicalFilePath();
+  const auto hash = QCryptographicHash::hash(path.toUtf8(), QCryptographicHash::Sha256);
+  return QString::fromLatin1(hash.toHex().left(24));
+}
+auto keys_key(const QString& action) -> QString {
+  return QStringLiteral("keys/") + action;
+}
+
+}  // namespace
+
+auto Session::of_user() -> std::unique_ptr<Session> {
+  return std::make_unique<Session>(
+      std::make_unique<QSettings>(QSettings::IniFormat, QSettings::UserScope,
+                                  QStringLiteral("assay"), QStringLiteral("assay-view")));
+}
+
+void Session::save_window(const QMainWindow& window, const QString& layout) {
+  settings_->setValue(QStringLiteral("window/geometry"), window.saveGeometry());
+  settings_->setValue(QStringLiteral("window/docks"), window.saveState(kDocksVersion));
+  settings_->setValue(QStringLiteral("window/layout"), layout);
+  QStringList shown;
+  for (const auto* dock : window.findChildren<QDockWidget*>())
+    if (!dock->isHidden()) shown << dock->objectName();
+  settings_->setValue(QStringLiteral("window/shown"), shown);
+}
+
+auto Session::layout() const -> QString {
+  return settings_->value(QStringLiteral("window/layout")).toString();
+}
+
+void Session::restore_window(QMainWindow& window) const {
+  window.restoreGeometry(settings_->value(QStringLiteral("window/geometry")).toByteArray());
+  if (!window.restoreState(settings_->value(QStringLiteral("window/docks")).toByteArray(),
+                           kDocksVersion))
+    return;
+  // Qt shows docks that the state does not mention.
+  const auto shown = settings_->value(QStringLiteral("window/shown")).toStringList();
+  for (auto* dock : window.findChildren<QDockWidget*>())
+    if (!shown.contains(dock->objectName())) dock->hide();
+}
+
+void Session::save_place(const QString& file, const QString& place) {
+  const auto key = key_of(file);
+  auto files = settings_->value(QStringLiteral("files/order")).toStringList();
+  files.removeAll(key);
+  files.prepend(key);
+  while (files.size() > kMostFiles) settings_->remove(QStringLiteral("places/") + files.takeLast());
+  settings_->setValue(QStringLiteral("files/order"), files);
+  settings_->setValue(QStringLiteral("places/") + key, place);
+}
+
+auto Session::place(const QString& file) const -> QString {
+  return settings_->value(QStringLiteral("places/") + key_of(file)).toString();
+}
+
+auto Session::keys(const QString& action) const -> std::optional<QString> {
+  const auto value = settings_->value(keys_key(action));
+  return value.isValid() ? std::optional(value.toString()) : std::nullopt;
+}
+
+void Session::save_keys(const QString& action, const std::optional<QString>& keys) {
+  if (keys)
+    settings_->setValue(keys_key(action), *keys);
+  else
+    settings_->remove(keys_key(action));
+}
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// What a window keeps from one start to the next: its place on the screen, its layout, keys that
+// the user chose, and for each file where the user was. Only a window that a person opens has one.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include <QSettings>
+#include <QString>
+
+class QMainWindow;
+
+namespace assay {
+
+class Session {
+ public:
+  explicit Session(std::unique_ptr<QSettings> settings) : settings_(std::move(settings)) {}
+  [[nodiscard]] static auto of_user() -> std::unique_ptr<Session>;
+
+  /// Geometry and docks; `layout` is the id of the layout that they began as.
+  void save_window(const QMainWindow& window, const QString& layout);
+  [[nodiscard]] auto layout() const -> QString;  ///< empty: none was saved
+  /// Once the layout is there. What was saved by another arrangement of docks is left alone.
+  void restore_window(QMainWindow& window) const;
+
+  /// A place as links hold it; of the files looked at last, at most kMostFiles.
+  void save_place(const QString& file, const QString& place);
+  [[nodiscard]] auto place(const QString& file) const -> QString;
+
+  /// Keys of an action as the user set them; nothing: those of the table.
+  [[nodiscard]] auto keys(const QString& action) const -> std::optional<QString>;
+  void save_keys(const QString& action, const std::optional<QString>& keys);
+
+  static constexpr int kMostFiles = 200;
+
+ private:
+  std::unique_ptr<QSettings> settings_;
+};
+
+}  // namespace assay
