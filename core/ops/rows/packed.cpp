@@ -155,7 +155,10 @@ void pad_kernel(KernelCall& k) {
 /// grad (packed), input_size, batch_sizes, batch_first: zeros where nothing was packed.
 auto pack_backward_rule(MetaCall& c) -> Datum {
   auto sizes = c.exprs(1);
-  if (!c.require(sizes.size() >= 2 && c.meta(0).rank() >= 1, "the input has time and batch"))
+  const auto& grad = c.meta(0);
+  if (!c.require(sizes.size() >= 2 && grad.rank() >= 1, "the input has time and batch") ||
+      !require_same_sizes(c, {grad.sizes.begin() + 1, grad.sizes.end()},
+                          {sizes.begin() + 2, sizes.end()}, "rows have the input's features"))
     return {};
   if (c.flag(3)) std::swap(sizes[0], sizes[1]);
   return fresh_by_time(c, c.meta(0).dtype, std::move(sizes), c.flag(3));
