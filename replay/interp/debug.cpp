@@ -277,7 +277,7 @@ class Debugger {
   [[nodiscard]] auto is_doubtful(std::size_t i, FindingKind kind) const -> bool {
     if (info(kind).severity == Severity::note) return false;
     const auto& made_up = report_.run.nodes[i].made_up;
-    if (made_up.strides && is_numeric_lie(kind)) return true;
+    if (made_up.strides && (is_numeric_lie(kind) || kind == FindingKind::wrong_scalar)) return true;
     if (!made_up.sizes || kind == FindingKind::wrong_dtype || kind == FindingKind::wrong_device)
       return false;
     return !symbolic_ || symbolic_->nodes[i].verdict != ClaimVerdict::differs;

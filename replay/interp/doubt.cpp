@@ -98,12 +98,16 @@ auto free_number(const Capture& capture, const SymbolicRun* symbolic, std::size_
     });
   }
   std::string name;
-  visit_claim(graph.nodes[at].claim, [&](const Expr& e) {
+  const auto look = [&](const Expr& e) {
     for (const auto& symbol : e.symbols())
       if (name.empty() && numbers.contains(symbol) && !sizes.contains(symbol) &&
           !graph.env.find(symbol)->hint)
         name = symbol.name();
-  });
+  };
+  visit_claim(graph.nodes[at].claim, look);
+  for (const auto id : operands(graph.nodes[at]))
+    if (const auto* operand = graph.find(id); operand && operand->claim.tensor())
+      std::ranges::for_each(operand->claim.tensor()->strides, look);
   return name;
 }
 

@@ -31,7 +31,8 @@ namespace assay {
 [[nodiscard]] auto holds_at_other_sizes(const Capture& capture, const SymbolicRun* symbolic,
                                         std::size_t at) -> bool;
 
-/// The name of a symbol in the claim of this node that is a free number: an input that was not
+/// The name of a symbol in the claim of this node, or in the strides of its operands, that is a
+/// free number: an input that was not
 /// recorded, no input's size, with no guard that says what it may be, so that another sign or 0
 /// would do as well. Empty if there is none, and where the rule contradicts the claim whatever it
 /// is.

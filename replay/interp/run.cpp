@@ -136,6 +136,11 @@ auto reads_contents(const Graph& graph, const OpTable& table) -> bool {
   });
 }
 
+/// Numbers that do not depend on how a tensor lies in memory.
+auto asks_sizes_only(std::string_view target) -> bool {
+  return target == "aten.sym_size.int" || target == "aten.sym_numel.default";
+}
+
 class GraphRunner {
  public:
   GraphRunner(const Graph& graph, const RunInputs& inputs, const OpTable& table,
@@ -241,6 +246,7 @@ class GraphRunner {
       note_data_dependence(node, record);
       if (record.made_up.sizes) choose_scalar(node, *value);
       if (!record.is_view) record.made_up.storage = false;
+      if (asks_sizes_only(node.target)) record.made_up.strides = false;
       adopt_recorded(node, *value);
     }
     keep(i, *std::move(value));

@@ -78,6 +78,43 @@ TEST(ChooseSizes, WhatHoldsAtOtherSizesAccusesNobody) {
   EXPECT_EQ(roots("f32[4, 6]"), 1);
 }
 
+auto root_names(std::string_view text) -> std::vector<std::string> {
+  const auto capture = capture_of(std::string(text));
+  const auto report = debug_capture(capture, build_op_table(), {});
+  EXPECT_TRUE(report);
+  std::vector<std::string> names;
+  if (report)
+    for (const auto* finding : root_findings(report->findings)) names.push_back(finding->node_name);
+  return names;
+}
+
+TEST(ChooseSizes, StridesThatAreNumbersAccuseNobody) {
+  // Which of the two strides is larger decides the layout of the sum, and nothing tells.
+  EXPECT_TRUE(
+      root_names("def forward(self, a: \"Sym(s40)\", b: \"Sym(s39)\", "
+                 "x: \"f32[s38, s67, 5][s40, s39, 1]cpu\"):\n"
+                 "    y: \"f32[s38, s67, 5][5*s67, 5, 1]cpu\" = torch.ops.aten.add.Tensor(x, x)\n"
+                 "    return y\n")
+          .empty());
+  EXPECT_EQ(
+      root_names("def forward(self, x: \"f32[s38, s67, 5][5*s67, 5, 1]cpu\"):\n"
+                 "    y: \"f32[s38, s67, 5][5, 5*s38, 1]cpu\" = torch.ops.aten.add.Tensor(x, x)\n"
+                 "    return y\n"),
+      std::vector<std::string>{"y"});
+}
+
+TEST(ChooseSizes, NumbersReadFromUnstatedStridesAccuseNobody) {
+  EXPECT_TRUE(root_names("def forward(self, x: \"f32[3, 4, 5]\"):\n"
+                         "    s: \"Sym(7)\" = torch.ops.aten.sym_stride.int(x, 0)\n    return s\n")
+                  .empty());
+  EXPECT_EQ(root_names("def forward(self, x: \"f32[3, 4, 5][20, 5, 1]cpu\"):\n"
+                       "    s: \"Sym(7)\" = torch.ops.aten.sym_stride.int(x, 0)\n    return s\n"),
+            std::vector<std::string>{"s"});
+  EXPECT_EQ(root_names("def forward(self, x: \"f32[3, 4, 5]\"):\n"
+                       "    s: \"Sym(7)\" = torch.ops.aten.sym_size.int(x, 0)\n    return s\n"),
+            std::vector<std::string>{"s"});
+}
+
 TEST(ChooseSizes, FactorsOfAProductFit) {
   const auto capture = capture_of(
       "def forward(self, b: \"f32[3]\", x: \"f32[2, 4*(s69//2)*(s87//2)**2]\", w: \"f32[192, "
