@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -13,6 +14,33 @@ namespace {
 
 auto is_order(ExprOp op) -> bool {
   return op == ExprOp::lt || op == ExprOp::le || op == ExprOp::gt || op == ExprOp::ge;
+}
+
+/// The integer that an expression on floats stands for: integers that became floats, whole
+/// constants, their sums, differences and products, all of them exact below kExactFloat.
+auto whole_number(const Expr& e) -> std::optional<Expr> {
+  if (e.type() == ExprType::integer) return e;
+  if (const auto value = e.as_real()) {
+    const bool is_whole =
+        *value == std::trunc(*value) && std::fabs(*value) < static_cast<double>(kExactFloat);
+    return is_whole ? std::optional(Expr(static_cast<std::int64_t>(*value))) : std::nullopt;
+  }
+  if (e.op() == ExprOp::to_float && e.args()[0].type() == ExprType::integer) return e.args()[0];
+  if (e.op() != ExprOp::add && e.op() != ExprOp::mul) return std::nullopt;
+  std::vector<Expr> parts;
+  for (const Expr& arg : e.args()) {
+    const auto part = whole_number(arg);
+    if (!part) return std::nullopt;
+    parts.push_back(*part);
+  }
+  const Expr whole = make(*e.pool(), e.op(), parts);
+  return whole.is_valid() ? std::optional(whole) : std::nullopt;
+}
+
+/// Does the quotient of two whole numbers always have a value?
+auto is_safe_quotient(const Expr& e) -> bool {
+  const auto divisor = e.args()[1].as_real();
+  return divisor && *divisor != 0 && whole_number(e.args()[1]) && whole_number(e.args()[0]);
 }
 
 /// a*s + b with one symbol s.
@@ -200,16 +228,18 @@ auto RangeSimplifier::joined_pairs(const Expr& e) -> Expr {
   return e;
 }
 
-/// Rounding of an exact quotient of integers, or of an integer that became a float.
+/// Rounding of an exact quotient of integers, or of an integer that became a float. A quotient of
+/// integers below kExactFloat is never rounded to or beyond an integer.
 auto RangeSimplifier::through_float(const Expr& e) -> Expr {
   const Expr& inner = e.args()[0];
-  if (inner.op() == ExprOp::to_float && inner.args()[0].type() == ExprType::integer)
-    return inner.args()[0];
-  if (inner.op() != ExprOp::int_true_div || inner.args()[0].type() != ExprType::integer ||
-      inner.args()[1].type() != ExprType::integer)
-    return e;
-  const Expr& a = inner.args()[0];
-  const Expr& b = inner.args()[1];
+  if (const auto whole = whole_number(inner)) return apply(*whole);
+  if (inner.op() != ExprOp::int_true_div && inner.op() != ExprOp::float_true_div) return e;
+  auto over = whole_number(inner.args()[0]);
+  auto under = whole_number(inner.args()[1]);
+  if (!over || !under) return e;
+  const bool is_negative = under->as_int().value_or(0) < 0;
+  const Expr a = apply(is_negative ? -*over : *over);
+  const Expr b = is_negative ? -*under : *under;
   const Expr down = division(floor_div(a, b));
   const Expr up = -division(floor_div(-a, b));
   if (e.op() == ExprOp::floor_to_int) return down;
@@ -301,7 +331,8 @@ void collect_conditions(const Expr& e, std::set<std::pair<const void*, std::int6
       (e.op() == ExprOp::pow && e.type() == ExprType::integer))
     add_condition(conditions, le(0, args[1]));
   // Everything else on floats may fail in ways that are not told here; nothing is proved of it.
-  if (e.op() == ExprOp::opaque || e.op() == ExprOp::float_pow || e.op() == ExprOp::float_true_div ||
+  if (e.op() == ExprOp::opaque || e.op() == ExprOp::float_pow ||
+      (e.op() == ExprOp::float_true_div && !is_safe_quotient(e)) ||
       e.op() == ExprOp::round_decimal || (e.op() == ExprOp::pow && e.type() == ExprType::real))
     conditions.push_back(Expr::boolean(false));
 }

@@ -156,6 +156,16 @@ TEST_F(ProverTest, Ceilings_through_floats_are_integer_ceilings) {
   EXPECT_EQ(witness("Eq(2*CeilToInt(IntTrueDiv(s0, 2)), s0)", {}, "s0"), 3);
 }
 
+TEST_F(ProverTest, Steps_of_floats_that_are_whole_are_integers) {
+  // The size of arange(s0, -s0, -1.0), of arange(0, s0, 2.0) and of one with a step of 1.5.
+  EXPECT_TRUE(proves("Eq(CeilToInt(FloatTrueDiv(ToFloat(-s0) - ToFloat(s0), -1.0)), 2*s0)"));
+  EXPECT_TRUE(proves("Eq(CeilToInt(FloatTrueDiv(ToFloat(s0), 2.0)), ((s0 + 1)//2))"));
+  EXPECT_TRUE(proves("Eq(CeilToInt(FloatTrueDiv(ToFloat(s0), -2.0)), -(s0//2))"));
+  EXPECT_EQ(witness("Eq(2*CeilToInt(FloatTrueDiv(ToFloat(s0), 2.0)), s0)", {}, "s0"), 3);
+  const auto answer = prover_.prove(query("CeilToInt(FloatTrueDiv(ToFloat(s0), 1.5)) >= 1"));
+  EXPECT_TRUE(std::holds_alternative<Unknown>(answer)) << shown(answer);
+}
+
 TEST_F(ProverTest, Arithmetic_on_floats_is_unknown_where_no_size_refutes_it) {
   const auto answer = prover_.prove(query("FloatPow(ToFloat(s0), 0.5) >= 1.0"));
   EXPECT_TRUE(std::holds_alternative<Unknown>(answer)) << shown(answer);
