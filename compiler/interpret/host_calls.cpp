@@ -62,6 +62,11 @@ auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
   }
   std::string reason = "there is no row";
   for (const auto* row : domain_.overloads(name)) {
+    const auto by_position = std::ranges::count(row->schema.params, false, &Param::keyword_only);
+    if (std::ssize(positional) > by_position) {
+      reason = "too many arguments";
+      continue;
+    }
     auto bound = bind_arguments(row->schema, positional, keywords);
     if (bound) return std::pair(row, *std::move(bound));
     reason = bound.error().message;

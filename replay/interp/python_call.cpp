@@ -183,6 +183,8 @@ auto choose(std::string_view name, const Domain& domain, const DatumList& args,
   std::optional<Candidate> best;
   const auto* exact = domain.find(name);
   for (const auto* row : exact ? std::span(&exact, 1) : domain.overloads(name)) {
+    const auto by_position = std::ranges::count(row->schema.params, false, &Param::keyword_only);
+    if (std::ssize(args) > by_position) continue;  // `zeros(2, 3)` has no `out`
     auto bound =
         bind_arguments(row->schema, as_params(row->schema, args), as_params(row->schema, keywords));
     if (!bound) continue;
