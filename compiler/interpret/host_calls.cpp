@@ -54,8 +54,9 @@ auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
     -> Result<std::pair<const OpRow*, DatumList>> {
   const auto [name, is_overload] = table_name(what.target);
   if (is_overload) {
-    const auto* row = domain_.find(name);
-    if (row == nullptr) row = domain_.find(without_out(name));
+    // Where the result goes was taken from the arguments.
+    const auto* row = domain_.find(without_out(name));
+    if (row == nullptr) row = domain_.find(name);
     if (row == nullptr) return unsupported("there is no row for {}", name);
     ASSAY_TRY(auto bound, bind_arguments(row->schema, positional, keywords));
     return std::pair(row, std::move(bound));
