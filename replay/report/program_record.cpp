@@ -1,6 +1,7 @@
 #include "replay/report/program_record.h"
 
 #include <array>
+#include <set>
 
 namespace assay {
 namespace {
@@ -80,14 +81,14 @@ class ProgramRecorder {
   }
 
  private:
-  /// Statements as they are executed: a partition where `call` calls it.
+  /// Statements as they are executed: those of a function where it is called first.
   void statements(const HostFunction& function) {
     for (const auto& op : function.ops) {
       ops_.push_back(&op);
       const auto* call = std::get_if<HostCall>(&op.what);
       if (call == nullptr) continue;
-      for (const auto& part : record_.program.functions)
-        if (part.name == call->target && &part != &function) statements(part);
+      const auto* part = find_function(record_.program, call->target);
+      if (part != nullptr && part != &function && seen_.insert(part).second) statements(*part);
     }
   }
 
@@ -268,6 +269,7 @@ class ProgramRecorder {
   const ProgramRecord& record_;
   RecordedProgram recorded_;
   std::vector<const HostOp*> ops_;
+  std::set<const HostFunction*> seen_;
   std::map<const HostOp*, std::int64_t> lines_;
   std::map<const HostOp*, std::vector<TraceId>> nodes_;
   std::map<std::string, TraceId> kernels_;
