@@ -42,9 +42,18 @@ struct HostItemOf {
   std::size_t index = 0;
 };
 /// Numbers and truth values are Exprs; text is a string of the program.
-using HostValue =
-    std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, HostItemOf, DType,
-                 Device, std::string, Layout, MemoryFormat, std::complex<double>>;
+struct HostValue
+    : std::variant<HostOpaque, Expr, HostView, HostArgs, HostNone, HostElementOf, HostItemOf, DType,
+                   Device, std::string, Layout, MemoryFormat, std::complex<double>> {
+  using variant::variant;
+  using variant::operator=;
+  HostValue();
+  HostValue(const HostValue& other);
+  HostValue(HostValue&& other) noexcept;
+  auto operator=(const HostValue& other) -> HostValue&;
+  auto operator=(HostValue&& other) noexcept -> HostValue&;
+  ~HostValue();
+};
 struct HostArg {
   HostValue value;
   std::string keyword;                ///< empty for positional arguments
@@ -149,11 +158,20 @@ struct HostReturn {
 /// Without effect on memory: streams, device guards, alignment asserts, hooks.
 struct HostNote {};
 
+struct HostWhat : std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostShape, HostCheck,
+                               HostFact, HostLaunch, HostCall, HostItem, HostStore, HostGroup,
+                               HostDelete, HostBranch, HostLoop, HostReturn> {
+  using variant::variant;
+  using variant::operator=;
+  HostWhat();
+  HostWhat(const HostWhat& other);
+  HostWhat(HostWhat&& other) noexcept;
+  auto operator=(const HostWhat& other) -> HostWhat&;
+  auto operator=(HostWhat&& other) noexcept -> HostWhat&;
+  ~HostWhat();
+};
 struct HostOp {
-  std::variant<HostNote, HostAlloc, HostBind, HostScalar, HostShape, HostCheck, HostFact,
-               HostLaunch, HostCall, HostItem, HostStore, HostGroup, HostDelete, HostBranch,
-               HostLoop, HostReturn>
-      what;
+  HostWhat what;
   int line = 0;      ///< 1-based, in the wrapper's text
   std::string text;  ///< the statement
 };

@@ -6,6 +6,34 @@
 #include "core/base/check.h"
 
 namespace assay {
+
+ArgValue::ArgValue() noexcept = default;
+ArgValue::ArgValue(const ArgValue& other) = default;
+ArgValue::ArgValue(ArgValue&& other) noexcept = default;
+auto ArgValue::operator=(const ArgValue& other) -> ArgValue& = default;
+auto ArgValue::operator=(ArgValue&& other) noexcept -> ArgValue& = default;
+ArgValue::~ArgValue() = default;
+
+ClaimValue::ClaimValue() noexcept = default;
+ClaimValue::ClaimValue(const ClaimValue& other) = default;
+ClaimValue::ClaimValue(ClaimValue&& other) noexcept = default;
+auto ClaimValue::operator=(const ClaimValue& other) -> ClaimValue& = default;
+auto ClaimValue::operator=(ClaimValue&& other) noexcept -> ClaimValue& = default;
+ClaimValue::~ClaimValue() = default;
+
+Node::Node() = default;
+Node::Node(const Node& other) = default;
+Node::Node(Node&& other) noexcept = default;
+auto Node::operator=(const Node& other) -> Node& = default;
+auto Node::operator=(Node&& other) noexcept -> Node& = default;
+Node::~Node() = default;
+
+Graph::Graph() = default;
+Graph::Graph(const Graph& other) = default;
+Graph::Graph(Graph&& other) noexcept = default;
+auto Graph::operator=(const Graph& other) -> Graph& = default;
+auto Graph::operator=(Graph&& other) noexcept -> Graph& = default;
+Graph::~Graph() = default;
 namespace {
 
 template <class ArgType, class Visit>

@@ -51,11 +51,22 @@ struct RawArg {
   friend auto operator==(const RawArg&, const RawArg&) -> bool = default;
 };
 
+/// Copied and destroyed out of line, as all that many files hold: see DatumValue.
+struct ArgValue
+    : std::variant<NoneArg, NodeId, Expr, std::complex<double>, std::string, DType, Device, Layout,
+                   MemoryFormat, SequenceArg, SliceArg, DictArg, RawArg> {
+  using variant::variant;
+  using variant::operator=;
+  ArgValue() noexcept;
+  ArgValue(const ArgValue& other);
+  ArgValue(ArgValue&& other) noexcept;
+  auto operator=(const ArgValue& other) -> ArgValue&;
+  auto operator=(ArgValue&& other) noexcept -> ArgValue&;
+  ~ArgValue();
+};
 /// One argument of a node. Numbers are Expr constants: int, float and bool stay distinct types.
 struct Arg {
-  std::variant<NoneArg, NodeId, Expr, std::complex<double>, std::string, DType, Device, Layout,
-               MemoryFormat, SequenceArg, SliceArg, DictArg, RawArg>
-      value;
+  ArgValue value;
   friend auto operator==(const Arg&, const Arg&) -> bool = default;
 };
 // clang settles a type's destructor where it first needs it; let that not be inside pair<string,
@@ -80,9 +91,20 @@ struct StatedParts {
   friend auto operator==(const StatedParts&, const StatedParts&) -> bool = default;
 };
 
+struct Claim;
+struct ClaimValue : std::variant<std::monostate, TensorMeta, Expr, std::vector<Claim>> {
+  using variant::variant;
+  using variant::operator=;
+  ClaimValue() noexcept;
+  ClaimValue(const ClaimValue& other);
+  ClaimValue(ClaimValue&& other) noexcept;
+  auto operator=(const ClaimValue& other) -> ClaimValue&;
+  auto operator=(ClaimValue&& other) noexcept -> ClaimValue&;
+  ~ClaimValue();
+};
 /// What the capture says about a node's value: nothing, a tensor, a scalar expression, or a tuple.
 struct Claim {
-  std::variant<std::monostate, TensorMeta, Expr, std::vector<Claim>> value;
+  ClaimValue value;
   /// Tensors of one graph with equal groups >= 0 are claimed to share storage, those with different
   /// groups not to; -1 claims nothing.
   int alias_group = -1;
@@ -108,6 +130,12 @@ struct Origin {
 };
 
 struct Node {
+  Node();
+  Node(const Node& other);
+  Node(Node&& other) noexcept;
+  auto operator=(const Node& other) -> Node&;
+  auto operator=(Node&& other) noexcept -> Node&;
+  ~Node();
   NodeId id;
   NodeKind kind = NodeKind::call_function;
   std::string name;
@@ -120,7 +148,12 @@ struct Node {
 };
 
 struct Graph {
-  Graph() = default;  // no aggregate: clang with libstdc++ 12 then trips over pair<string, Graph>
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  auto operator=(const Graph& other) -> Graph&;
+  auto operator=(Graph&& other) noexcept -> Graph&;
+  ~Graph();
   std::string class_name = "GraphModule";
   std::vector<Node> nodes;  ///< in execution order, output last
   ShapeEnv env;

@@ -21,12 +21,23 @@ struct FakeTensor {
 struct Datum;
 using DatumList = std::vector<Datum>;
 
+/// Copied and destroyed out of line: each of the many files that hold data would compile it again.
+struct DatumValue : std::variant<std::monostate, Expr, Complex, std::string, DType, Device, Layout,
+                                 MemoryFormat, FakeTensor, Tensor, DatumList> {
+  using variant::variant;
+  using variant::operator=;
+  DatumValue();
+  DatumValue(const DatumValue& other);
+  DatumValue(DatumValue&& other) noexcept;
+  auto operator=(const DatumValue& other) -> DatumValue&;
+  auto operator=(DatumValue&& other) noexcept -> DatumValue&;
+  ~DatumValue();
+};
+
 /// An argument or a result: nothing (None), a scalar (int, float or bool Expr), complex number,
 /// text, an enumeration value, a fake or a real tensor, or a list of such.
 struct Datum {
-  std::variant<std::monostate, Expr, Complex, std::string, DType, Device, Layout, MemoryFormat,
-               FakeTensor, Tensor, DatumList>
-      value;
+  DatumValue value;
 
   [[nodiscard]] auto is_none() const -> bool { return value.index() == 0; }
   [[nodiscard]] auto scalar() const -> const Expr* { return std::get_if<Expr>(&value); }

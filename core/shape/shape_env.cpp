@@ -38,6 +38,11 @@ auto is_float(SymbolKind kind) -> bool {
 }  // namespace
 
 ShapeEnv::ShapeEnv() : pool_(std::make_shared<ExprPool>()) {}
+ShapeEnv::ShapeEnv(const ShapeEnv& other) = default;
+ShapeEnv::ShapeEnv(ShapeEnv&& other) noexcept = default;
+auto ShapeEnv::operator=(const ShapeEnv& other) -> ShapeEnv& = default;
+auto ShapeEnv::operator=(ShapeEnv&& other) noexcept -> ShapeEnv& = default;
+ShapeEnv::~ShapeEnv() = default;
 
 auto ShapeEnv::add_symbol(std::string_view name) -> Result<Expr> {
   if (by_name_.contains(std::string(name))) return bad_input("symbol `{}` exists already", name);

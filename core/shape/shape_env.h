@@ -36,6 +36,11 @@ struct Guard {
 class ShapeEnv {
  public:
   ShapeEnv();
+  ShapeEnv(const ShapeEnv& other);
+  ShapeEnv(ShapeEnv&& other) noexcept;
+  auto operator=(const ShapeEnv& other) -> ShapeEnv&;
+  auto operator=(ShapeEnv&& other) noexcept -> ShapeEnv&;
+  ~ShapeEnv();
   [[nodiscard]] auto pool() const -> ExprPool& { return *pool_; }
 
   /// Kind from PyTorch's name prefix: s backed, u unbacked, zf/zuf floats; others backed.

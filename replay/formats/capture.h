@@ -67,6 +67,12 @@ struct InputRole {
 };
 
 struct Capture {
+  Capture();
+  Capture(const Capture& other);
+  Capture(Capture&& other) noexcept;
+  auto operator=(const Capture& other) -> Capture&;
+  auto operator=(Capture&& other) noexcept -> Capture&;
+  ~Capture();
   std::string source_path;  ///< as given by the user; empty for text from memory
   std::string format;       ///< "fx text", "repro script", "capture json", "pt2", "bundle"
   std::string kind;         ///< "fwd", "bwd", "inf", "export" or empty
