@@ -57,6 +57,10 @@ class GpuKernelEmitter {
   void statement(const TileStatement& one, const TileLoop& what);
   void statement(const TileStatement& one, const TileIf& what);
   [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
+  /// Many floats by the same divisor: one reciprocal, and what it is off by put right. False where
+  /// that does not pay.
+  [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
+  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
   [[nodiscard]] auto axes(TileId id) const -> AxisSet {
     return id == kNoTile ? 0 : kernel_.type(id).axes;
@@ -74,7 +78,6 @@ class GpuKernelEmitter {
   [[nodiscard]] auto as_int64(Value* value, DType of) -> Value*;
 
   // gpu_memory.cpp
-  void statement(const TileStatement& one, const TileLoad& what);
   void statement(const TileStatement& one, const TileStore& what);
   void statement(const TileStatement& one, const TileAtomic& what);
   void statement(const TileStatement& one, const TileSearch& what);
@@ -88,21 +91,39 @@ class GpuKernelEmitter {
                              DType index_dtype, Value* condition, Access access) -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
-  [[nodiscard]] auto wide_load(const TileStatement& one, std::size_t param, int first, int length,
-                               const std::function<Value*(int)>& single) -> Values;
   void guarded_store(Value* value, Value* place, Value* condition);
-  [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
   /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
   [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
   [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
 
-  void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
   [[nodiscard]] auto is_used(TileId id) const -> bool;
   /// The condition of a write by register: its mask (operand 2), in the thread that acts.
   [[nodiscard]] auto takes_part(const TileStatement& one, int index, Value* acts) -> Value*;
+
+  // gpu_wide.cpp
+  void statement(const TileStatement& one, const TileLoad& what);
+  void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
+  /// Registers that are neighbours in memory, and by register the condition of the access.
+  struct Run {
+    int first = 0, length = 1, bytes = 0;
+    Values conditions;
+  };
+  [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
+                              const std::function<Value*(int)>& condition) -> Run;
+  [[nodiscard]] auto may_be_wide(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+      -> Value*;
+  [[nodiscard]] auto load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
+                               const std::function<Value*(int)>& single) -> Values;
+  [[nodiscard]] auto loaded_words(const Run& run, Value* place) -> Values;
+  void store_words(const Run& run, const Values& words, Value* place);
+  /// Lanes as the words that they travel in, and back.
+  [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;
+  [[nodiscard]] auto unpacked(const Values& words, llvm::Type* type, int count) -> Values;
+  [[nodiscard]] auto is_aligned(Value* place, int bytes) -> Value*;
+  [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
@@ -117,7 +138,6 @@ class GpuKernelEmitter {
       -> std::optional<std::vector<const TileStatement*>>;
 
   // gpu_lanes.cpp
-  void statement(const TileStatement& one, const TileReduce& what);
   void statement(const TileStatement& one, const TileScan& what);
   void statement(const TileStatement& one, const TileSort& what);
   /// Lanes of several values: by value, then by register.
@@ -141,9 +161,27 @@ class GpuKernelEmitter {
       -> Value*;
   /// Truth of a bit of the coordinate in a register.
   [[nodiscard]] auto has_bit(std::size_t axis, int bit, int index) -> Value*;
-  void fold_threads(const TileStatement& one, TileCombine how, unsigned mask, Parts& parts,
-                    int index);
   [[nodiscard]] auto coordinate(std::size_t axis, int index) -> Value*;
+
+  // gpu_reduce.cpp
+  void statement(const TileStatement& one, const TileReduce& what);
+  [[nodiscard]] auto folded(const TileStatement& one, TileCombine how, std::vector<Values> rows)
+      -> Values;
+  [[nodiscard]] auto fold_warps(const TileStatement& one, TileCombine how, unsigned across,
+                                const Values& mine) -> Values;
+  [[nodiscard]] auto fold_lanes(const TileStatement& one, TileCombine how, unsigned bit,
+                                const Values& mine) -> Values;
+  /// Registers of a reduction that threads share: each folds some of them for all.
+  struct Shares {
+    std::map<unsigned, Value*> values;   ///< by register, a subset of `free`
+    unsigned free = 0;                   ///< bits of a register's number that are registers still
+    std::map<unsigned, unsigned> moved;  ///< others: to which bit of a thread's number they went
+  };
+  void share_among_warps(const TileStatement& one, TileCombine how, unsigned across,
+                         Shares& shares);
+  void share_among_lanes(const TileStatement& one, TileCombine how, unsigned bit, Shares& shares);
+  [[nodiscard]] auto shared_fold(const TileStatement& one, TileCombine how, unsigned threads,
+                                 unsigned neighbours, std::map<unsigned, Value*> values) -> Value*;
 
   // gpu_random.cpp
   void statement(const TileStatement& one, const TileRandom& what);
@@ -163,6 +201,7 @@ class GpuKernelEmitter {
   bool is_checked_ = false;
   int architecture_ = 0;  ///< 90 for compute capability 9.0
   llvm::GlobalVariable* shared_ = nullptr;
+  std::map<llvm::Type*, llvm::GlobalVariable*> gathered_;  ///< rooms for shares, by their type
   std::map<TileId, Held> values_;
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes
   std::string error_;

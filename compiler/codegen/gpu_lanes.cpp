@@ -1,12 +1,8 @@
-// What lanes have to do with each other: reductions, scans and sorts, within a thread's registers,
-// by shuffles within a warp, and through shared memory.
-//
-// The order is fixed by the layout: reductions fold by halves, the highest bit of a coordinate
-// first; scans take in the sum of the half below, the lowest bit first (Sklansky's).
+// What lanes have to do with each other: scans and sorts, within a thread's registers, by shuffles
+// within a warp, and through shared memory. Scans take in the sum of the half below, the lowest bit
+// first (Sklansky's).
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
-
-#include <bit>
 
 #include "compiler/codegen/gpu_kernel.h"
 
@@ -16,19 +12,6 @@ namespace {
 using llvm::Value;
 
 constexpr unsigned kWarpMask = 31;
-
-/// Bits of a mask from the highest to the lowest.
-auto bits_of(unsigned mask) -> std::vector<unsigned> {
-  std::vector<unsigned> bits;
-  for (unsigned bit = 1U << 31; bit != 0; bit >>= 1)
-    if ((mask & bit) != 0) bits.push_back(bit);
-  return bits;
-}
-
-auto is_commutative(TileCombine how) -> bool {
-  return how != TileCombine::region && how != TileCombine::welford &&
-         how != TileCombine::online_softmax;
-}
 
 }  // namespace
 
@@ -150,90 +133,7 @@ auto GpuKernelEmitter::has_bit(std::size_t axis, int bit, int index) -> Value* {
   return b_.CreateICmpNE(b_.CreateAnd(thread_, source.thread_flipped), b_.getInt32(0));
 }
 
-// Reductions
-
-/// Folds one register's values over threads: first those of other warps, then the warp's own.
-void GpuKernelEmitter::fold_threads(const TileStatement& one, TileCombine how, unsigned mask,
-                                    Parts& parts, int index) {
-  const auto at = static_cast<std::size_t>(index);
-  Values mine;
-  for (auto& part : parts) mine.push_back(part[at]);
-  if (const auto across = mask & ~kWarpMask; across != 0) {
-    const auto count = 1U << std::popcount(across);
-    Values threads;
-    auto* base = b_.CreateAnd(thread_, ~across);
-    unsigned subset = 0;
-    for (unsigned i = 0; i < count; ++i, subset = (subset - across) & across)
-      threads.push_back(b_.CreateOr(base, subset));
-    std::vector<Values> others;
-    for (auto* value : mine) others.push_back(through_shared(value, threads));
-    std::vector<Values> rows(count);
-    for (std::size_t i = 0; i < count; ++i)
-      for (auto& part : others) rows[i].push_back(part[i]);
-    for (auto half = count / 2; half > 0; half /= 2)
-      for (std::size_t i = 0; i < half; ++i) rows[i] = combine(one, how, rows[i], rows[i + half]);
-    mine = rows[0];
-  }
-  for (const auto bit : bits_of(mask & kWarpMask)) {
-    auto* thread = b_.CreateXor(thread_, bit);
-    Values other;
-    for (auto* value : mine) other.push_back(shuffled(value, thread));
-    if (is_commutative(how)) {
-      mine = combine(one, how, mine, other);
-      continue;
-    }
-    auto* is_upper = b_.CreateICmpNE(b_.CreateAnd(thread_, bit), b_.getInt32(0));
-    Values lower, upper;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      lower.push_back(b_.CreateSelect(is_upper, other[i], mine[i]));
-      upper.push_back(b_.CreateSelect(is_upper, mine[i], other[i]));
-    }
-    mine = combine(one, how, lower, upper);
-  }
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i][at] = mine[i];
-}
-
-void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& what) {
-  auto parts = parts_of(one, one.operands.size());
-  const auto axis = AxisSet{1} << what.axis;
-  const auto column = [&](std::size_t i) {
-    Values all;
-    for (auto& part : parts) all.push_back(part[i]);
-    return all;
-  };
-  // Registers of neighbouring lanes are folded last, as their bits are the lowest.
-  const auto registers = layout_->register_mask(axis);
-  const auto neighbours = (1U << layout_->contiguous_bits) - 1;
-  const auto fold_registers = [&](unsigned mask) {
-    for (const auto bit : bits_of(mask))
-      for (unsigned i = 0; i < parts[0].size(); ++i) {
-        if ((i & bit) != 0) continue;
-        const auto made = combine(one, what.combine, column(i), column(i | bit));
-        for (std::size_t part = 0; part < parts.size(); ++part)
-          parts[part][i] = parts[part][i | bit] = made[part];
-      }
-  };
-  fold_registers(registers & ~neighbours);
-  AxisSet over = 0;
-  for (const auto id : one.operands) over |= axes(id);
-  const auto apart =
-      static_cast<int>(layout_->register_mask(over & ~axis) | (registers & neighbours));
-  for (int i = 0; i < layout_->registers(); ++i) {
-    if ((i & ~apart) == 0) {
-      fold_threads(one, what.combine, layout_->thread_mask(axis), parts, i);
-      continue;
-    }
-    for (auto& part : parts)
-      part[static_cast<std::size_t>(i)] = part[static_cast<std::size_t>(i & apart)];
-  }
-  fold_registers(registers & neighbours);
-  for (std::size_t i = 0; i < one.results.size(); ++i) {
-    const auto id = one.results[i];
-    set(id, per_lane(axes(id), [&](int at) {
-          return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
-        }));
-  }
-}
+// Scans and sorts
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what) {
   auto parts = parts_of(one, one.operands.size());

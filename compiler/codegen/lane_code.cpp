@@ -163,6 +163,9 @@ auto LaneCode::to_memory(Value* value, DType dtype) -> Value* {
   if (dtype == DType::boolean) return b_.CreateZExt(value, shaped(b_.getInt8Ty()));
   if (dtype == DType::float16) return b_.CreateFPTrunc(value, shaped(b_.getHalfTy()));
   if (dtype != DType::bfloat16) return value;
+  if (has_bfloat_)
+    return b_.CreateBitCast(b_.CreateFPTrunc(value, shaped(b_.getBFloatTy())),
+                            shaped(b_.getInt16Ty()));
   // To nearest, ties to even; NaN stays NaN.
   const auto wide = shaped(b_.getInt32Ty());
   const auto bits = b_.CreateBitCast(value, wide);

@@ -13,6 +13,8 @@ class LaneCode {
  public:
   LaneCode(llvm::IRBuilder<>& builder, unsigned lanes) : b_(builder), lanes_(lanes) {}
 
+  /// The machine rounds to bfloat16 by itself.
+  void use_bfloat_conversions(bool has_them) { has_bfloat_ = has_them; }
   /// Type that a lane is computed in: i1 for truth values, float for narrower floats.
   [[nodiscard]] auto lane_type(DType dtype) -> llvm::Type*;
   /// Type in memory.
@@ -63,6 +65,7 @@ class LaneCode {
 
   llvm::IRBuilder<>& b_;
   unsigned lanes_;
+  bool has_bfloat_ = false;
 };
 
 }  // namespace assay

@@ -95,12 +95,15 @@ auto log10(Wide x) -> Wide {
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
 auto narrow_split(Wide y) -> std::pair<Wide, lane::Bits> {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
-  const auto k = nearest(y * std::numbers::log2e);
+  // Added to a number below 2^22, its low bits are the nearest whole number's; no conversion
+  // needed.
+  constexpr double kShift = 12582912.0;  // 1.5 * 2^23
+  const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kShift));
+  const auto k = moved - kShift;
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
   constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
                                              1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  auto* type = bits_of(y).v->getType();
-  return {polynomial(r, kTaylor), {y.b, y.b->CreateFPToSI(k.v, type)}};
+  return {polynomial(r, kTaylor), bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
   const auto [value, k] = narrow_split(clamp(x, -104, 89));

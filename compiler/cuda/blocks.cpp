@@ -116,13 +116,16 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
   return choice.blocks();
 }
 
-auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks)
+auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks, std::int64_t run)
     -> Result<TileLayout> {
   const auto order = by_score(kernel);
   const auto largest = element_bytes(kernel, order);
-  const auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
-  // A row keeps what it has read; elsewhere few registers leave room for more threads.
+  auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;
+  const bool has_rows = order.size() > 1 && blocks[order[0]] > run &&
+                        (is_row || AccessSteps(kernel).scores()[order[1]] == 0);
+  if (has_rows) neighbours = std::min(neighbours, run);
+  // A row keeps what it has read; elsewhere few registers leave room for more threads.
   constexpr std::int64_t kRegisters = 4;
   const auto lanes = order.empty() ? 1 : blocks[order[0]];
   // A row of narrow elements that is read in one go has as many bytes in flight as one of wide

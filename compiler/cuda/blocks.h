@@ -15,8 +15,9 @@ namespace assay {
                                      const std::vector<std::int64_t>& extents)
     -> std::vector<std::int64_t>;
 
-/// Errors: unsupported (too many lanes).
-[[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks)
-    -> Result<TileLayout>;
+/// `run`: every row has a multiple of so many elements; where rows begin anywhere, neighbouring
+/// threads rather than registers are neighbours in memory. Errors: unsupported (too many lanes).
+[[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks,
+                              std::int64_t run) -> Result<TileLayout>;
 
 }  // namespace assay

@@ -11,6 +11,7 @@ namespace assay {
 namespace {
 
 constexpr const char* kEntry = "kernel";
+constexpr std::int64_t kAnyRun = 16;  ///< kernels with blocks of their own: bytes, 16 at once
 
 }  // namespace
 
@@ -85,7 +86,8 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
         if (param.kind == TileParam::Kind::block && param.symbol == kernel_.axes[i].block)
           param.fixed = key.blocks[i];
   }
-  ASSAY_TRY(variant.layout, layout_for(variant.kernel, variant.blocks));
+  ASSAY_TRY(variant.layout,
+            layout_for(variant.kernel, variant.blocks, plan_ ? key.choice.run : kAnyRun));
   return variant;
 }
 

@@ -18,6 +18,7 @@ constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
 constexpr std::array<std::int64_t, 8> kRows = {128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
+constexpr std::int64_t kReadAgain = 8192;  ///< the same where rows are read more than once
 
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 
@@ -134,7 +135,7 @@ class Tiler {
     const auto bit = AxisSet{1} << axis.number;
     const auto lane = b_.add(TileLane{axis.number}, {}, index_dtype(), bit);
     axis.index = b_.compute(TileOp::add, {origin, lane});
-    axis.in_range = b_.compute(TileOp::lt, {axis.index, axis.extent});
+    axis.in_range = b_.compute(TileOp::lt, {run_start(axis), axis.extent});
     auto rest = axis.index;
     for (auto at = axis.of.size(); at-- > 0;) {
       auto index = rest;
@@ -145,6 +146,14 @@ class Tiler {
       }
       exact_[axis.of[at]] = b_.compute(TileOp::cast, {index}, DType::int64);
     }
+  }
+  /// Where neighbours are in range together the first one is asked.
+  auto run_start(const Axis& axis) -> TileId {
+    const bool is_inner = tiles_.x
+                              ? axis.of[0] == *tiles_.x
+                              : b_.kernel().axes[axis.number].kind == TileAxis::Kind::reduction;
+    if (choice_.run == 1 || !is_inner || axis.block < choice_.run) return axis.index;
+    return b_.compute(TileOp::bit_and, {axis.index, b_.number(index_dtype(), -choice_.run)});
   }
   auto mask(AxisSet axes) -> TileId {
     TileId all = kNoTile;
@@ -417,6 +426,8 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   const auto all = extents_of(plan, choice, extents);
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 16);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
+  const auto inner = plan.x ? all.x : all.r;
+  choice.run = inner % 8 == 0 ? 8 : inner % 4 == 0 ? 4 : 1;
   const auto width = [&](std::int64_t extent, std::int64_t most) {
     for (const auto block : kWidths)
       if (block <= most && (extent >= block || tiles(extent, block) * block * 3 <= extent * 4))
@@ -441,7 +452,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   // What is read once need not be kept; of what is read again more is worth keeping.
   constexpr std::int64_t kReadOnce = 8192;
   choice.loops = all.r > (plan.loops.levels > 2 ? kRows.back() : kReadOnce);
-  choice.block_r = kLoopedRow;
+  choice.block_r = plan.loops.levels > 2 ? kReadAgain : kLoopedRow;
   if (!choice.loops)
     choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
   choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);

@@ -22,6 +22,9 @@ struct TileChoice {
   std::int64_t block_t = 0;                            ///< 0: there is no such axis
   bool loops = false;      ///< over r; else r must not be larger than its block
   bool is_narrow = false;  ///< extents of x, y and r are below 2^31
+  /// 1, 4 or 8: the extent of the axis along which most is contiguous is a multiple of it, so that
+  /// as many neighbours are in range together.
+  std::int64_t run = 1;
   friend auto operator<=>(const TileChoice&, const TileChoice&) = default;
 };
 

@@ -77,8 +77,8 @@ constexpr std::string_view kTransposed =
 TEST_F(PtxTest, ContiguousAccessesAreWide) {
   const auto variant = made(std::string(kScale), {1 << 20});
   EXPECT_EQ(variant.not_compiled, "");
-  EXPECT_NE(variant.ptx.find("ld.global.v4.f32"), std::string::npos);
-  EXPECT_NE(variant.ptx.find("st.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("ld.global.v4.b32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("st.global.v4.b32"), std::string::npos);
   EXPECT_NE(variant.ptx.find(fmt::format(".maxntid {}", variant.layout.threads())),
             std::string::npos);
 }
@@ -108,6 +108,46 @@ TEST_F(PtxTest, ShortRowsAreFoldedInAWarp) {
   EXPECT_EQ(variant.not_compiled, "");
   EXPECT_NE(variant.ptx.find("shfl.sync"), std::string::npos);
   EXPECT_EQ(variant.ptx.find("bar.sync"), std::string::npos);
+}
+
+auto count(const std::string& text, std::string_view part) -> int {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+/// Four neighbours over 32 threads: 2 + 1 + 1 + 1 + 1 shuffles to fold threads, 2 for neighbours.
+TEST_F(PtxTest, ThreadsShareTheRegistersThatTheyFold) {
+  const auto variant = made(std::string(kRows), {1 << 16, 128});
+  const auto rows = variant.layout.registers() >> variant.layout.contiguous_bits;
+  EXPECT_EQ(count(variant.ptx, "shfl.sync"), 8 * rows);
+  // Of a maximum no order matters: registers first.
+  auto largest = std::string(kRows);
+  largest.replace(largest.find("sum r"), 5, "max r");
+  EXPECT_EQ(count(made(largest, {1 << 16, 128}).ptx, "shfl.sync"), 5 * rows);
+}
+
+/// Rows of whole runs ask once per run whether they are in range; of others, which begin anywhere,
+/// the threads are neighbours.
+TEST_F(PtxTest, NeighboursAreInRangeTogether) {
+  const auto whole = made(std::string(kRows), {1 << 16, 120});
+  const auto rows = whole.layout.registers() >> whole.layout.contiguous_bits;
+  EXPECT_EQ(whole.layout.contiguous_bits, 2);
+  EXPECT_EQ(count(whole.ptx, "setp.lt.s32"), rows + 1);  // each row, and the run
+  EXPECT_EQ(made(std::string(kRows), {1 << 16, 121}).layout.contiguous_bits, 0);
+  EXPECT_EQ(made(std::string(kScale), {121}).layout.contiguous_bits, 2);
+}
+
+/// One reciprocal a row, and a division per lane only where numbers are too large or too small.
+TEST_F(PtxTest, ARowIsDividedByOneReciprocal) {
+  auto text = std::string(kRows);
+  const std::string store = "  store(out) %0 %6 _ line 0\n";
+  text.replace(text.find(store), store.size(),
+               "  %7:float32[x r] = div %5 %6 line 0\n  store(out) %4 %7 _ line 0\n");
+  const auto variant = made(text, {1 << 16, 128});
+  EXPECT_EQ(variant.not_compiled, "");
+  const auto rows = variant.layout.registers() >> variant.layout.contiguous_bits;
+  EXPECT_EQ(count(variant.ptx, "rcp.rn.f32"), rows);
 }
 
 TEST_F(PtxTest, LongRowsAreFoldedThroughSharedMemory) {
@@ -155,9 +195,9 @@ TEST(GpuRecords, SayWhatHappened) {
 TEST_F(PtxTest, TransposedStoresAreWideToo) {
   const auto variant = made(std::string(kTransposed), {1000, 1000});
   EXPECT_EQ(variant.not_compiled, "");
-  EXPECT_NE(variant.ptx.find("ld.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("ld.global.v4.b32"), std::string::npos);
   EXPECT_NE(variant.ptx.find("st.shared"), std::string::npos);
-  EXPECT_NE(variant.ptx.find("st.global.v4.f32"), std::string::npos);
+  EXPECT_NE(variant.ptx.find("st.global.v4.b32"), std::string::npos);
 }
 
 /// As CpuTest.EveryOperationIsTheTables, without running it.
@@ -219,7 +259,8 @@ TEST_F(PtxTest, NeighbouringSizesShareTheirCode) {
       launch.extents = {rows, columns};
       keys.insert(gpu.key(launch));
     }
-  EXPECT_LE(keys.size(), 9U);  // one per class of row lengths, and one for longer rows
+  // One per class of row lengths, and one for longer rows; each for rows of whole runs and others.
+  EXPECT_LE(keys.size(), 18U);
 }
 
 TEST_F(PtxTest, UnknownArchitecturesAreRefused) {

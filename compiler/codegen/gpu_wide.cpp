@@ -1,0 +1,308 @@
+// Loads and stores of all registers of a thread. Registers that are neighbours in memory travel
+// together, up to 16 bytes at once. Whether that may be (each run of neighbours is meant as a whole
+// or not at all, and the place is aligned) is asked once for all runs, so that all of a thread's
+// loads are on their way before the first one is looked at; else lanes go one by one.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+constexpr unsigned kWordBits = 32;
+
+/// Registers of the machine that a run travels in: words, or what is less than one.
+auto word_type(llvm::IRBuilder<>& b, int bytes) -> llvm::IntegerType* {
+  return b.getIntNTy(std::min(kWordBits, 8 * static_cast<unsigned>(bytes)));
+}
+auto words_of(llvm::IRBuilder<>& b, int bytes) -> unsigned {
+  return 8 * static_cast<unsigned>(bytes) / word_type(b, bytes)->getBitWidth();
+}
+/// ".v4.b32", and "{$0, $1, $2, $3}" from operand `first` on.
+struct AccessText {
+  std::string type, operands;
+};
+auto access_text(unsigned words, unsigned bits, unsigned first) -> AccessText {
+  AccessText text;
+  if (words > 1) text.type = fmt::format(".v{}", words);
+  text.type += fmt::format(".b{}", bits);
+  for (unsigned i = 0; i < words; ++i)
+    text.operands += fmt::format("{}${}", i > 0 ? ", " : "", first + i);
+  if (words > 1) text.operands = "{" + text.operands + "}";
+  return text;
+}
+
+}  // namespace
+
+auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
+  auto* all = is_aligned(place, bytes);
+  for (auto* one : masks)
+    if (one != nullptr) all = b_.CreateAnd(all, one);
+  return all;
+}
+
+auto GpuKernelEmitter::is_aligned(Value* place, int bytes) -> Value* {
+  auto* number = b_.CreatePtrToInt(place, b_.getInt64Ty());
+  auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
+  return b_.CreateICmpEQ(low, b_.getInt64(0));
+}
+
+/// Neighbouring registers of the index, from register `first` on, and who says that they are meant.
+auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first,
+                                const std::function<Value*(int)>& condition) -> Run {
+  Run run;
+  run.first = first;
+  run.length = run_length(index_id, first, static_cast<int>(size_bytes(of)));
+  run.bytes = run.length * static_cast<int>(size_bytes(of));
+  for (int k = 0; k < run.length; ++k) run.conditions.push_back(condition(first + k));
+  return run;
+}
+
+/// True where every run may travel as a whole.
+auto GpuKernelEmitter::may_be_wide(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+    -> Value* {
+  Value* may = b_.getTrue();
+  const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
+  const auto& offsets = values_.at(index_id).offsets;
+  std::int64_t known_at = 0;
+  int known_bytes = 0;
+  for (const auto& run : runs) {
+    for (auto* one : run.conditions)
+      if (one != run.conditions[0])
+        may = b_.CreateAnd(may, b_.CreateICmpEQ(one, run.conditions[0]));
+    if (run.length == 1) continue;
+    // Places that are apart by a multiple of the width are aligned alike.
+    const auto at = offsets.empty() ? 0 : offsets[static_cast<std::size_t>(run.first)] * size;
+    if (known_bytes >= run.bytes && (at - known_at) % run.bytes == 0) continue;
+    auto* place = address(param, lane(index_id, run.first), dtype(index_id));
+    may = b_.CreateAnd(may, is_aligned(place, run.bytes));
+    known_at = at;
+    known_bytes = run.bytes;
+  }
+  return may;
+}
+
+auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
+  auto* type = word_type(b_, run.bytes);
+  const auto words = words_of(b_, run.bytes);
+  const auto bits = type->getBitWidth();
+  Values made;
+  auto* condition = run.conditions[0];
+  if (condition == nullptr || bits < 16) {
+    const auto load = [&]() -> Value* {
+      auto* wide = llvm::FixedVectorType::get(type, words);
+      return b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
+    };
+    if (condition != nullptr) {
+      made.push_back(guarded_load(type, place, condition));
+      return made;
+    }
+    auto* whole = load();
+    for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractElement(whole, i));
+    return made;
+  }
+  const auto text = access_text(words, bits, 0);
+  std::string code, constraints;
+  std::vector<llvm::Type*> types(words, type);
+  for (unsigned i = 0; i < words; ++i) {
+    code += fmt::format("mov.b{} ${}, 0;\n\t", bits, i);
+    constraints += bits == kWordBits ? "=r," : "=h,";
+  }
+  code += fmt::format("@${} ld.global{} {}, [${}];", words + 1, text.type, text.operands, words);
+  llvm::Type* result = type;
+  if (words > 1) result = llvm::StructType::get(module_.getContext(), types);
+  auto* asm_type = llvm::FunctionType::get(result, {place->getType(), b_.getInt1Ty()}, false);
+  auto* call =
+      b_.CreateCall(llvm::InlineAsm::get(asm_type, code, constraints + "l,b,~{memory}", true),
+                    {place, condition});
+  if (words == 1) return {call};
+  for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractValue(call, i));
+  return made;
+}
+
+void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* place) {
+  const auto bits = static_cast<unsigned>(words[0]->getType()->getPrimitiveSizeInBits());
+  auto* condition = run.conditions[0];
+  if (bits < 16) return guarded_store(words[0], place, condition);
+  const auto count = static_cast<unsigned>(words.size());
+  if (condition == nullptr) {
+    Value* whole = llvm::UndefValue::get(llvm::FixedVectorType::get(words[0]->getType(), count));
+    for (unsigned i = 0; i < count; ++i) whole = b_.CreateInsertElement(whole, words[i], i);
+    b_.CreateAlignedStore(whole, place, llvm::Align(static_cast<unsigned>(run.bytes)));
+    return;
+  }
+  const auto text = access_text(count, bits, 0);
+  std::string constraints;
+  std::vector<llvm::Type*> types(count, words[0]->getType());
+  for (unsigned i = 0; i < count; ++i) constraints += bits == kWordBits ? "r," : "h,";
+  const auto code =
+      fmt::format("@${} st.global{} [${}], {};", count + 1, text.type, count, text.operands);
+  types.push_back(place->getType());
+  types.push_back(b_.getInt1Ty());
+  auto operands = words;
+  operands.push_back(place);
+  operands.push_back(condition);
+  auto* asm_type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+  b_.CreateCall(llvm::InlineAsm::get(asm_type, code, constraints + "l,b,~{memory}", true),
+                operands);
+}
+
+auto GpuKernelEmitter::packed(const Values& lanes, int bytes) -> Values {
+  auto* from = llvm::FixedVectorType::get(lanes[0]->getType(), static_cast<unsigned>(lanes.size()));
+  Value* whole = llvm::UndefValue::get(from);
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    whole = b_.CreateInsertElement(whole, lanes[i], static_cast<std::uint64_t>(i));
+  const auto count = words_of(b_, bytes);
+  whole = b_.CreateBitCast(whole, llvm::FixedVectorType::get(word_type(b_, bytes), count));
+  Values words;
+  for (unsigned i = 0; i < count; ++i) words.push_back(b_.CreateExtractElement(whole, i));
+  return words;
+}
+
+auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count) -> Values {
+  auto* from = llvm::FixedVectorType::get(words[0]->getType(), static_cast<unsigned>(words.size()));
+  Value* whole = llvm::UndefValue::get(from);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    whole = b_.CreateInsertElement(whole, words[i], static_cast<std::uint64_t>(i));
+  whole = b_.CreateBitCast(whole, llvm::FixedVectorType::get(type, static_cast<unsigned>(count)));
+  Values lanes;
+  for (int i = 0; i < count; ++i)
+    lanes.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(i)));
+  return lanes;
+}
+
+/// Lanes by register as they are in memory; `single` reads one.
+auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
+                                 const std::function<Value*(int)>& single) -> Values {
+  auto* type = code_.memory_type(kernel_.params[param].dtype);
+  auto* may = may_be_wide(runs, index_id, param);
+  auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+  auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
+  std::vector<Value*> places;
+  for (const auto& run : runs)
+    places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
+  b_.CreateCondBr(may, fast, slow);
+  b_.SetInsertPoint(fast);
+  std::vector<Values> from_fast, from_slow;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    from_fast.push_back(loaded_words(runs[i], places[i]));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(slow);
+  for (const auto& run : runs) {
+    Values lanes;
+    for (int k = 0; k < run.length; ++k) lanes.push_back(single(run.first + k));
+    from_slow.push_back(packed(lanes, run.bytes));
+  }
+  auto* slow_end = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  std::vector<Values> words(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t k = 0; k < from_fast[i].size(); ++k) {
+      auto* phi = b_.CreatePHI(from_fast[i][k]->getType(), 2);
+      phi->addIncoming(from_fast[i][k], fast);
+      phi->addIncoming(from_slow[i][k], slow_end);
+      words[i].push_back(phi);
+    }
+  Values all(static_cast<std::size_t>(layout_->registers()));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto lanes = unpacked(words[i], type, runs[i].length);
+    for (std::size_t k = 0; k < lanes.size(); ++k)
+      all[static_cast<std::size_t>(runs[i].first) + k] = lanes[k];
+  }
+  return all;
+}
+
+void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
+  const auto id = one.results[0];
+  const auto of = dtype(id);
+  const auto stored_as = kernel_.params[what.param].dtype;
+  auto* type = code_.memory_type(stored_as);
+  const auto index_id = one.operands[0];
+  const auto finish = [&](Value* raw, int i) -> Value* {
+    auto* value = code_.from_memory(raw, of);
+    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile) return value;
+    return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
+  };
+  const auto single = [&](int i) {
+    auto* index = lane(index_id, i);
+    auto* condition =
+        checked(one, what.param, index, dtype(index_id), mask(one.operands[1], i), Access::load);
+    return guarded_load(type, address(what.param, index, dtype(index_id)), condition);
+  };
+  const auto over = axes(index_id) | axes(one.operands[1]);
+  const auto size = static_cast<int>(size_bytes(stored_as));
+  if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
+    // Lanes of an index that moves otherwise; equal ones are read once.
+    const auto raw = per_lane(over, single);
+    return set(id, per_lane(axes(id), [&](int i) {
+                 return finish(raw[raw.size() == 1 ? 0 : static_cast<std::size_t>(i)], i);
+               }));
+  }
+  const auto register_mask = static_cast<int>(layout_->register_mask(over));
+  std::vector<Run> runs;
+  for (int i = 0; i < layout_->registers(); i += (i & ~register_mask) != 0 ? 1 : runs.back().length)
+    if ((i & ~register_mask) == 0)
+      runs.push_back(
+          run_from(index_id, stored_as, i, [&](int at) { return mask(one.operands[1], at); }));
+  const auto raw = load_runs(runs, index_id, what.param, single);
+  Values lanes;
+  for (int i = 0; i < layout_->registers(); ++i)
+    lanes.push_back(finish(raw[static_cast<std::size_t>(i & register_mask)], i));
+  set(id, std::move(lanes));
+}
+
+/// `all` by register, as they are in memory.
+void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, const Values& all) {
+  const auto of = kernel_.params[param].dtype;
+  const auto index_id = one.operands[0];
+  const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
+  auto* acts = leader(over);
+  const auto condition = [&](int i) { return takes_part(one, i, acts); };
+  const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
+  const auto single = [&](int i) {
+    auto* index = lane(index_id, i);
+    auto* meant = checked(one, param, index, dtype(index_id), condition(i), Access::store);
+    guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
+  };
+  std::vector<Run> runs;
+  bool is_wide = false;
+  for (int i = 0; i < layout_->registers(); ++i) {
+    if (!is_leading(over, i)) continue;
+    runs.push_back(run_from(index_id, of, i, condition));
+    is_wide = is_wide || runs.back().length > 1;
+    i += runs.back().length - 1;
+  }
+  const auto narrow = [&] {
+    for (const auto& run : runs)
+      for (int k = 0; k < run.length; ++k) single(run.first + k);
+  };
+  if (!is_wide) return narrow();
+  std::vector<Values> words;
+  std::vector<Value*> places;
+  for (const auto& run : runs) {
+    Values lanes;
+    for (int k = 0; k < run.length; ++k) lanes.push_back(stored(run.first + k));
+    words.push_back(packed(lanes, run.bytes));
+    places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
+  }
+  auto* may = may_be_wide(runs, index_id, param);
+  auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
+  auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "stored", function_);
+  b_.CreateCondBr(may, fast, slow);
+  b_.SetInsertPoint(fast);
+  for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], places[i]);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(slow);
+  narrow();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
+}  // namespace assay
