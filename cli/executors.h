@@ -19,6 +19,7 @@ struct ExecutorOptions {
   bool redzones = false;
   bool tf32 = false;  ///< of cuda: convolutions may round to it
   bool bound = true;  ///< false: the host side is evaluated in every call
+  bool no_code_cache = false;
 };
 
 void add_executor(Arguments& arguments, ExecutorOptions& options);

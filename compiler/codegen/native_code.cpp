@@ -1,4 +1,6 @@
 // The code generator's entry: kernels through LLVM's ORC into memory.
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -10,6 +12,7 @@
 #include "compiler/codegen/kernel_code.h"
 #include "compiler/codegen/passes.h"
 #include "compiler/cpu/native.h"
+#include "compiler/program/text.h"
 
 namespace assay {
 namespace {
@@ -64,22 +67,29 @@ class Jitted final : public NativeCode {
                     std::size_t parts, llvm::orc::JITTargetMachineBuilder host,
                     const NativeOptions& options) -> Result<void> {
     ASSAY_TRY(const auto machine, taken(host.createTargetMachine(), "this machine"));
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>(fmt::format("assay{}", part), *context);
-    module->setDataLayout(machine->createDataLayout());
-    module->setTargetTriple(machine->getTargetTriple().str());
     const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(*machine);
     const auto symbol = [](std::size_t i) { return fmt::format("kernel{}", i); };
-    for (auto i = part; i < kernels.size(); i += parts)
-      if (const auto added = add(*module, *kernels[i], lanes, symbol(i), functions_[i]); !added)
-        functions_[i].not_compiled = added.error().message;
-    run_passes(*module, *machine, kPasses);
-    if (options.keep_text) {
-      llvm::raw_string_ostream stream(text_);
-      module->print(stream, nullptr);
+    std::string key;
+    std::optional<std::string> known;
+    if (options.cache != nullptr && !options.keep_text) {
+      key =
+          fmt::format("native {} {} {} {} {} lanes {} of {}\n", LLVM_VERSION_STRING, options.stamp,
+                      machine->getTargetTriple().str(), std::string(machine->getTargetCPU()),
+                      std::string(machine->getTargetFeatureString()), lanes, parts);
+      for (auto i = part; i < kernels.size(); i += parts)
+        key += symbol(i) + "\n" + print_kernel(*kernels[i]);
+      known = options.cache->find(key);
     }
-    if (auto error =
-            jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))))
+    std::unique_ptr<llvm::MemoryBuffer> object;
+    if (known) {
+      object = kept_object(*known);
+      for (auto i = part; i < kernels.size(); i += parts)
+        if (functions_[i].not_compiled.empty()) set_split(*kernels[i], functions_[i]);
+    } else {
+      ASSAY_TRY(object, generated(kernels, part, parts, *machine, lanes, options));
+      if (!key.empty()) keep(*options.cache, key, part, parts, *object);
+    }
+    if (auto error = jit_->addObjectFile(std::move(object)))
       return unsupported("code: {}", llvm::toString(std::move(error)));
     for (auto i = part; i < kernels.size(); i += parts) {
       if (!functions_[i].not_compiled.empty()) continue;
@@ -89,15 +99,62 @@ class Jitted final : public NativeCode {
     return {};
   }
 
+  auto generated(const std::vector<const TileKernel*>& kernels, std::size_t part, std::size_t parts,
+                 llvm::TargetMachine& machine, unsigned lanes, const NativeOptions& options)
+      -> Result<std::unique_ptr<llvm::MemoryBuffer>> {
+    llvm::LLVMContext context;
+    llvm::Module module(fmt::format("assay{}", part), context);
+    module.setDataLayout(machine.createDataLayout());
+    module.setTargetTriple(machine.getTargetTriple().str());
+    for (auto i = part; i < kernels.size(); i += parts)
+      if (const auto added =
+              add(module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
+          !added)
+        functions_[i].not_compiled = added.error().message;
+    run_passes(module, machine, kPasses);
+    if (options.keep_text) {
+      llvm::raw_string_ostream stream(text_);
+      module.print(stream, nullptr);
+    }
+    return taken(llvm::orc::SimpleCompiler(machine)(module), "code");
+  }
+
+  // What is kept: a line per kernel without code, its position and why; an empty line; the object.
+  void keep(CodeCache& cache, const std::string& key, std::size_t part, std::size_t parts,
+            const llvm::MemoryBuffer& object) const {
+    std::string kept;
+    for (auto i = part; i < functions_.size(); i += parts) {
+      auto why = functions_[i].not_compiled;
+      std::ranges::replace(why, '\n', ' ');
+      if (!why.empty()) kept += fmt::format("{} {}\n", i, why);
+    }
+    cache.keep(key, kept + "\n" + object.getBuffer().str());
+  }
+  auto kept_object(const std::string& kept) -> std::unique_ptr<llvm::MemoryBuffer> {
+    std::size_t at = 0;
+    for (auto end = kept.find('\n'); end != at; at = end + 1, end = kept.find('\n', at)) {
+      const auto space = kept.find(' ', at);
+      functions_.at(std::stoul(kept.substr(at, space - at))).not_compiled =
+          kept.substr(space + 1, end - space - 1);
+    }
+    return llvm::MemoryBuffer::getMemBufferCopy(kept.substr(at + 1));
+  }
+
   static auto widest(const llvm::TargetMachine& machine) -> unsigned {
     return machine.getTargetFeatureString().contains("+avx512f") ? 16 : 8;
   }
 
+  static void set_split(const KernelPlan& plan, NativeFunction& function) {
+    if (!plan.parallel.empty() && !plan.is_serial)
+      function.split_axis = static_cast<int>(plan.parallel[0]);
+  }
+  static void set_split(const TileKernel& kernel, NativeFunction& function) {
+    if (const auto plan = plan_kernel(kernel)) set_split(*plan, function);
+  }
   static auto add(llvm::Module& module, const TileKernel& kernel, unsigned lanes,
                   const std::string& name, NativeFunction& function) -> Result<void> {
     ASSAY_TRY(const auto plan, plan_kernel(kernel));
-    if (!plan.parallel.empty() && !plan.is_serial)
-      function.split_axis = static_cast<int>(plan.parallel[0]);
+    set_split(plan, function);
     const auto emitted = emit_kernel(module, kernel, plan, lanes, name);
     if (!emitted)
       if (auto* half = module.getFunction(name)) half->eraseFromParent();

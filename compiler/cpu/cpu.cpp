@@ -147,7 +147,9 @@ auto CpuExecutor::compile(const HostProgram& program) const
     if (is_new) kernels.push_back(source.kernel.get());
     position[key] = known->second;
   }
-  ASSAY_TRY(auto code, generate(kernels, options_.native));
+  auto native = options_.native;
+  native.stamp = codegen_stamp();
+  ASSAY_TRY(auto code, generate(kernels, native));
   NativeFunctions functions;
   kernels_.clear();
   for (const auto& [key, at] : position) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/program/kernel.h"
+#include "compiler/runtime/code_cache.h"
 #include "core/base/result.h"
 
 namespace assay {
@@ -37,6 +38,8 @@ class NativeCode {
 struct NativeOptions {
   int lanes = 0;  ///< of float32 vectors: a power of two up to 64; 0: as the machine has them
   bool keep_text = false;
+  CodeCache* cache = nullptr;  ///< null: code is generated anew; nothing is kept with its text
+  std::string stamp = {};      ///< of the generator, for keys
 };
 
 /// Entry of the code generator's library.

@@ -11,6 +11,7 @@
 #include "compiler/cuda/gpu_program.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
+#include "compiler/runtime/codegen_library.h"
 #include "core/base/clock.h"
 
 namespace assay {
@@ -59,12 +60,29 @@ struct CudaState {
   [[nodiscard]] auto make(const GpuKernel& kernel, const GpuVariantKey& key) const -> Result<Made> {
     Made made;
     ASSAY_TRY(made.variant, kernel.variant(key));
-    ASSAY_TRY_VOID(make_ptx({&made.variant}, {.architecture = driver->facts().capability,
-                                              .is_checked = options.is_checked}));
-    if (!made.variant.not_compiled.empty()) return unsupported("{}", made.variant.not_compiled);
-    ASSAY_TRY(made.module, driver->load(made.variant.ptx));
+    ASSAY_TRY(const auto code, machine_code(made.variant));
+    ASSAY_TRY(made.module, driver->load(code));
     ASSAY_TRY(made.variant.function, driver->function(made.module, "kernel"));
     return made;
+  }
+  /// Of this GPU, by this driver. Without a cache what the driver makes of PTX is its own matter.
+  [[nodiscard]] auto machine_code(GpuVariant& variant) const -> Result<std::string> {
+    const PtxOptions ptx{.architecture = driver->facts().capability,
+                         .is_checked = options.is_checked};
+    std::string key;
+    if (options.cache != nullptr) {
+      key = fmt::format("cuda {} {} {} checked {} blocks {} registers {} {}\n{}",
+                        driver->facts().version, ptx.architecture, codegen_stamp(), ptx.is_checked,
+                        fmt::join(variant.blocks, " "), variant.layout.contiguous_bits,
+                        variant.layout.register_bits, print_kernel(variant.kernel));
+      if (auto known = options.cache->find(key)) return *std::move(known);
+    }
+    ASSAY_TRY_VOID(make_ptx({&variant}, ptx));
+    if (!variant.not_compiled.empty()) return unsupported("{}", variant.not_compiled);
+    if (options.cache == nullptr) return variant.ptx;
+    ASSAY_TRY(auto code, driver->assemble(variant.ptx));
+    options.cache->keep(key, code);
+    return code;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/program/executor.h"
+#include "compiler/runtime/code_cache.h"
 #include "core/ops/op_table.h"
 
 namespace assay {
@@ -16,6 +17,7 @@ struct CudaOptions {
   bool is_checked = false;
   /// Convolutions of float32 may round operands to TF32, as PyTorch's do by default.
   bool may_round = false;
+  CodeCache* cache = nullptr;  ///< of machine code; must outlive the executor
 };
 
 /// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks

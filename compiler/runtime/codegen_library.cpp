@@ -24,13 +24,20 @@ auto library_places() -> std::vector<fs::path> {
   return places;
 }
 
-auto library() -> Result<void*> {
-  static const auto kOpened = []() -> Result<void*> {
+struct Library {
+  void* handle = nullptr;
+  std::string stamp;
+};
+auto library() -> const Result<Library>& {
+  static const auto kOpened = []() -> Result<Library> {
     std::string problem = "libassay_codegen.so is not there";
     for (const auto& place : library_places()) {
       std::error_code error;
       if (!fs::exists(place, error)) continue;
-      if (void* opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return opened;
+      if (void* opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        const auto written = fs::last_write_time(place, error).time_since_epoch().count();
+        return Library{opened, fmt::format("{} {}", fs::file_size(place, error), written)};
+      }
       problem = dlerror();
     }
     return std::unexpected(
@@ -42,10 +49,16 @@ auto library() -> Result<void*> {
 }  // namespace
 
 auto codegen_entry(const char* symbol) -> Result<void*> {
-  ASSAY_TRY(void* const opened, library());
-  if (void* entry = dlsym(opened, symbol)) return entry;
+  const auto& opened = library();
+  if (!opened) return std::unexpected(opened.error());
+  if (void* entry = dlsym(opened->handle, symbol)) return entry;
   return std::unexpected(
       Error{ErrorCode::missing_tool, fmt::format("no machine code: {}", dlerror())});
+}
+
+auto codegen_stamp() -> std::string {
+  const auto& opened = library();
+  return opened ? opened->stamp : "";
 }
 
 }  // namespace assay

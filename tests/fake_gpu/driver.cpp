@@ -54,6 +54,21 @@ int cuDeviceGetName(char* name, int size, int) {
 int cuDeviceGetAttribute(int* value, int, int) {
   return *value = 8, 0;
 }
+int cuDriverGetVersion(int* version) {
+  return *version = 13000, 0;
+}
+int cuLinkCreate_v2(unsigned, int*, void**, void** link) {
+  return *link = &stream(), 0;
+}
+int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
+  return kUnsupported;
+}
+int cuLinkComplete(void*, void**, std::size_t*) {
+  return kUnsupported;
+}
+int cuLinkDestroy(void*) {
+  return 0;
+}
 int cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &stream(), 0;
 }

@@ -13,6 +13,7 @@ struct UpdateResult {
   void* node = nullptr;
   void* from = nullptr;
 };
+struct LinkHandle;
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
@@ -20,42 +21,47 @@ constexpr std::size_t kLogBytes = 8192;
 
 // NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): the driver's own names
 // Name in the library, then the signature. Names with a suffix are newer forms of old calls.
-#define ASSAY_CUDA_CALLS(X)                                                                       \
-  X(cuInit, (unsigned))                                                                           \
-  X(cuGetErrorName, (int, const char**))                                                          \
-  X(cuGetErrorString, (int, const char**))                                                        \
-  X(cuDeviceGetCount, (int*))                                                                     \
-  X(cuDeviceGet, (int*, int))                                                                     \
-  X(cuDeviceGetName, (char*, int, int))                                                           \
-  X(cuDeviceGetAttribute, (int*, int, int))                                                       \
-  X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                             \
-  X(cuDevicePrimaryCtxRelease_v2, (int))                                                          \
-  X(cuCtxSetCurrent, (ContextHandle*))                                                            \
-  X(cuMemAlloc_v2, (Address*, std::size_t))                                                       \
-  X(cuMemFree_v2, (Address))                                                                      \
-  X(cuMemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamHandle*))                     \
-  X(cuMemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamHandle*))                           \
-  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamHandle*))                         \
-  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle*))                        \
-  X(cuModuleLoadDataEx, (ModuleHandle**, const void*, unsigned, int*, void**))                    \
-  X(cuModuleUnload, (ModuleHandle*))                                                              \
-  X(cuModuleGetFunction, (FunctionHandle**, ModuleHandle*, const char*))                          \
-  X(cuLaunchKernel, (FunctionHandle*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                     unsigned, StreamHandle*, void**, void**))                                    \
-  X(cuStreamCreate, (StreamHandle**, unsigned))                                                   \
-  X(cuStreamSynchronize, (StreamHandle*))                                                         \
-  X(cuStreamDestroy_v2, (StreamHandle*))                                                          \
-  X(cuEventCreate, (EventHandle**, unsigned))                                                     \
-  X(cuEventRecord, (EventHandle*, StreamHandle*))                                                 \
-  X(cuEventSynchronize, (EventHandle*))                                                           \
-  X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                     \
-  X(cuEventDestroy_v2, (EventHandle*))                                                            \
-  X(cuStreamBeginCapture_v2, (StreamHandle*, int))                                                \
-  X(cuStreamEndCapture, (StreamHandle*, GraphHandle**))                                           \
-  X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))           \
-  X(cuGraphExecUpdate_v2, (GraphExecHandle*, GraphHandle*, UpdateResult*))                        \
-  X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                             \
-  X(cuGraphExecDestroy, (GraphExecHandle*))                                                       \
+#define ASSAY_CUDA_CALLS(X)                                                                        \
+  X(cuInit, (unsigned))                                                                            \
+  X(cuGetErrorName, (int, const char**))                                                           \
+  X(cuGetErrorString, (int, const char**))                                                         \
+  X(cuDeviceGetCount, (int*))                                                                      \
+  X(cuDeviceGet, (int*, int))                                                                      \
+  X(cuDeviceGetName, (char*, int, int))                                                            \
+  X(cuDeviceGetAttribute, (int*, int, int))                                                        \
+  X(cuDevicePrimaryCtxRetain, (ContextHandle**, int))                                              \
+  X(cuDevicePrimaryCtxRelease_v2, (int))                                                           \
+  X(cuCtxSetCurrent, (ContextHandle*))                                                             \
+  X(cuMemAlloc_v2, (Address*, std::size_t))                                                        \
+  X(cuMemFree_v2, (Address))                                                                       \
+  X(cuMemcpyHtoDAsync_v2, (Address, const void*, std::size_t, StreamHandle*))                      \
+  X(cuMemcpyDtoHAsync_v2, (void*, Address, std::size_t, StreamHandle*))                            \
+  X(cuMemcpyDtoDAsync_v2, (Address, Address, std::size_t, StreamHandle*))                          \
+  X(cuMemsetD8Async, (Address, unsigned char, std::size_t, StreamHandle*))                         \
+  X(cuModuleLoadDataEx, (ModuleHandle**, const void*, unsigned, int*, void**))                     \
+  X(cuDriverGetVersion, (int*))                                                                    \
+  X(cuLinkCreate_v2, (unsigned, int*, void**, LinkHandle**))                                       \
+  X(cuLinkAddData_v2, (LinkHandle*, int, void*, std::size_t, const char*, unsigned, int*, void**)) \
+  X(cuLinkComplete, (LinkHandle*, void**, std::size_t*))                                           \
+  X(cuLinkDestroy, (LinkHandle*))                                                                  \
+  X(cuModuleUnload, (ModuleHandle*))                                                               \
+  X(cuModuleGetFunction, (FunctionHandle**, ModuleHandle*, const char*))                           \
+  X(cuLaunchKernel, (FunctionHandle*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                     unsigned, StreamHandle*, void**, void**))                                     \
+  X(cuStreamCreate, (StreamHandle**, unsigned))                                                    \
+  X(cuStreamSynchronize, (StreamHandle*))                                                          \
+  X(cuStreamDestroy_v2, (StreamHandle*))                                                           \
+  X(cuEventCreate, (EventHandle**, unsigned))                                                      \
+  X(cuEventRecord, (EventHandle*, StreamHandle*))                                                  \
+  X(cuEventSynchronize, (EventHandle*))                                                            \
+  X(cuEventElapsedTime, (float*, EventHandle*, EventHandle*))                                      \
+  X(cuEventDestroy_v2, (EventHandle*))                                                             \
+  X(cuStreamBeginCapture_v2, (StreamHandle*, int))                                                 \
+  X(cuStreamEndCapture, (StreamHandle*, GraphHandle**))                                            \
+  X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))            \
+  X(cuGraphExecUpdate_v2, (GraphExecHandle*, GraphHandle*, UpdateResult*))                         \
+  X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                              \
+  X(cuGraphExecDestroy, (GraphExecHandle*))                                                        \
   X(cuGraphDestroy, (GraphHandle*))
 
 struct Functions {
@@ -125,6 +131,7 @@ auto Driver::start() -> Result<void> {
   f.cuDeviceGetAttribute(&major, kCapabilityMajor, device_);
   f.cuDeviceGetAttribute(&minor, kCapabilityMinor, device_);
   facts_.capability = 10 * major + minor;
+  f.cuDriverGetVersion(&facts_.version);
   ASSAY_TRY_VOID(
       checked(f.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain"));
   ASSAY_TRY_VOID(checked(f.cuCtxSetCurrent(context_), "cuCtxSetCurrent"));
@@ -180,14 +187,39 @@ auto Driver::fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<v
   return checked(functions_->cuMemsetD8Async(at, value, bytes, stream_), "cuMemsetD8");
 }
 
-auto Driver::load(const std::string& ptx) -> Result<ModuleHandle*> {
+auto Driver::assemble(const std::string& ptx) -> Result<std::string> {
+  constexpr int kPtx = 1;
+  std::string log(kLogBytes, '\0');
+  std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
+  std::array<void*, 2> values = {
+      log.data(), reinterpret_cast<void*>(kLogBytes)};  // NOLINT(performance-no-int-to-ptr)
+  ASSAY_TRY_VOID(checked(functions_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"));  // a thread's
+  LinkHandle* made = nullptr;
+  ASSAY_TRY_VOID(
+      checked(functions_->cuLinkCreate_v2(options.size(), options.data(), values.data(), &made),
+              "cuLinkCreate"));
+  const auto destroy = [this](LinkHandle* one) { functions_->cuLinkDestroy(one); };
+  const std::unique_ptr<LinkHandle, decltype(destroy)> link(made, destroy);
+  auto text = ptx;
+  auto status = checked(functions_->cuLinkAddData_v2(link.get(), kPtx, text.data(), text.size() + 1,
+                                                     "kernel", 0, nullptr, nullptr),
+                        "cuLinkAddData");
+  void* code = nullptr;
+  std::size_t size = 0;
+  if (status)
+    status = checked(functions_->cuLinkComplete(link.get(), &code, &size), "cuLinkComplete");
+  if (!status) return unsupported("{}: {}", status.error().message, log.c_str());
+  return std::string(static_cast<const char*>(code), size);
+}
+
+auto Driver::load(const std::string& code) -> Result<ModuleHandle*> {
   std::string log(kLogBytes, '\0');
   std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
   std::array<void*, 2> values = {
       log.data(), reinterpret_cast<void*>(kLogBytes)};  // NOLINT(performance-no-int-to-ptr)
   ASSAY_TRY_VOID(checked(functions_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"));  // a thread's
   ModuleHandle* module = nullptr;
-  const auto status = checked(functions_->cuModuleLoadDataEx(&module, ptx.c_str(), options.size(),
+  const auto status = checked(functions_->cuModuleLoadDataEx(&module, code.c_str(), options.size(),
                                                              options.data(), values.data()),
                               "cuModuleLoadData");
   if (!status) return unsupported("{}: {}", status.error().message, log.c_str());

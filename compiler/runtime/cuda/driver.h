@@ -26,6 +26,7 @@ struct ContextHandle;
 struct DeviceFacts {
   std::string name;
   int capability = 0;  ///< ten times the major number plus the minor one
+  int version = 0;     ///< of CUDA that the driver speaks, a thousand times the major one
 };
 
 struct LaunchShape {
@@ -56,8 +57,11 @@ class Driver {
   [[nodiscard]] auto copy(Address to, Address from, std::size_t bytes) -> Result<void>;
   [[nodiscard]] auto fill(Address at, std::uint8_t value, std::size_t bytes) -> Result<void>;
 
-  /// Assembles PTX and loads it; several threads may. Errors: the assembler's own words.
-  [[nodiscard]] auto load(const std::string& ptx) -> Result<ModuleHandle*>;
+  /// Loads PTX, which it assembles, or machine code; several threads may. Errors: the assembler's
+  /// own words.
+  [[nodiscard]] auto load(const std::string& code) -> Result<ModuleHandle*>;
+  /// Machine code of this GPU (a cubin) from PTX; several threads may. Errors: as above.
+  [[nodiscard]] auto assemble(const std::string& ptx) -> Result<std::string>;
   void unload(ModuleHandle* module);
   [[nodiscard]] auto function(ModuleHandle* module, const std::string& name)
       -> Result<FunctionHandle*>;
