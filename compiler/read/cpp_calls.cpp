@@ -57,6 +57,15 @@ auto find(const auto& rows, std::string_view name) -> const FunctionRow* {
   return nullptr;
 }
 
+/// Functions that give whole numbers, and the same on sizes.
+struct IntegerRow {
+  TileOp op;
+  ExprOp expr;
+};
+constexpr std::array kToIntegers = {IntegerRow{TileOp::trunc, ExprOp::trunc_to_int},
+                                    IntegerRow{TileOp::floor, ExprOp::floor_to_int},
+                                    IntegerRow{TileOp::ceil, ExprOp::ceil_to_int}};
+
 }  // namespace
 
 auto CppReader::arguments(int node, std::size_t first) -> Result<Values> {
@@ -215,7 +224,11 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
     const bool takes = is_real || tile_op_row(one->op).kinds.integer;
     ASSAY_TRY(const auto operand, builder_.as(values[0], takes ? values[0].dtype : DType::float64));
     ASSAY_TRY(const auto id, builder_.compute(one->op, {operand}));
-    return CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
+    auto result = CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
+    const auto whole = std::ranges::find(kToIntegers, one->op, &IntegerRow::op);
+    if (const auto real = builder_.real_expr(values[0]); real && whole != kToIntegers.end())
+      result.real = make(ExprOp::to_float, std::array{make(whole->expr, std::array{*real})});
+    return result;
   }
   if (const auto* two = find(kBinary, name); two != nullptr && values.size() == 2)
     return builder_.promoted(two->op, values[0], values[1]);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/interpret/interpret.h"
 #include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
@@ -11,7 +10,7 @@
 #include "replay/formats/torch_trace.h"
 #include "replay/runner/cut_harness.h"
 #include "replay/runner/execute.h"
-#include "replay/runner/stage_run.h"
+#include "replay/runner/straight_program.h"
 #include "replay/runner/wrapper_lines.h"
 
 namespace assay {
@@ -132,35 +131,22 @@ auto ProgramParts::create(std::string text, const OpTable& table, CutOptions opt
     -> Result<std::shared_ptr<const ProgramParts>> {
   auto parts = std::make_shared<ProgramParts>();
   parts->options_ = std::move(options);
-  parts->lines_ = lines_of(text);
   ASSAY_TRY(parts->program_, read_wrapper(text));
-  const auto& program = parts->program_;
-  if (program.functions.size() != 1) return unsupported("a program with partitions is not cut");
-  const auto& function = parts->function();
-  if (function.loop_line != 0 || std::ranges::any_of(function.ops, is<HostBranch>))
-    return unsupported("a program with loops or branches is not cut");
+  if (!is_straight(parts->program_)) {
+    ASSAY_TRY(text, straight_program(text, parts->program_, parts->options_.inputs, table));
+    ASSAY_TRY(parts->program_, read_wrapper(text));
+  }
+  parts->lines_ = lines_of(text);
   parts->take_apart();
   ASSAY_TRY_VOID(parts->run(text, table));
   return std::shared_ptr<const ProgramParts>(std::move(parts));
 }
 
 auto ProgramParts::run(const std::string& text, const OpTable& table) -> Result<void> {
-  ProgramRunOptions run;
-  run.tap = [&](const RunWritten& written) { record(written); };
-  if (options_.inputs != nullptr) {
-    take_inputs(*options_.inputs);
-    DatumList inputs;
-    DatumCopier copy;
-    for (const auto& input : *options_.inputs) inputs.push_back(copy(input));
-    ASSAY_TRY(const auto ready, Interpreter(table).compile(program_));
-    ASSAY_TRY_VOID(ready->run(inputs, run));
-    return {};
-  }
-  ExecuteOptions options;
-  options.run = std::move(run);
-  ASSAY_TRY(const auto execution, execute_programs(text, "the program", table, options));
-  if (const auto& error = execution.programs.front().error) return std::unexpected(*error);
-  return {};
+  ProgramRunOptions options;
+  options.tap = [&](const RunWritten& written) { record(written); };
+  if (options_.inputs != nullptr) take_inputs(*options_.inputs);
+  return run_wrapper(text, program_, options_.inputs, table, options);
 }
 
 void ProgramParts::take_inputs(const DatumList& inputs) {
@@ -483,6 +469,11 @@ auto program_texts(std::string_view bytes, const std::string& name)
       texts.push_back({fmt::format("{} {}", compilation.compile_id, part.name),
                        std::string(log->events[part.event].payload), log->events[part.event].line});
   return texts;
+}
+
+auto runs_to_its_end(std::string_view text, const OpTable& table) -> bool {
+  const auto execution = execute_programs(text, "candidate", table, {});
+  return execution && !execution->programs.front().error;
 }
 
 auto run_failures(std::string_view text, const OpTable& table) -> std::vector<std::string> {

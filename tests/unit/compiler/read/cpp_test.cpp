@@ -32,6 +32,27 @@ TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
   EXPECT_EQ(stores, 1U);
 }
 
+/// As scale factors make them; the end of the loop, and an address.
+TEST_F(CppKernel, SizesMayBeReadOffAFloat) {
+  for (const auto& [function, whole] : {std::pair{"trunc", 1}, {"floor", 1}, {"ceil", 2}}) {
+    const auto size =
+        fmt::format("static_cast<int64_t>(std::{}(1.7*static_cast<double>(n)))", function);
+    const auto body = fmt::format(
+        "for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>({0}); "
+        "x0+=static_cast<int64_t>(1L))\n{{\nauto tmp0 = p0[x0];\n"
+        "p1[static_cast<int64_t>(x0 + 2L*{0})] = tmp0;\n}}\n",
+        size);
+    for (const std::int64_t n : {1, 3, 7}) {
+      const auto real = 1.7 * static_cast<double>(n);
+      const auto end = static_cast<std::int64_t>(whole == 1 ? std::floor(real) : std::ceil(real));
+      auto wanted = zeros(3 * end);
+      for (std::int64_t i = 0; i < end; ++i)
+        wanted[static_cast<std::size_t>(2 * end + i)] = static_cast<double>(i);
+      gives(body, {{count(end)}, {zeros(3 * end)}}, n, 1, wanted);
+    }
+  }
+}
+
 TEST_F(CppKernel, ALambdaMayStoreLaneByLane) {
   // Lanes that meet in one element add to it one after the other.
   const auto lanes = [](std::string_view count) {
