@@ -111,7 +111,8 @@ auto changed(const std::vector<LayoutPlace>& places, const Change& change)
 }
 
 auto drop_axis(LayoutPlace& place, std::size_t axis) -> bool {
-  if (axis >= place.sizes.size() || place.sizes[axis] != "1") return false;
+  if (place.sizes.size() < 2 || axis >= place.sizes.size() || place.sizes[axis] != "1")
+    return false;
   place.sizes.erase(place.sizes.begin() + static_cast<std::ptrdiff_t>(axis));
   place.strides.erase(place.strides.begin() + static_cast<std::ptrdiff_t>(axis));
   return true;

@@ -373,6 +373,7 @@ auto text_patches(std::string_view text, TextPatchKind kind) -> std::vector<Text
   auto all = row.make(text);
   if (row.more != nullptr)
     for (auto& patch : row.more(text)) all.push_back(std::move(patch));
+  std::ranges::stable_sort(all, {}, [](const TextPatch& patch) { return patch.front().begin; });
   return all;
 }
 

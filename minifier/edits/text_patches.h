@@ -34,8 +34,7 @@ enum class TextPatchKind : std::uint8_t {
 };
 [[nodiscard]] auto name(TextPatchKind kind) -> std::string_view;
 
-/// In the order of the text, of nested ones the outer first; by buffer where they are of buffers.
-/// What cannot be read has no patches.
+/// In the order of the text, of nested ones the outer first. What cannot be read has no patches.
 [[nodiscard]] auto text_patches(std::string_view text, TextPatchKind kind)
     -> std::vector<TextPatch>;
 
