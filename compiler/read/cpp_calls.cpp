@@ -116,6 +116,7 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"VecMask::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"Vectorized::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"VectorizedN::set", [](C& c, int n) { return c.first_lanes(n); }},
+      Row{"decltype::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"masked_load", [](C& c, int n) { return c.masked_load(n); }},
       Row{"TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
       Row{"AOTI_TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
@@ -292,7 +293,9 @@ auto CppReader::constructed(int node) -> R {
   if (!operand.is_number()) return bad_input("a conversion of what is no number");
   ASSAY_TRY(auto result, builder_.converted(operand, type.dtype));
   result.is_vector = type.is_vector || operand.is_vector;
-  if (type.is_modular && (is_floating(operand.dtype) || operand.dtype != type.dtype))
+  // A signed number is taken modulo the larger range: it was widened with its sign.
+  if (type.is_modular &&
+      (is_floating(operand.dtype) || (operand.dtype != type.dtype && operand.is_modular)))
     return bad_input("an unsigned number made of another");
   result.is_modular = type.is_modular;
   return result;

@@ -141,11 +141,14 @@ class ProgramMinifier {
     options.inputs = nullptr;
     const auto program = CutProgram::create(result_.text, table_, options);
     if (!program) return;
-    const auto all = everything(program->count());
-    auto text = program->text(all);
-    if (!oracle_.fails(text)) return;
-    result_.statements = program->statements(all);
-    result_.text = std::move(text);
+    // Asserts on what no kernel takes any more go too.
+    if (!oracle_.fails(program->text(everything(program->count())))) return;
+    const auto kept = minimal_parts(
+        {program->count(), [&](const Kept& part) { return std::optional(program->text(part)); }},
+        oracle_);
+    result_.launches = program->launches(kept);
+    result_.statements = program->statements(kept);
+    result_.text = program->text(kept);
   }
 
   static constexpr int kRounds = 3;

@@ -262,8 +262,14 @@ class StageDebugger {
     for (std::size_t p = 0; p < answers.inputs_after.size(); ++p)
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("input {} after", k->second)] = &answers.inputs_after[p];
+    // What the base of several views gets is the sum of what they get, which no stage computes.
+    const bool has_base = std::ranges::any_of(stages_, [](const Stage& stage) {
+      return std::ranges::any_of(stage.inputs, [](const std::string& name) {
+        return name.starts_with("tangent of base ");
+      });
+    });
     std::size_t next = 0;
-    for (std::size_t p = 0; p < answers_->inputs.size(); ++p) {
+    for (std::size_t p = 0; p < answers_->inputs.size() && !has_base; ++p) {
       if (!answers_->inputs[p].requires_grad || next >= answers.gradients.size()) continue;
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("gradient of input {}", k->second)] = &answers.gradients[next];
@@ -417,6 +423,11 @@ class StageDebugger {
   CompilationStages result_;
 };
 
+/// Does Dynamo compile what is left of a function behind a place where it gave up?
+auto resumes(const TraceEvent& event) -> bool {
+  return event.kind == "dynamo_start" && event.body.contains("\"torch_dynamo_resume_in_");
+}
+
 /// The bindings to run at: as asked, and for a sweep those around it.
 auto bindings_of(const StageInputs& base, const Stage& first, const StageOptions& options)
     -> std::vector<std::map<std::string, Expr>> {
@@ -447,9 +458,10 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   StageReport report;
   report.warnings = log->warnings;
   const auto all = compilations(*log);
+  const bool is_in_parts = std::ranges::any_of(log->events, resumes);
   std::optional<std::size_t> answered;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].output_codes.empty()) answered = i;
+    if (!all[i].output_codes.empty() && !(is_in_parts && answered)) answered = i;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
     const auto stages = read_stages(*log, all[i]);
@@ -467,12 +479,13 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
       auto inputs =
           k == 0 ? std::move(base) : stage_inputs(*log, all[i], stages, answers, points[k], table);
       if (!inputs) continue;
-      const auto* recorded = points[k].empty() ? answers : nullptr;
+      const auto* recorded = points[k].empty() && !is_in_parts ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
       // Sizes that nothing takes are none that the guards of the program admit.
       const auto ran = [](const StageRow& row) { return row.state != StageState::not_run; };
       if (k > 0 && std::ranges::none_of(done.rows, ran)) continue;
       done.name = all[i].compile_id;
+      done.is_part = is_in_parts && options.answers != nullptr;
       report.compilations.push_back(std::move(done));
     }
   }
