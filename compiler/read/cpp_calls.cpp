@@ -40,6 +40,7 @@ constexpr std::array kBinary = {
     FunctionRow{"fmax", TileOp::maximum_number}, FunctionRow{"fmin", TileOp::minimum_number},
     FunctionRow{"div_floor_floating_vec", TileOp::floor_quotient}, FunctionRow{"div_floor_floating", TileOp::floor_quotient},
     FunctionRow{"remainder", TileOp::remainder}, FunctionRow{"mod", TileOp::remainder},
+    FunctionRow{"remainder_integral", TileOp::floor_remainder}, FunctionRow{"floor_divide_integral", TileOp::floor_quotient},
 };
 // clang-format on
 

@@ -268,14 +268,17 @@ void ProgramParts::name_inputs(Choice& choice) const {
     if (choice.stays[i]) choice.defined.insert(parts_[i].defines.begin(), parts_[i].defines.end());
 }
 
-/// Streams and device guards; asserts on alignment go.
+/// Streams and device guards, what is said again once; asserts on alignment go.
 void ProgramParts::keep_harmless(Choice& choice) const {
+  std::set<std::string_view> said;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto& part = parts_[i];
     if (part.kind != PartKind::note) continue;
     choice.stays[i] = takes_inputs(i);
     if (choice.stays[i]) continue;
-    choice.stays[i] = !trimmed(lines_[part.first]).starts_with("assert") &&
+    const auto text = trimmed(lines_[part.first]);
+    const bool is_said = !text.ends_with(':') && !said.insert(text).second;
+    choice.stays[i] = !is_said && !text.starts_with("assert") &&
                       std::ranges::all_of(part.names, [&](const std::string& name) {
                         return !known_.contains(name) || choice.defined.contains(name);
                       });

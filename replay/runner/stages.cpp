@@ -423,11 +423,6 @@ class StageDebugger {
   CompilationStages result_;
 };
 
-/// Does Dynamo compile what is left of a function behind a place where it gave up?
-auto resumes(const TraceEvent& event) -> bool {
-  return event.kind == "dynamo_start" && event.body.contains("\"torch_dynamo_resume_in_");
-}
-
 /// The bindings to run at: as asked, and for a sweep those around it.
 auto bindings_of(const StageInputs& base, const Stage& first, const StageOptions& options)
     -> std::vector<std::map<std::string, Expr>> {
@@ -458,10 +453,10 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   StageReport report;
   report.warnings = log->warnings;
   const auto all = compilations(*log);
-  const bool is_in_parts = std::ranges::any_of(log->events, resumes);
+  const bool in_parts = is_in_parts(*log);
   std::optional<std::size_t> answered;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].output_codes.empty() && !(is_in_parts && answered)) answered = i;
+    if (!all[i].output_codes.empty() && !(in_parts && answered)) answered = i;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
     const auto stages = read_stages(*log, all[i]);
@@ -479,13 +474,13 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
       auto inputs =
           k == 0 ? std::move(base) : stage_inputs(*log, all[i], stages, answers, points[k], table);
       if (!inputs) continue;
-      const auto* recorded = points[k].empty() && !is_in_parts ? answers : nullptr;
+      const auto* recorded = points[k].empty() && !in_parts ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
       // Sizes that nothing takes are none that the guards of the program admit.
       const auto ran = [](const StageRow& row) { return row.state != StageState::not_run; };
       if (k > 0 && std::ranges::none_of(done.rows, ran)) continue;
       done.name = all[i].compile_id;
-      done.is_part = is_in_parts && options.answers != nullptr;
+      done.is_part = in_parts && options.answers != nullptr;
       report.compilations.push_back(std::move(done));
     }
   }

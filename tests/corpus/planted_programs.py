@@ -132,7 +132,7 @@ def body_of(text):
     for line in lines[first + 1:]:
         if line and not line.startswith(" "):
             break
-        if line.strip():
+        if line.strip() and not line.strip().startswith("#"):
             body.append(line.strip())
     return body
 
@@ -143,7 +143,7 @@ def superfluous(text):
     call = re.compile(r"^(\w+\.run\(|extern_kernels\.|cpp_fused|.*torch\.ops\.)")
     notes = ("args", "with ", "torch.cuda", "stream", "return")
     needed = set(re.findall(r"\w+", " ".join(line for line in body if call.match(line))))
-    left = []
+    left = [line for line in set(body) if body.count(line) > 1]
     for line in reversed(body):
         if call.match(line) or line.startswith(notes) or line.endswith("= args"):
             continue
