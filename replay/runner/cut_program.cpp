@@ -94,6 +94,7 @@ class ProgramParts {
   void follow_needs(Choice& choice) const;
   void name_inputs(Choice& choice) const;
   void keep_harmless(Choice& choice) const;
+  void close_empty(Choice& choice) const;
   [[nodiscard]] auto kept_line(const Choice& choice, std::size_t part) const
       -> std::optional<std::string>;
   [[nodiscard]] auto is_left(const Choice& choice, std::string_view item) const -> bool;
@@ -285,6 +286,20 @@ void ProgramParts::keep_harmless(Choice& choice) const {
   }
 }
 
+/// `with` blocks in which nothing is left go.
+void ProgramParts::close_empty(Choice& choice) const {
+  const auto indent = [&](std::size_t i) { return lines_[parts_[i].first].find_first_not_of(' '); };
+  for (auto i = parts_.size(); i-- > 0;) {
+    if (!choice.stays[i] || parts_[i].kind != PartKind::note ||
+        !lines_[parts_[i].first].ends_with(':'))
+      continue;
+    bool is_empty = true;
+    for (auto k = i + 1; k < parts_.size() && indent(k) > indent(i) && is_empty; ++k)
+      is_empty = !(choice.stays[k] ? kept_line(choice, k) : asserted_line(choice, k));
+    choice.stays[i] = !is_empty;
+  }
+}
+
 /// The names of `args`, of a `del` and of a `return` that are left; nothing where none is.
 auto ProgramParts::kept_line(const Choice& choice, std::size_t i) const
     -> std::optional<std::string> {
@@ -397,6 +412,7 @@ auto ProgramParts::choose(const std::vector<int>& kept) const -> Choice {
   follow_needs(choice);
   name_inputs(choice);
   keep_harmless(choice);
+  close_empty(choice);
   return choice;
 }
 

@@ -3,12 +3,14 @@
 
     planted_programs.py ASSAY [FOLDER] [--count 60] [--seed 13] [--keep DIR]
 
-FOLDER holds recorded logs with their answers (programs/ of the reference corpus); without it all
-programs are generated. Every fault must leave one launch, no statement that nothing left needs, and
+Every other program is generated, the others are recorded logs with their answers: of FOLDER, without
+it of the reference corpus. Every fault must leave one launch, no statement that nothing left needs, and
 at most 3 k log2(N) + 60 questions, where k counts the statements and kernel lines that are left and
 N those that there were. What is left must fail the same way when `assay` runs it.
 """
 import argparse, json, math, pathlib, random, re, subprocess, sys, tempfile
+
+import recorded_logs
 
 
 class Generated:
@@ -198,12 +200,11 @@ def judge(assay, case, folder):
 
 def cases(rng, folder, work):
     """Endless: generated programs, and recorded ones where there are some."""
-    logs = sorted(pathlib.Path(folder).rglob("*.log")) if folder else []
-    logs = [log for log in logs if ".cpu." not in log.name]
+    logs = sorted(log for log in folder.rglob("*.log") if ".cpu." not in log.name)
     number = 0
     while True:
         number += 1
-        if logs and number % 2 == 0:
+        if number % 2 == 0:
             log = rng.choice(logs)
             answers = log.with_suffix(".json")
             is_stage = answers.exists() and rng.random() < 0.7
@@ -238,7 +239,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(arguments.keep or folder)
         work.mkdir(parents=True, exist_ok=True)
-        for case in cases(rng, arguments.folder, work):
+        source = recorded_logs.folder_of(arguments.folder, ["programs", "torch_trace"],
+                                         pathlib.Path(folder) / "corpus")
+        for case in cases(rng, source, work):
             if planted == arguments.count or tries == 4 * arguments.count:
                 break
             tries += 1
