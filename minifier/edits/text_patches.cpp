@@ -135,9 +135,10 @@ class KernelPatches {
       operation(node);
     const auto callee = kind == SyntaxKind::call ? source(cursor_.syntax(node).first_child) : "";
     const bool is_access = callee == "tl.load" || callee == "tl.store";
+    const auto args = is_access ? cursor_.positional(node) : std::vector<int>();
     for (const int child : cursor_.children(node)) {
       const auto outer = address_;
-      if (is_access && child == cursor_.positional(node).front()) address_ = child;
+      if (!args.empty() && child == args.front()) address_ = child;
       visit(child);
       address_ = outer;
     }

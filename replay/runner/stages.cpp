@@ -250,6 +250,22 @@ class StageDebugger {
     last_ = i;
   }
 
+  /// Does every recorded output have a tangent of its own? What the base of several views gets is
+  /// the sum of theirs, which no stage computes; older logs do not say whose a tangent is.
+  [[nodiscard]] auto knows_tangents(const Answers& answers) const -> bool {
+    const auto outputs = std::ranges::count_if(answers.outputs, [](const AnsweredTensor& output) {
+      return is_floating(output.tensor.dtype());
+    });
+    return std::ranges::all_of(stages_, [&](const Stage& stage) {
+      const auto tangents = std::ranges::count_if(
+          stage.inputs, [](const std::string& name) { return name.starts_with("tangent "); });
+      return tangents == 0 || (tangents == outputs &&
+                               std::ranges::none_of(stage.inputs, [](const std::string& name) {
+                                 return name.starts_with("tangent of base ");
+                               }));
+    });
+  }
+
   /// Recorded answers by the names of stages.
   [[nodiscard]] auto named(const Answers& answers) const
       -> std::map<std::string, const AnsweredTensor*> {
@@ -262,14 +278,8 @@ class StageDebugger {
     for (std::size_t p = 0; p < answers.inputs_after.size(); ++p)
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("input {} after", k->second)] = &answers.inputs_after[p];
-    // What the base of several views gets is the sum of what they get, which no stage computes.
-    const bool has_base = std::ranges::any_of(stages_, [](const Stage& stage) {
-      return std::ranges::any_of(stage.inputs, [](const std::string& name) {
-        return name.starts_with("tangent of base ");
-      });
-    });
     std::size_t next = 0;
-    for (std::size_t p = 0; p < answers_->inputs.size() && !has_base; ++p) {
+    for (std::size_t p = 0; p < answers_->inputs.size() && knows_tangents(answers); ++p) {
       if (!answers_->inputs[p].requires_grad || next >= answers.gradients.size()) continue;
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("gradient of input {}", k->second)] = &answers.gradients[next];

@@ -32,6 +32,14 @@ TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
   EXPECT_EQ(stores, 1U);
 }
 
+TEST_F(CppKernel, TheIndexOfALoopEndsWithIt) {
+  const std::string loop =
+      "{\nfor(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); "
+      "x0+=static_cast<int64_t>(1L))\n{\nauto tmp0 = p0[x0];\np1[x0] = tmp0;\n}\n}\n";
+  EXPECT_EQ(reason("float* p0, float* p1, const int64_t n", loop + loop), "");
+  EXPECT_NE(reason("float* p0, float* p1, const int64_t n", loop + "{\np1[x0] = p0[x0];\n}\n"), "");
+}
+
 /// As scale factors make them; the end of the loop, and an address.
 TEST_F(CppKernel, SizesMayBeReadOffAFloat) {
   for (const auto& [function, whole] : {std::pair{"trunc", 1}, {"floor", 1}, {"ceil", 2}}) {
