@@ -492,13 +492,13 @@ auto program_texts(std::string_view bytes, const std::string& name)
 
 auto runs_to_its_end(std::string_view text, const OpTable& table) -> bool {
   const auto execution = execute_programs(text, "candidate", table, {});
-  return execution && !execution->programs.front().error;
+  return execution && !execution->programs.empty() && !execution->programs.front().error;
 }
 
 auto run_failures(std::string_view text, const OpTable& table) -> std::vector<std::string> {
   std::vector<std::string> failures;
   const auto execution = execute_programs(text, "candidate", table, {});
-  if (!execution) return failures;
+  if (!execution || execution->programs.empty()) return failures;
   for (const auto& finding : execution->programs.front().run.findings) {
     auto failure = std::string(name(finding.fault));
     failure += finding.kernel.empty() ? fmt::format(" of {}", finding.buffer)

@@ -430,6 +430,7 @@ auto run_wrapper(const std::string& text, const HostProgram& program, const Datu
   ExecuteOptions asked;
   asked.run = options;
   ASSAY_TRY(const auto execution, execute_programs(text, "the program", table, asked));
+  if (execution.programs.empty()) return bad_input("the text is no wrapper");
   if (const auto& error = execution.programs.front().error) return std::unexpected(*error);
   return {};
 }

@@ -135,7 +135,8 @@ auto wrong_launch_failures(std::string_view text, const WrongLaunch& wrong, cons
         is_same = tensor.dtype() == wrong.wrote->dtype() && elements_of(tensor) == wrong.elements;
   };
   const auto execution = execute_programs(text, "candidate", table, options);
-  if (!execution || execution->programs.front().error || !is_same) return {};
+  if (!execution || execution->programs.empty() || execution->programs.front().error || !is_same)
+    return {};
   if (!execution->programs.front().run.findings.empty()) return {};
   return {wrong.failure};
 }

@@ -7,6 +7,7 @@ namespace assay {
 namespace {
 
 const std::string kTwoDevices = R"(
+# What follows stands for extern_kernels. of two devices.
 def call(args):
     arg0_1, = args
     args.clear()
@@ -39,6 +40,12 @@ auto times(std::string_view text, std::string_view word) -> int {
   for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
     ++count;
   return count;
+}
+
+TEST(CutProgram, WhatIsNoWrapperIsAnError) {
+  const auto table = build_op_table();
+  EXPECT_FALSE(CutProgram::create("def call(args):\n    a, = args\n    return (a, )\n", table));
+  EXPECT_TRUE(run_failures("def call(args):\n    return ()\n", table).empty());
 }
 
 TEST(CutProgram, WhatIsSaidAgainGoes) {
