@@ -253,6 +253,7 @@ auto minify_compiled(const Options& options, const ProgramBundle& program) -> Re
                                 .max_calls = options.max_calls,
                                 .workers = options.workers,
                                 .calls_only = options.calls_only,
+                                .fresh = options.fresh,
                                 .json = options.json};
   ASSAY_TRY(settings.max_seconds, parse_duration(options.max_time));
   if (options.timeout > 0) settings.limits.seconds = options.timeout;

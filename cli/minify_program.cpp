@@ -8,8 +8,10 @@
 #include "cli/compiled.h"
 #include "core/base/clock.h"
 #include "minifier/oracle/program_oracle.h"
+#include "minifier/oracle/store.h"
 #include "minifier/search/minify_program.h"
 #include "replay/formats/file.h"
+#include "replay/runner/wrapper_lines.h"
 
 namespace assay::cli {
 namespace {
@@ -81,6 +83,7 @@ auto settings_of(const MinifyProgramOptions& options, const Task& task) -> Minif
   settings.calls_only = options.calls_only;
   settings.may_fail_otherwise = task.name == "torch";
   settings.has_masks = task.name != "run" && task.name != "prove";
+  settings.has_launches = task.name == "torch" || task.name.starts_with("exec:");
   if (!task.wrong) return settings;
   // The same elements are wanted, so sizes stay; and which launch it is, is known.
   settings.cut = cut_options(*task.wrong);
@@ -106,10 +109,15 @@ auto pack(const std::filesystem::path& folder, const std::string& oracle, const 
                       verdict_of(execution, options, exit_code(execution, true)));
 }
 
+/// Is the result a folder? Then it holds the answers too.
+auto is_folder(const std::string& output) -> bool {
+  return output != "-" && std::filesystem::path(output).extension() != ".py";
+}
+
 auto written(const MinifiedProgram& reduced, const std::string& output, const std::string& oracle)
     -> Result<std::string> {
   const std::filesystem::path given = output;
-  const bool is_file = given.extension() == ".py";
+  const bool is_file = !is_folder(output);
   const auto file = is_file ? given : given / "minimal.py";
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
@@ -129,6 +137,7 @@ auto json_of(const MinifiedProgram& reduced, const std::string& program, const s
       {"statements", {{"before", reduced.statements_before}, {"after", reduced.statements}}},
       {"kernel_lines", {{"before", reduced.kernel_lines_before}, {"after", reduced.kernel_lines}}},
       {"patches", reduced.patches},
+      {"fails_iff", reduced.fails_iff},
       {"asked", reduced.asked},
       {"complete", reduced.is_complete},
       {"file", file}};
@@ -150,6 +159,7 @@ void print(const MinifiedProgram& reduced, const std::string& program, const Tas
   fmt::print("  statements    {} -> {}\n", reduced.statements_before, reduced.statements);
   fmt::print("  kernel lines  {} -> {}\n", reduced.kernel_lines_before, reduced.kernel_lines);
   if (!reduced.patches.empty()) fmt::print("  replaced      {}\n", patches_text(reduced.patches));
+  if (!reduced.fails_iff.empty()) fmt::print("  fails iff     {}\n", reduced.fails_iff);
   fmt::print("  oracle        {}: {} asked\n", task.name, reduced.asked);
   if (!reduced.is_complete) fmt::print("  {}\n", styled("stopped by the budget", Style::yellow));
   fmt::print("{}\n", file);
@@ -160,6 +170,35 @@ void print_nothing(const std::string& oracle, const std::string& file) {
                     : oracle == "stage" ? std::string("every stage agrees in")
                                         : fmt::format("--oracle {} finds nothing in", oracle);
   fmt::print("{}: {} {}\n", styled("nothing to minify", Style::yellow), what, file);
+}
+
+/// Answers of earlier runs with this oracle on this failure, in the folder of the result.
+auto stored_answers(const MinifyProgramOptions& options, const Task& task) -> Result<TextAnswers> {
+  if (!is_folder(options.output)) return TextAnswers();
+  const std::filesystem::path folder = options.output;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return bad_input("{}: {}", folder.string(), error.message());
+  const auto file = folder / "answers.sqlite";
+  if (options.fresh) std::filesystem::remove(file, error);
+  ASSAY_TRY(auto opened, AnswerStore::open(file));
+  const auto store = std::make_shared<AnswerStore>(std::move(opened));
+  // Wrong elements are what they are for these inputs.
+  const auto elements = task.wrong ? text_key(task.wrong->elements) : 0;
+  const auto identity = fmt::format("program {} {} {} {:016x}", options.oracle, options.python,
+                                    task.failing->failure, elements);
+  return TextAnswers{
+      .find = [=](const std::string& text) -> std::optional<std::vector<std::string>> {
+        const auto known = store->find(identity, text_key(text), 0);
+        return known ? std::optional(lines_of(known->output)) : std::nullopt;
+      },
+      .add =
+          [=](const std::string& text, const std::vector<std::string>& failures) {
+            Observed seen;
+            seen.outcome = failures.empty() ? Outcome::passes : Outcome::fails;
+            seen.output = fmt::format("{}", fmt::join(failures, "\n"));
+            store->add(identity, text_key(text), 0, seen);
+          }};
 }
 
 }  // namespace
@@ -181,7 +220,8 @@ auto minify_programs(const MinifyProgramOptions& options, const ProgramBundle& p
       .progress = [&](int asked) {
         progress.show([&](double) { return fmt::format("minifying: {} asked", asked); });
       }};
-  TextOracle oracle(task.failing->failure, task.failures, std::move(budget));
+  ASSAY_TRY(auto answers, stored_answers(options, task));
+  TextOracle oracle(task.failing->failure, task.failures, std::move(budget), std::move(answers));
   const auto& failing = task.failing->program;
   auto done = minify_program(failing.text, table, oracle, settings_of(options, task));
   if (!done) return with_context(std::move(done).error(), failing.name);

@@ -19,6 +19,7 @@ struct MinifyProgramOptions {
   double max_seconds = 0;  ///< then the smallest so far is written; 0: no limit
   int max_calls = 0, workers = 1;
   bool calls_only = false;
+  bool fresh = false;  ///< forget the answers of earlier runs
   bool json = false;
 };
 /// Cuts the first program of a log, or the wrapper, that fails, and writes it where `output` says:

@@ -93,6 +93,7 @@ auto HostMachine::call(const HostFunction& function, std::vector<RunValue> input
   returned_.reset();
   for (std::size_t at = 0; at < function.ops.size() && !returned_;) {
     const auto& op = function.ops[at];
+    if (options_.step) options_.step(function, op);
     ASSAY_TRY(at, std::visit([&](const auto& what) { return next(function, at, what); }, op.what));
   }
   names_ = std::move(outer_names);

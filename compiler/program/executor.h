@@ -60,6 +60,8 @@ struct ProgramRunOptions {
   std::optional<std::int64_t> block;        ///< the same for all axes where it may be
   std::optional<std::uint32_t> block_seed;  ///< powers of two by chance
   std::function<void(const RunWritten&)> tap = {};
+  /// Before each statement of `call` and of the functions that it calls.
+  std::function<void(const HostFunction&, const HostOp&)> step = {};
   /// Generators whose seed is known (core/ops/generator.h); null: random operators draw numbers of
   /// their own.
   std::shared_ptr<RandomState> random = nullptr;

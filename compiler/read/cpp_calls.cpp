@@ -40,6 +40,7 @@ constexpr std::array kBinary = {
     FunctionRow{"fmax", TileOp::maximum_number}, FunctionRow{"fmin", TileOp::minimum_number},
     FunctionRow{"div_floor_floating_vec", TileOp::floor_quotient}, FunctionRow{"div_floor_floating", TileOp::floor_quotient},
     FunctionRow{"remainder", TileOp::remainder}, FunctionRow{"mod", TileOp::remainder},
+    FunctionRow{"remainder_integral", TileOp::floor_remainder}, FunctionRow{"floor_divide_integral", TileOp::floor_quotient},
 };
 // clang-format on
 
@@ -56,6 +57,15 @@ auto find(const auto& rows, std::string_view name) -> const FunctionRow* {
     if (row.name == name) return &row;
   return nullptr;
 }
+
+/// Functions that give whole numbers, and the same on sizes.
+struct IntegerRow {
+  TileOp op;
+  ExprOp expr;
+};
+constexpr std::array kToIntegers = {IntegerRow{TileOp::trunc, ExprOp::trunc_to_int},
+                                    IntegerRow{TileOp::floor, ExprOp::floor_to_int},
+                                    IntegerRow{TileOp::ceil, ExprOp::ceil_to_int}};
 
 }  // namespace
 
@@ -107,6 +117,7 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"VecMask::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"Vectorized::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"VectorizedN::set", [](C& c, int n) { return c.first_lanes(n); }},
+      Row{"decltype::set", [](C& c, int n) { return c.first_lanes(n); }},
       Row{"masked_load", [](C& c, int n) { return c.masked_load(n); }},
       Row{"TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
       Row{"AOTI_TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
@@ -215,7 +226,11 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
     const bool takes = is_real || tile_op_row(one->op).kinds.integer;
     ASSAY_TRY(const auto operand, builder_.as(values[0], takes ? values[0].dtype : DType::float64));
     ASSAY_TRY(const auto id, builder_.compute(one->op, {operand}));
-    return CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
+    auto result = CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
+    const auto whole = std::ranges::find(kToIntegers, one->op, &IntegerRow::op);
+    if (const auto real = builder_.real_expr(values[0]); real && whole != kToIntegers.end())
+      result.real = make(ExprOp::to_float, std::array{make(whole->expr, std::array{*real})});
+    return result;
   }
   if (const auto* two = find(kBinary, name); two != nullptr && values.size() == 2)
     return builder_.promoted(two->op, values[0], values[1]);
@@ -279,7 +294,9 @@ auto CppReader::constructed(int node) -> R {
   if (!operand.is_number()) return bad_input("a conversion of what is no number");
   ASSAY_TRY(auto result, builder_.converted(operand, type.dtype));
   result.is_vector = type.is_vector || operand.is_vector;
-  if (type.is_modular && (is_floating(operand.dtype) || operand.dtype != type.dtype))
+  // A signed number is taken modulo the larger range: it was widened with its sign.
+  if (type.is_modular &&
+      (is_floating(operand.dtype) || (operand.dtype != type.dtype && operand.is_modular)))
     return bad_input("an unsigned number made of another");
   result.is_modular = type.is_modular;
   return result;

@@ -117,6 +117,7 @@ void CppReader::nest(int node) {
   const auto before = kernel_.not_understood.size();
   const bool was_threaded = is_threaded_;
   std::vector<std::size_t> axes;
+  std::vector<std::string> names;
   int body = only_loop(node);
   int inside = node;
   while (body >= 0) {
@@ -126,11 +127,13 @@ void CppReader::nest(int node) {
       break;
     }
     axes.push_back(loops_.back().axis);
+    names.emplace_back(syntax_.node(syntax_.node(body).children[0]).text);
     inside = syntax_.node(body).children[3];
     body = only_loop(inside);
   }
   if (kernel_.not_understood.size() == before) statement(inside);
   loops_.clear();
+  for (const auto& name : names) locals_.erase(name);
   TileStatement nest;
   AxisSet set = 0;
   for (const auto axis : axes) set |= AxisSet{1} << axis;

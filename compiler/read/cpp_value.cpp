@@ -221,6 +221,40 @@ auto CppBuilder::fold(TileOp op, const Expr& e) -> Result<TileId> {
   return *result;
 }
 
+auto CppBuilder::real_expr(const CppValue& value) const -> std::optional<Expr> {
+  if (!value.is_number() || value.is_vector || value.dtype != DType::float64) return std::nullopt;
+  if (value.real) return value.real;
+  if (value.known) return Expr::real(*value.known);
+  if (!value.is_index()) return std::nullopt;
+  const auto symbols = value.expr.symbols();
+  const bool is_size = std::ranges::all_of(symbols, [&](const Expr& symbol) {
+    return std::ranges::find(kernel_.params, symbol, &TileParam::symbol) != kernel_.params.end();
+  });
+  return is_size ? std::optional(make(ExprOp::to_float, std::array{value.expr})) : std::nullopt;
+}
+
+/// `TruncToInt(1.7*ToFloat(ks0))`: computed in float64 as it is written.
+auto CppBuilder::rounded(TileOp op, const Expr& e) -> Result<TileId> {
+  ASSAY_TRY(const auto real, real_number(e.args()[0]));
+  ASSAY_TRY(const auto whole, compute(op, {real}));
+  return cast(whole, DType::int64);
+}
+auto CppBuilder::real_number(const Expr& e) -> Result<TileId> {
+  if (const auto value = e.as_number()) return constant(*value, DType::float64);
+  if (e.op() == ExprOp::to_float) {
+    ASSAY_TRY(const auto whole, number(e.args()[0]));
+    return cast(whole, DType::float64);
+  }
+  if (e.op() != ExprOp::mul && e.op() != ExprOp::add)
+    return bad_input("an index that rests on such a float");
+  ASSAY_TRY(auto result, real_number(e.args()[0]));
+  for (const auto& arg : e.args().subspan(1)) {
+    ASSAY_TRY(const auto one, real_number(arg));
+    ASSAY_TRY(result, compute(e.op() == ExprOp::mul ? TileOp::mul : TileOp::add, {result, one}));
+  }
+  return result;
+}
+
 auto CppBuilder::number(const Expr& e) -> Result<TileId> {
   if (!e.is_valid()) return bad_input("an index that has no value");
   if (const auto value = e.as_int()) return constant(*value, DType::int64);
@@ -231,6 +265,9 @@ auto CppBuilder::number(const Expr& e) -> Result<TileId> {
   };
   if (e.op() == ExprOp::symbol) return keep(symbol(e));
   if (const auto op = number_op(e.op())) return keep(fold(*op, e));
+  if (e.op() == ExprOp::trunc_to_int) return keep(rounded(TileOp::trunc, e));
+  if (e.op() == ExprOp::floor_to_int) return keep(rounded(TileOp::floor, e));
+  if (e.op() == ExprOp::ceil_to_int) return keep(rounded(TileOp::ceil, e));
   if (e.op() == ExprOp::modular_indexing)
     return keep(number(mod(floor_div(e.args()[0], e.args()[1]), e.args()[2])));
   const bool is_power = e.op() == ExprOp::pow || e.op() == ExprOp::pow_by_natural;
@@ -284,6 +321,15 @@ auto CppBuilder::converted(const CppValue& value, DType dtype) -> Result<CppValu
     }
   }
   if (value.parts && value.dtype == dtype) return value;
+  // Sizes that are read off a float:
+  // `static_cast<int64_t>(std::trunc(1.7*static_cast<double>(ks0)))`
+  if (const auto real = value.known || dtype != DType::int64 ? std::nullopt : real_expr(value)) {
+    const auto whole = real->op() == ExprOp::to_float
+                           ? real->args()[0]
+                           : make(ExprOp::trunc_to_int, std::array{*real});
+    if (whole.is_valid()) return CppValue::of_index(whole, dtype);
+  }
+  result.real.reset();
   const bool is_real = dtype == DType::float32 || dtype == DType::float64;
   if (value.known && is_real && is_floating(value.dtype))
     return real(*value.known, dtype, value.is_vector);
@@ -349,7 +395,11 @@ auto CppBuilder::promoted(TileOp op, const CppValue& a, const CppValue& b) -> Re
   ASSAY_TRY(const auto left, as(a, dtype));
   ASSAY_TRY(const auto right, as(b, dtype));
   ASSAY_TRY(const auto id, compute(op, {left, right}));
-  return CppValue::of_tile(id, type(id).dtype, a.is_vector || b.is_vector);
+  auto result = CppValue::of_tile(id, type(id).dtype, a.is_vector || b.is_vector);
+  const auto x = real_expr(a), y = real_expr(b);
+  if (x && y && (op == TileOp::mul || op == TileOp::add))
+    result.real = op == TileOp::mul ? *x * *y : *x + *y;
+  return result;
 }
 
 /// Arithmetic on indices stays an expression. What rounds toward zero does so as a value.

@@ -36,6 +36,7 @@ struct CppValue {
   std::optional<double> known;       ///< of constants
   std::optional<TileCombine> parts;  ///< lanes of the vector hold parts that this combines
   bool is_neutral = false;           ///< of records: nothing was combined yet
+  std::optional<Expr> real;          ///< of float64 made of sizes and constants alone
 
   [[nodiscard]] auto is_number() const -> bool { return kind == Kind::tile || kind == Kind::index; }
   [[nodiscard]] auto is_index() const -> bool { return kind == Kind::index; }
@@ -107,12 +108,16 @@ class CppBuilder {
   [[nodiscard]] auto unary(std::string_view op, const CppValue& a) -> Result<CppValue>;
   [[nodiscard]] auto select(TileId condition, const CppValue& a, const CppValue& b)
       -> Result<CppValue>;
+  /// A float64 as an expression of sizes and constants: `1.7*static_cast<double>(ks0)`.
+  [[nodiscard]] auto real_expr(const CppValue& value) const -> std::optional<Expr>;
   /// What the usual arithmetic conversions give.
   [[nodiscard]] auto common(const CppValue& a, const CppValue& b) const -> DType;
 
  private:
   [[nodiscard]] auto symbol(const Expr& e) -> Result<TileId>;
   [[nodiscard]] auto fold(TileOp op, const Expr& e) -> Result<TileId>;
+  [[nodiscard]] auto rounded(TileOp op, const Expr& e) -> Result<TileId>;
+  [[nodiscard]] auto real_number(const Expr& e) -> Result<TileId>;
   [[nodiscard]] auto modular(std::string_view op, CppValue a, CppValue b) -> Result<CppValue>;
   [[nodiscard]] auto index_binary(std::string_view op, const CppValue& a, const CppValue& b)
       -> Result<std::optional<CppValue>>;

@@ -202,8 +202,10 @@ auto StatementReader::branch(std::string_view word) -> Result<void> {
 }
 
 auto StatementReader::fact(int node, bool negated) -> Result<void> {
-  const int condition =
-      cursor_.syntax(node).kind == SyntaxKind::tuple ? cursor_.children(node).front() : node;
+  const bool is_tuple = cursor_.syntax(node).kind == SyntaxKind::tuple;
+  const auto items = is_tuple ? cursor_.children(node) : Nodes{node};
+  if (items.empty()) return bad(node, "expected a condition");
+  const int condition = items.front();
   const auto value = expr(condition);
   if (!value || value->type() != ExprType::boolean || !value->is_valid()) {
     add(HostNote{});  // on data: `assert not buf0.isnan().any().item()`

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/graph/python_syntax.h"
+#include "minifier/edits/text_patch_rows.h"
 #include "replay/runner/wrapper_lines.h"
 
 namespace assay {
@@ -134,9 +135,10 @@ class KernelPatches {
       operation(node);
     const auto callee = kind == SyntaxKind::call ? source(cursor_.syntax(node).first_child) : "";
     const bool is_access = callee == "tl.load" || callee == "tl.store";
+    const auto args = is_access ? cursor_.positional(node) : std::vector<int>();
     for (const int child : cursor_.children(node)) {
       const auto outer = address_;
-      if (is_access && child == cursor_.positional(node).front()) address_ = child;
+      if (!args.empty() && child == args.front()) address_ = child;
       visit(child);
       address_ = outer;
     }
@@ -315,12 +317,38 @@ class KernelPatches {
   int rank_ = 1;
 };
 
+/// A kind, and what makes its patches in each language.
+struct KindRow {
+  TextPatchKind kind;
+  std::string_view name;
+  std::vector<TextPatch> (*make)(std::string_view text);
+  std::vector<TextPatch> (*more)(std::string_view text) = nullptr;
+};
+template <TextPatchKind kKind>
+auto triton(std::string_view text) -> std::vector<TextPatch> {
+  return triton_patches(text, kKind);
+}
+using enum TextPatchKind;
+constexpr std::array<KindRow, 10> kRows = {{
+    {block, "block", triton<block>},
+    {load, "load", triton<load>, cpp_loads},
+    {operand, "operand", triton<operand>, cpp_operands},
+    {mask, "mask", triton<mask>},
+    {parameter, "parameter", triton<parameter>},
+    {symbol, "symbol", symbols_by_numbers},
+    {axis, "axis", merged_axes},
+    {stride, "stride", plain_strides},
+    {dtype, "dtype", plain_dtypes},
+    {launch, "launch", smaller_launches},
+}};
+auto row_of(TextPatchKind kind) -> const KindRow& {
+  return *std::ranges::find(kRows, kind, &KindRow::kind);
+}
+
 }  // namespace
 
 auto name(TextPatchKind kind) -> std::string_view {
-  constexpr std::array<std::string_view, 5> kNames = {"block", "load", "operand", "mask",
-                                                      "parameter"};
-  return kNames.at(static_cast<std::size_t>(kind));
+  return row_of(kind).name;
 }
 
 auto patched(std::string_view text, const TextPatch& patch) -> std::string {
@@ -334,10 +362,19 @@ auto patched(std::string_view text, const TextPatch& patch) -> std::string {
   return out += text.substr(from);
 }
 
-auto text_patches(std::string_view text, TextPatchKind kind) -> std::vector<TextPatch> {
+auto triton_patches(std::string_view text, TextPatchKind kind) -> std::vector<TextPatch> {
   std::vector<TextPatch> all;
   for (const auto& kernel : kernels_in(text))
     for (auto& patch : KernelPatches(text, kernel).patches(kind)) all.push_back(std::move(patch));
+  return all;
+}
+
+auto text_patches(std::string_view text, TextPatchKind kind) -> std::vector<TextPatch> {
+  const auto& row = row_of(kind);
+  auto all = row.make(text);
+  if (row.more != nullptr)
+    for (auto& patch : row.more(text)) all.push_back(std::move(patch));
+  std::ranges::stable_sort(all, {}, [](const TextPatch& patch) { return patch.front().begin; });
   return all;
 }
 

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSmallest = 2;
+constexpr std::int64_t kSmallest = 1;
 
 /// Lines that hold numbers which are no sizes.
 constexpr std::array<std::string_view, 6> kOtherNumbers = {"size_hints=",     "triton_meta=",
@@ -117,6 +117,25 @@ auto with_size(std::string_view text, std::int64_t size, std::int64_t smaller) -
     out += '\n';
   }
   return out;
+}
+
+auto with_input_size(std::string_view text, std::int64_t size, std::int64_t other) -> std::string {
+  const auto lines = lines_of(text);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < harness_line(lines); ++i) at += lines[i].size() + 1;
+  return std::string(text.substr(0, at)) + with_size(text.substr(at), size, other);
+}
+
+auto divisors_in(std::string_view text) -> std::vector<std::int64_t> {
+  std::set<std::int64_t> divisors;
+  for (const std::string_view sign : {" % ", " // "})
+    for (auto at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
+      std::int64_t value = 0;
+      const auto* begin = text.data() + at + sign.size();
+      std::from_chars(begin, text.data() + text.size(), value);
+      if (value > 1) divisors.insert(value);
+    }
+  return {divisors.begin(), divisors.end()};
 }
 
 }  // namespace assay

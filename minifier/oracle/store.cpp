@@ -53,4 +53,10 @@ void AnswerStore::add(const std::string& oracle, std::uint64_t candidate, int at
   if (bind_values(insert->get(), values)) (void)step(insert->get());
 }
 
+auto text_key(std::string_view text) -> std::uint64_t {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a: the same everywhere, unlike std::hash
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "minifier/oracle/oracle.h"
 #include "replay/trace/sqlite_handle.h"
@@ -31,5 +32,8 @@ class AnswerStore {
   std::map<std::string, std::map<Key, Observed>> known_;
   Database database_;
 };
+
+/// What a candidate that is a text is stored by.
+[[nodiscard]] auto text_key(std::string_view text) -> std::uint64_t;
 
 }  // namespace assay

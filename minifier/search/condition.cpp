@@ -39,95 +39,101 @@ auto candidates_for(const Expr& symbol, const std::map<std::int64_t, bool>& answ
 
 class ConditionFinder {
  public:
-  ConditionFinder(const Capture& capture, const Binding& sizes, const CaptureTest& test)
-      : capture_(capture), sizes_(sizes), test_(test) {}
+  ConditionFinder(const Expr& symbol, std::int64_t now, const std::vector<std::int64_t>& divisors,
+                  const SizeTest& test)
+      : symbol_(symbol), now_(now), divisors_(divisors), test_(test) {}
 
-  /// The condition over this symbol, or nothing.
-  auto find(const Expr& symbol, std::int64_t now) -> std::string {
-    answers_.clear();
+  auto find() -> std::string {
     std::vector<std::int64_t> later;
-    for (const auto value : order_around(now)) {
+    for (const auto value : order_around()) {
       if (answers_.size() >= kAsked)
         later.push_back(value);
       else
-        ask(symbol, value);
+        ask(value);
     }
     const auto fails = [](const auto& entry) { return entry.second; };
     if (answers_.size() < 4 || std::ranges::all_of(answers_, fails)) return {};
-    for (const auto& condition : candidates_for(symbol, answers_, divisors_of(capture_)))
-      if (explains(condition, symbol) && foretells(condition, symbol, later))
+    for (const auto& condition : candidates_for(symbol_, answers_, divisors_))
+      if (explains(condition) && foretells(condition, later))
         return fmt::format("{} ({} sizes asked)", print_expr(condition), answers_.size());
     return {};
   }
 
  private:
   /// Small sizes and neighbours of the failing one and of every divisor, nearest first.
-  [[nodiscard]] auto order_around(std::int64_t now) const -> std::vector<std::int64_t> {
-    std::vector<std::int64_t> values{now};
+  [[nodiscard]] auto order_around() const -> std::vector<std::int64_t> {
+    std::vector<std::int64_t> values{now_};
     const auto add = [&](std::int64_t value) {
       if (value >= 0 && std::ranges::find(values, value) == values.end()) values.push_back(value);
     };
-    for (const auto m : divisors_of(capture_)) {
+    for (const auto m : divisors_) {
       for (const std::int64_t k : {1, 2, 3})
         for (const std::int64_t d : {0, 1, -1}) add(k * m + d);
     }
     for (const std::int64_t d : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
-      add(now + d);
-      add(now - d);
+      add(now_ + d);
+      add(now_ - d);
     }
     for (const std::int64_t value : {12, 16, 17, 24, 25, 32, 33, 40, 48, 64}) add(value);
     return values;
   }
 
-  /// Asks at one value of the symbol, the others as they are. False if the guards forbid it.
-  auto ask(const Expr& symbol, std::int64_t value) -> bool {
-    auto at = sizes_;
-    at[symbol] = Expr(value);
-    const auto cut = at_sizes(capture_, at);
-    if (!cut) return false;
-    answers_[value] = test_(*cut);
-    return true;
+  /// False if the size is not admitted.
+  auto ask(std::int64_t value) -> bool {
+    const auto fails = test_(value);
+    if (fails) answers_[value] = *fails;
+    return fails.has_value();
   }
-  [[nodiscard]] static auto holds(const Expr& condition, const Expr& symbol, std::int64_t value)
-      -> bool {
-    const auto result = evaluate(condition, {{symbol, Expr(value)}});
+  [[nodiscard]] auto holds(const Expr& condition, std::int64_t value) const -> bool {
+    const auto result = evaluate(condition, {{symbol_, Expr(value)}});
     return result && result->as_bool().value_or(false);
   }
-  [[nodiscard]] auto explains(const Expr& condition, const Expr& symbol) const -> bool {
-    return std::ranges::all_of(answers_, [&](const auto& entry) {
-      return holds(condition, symbol, entry.first) == entry.second;
-    });
+  [[nodiscard]] auto explains(const Expr& condition) const -> bool {
+    return std::ranges::all_of(
+        answers_, [&](const auto& entry) { return holds(condition, entry.first) == entry.second; });
   }
-  auto foretells(const Expr& condition, const Expr& symbol, const std::vector<std::int64_t>& later)
-      -> bool {
+  auto foretells(const Expr& condition, const std::vector<std::int64_t>& later) -> bool {
     std::size_t asked = 0;
     for (const auto value : later) {
       if (asked >= kPredicted) break;
-      if (answers_.contains(value) || !ask(symbol, value)) continue;
+      if (answers_.contains(value) || !ask(value)) continue;
       ++asked;
-      if (holds(condition, symbol, value) != answers_.at(value)) return false;
+      if (holds(condition, value) != answers_.at(value)) return false;
     }
     return true;
   }
 
-  const Capture& capture_;
-  const Binding& sizes_;
-  const CaptureTest& test_;
+  const Expr& symbol_;
+  std::int64_t now_;
+  const std::vector<std::int64_t>& divisors_;
+  const SizeTest& test_;
   std::map<std::int64_t, bool> answers_;
 };
 
 }  // namespace
 
+auto explain_sizes(const Expr& symbol, std::int64_t now, const std::vector<std::int64_t>& divisors,
+                   const SizeTest& test) -> std::string {
+  return ConditionFinder(symbol, now, divisors, test).find();
+}
+
 auto find_condition(const Capture& capture, const OpTable& table, const CaptureTest& test)
     -> std::string {
   const auto sizes = sizes_of(capture, table);
-  ConditionFinder finder(capture, sizes, test);
+  const auto divisors = divisors_of(capture);
   std::string all;
   std::size_t symbols = 0;
   for (const auto& [symbol, value] : sorted_sizes(sizes)) {
     const auto now = value.as_int();
     if (!now || symbol.type() != ExprType::integer || ++symbols > kMostSymbols) continue;
-    const auto condition = finder.find(symbol, *now);
+    // The others stay as they are; guards may forbid a size.
+    const auto condition =
+        explain_sizes(symbol, *now, divisors, [&](std::int64_t size) -> std::optional<bool> {
+          auto at = sizes;
+          at[symbol] = Expr(size);
+          const auto cut = at_sizes(capture, at);
+          return cut ? std::optional(test(*cut)) : std::nullopt;
+        });
     if (!condition.empty()) all += (all.empty() ? "" : " and ") + condition;
   }
   return all;

@@ -1,6 +1,10 @@
 // For which sizes does it fail? The simplest condition that all answers agree with.
 #pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "minifier/search/sizes.h"
 
@@ -12,5 +16,13 @@ namespace assay {
 /// condition explains it.
 [[nodiscard]] auto find_condition(const Capture& capture, const OpTable& table,
                                   const CaptureTest& test) -> std::string;
+
+/// Is the failure there at this size? Nothing where the size is not admitted.
+using SizeTest = std::function<std::optional<bool>(std::int64_t size)>;
+
+/// The same for one symbol that is `now` where it fails. Besides small ones, `divisors` are tried.
+[[nodiscard]] auto explain_sizes(const Expr& symbol, std::int64_t now,
+                                 const std::vector<std::int64_t>& divisors, const SizeTest& test)
+    -> std::string;
 
 }  // namespace assay

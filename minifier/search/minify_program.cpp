@@ -1,6 +1,7 @@
 #include "minifier/search/minify_program.h"
 
 #include "minifier/edits/text_patches.h"
+#include "minifier/search/condition.h"
 
 namespace assay {
 namespace {
@@ -53,7 +54,10 @@ class ProgramMinifier {
     const int before = accepted_;
     patches(TextPatchKind::load);
     if (accepted_ != before) lines();
-    if (settings_.has_sizes) sizes();
+    if (settings_.has_sizes) {
+      conditions();
+      sizes();
+    }
     for (int round = 0; round < kRounds; ++round) {
       const int start = accepted_;
       patches(TextPatchKind::block);
@@ -62,7 +66,9 @@ class ProgramMinifier {
       if (accepted_ == start) break;
       lines();
     }
-    patches(TextPatchKind::parameter);
+    using enum TextPatchKind;
+    for (const auto kind : {parameter, symbol, axis, stride, dtype}) patches(kind);
+    if (settings_.has_launches) patches(launch);
     rest_of_call();
     result_.kernel_lines = CutKernels(result_.text).count();
   }
@@ -100,9 +106,25 @@ class ProgramMinifier {
     }
   }
 
+  /// At which sizes of its symbols does it fail? The others stay as they are.
+  void conditions() {
+    const auto divisors = divisors_in(result_.text);
+    for (const auto& [symbol, input, value] : number_inputs(result_.text)) {
+      if (oracle_.is_spent()) return;
+      const auto condition = explain_sizes(
+          pool_.symbol(symbol), value, divisors, [&](std::int64_t size) -> std::optional<bool> {
+            if (size == 0) return std::nullopt;
+            const auto text = with_input_size(result_.text, value, size);
+            return runs_to_its_end(text, table_) ? oracle_.fails_at(text) : std::nullopt;
+          });
+      if (condition.empty()) continue;
+      result_.fails_iff += (result_.fails_iff.empty() ? "" : " and ") + condition;
+    }
+  }
+
   void sizes() {
     for (const auto size : sizes_in(result_.text))
-      for (const std::int64_t smaller : {2, 3, 4, 8, 16, 32}) {
+      for (const std::int64_t smaller : {1, 2, 3, 4, 8, 16, 32}) {
         if (smaller >= size) break;
         auto text = with_size(result_.text, size, smaller);
         if (text == result_.text || !oracle_.fails_alike(text)) continue;
@@ -119,11 +141,14 @@ class ProgramMinifier {
     options.inputs = nullptr;
     const auto program = CutProgram::create(result_.text, table_, options);
     if (!program) return;
-    const auto all = everything(program->count());
-    auto text = program->text(all);
-    if (!oracle_.fails(text)) return;
-    result_.statements = program->statements(all);
-    result_.text = std::move(text);
+    // Asserts on what no kernel takes any more go too.
+    if (!oracle_.fails(program->text(everything(program->count())))) return;
+    const auto kept = minimal_parts(
+        {program->count(), [&](const Kept& part) { return std::optional(program->text(part)); }},
+        oracle_);
+    result_.launches = program->launches(kept);
+    result_.statements = program->statements(kept);
+    result_.text = program->text(kept);
   }
 
   static constexpr int kRounds = 3;
@@ -132,6 +157,7 @@ class ProgramMinifier {
   TextOracle& oracle_;
   const MinifyProgramSettings& settings_;
   MinifiedProgram result_;
+  ExprPool pool_;
   int accepted_ = 0;
 };
 

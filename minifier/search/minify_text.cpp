@@ -27,44 +27,65 @@ auto without_numbers(std::string_view text) -> std::string {
 
 }  // namespace
 
-void TextOracle::ask(const std::string& text, const std::vector<std::string>& ahead) {
-  if (known_.contains(text)) return;
-  is_spent_ = is_spent_ || (budget_.max_calls > 0 && asked_ >= budget_.max_calls) ||
-              (budget_.max_seconds > 0 && seconds_since(start_) >= budget_.max_seconds);
-  if (is_spent_) return;
-  std::vector<std::string> texts{text};
-  for (const auto& next : ahead)
-    if (std::ssize(texts) < budget_.workers && !known_.contains(next) &&
-        std::ranges::find(texts, next) == texts.end())
-      texts.push_back(next);
-  auto answers = failures_(texts);
-  asked_ += static_cast<int>(texts.size());
-  for (std::size_t i = 0; i < texts.size(); ++i) known_[texts[i]] = std::move(answers[i]);
-  if (budget_.progress) budget_.progress(asked_);
+auto TextOracle::is_known(const std::string& text) -> bool {
+  if (known_.contains(text)) return true;
+  auto answer = answers_.find ? answers_.find(text) : std::nullopt;
+  if (answer) known_[text] = *std::move(answer);
+  return answer.has_value();
+}
+
+auto TextOracle::ask(const std::string& text, const std::vector<std::string>& ahead)
+    -> const Failures* {
+  const bool is_new = !used_.contains(text);
+  if (is_new) {
+    is_spent_ = is_spent_ || (budget_.max_calls > 0 && asked_ >= budget_.max_calls) ||
+                (budget_.max_seconds > 0 && seconds_since(start_) >= budget_.max_seconds);
+    if (is_spent_) return nullptr;
+    used_.insert(text);
+    ++asked_;
+  }
+  if (!is_known(text)) {
+    std::vector<std::string> texts{text};
+    for (const auto& next : ahead)
+      if (std::ssize(texts) < budget_.workers && !is_known(next) &&
+          std::ranges::find(texts, next) == texts.end())
+        texts.push_back(next);
+    auto found = failures_(texts);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (answers_.add) answers_.add(texts[i], found[i]);
+      known_[texts[i]] = std::move(found[i]);
+    }
+  }
+  if (is_new && budget_.progress) budget_.progress(asked_);
+  return &known_.at(text);
 }
 
 auto TextOracle::fails(const std::string& text, const std::vector<std::string>& ahead) -> bool {
-  ask(text, ahead);
-  const auto known = known_.find(text);
-  return known != known_.end() && std::ranges::find(known->second, wanted_) != known->second.end();
+  const auto* found = ask(text, ahead);
+  return found != nullptr && std::ranges::find(*found, wanted_) != found->end();
 }
 
 auto TextOracle::fails_alike(const std::string& text) -> bool {
-  ask(text, {});
-  const auto known = known_.find(text);
-  if (known == known_.end()) return false;
-  const auto wanted = without_numbers(wanted_);
-  const auto found = std::ranges::find(known->second, wanted, without_numbers);
-  if (found == known->second.end()) return false;
+  const auto* all = ask(text, {});
+  if (all == nullptr) return false;
+  const auto found = std::ranges::find(*all, without_numbers(wanted_), without_numbers);
+  if (found == all->end()) return false;
   wanted_ = *found;  // from here on with these numbers
   return true;
 }
 
+auto TextOracle::fails_at(const std::string& text) -> std::optional<bool> {
+  const auto* all = ask(text, {});
+  if (all == nullptr) return std::nullopt;
+  if (all->empty()) return false;
+  const auto found = std::ranges::find(*all, without_numbers(wanted_), without_numbers);
+  return found == all->end() ? std::nullopt : std::optional(true);
+}
+
 auto TextOracle::adopt(const std::string& text) -> bool {
-  ask(text, {});
-  const auto known = known_.find(text);
-  if (known == known_.end() || known->second.empty()) return false;
-  wanted_ = known->second.front();
+  const auto* found = ask(text, {});
+  if (found == nullptr || found->empty()) return false;
+  wanted_ = found->front();
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ struct TextParts {
 using TextFailures =
     std::function<std::vector<std::vector<std::string>>(const std::vector<std::string>& texts)>;
 
+/// Answers from before, and where new ones go; an interrupted search goes on with them.
+struct TextAnswers {
+  std::function<std::optional<std::vector<std::string>>(const std::string& text)> find = {};
+  std::function<void(const std::string& text, const std::vector<std::string>& failures)> add = {};
+};
+
 struct TextBudget {
   int workers = 1;         ///< questions at the same time
   double max_seconds = 0;  ///< 0: no limit
@@ -33,26 +40,38 @@ struct TextBudget {
 /// was found so far stays. What is asked ahead changes the time and no answer.
 class TextOracle {
  public:
-  TextOracle(std::string wanted, TextFailures failures, TextBudget budget = {})
-      : wanted_(std::move(wanted)), failures_(std::move(failures)), budget_(std::move(budget)) {}
+  TextOracle(std::string wanted, TextFailures failures, TextBudget budget = {},
+             TextAnswers answers = {})
+      : wanted_(std::move(wanted)),
+        failures_(std::move(failures)),
+        budget_(std::move(budget)),
+        answers_(std::move(answers)) {}
   [[nodiscard]] auto fails(const std::string& text, const std::vector<std::string>& ahead = {})
       -> bool;
   /// The same but for numbers in the signature: sizes that are another.
   [[nodiscard]] auto fails_alike(const std::string& text) -> bool;
+  /// The same without a change of the signature; nothing where something else fails.
+  [[nodiscard]] auto fails_at(const std::string& text) -> std::optional<bool>;
   /// Takes whatever fails first in this text for the failure; false where nothing does.
   [[nodiscard]] auto adopt(const std::string& text) -> bool;
+  /// Questions whose answers were used, or came from the store.
   [[nodiscard]] auto asked() const -> int { return asked_; }
   [[nodiscard]] auto is_spent() const -> bool { return is_spent_; }
   [[nodiscard]] auto wanted() const -> const std::string& { return wanted_; }
 
  private:
   using Failures = std::vector<std::string>;
-  void ask(const std::string& text, const std::vector<std::string>& ahead);
+  /// Nothing beyond the budget.
+  [[nodiscard]] auto ask(const std::string& text, const std::vector<std::string>& ahead)
+      -> const Failures*;
+  [[nodiscard]] auto is_known(const std::string& text) -> bool;
 
   std::string wanted_;
   TextFailures failures_;
   TextBudget budget_;
+  TextAnswers answers_;
   std::map<std::string, Failures> known_;
+  std::set<std::string> used_;  ///< texts whose answers counted: the same for any number of workers
   Clock::time_point start_ = Clock::now();
   int asked_ = 0;
   bool is_spent_ = false;

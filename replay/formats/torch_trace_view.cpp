@@ -364,6 +364,12 @@ class ShapesReader {
 
 }  // namespace
 
+auto is_in_parts(const TraceLog& log) -> bool {
+  return std::ranges::any_of(log.events, [](const TraceEvent& event) {
+    return event.kind == "dynamo_start" && event.body.contains("\"torch_dynamo_resume_in_");
+  });
+}
+
 auto compilations(const TraceLog& log) -> std::vector<TraceCompilation> {
   return Viewer(log).compilations();
 }

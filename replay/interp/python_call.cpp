@@ -95,10 +95,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kParamNam
     {"self", "input"},
 }};
 
-constexpr std::array<std::string_view, 9> kFunctionSpaces = {
-    "torch.nn.functional.", "torch._C._nn.",      "torch._C._fft.",
-    "torch._C._linalg.",    "torch._C._special.", "torch.functional.",
-    "torch.special.",       "torch._VF.",         "torch."};
+constexpr std::array<std::string_view, 10> kFunctionSpaces = {
+    "torch.nn.functional.",
+    "torch._C._nn.",
+    "torch._C._fft.",
+    "torch._C._linalg.",
+    "torch._C._special.",
+    "torch.functional.",
+    "torch.special.",
+    "torch._VF.",
+    "torch.",
+    "aten."};  // `torch.ops.aten.relu(x)`: the overload is chosen too
 
 /// "aten.conv2d" for a function of Python; empty for other targets.
 auto function_name(NodeKind kind, std::string_view target) -> std::string {

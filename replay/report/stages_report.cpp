@@ -183,6 +183,8 @@ auto stages_text(const StageReport& report, const Paint& paint) -> std::string {
       text += fmt::format("note: contents of {} are made up\n",
                           counted(std::ssize(compilation.made_up), "input"));
   }
+  if (std::ranges::any_of(report.compilations, &CompilationStages::is_part))
+    text += "note: the function is in parts, recorded answers of the whole are not compared\n";
   if (const auto points = count(report).points; points > 1)
     text += fmt::format("{} were run\n", counted(points, "binding"));
   for (std::size_t i = 0; i < std::min(report.warnings.size(), kWarnings); ++i)
@@ -210,6 +212,7 @@ auto stages_json(const StageReport& report, const std::string& file) -> std::str
                     {"sizes", compilation.witness},
                     {"made_up", compilation.made_up},
                     {"answers", compilation.answers},
+                    {"is_part", compilation.is_part},
                     {"error", compilation.error},
                     {"stages", rows},
                     {"findings", problems}});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/interpret/interpret.h"
 #include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
@@ -11,7 +10,7 @@
 #include "replay/formats/torch_trace.h"
 #include "replay/runner/cut_harness.h"
 #include "replay/runner/execute.h"
-#include "replay/runner/stage_run.h"
+#include "replay/runner/straight_program.h"
 #include "replay/runner/wrapper_lines.h"
 
 namespace assay {
@@ -95,6 +94,7 @@ class ProgramParts {
   void follow_needs(Choice& choice) const;
   void name_inputs(Choice& choice) const;
   void keep_harmless(Choice& choice) const;
+  void close_empty(Choice& choice) const;
   [[nodiscard]] auto kept_line(const Choice& choice, std::size_t part) const
       -> std::optional<std::string>;
   [[nodiscard]] auto is_left(const Choice& choice, std::string_view item) const -> bool;
@@ -132,35 +132,22 @@ auto ProgramParts::create(std::string text, const OpTable& table, CutOptions opt
     -> Result<std::shared_ptr<const ProgramParts>> {
   auto parts = std::make_shared<ProgramParts>();
   parts->options_ = std::move(options);
-  parts->lines_ = lines_of(text);
   ASSAY_TRY(parts->program_, read_wrapper(text));
-  const auto& program = parts->program_;
-  if (program.functions.size() != 1) return unsupported("a program with partitions is not cut");
-  const auto& function = parts->function();
-  if (function.loop_line != 0 || std::ranges::any_of(function.ops, is<HostBranch>))
-    return unsupported("a program with loops or branches is not cut");
+  if (!is_straight(parts->program_)) {
+    ASSAY_TRY(text, straight_program(text, parts->program_, parts->options_.inputs, table));
+    ASSAY_TRY(parts->program_, read_wrapper(text));
+  }
+  parts->lines_ = lines_of(text);
   parts->take_apart();
   ASSAY_TRY_VOID(parts->run(text, table));
   return std::shared_ptr<const ProgramParts>(std::move(parts));
 }
 
 auto ProgramParts::run(const std::string& text, const OpTable& table) -> Result<void> {
-  ProgramRunOptions run;
-  run.tap = [&](const RunWritten& written) { record(written); };
-  if (options_.inputs != nullptr) {
-    take_inputs(*options_.inputs);
-    DatumList inputs;
-    DatumCopier copy;
-    for (const auto& input : *options_.inputs) inputs.push_back(copy(input));
-    ASSAY_TRY(const auto ready, Interpreter(table).compile(program_));
-    ASSAY_TRY_VOID(ready->run(inputs, run));
-    return {};
-  }
-  ExecuteOptions options;
-  options.run = std::move(run);
-  ASSAY_TRY(const auto execution, execute_programs(text, "the program", table, options));
-  if (const auto& error = execution.programs.front().error) return std::unexpected(*error);
-  return {};
+  ProgramRunOptions options;
+  options.tap = [&](const RunWritten& written) { record(written); };
+  if (options_.inputs != nullptr) take_inputs(*options_.inputs);
+  return run_wrapper(text, program_, options_.inputs, table, options);
 }
 
 void ProgramParts::take_inputs(const DatumList& inputs) {
@@ -282,17 +269,34 @@ void ProgramParts::name_inputs(Choice& choice) const {
     if (choice.stays[i]) choice.defined.insert(parts_[i].defines.begin(), parts_[i].defines.end());
 }
 
-/// Streams and device guards; asserts on alignment go.
+/// Streams and device guards, what is said again once; asserts on alignment go.
 void ProgramParts::keep_harmless(Choice& choice) const {
+  std::set<std::string_view> said;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto& part = parts_[i];
     if (part.kind != PartKind::note) continue;
     choice.stays[i] = takes_inputs(i);
     if (choice.stays[i]) continue;
-    choice.stays[i] = !trimmed(lines_[part.first]).starts_with("assert") &&
+    const auto text = trimmed(lines_[part.first]);
+    const bool is_said = !text.ends_with(':') && !said.insert(text).second;
+    choice.stays[i] = !is_said && !text.starts_with("assert") &&
                       std::ranges::all_of(part.names, [&](const std::string& name) {
                         return !known_.contains(name) || choice.defined.contains(name);
                       });
+  }
+}
+
+/// `with` blocks in which nothing is left go.
+void ProgramParts::close_empty(Choice& choice) const {
+  const auto indent = [&](std::size_t i) { return lines_[parts_[i].first].find_first_not_of(' '); };
+  for (auto i = parts_.size(); i-- > 0;) {
+    if (!choice.stays[i] || parts_[i].kind != PartKind::note ||
+        !lines_[parts_[i].first].ends_with(':'))
+      continue;
+    bool is_empty = true;
+    for (auto k = i + 1; k < parts_.size() && indent(k) > indent(i) && is_empty; ++k)
+      is_empty = !(choice.stays[k] ? kept_line(choice, k) : asserted_line(choice, k));
+    choice.stays[i] = !is_empty;
   }
 }
 
@@ -408,6 +412,7 @@ auto ProgramParts::choose(const std::vector<int>& kept) const -> Choice {
   follow_needs(choice);
   name_inputs(choice);
   keep_harmless(choice);
+  close_empty(choice);
   return choice;
 }
 
@@ -485,10 +490,15 @@ auto program_texts(std::string_view bytes, const std::string& name)
   return texts;
 }
 
+auto runs_to_its_end(std::string_view text, const OpTable& table) -> bool {
+  const auto execution = execute_programs(text, "candidate", table, {});
+  return execution && !execution->programs.empty() && !execution->programs.front().error;
+}
+
 auto run_failures(std::string_view text, const OpTable& table) -> std::vector<std::string> {
   std::vector<std::string> failures;
   const auto execution = execute_programs(text, "candidate", table, {});
-  if (!execution) return failures;
+  if (!execution || execution->programs.empty()) return failures;
   for (const auto& finding : execution->programs.front().run.findings) {
     auto failure = std::string(name(finding.fault));
     failure += finding.kernel.empty() ? fmt::format(" of {}", finding.buffer)

@@ -27,6 +27,9 @@ struct ProgramText {
 [[nodiscard]] auto run_failures(std::string_view text, const OpTable& table)
     -> std::vector<std::string>;
 
+/// Do checked runs of it end? Findings do not matter.
+[[nodiscard]] auto runs_to_its_end(std::string_view text, const OpTable& table) -> bool;
+
 struct CutOptions {
   const DatumList* inputs = nullptr;  ///< what `call` gets, in its order; made up without
   /// Floats that become inputs are as they were in the run, not made up; so with `inputs`.
@@ -39,13 +42,14 @@ struct CutOptions {
 
 class ProgramParts;
 
-/// A wrapper whose statements may be left out. `call` keeps its lines as they are; what a left out
-/// launch or library call wrote and a kept one uses becomes an input: integers as they were in the
-/// run of the whole program, floats made up unless the options say else. Their layout is asserted,
-/// so that provers know it.
+/// A wrapper whose statements may be left out. `call` keeps its lines as they are; one with
+/// branches, loops or inner functions is first written as the way that its run takes. What a left
+/// out launch or library call wrote and a kept one uses becomes an input: integers as they were in
+/// the run of the whole program, floats made up unless the options say else. Their layout is
+/// asserted, so that provers know it.
 class CutProgram {
  public:
-  /// Runs it once. Errors: of the reader; unsupported for partitions, branches and loops.
+  /// Runs it once. Errors: of the reader; of straight_program.
   [[nodiscard]] static auto create(std::string text, const OpTable& table, CutOptions options = {})
       -> Result<CutProgram>;
   /// The units whose statement begins in this line of the text, 1-based.

@@ -88,9 +88,13 @@ class LogExecutor {
         options_(options) {}
 
   auto take() -> LogExecution { return std::move(result_); }
+  void add_note(std::string text) { result_.notes.push_back(std::move(text)); }
 
-  void run_all(std::vector<Compiled>& programs, const InputPlan& plan) {
-    result_.has_inputs = options_.answers != nullptr;
+  /// `answers` are of these programs' function.
+  void run_all(std::vector<Compiled>& programs, const InputPlan& plan,
+               const ProgramAnswers* answers) {
+    answers_ = answers;
+    result_.has_inputs = result_.has_inputs || answers != nullptr;
     for (auto& compiled : programs) {
       if (compiled.role == "backward")
         backward(compiled);
@@ -161,8 +165,8 @@ class LogExecutor {
   void forward(Compiled& compiled, const InputPlan& plan) {
     Result<DatumList> inputs = DatumList();
     given_.clear();
-    if (options_.answers != nullptr) {
-      for (const auto& input : options_.answers->inputs) {
+    if (answers_ != nullptr) {
+      for (const auto& input : answers_->inputs) {
         // A program may write its inputs.
         Tensor copy = input.tensor;
         copy.storage = std::make_shared<Storage>(input.tensor.storage->size_bytes());
@@ -188,14 +192,15 @@ class LogExecutor {
     const auto& inputs = compiled.program.functions.back().inputs;
     const auto tangents = static_cast<std::size_t>(std::ranges::count_if(
         inputs, [](const std::string& name) { return name.starts_with("tangents_"); }));
-    if (options_.answers == nullptr || !forward_outputs_) {
-      if (options_.answers != nullptr)
-        return skip(compiled, "the forward program gave nothing to go back from");
+    const auto saved = inputs.size() - tangents;
+    const bool has_saved = forward_outputs_ && saved <= forward_outputs_->size();
+    if (!has_saved && answers_ == nullptr) {
       (void)execute(compiled, made_up_inputs(compiled.program));
       return;
     }
-    const auto saved = inputs.size() - tangents;
-    if (saved > forward_outputs_->size())
+    if (!forward_outputs_)
+      return skip(compiled, "the forward program gave nothing to go back from");
+    if (!has_saved)
       return skip(compiled, "the forward program saved fewer values than this one takes");
     const auto outputs = forward_outputs_->size() - saved;
     compare_forward(outputs);
@@ -204,6 +209,12 @@ class LogExecutor {
     for (std::size_t i = outputs; i < forward_outputs_->size(); ++i)
       ((*forward_outputs_)[i].is_tensor() ? tensors : given).push_back((*forward_outputs_)[i]);
     given.insert(given.end(), tensors.begin(), tensors.end());
+    if (answers_ == nullptr) {  // tangents alone are made up
+      auto made = made_up_inputs(compiled.program);
+      if (made && made->size() == inputs.size()) std::ranges::copy(given, made->begin());
+      (void)execute(compiled, std::move(made));
+      return;
+    }
     for (std::size_t k = 0; k < outputs && given.size() < inputs.size(); ++k) {
       const auto* output = (*forward_outputs_)[k].real();
       if (output == nullptr || !is_floating(output->dtype())) continue;
@@ -211,7 +222,11 @@ class LogExecutor {
       if (!tangent) return skip(compiled, tangent.error().message);
       given.push_back({*std::move(tangent)});
     }
-    if (given.size() != inputs.size()) return skip(compiled, "a tangent has no output");
+    // What the base of several views or a written input gets is not recorded.
+    const auto* recorded = recorded_answers();
+    const bool is_known = recorded == nullptr || outputs == recorded->outputs.size();
+    if (!is_known || given.size() != inputs.size())
+      return skip(compiled, "what its tangents are is not recorded");
     if (const auto* run = execute(compiled, std::move(given))) compare_backward(*run);
   }
 
@@ -240,8 +255,8 @@ class LogExecutor {
   }
 
   void compare_forward(std::size_t count) {
-    if (options_.answers == nullptr || !options_.answers->compiled) return;
-    const auto& answers = *options_.answers->compiled;
+    if (answers_ == nullptr || !answers_->compiled) return;
+    const auto& answers = *answers_->compiled;
     for (std::size_t i = 0; i < answers.outputs.size(); ++i)
       compare(fmt::format("output {}", i), i < count ? &(*forward_outputs_)[i] : nullptr,
               answers.outputs[i]);
@@ -255,8 +270,26 @@ class LogExecutor {
   }
 
   /// One gradient per input of the forward program, None for those that need none.
+  [[nodiscard]] auto recorded_answers() const -> const Answers* {
+    const auto& one = answers_->compiled ? answers_->compiled : answers_->eager;
+    return one ? &*one : nullptr;
+  }
+
+  /// Autograd gives a gradient the strides of its input where they are dense.
+  void compare_gradient(std::size_t i, const Datum* actual, const AnsweredTensor& expected) {
+    const auto* tensor = actual == nullptr ? nullptr : actual->real();
+    auto what = fmt::format("gradient of input {}", i);
+    if (tensor == nullptr || tensor->sizes() != expected.tensor.sizes())
+      return compare(std::move(what), actual, expected);
+    auto laid_out = Tensor::allocate(tensor->dtype(), tensor->sizes(), expected.tensor.strides());
+    if (!laid_out) return compare(std::move(what), actual, expected);
+    copy_elems(*tensor, *laid_out);
+    const Datum same{*std::move(laid_out)};
+    compare(std::move(what), &same, expected);
+  }
+
   void compare_backward(const ProgramRun& run) {
-    const auto& answers = *options_.answers;
+    const auto& answers = *answers_;
     if (!answers.compiled) return;
     std::vector<const Datum*> gradients(answers.inputs.size(), nullptr);
     for (std::size_t i = 0; i < primals_.size() && i < run.outputs.size(); ++i)
@@ -265,14 +298,14 @@ class LogExecutor {
     for (std::size_t i = 0; i < answers.inputs.size(); ++i) {
       if (!answers.inputs[i].requires_grad) continue;
       if (next == answers.compiled->gradients.size()) break;
-      compare(fmt::format("gradient of input {}", i), gradients[i],
-              answers.compiled->gradients[next++]);
+      compare_gradient(i, gradients[i], answers.compiled->gradients[next++]);
     }
   }
 
   Interpreter interpreter_;
   const Executor& executor_;
   const ExecuteOptions& options_;
+  const ProgramAnswers* answers_ = nullptr;
   LogExecution result_;
   std::vector<Tensor> given_;                        ///< as the function got them
   std::vector<std::optional<std::size_t>> primals_;  ///< by input of the forward program
@@ -302,15 +335,19 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
   if (!log) return with_context(std::move(log).error(), name);
   const auto all = compilations(*log);
   LogExecutor executor(table, options);
-  bool any = false;
+  const TraceCompilation* last = nullptr;
+  for (const auto& compilation : all)
+    if (!compilation.output_codes.empty()) last = &compilation;
+  if (last == nullptr) return unsupported("{}: the log has no inductor_output_code", name);
+  const bool in_parts = options.answers != nullptr && is_in_parts(*log);
+  if (in_parts) executor.add_note("the function is in parts, recorded answers are not used");
   for (const auto& compilation : all) {
     if (compilation.output_codes.empty()) continue;
     ASSAY_TRY(auto programs, read_compilation(*log, compilation, name));
-    executor.run_all(programs, input_plan(*log, compilation,
-                                          options.answers ? options.answers->inputs.size() : 0));
-    any = true;
+    const auto* answers = &compilation == last && !in_parts ? options.answers : nullptr;
+    executor.run_all(programs, input_plan(*log, compilation, answers ? answers->inputs.size() : 0),
+                     answers);
   }
-  if (!any) return unsupported("{}: the log has no inductor_output_code", name);
   return executor.take();
 }
 
@@ -348,7 +385,7 @@ auto execute_programs(std::string_view bytes, const std::string& name, const OpT
     programs.push_back({one.name, role_of(one.text), 0, one.text, *std::move(program)});
   }
   LogExecutor executor(table, options);
-  executor.run_all(programs, {});
+  executor.run_all(programs, {}, options.answers);
   return executor.take();
 }
 

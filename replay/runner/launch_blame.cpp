@@ -1,6 +1,7 @@
 // Which launch or library call of a program gave the first value that its graph does not have.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/graph/text.h"
 #include "replay/runner/known_values.h"
@@ -74,6 +75,7 @@ class LaunchBlamer {
   void step(const HostOp& op) {
     if (const auto* bind = std::get_if<HostBind>(&op.what)) {
       follow(bind->name, bind->source.base);
+      if (bind->is_reuse) reused_.insert(bind->name);
       return;
     }
     if (const auto* item = std::get_if<HostItem>(&op.what)) {
@@ -85,10 +87,19 @@ class LaunchBlamer {
     if (event == written_.end() || args == nullptr) return;  // it did not run
     std::optional<Cause> cause;
     for (const auto& arg : *args)
-      for (const auto& name : arg.mentions)
+      for (const auto& name : arg.mentions) {
+        // A library call is right: it got what stood there before, and nobody wrote since.
+        if (std::holds_alternative<HostCall>(op.what) && arg.keyword != "out" &&
+            reused_.contains(name) && !cause)
+          cause = Cause{&op, name};
         if (const auto known = bad_.find(name); known != bad_.end() && !cause)
           cause = known->second;
+      }
     for (const auto& buffer : unstored(op)) bad_.insert_or_assign(buffer, Cause{&op, buffer});
+    const bool is_launch = std::holds_alternative<HostLaunch>(op.what);
+    for (const auto& arg : *args)
+      for (const auto& name : arg.mentions)
+        if (is_launch || arg.keyword == "out") reused_.erase(name);
     const auto right = judge(op, event->second);
     for (std::size_t i = 0; i < right.size(); ++i) {
       const auto& name = event->second[i].first;
@@ -240,6 +251,7 @@ class LaunchBlamer {
   std::map<const HostOp*, Written> written_;
   std::map<std::string, Cause> bad_;
   std::map<std::string, const HostOp*> writer_;
+  std::set<std::string> reused_;  ///< names of memory that holds what was there before
 };
 
 }  // namespace

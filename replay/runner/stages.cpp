@@ -250,6 +250,22 @@ class StageDebugger {
     last_ = i;
   }
 
+  /// Does every recorded output have a tangent of its own? What the base of several views gets is
+  /// the sum of theirs, which no stage computes; older logs do not say whose a tangent is.
+  [[nodiscard]] auto knows_tangents(const Answers& answers) const -> bool {
+    const auto outputs = std::ranges::count_if(answers.outputs, [](const AnsweredTensor& output) {
+      return is_floating(output.tensor.dtype());
+    });
+    return std::ranges::all_of(stages_, [&](const Stage& stage) {
+      const auto tangents = std::ranges::count_if(
+          stage.inputs, [](const std::string& name) { return name.starts_with("tangent "); });
+      return tangents == 0 || (tangents == outputs &&
+                               std::ranges::none_of(stage.inputs, [](const std::string& name) {
+                                 return name.starts_with("tangent of base ");
+                               }));
+    });
+  }
+
   /// Recorded answers by the names of stages.
   [[nodiscard]] auto named(const Answers& answers) const
       -> std::map<std::string, const AnsweredTensor*> {
@@ -263,7 +279,7 @@ class StageDebugger {
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("input {} after", k->second)] = &answers.inputs_after[p];
     std::size_t next = 0;
-    for (std::size_t p = 0; p < answers_->inputs.size(); ++p) {
+    for (std::size_t p = 0; p < answers_->inputs.size() && knows_tangents(answers); ++p) {
       if (!answers_->inputs[p].requires_grad || next >= answers.gradients.size()) continue;
       if (const auto k = inputs.find(p); k != inputs.end())
         all[fmt::format("gradient of input {}", k->second)] = &answers.gradients[next];
@@ -447,9 +463,10 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   StageReport report;
   report.warnings = log->warnings;
   const auto all = compilations(*log);
+  const bool in_parts = is_in_parts(*log);
   std::optional<std::size_t> answered;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].output_codes.empty()) answered = i;
+    if (!all[i].output_codes.empty() && !(in_parts && answered)) answered = i;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
     const auto stages = read_stages(*log, all[i]);
@@ -467,12 +484,13 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
       auto inputs =
           k == 0 ? std::move(base) : stage_inputs(*log, all[i], stages, answers, points[k], table);
       if (!inputs) continue;
-      const auto* recorded = points[k].empty() ? answers : nullptr;
+      const auto* recorded = points[k].empty() && !in_parts ? answers : nullptr;
       auto done = StageDebugger(stages, *std::move(inputs), recorded, table).run();
       // Sizes that nothing takes are none that the guards of the program admit.
       const auto ran = [](const StageRow& row) { return row.state != StageState::not_run; };
       if (k > 0 && std::ranges::none_of(done.rows, ran)) continue;
       done.name = all[i].compile_id;
+      done.is_part = in_parts && options.answers != nullptr;
       report.compilations.push_back(std::move(done));
     }
   }

@@ -52,7 +52,10 @@ struct CompilationStages {
   std::vector<std::string> made_up;  ///< inputs
   std::vector<StageRow> rows;
   std::vector<StageProblem> problems;
-  int answers = 0;    ///< recorded values that were compared
+  int answers = 0;  ///< recorded values that were compared
+  /// Dynamo broke the function into several graphs; recorded answers are of the whole one, so that
+  /// none was compared.
+  bool is_part = false;
   std::string error;  ///< why nothing ran
 };
 
@@ -62,8 +65,10 @@ struct StageReport {
 };
 
 struct StageOptions {
-  const ProgramAnswers* answers = nullptr;  ///< of the last compilation that has a program
-  std::map<std::string, Expr> at;           ///< symbols by name; their pool must live on
+  /// Of the last compilation that has a program. Of a function in parts the inputs alone, which the
+  /// first of them gets.
+  const ProgramAnswers* answers = nullptr;
+  std::map<std::string, Expr> at;  ///< symbols by name; their pool must live on
   bool sweep = false;
 };
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "compiler/read/wrapper.h"
 #include "replay/runner/execute.h"
+#include "replay/runner/straight_program.h"
 
 namespace assay {
 namespace {
@@ -39,6 +41,33 @@ auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
   return is_finite ? farthest / 2 : kPart * largest;
 }
 
+/// A program with branches, loops or inner functions as the way that its run took; there the first
+/// launch that wrote these elements is the wrong one.
+auto straighten(WrongLaunch& wrong, const OpTable& table) -> Result<void> {
+  auto& text = wrong.program.text;
+  ASSAY_TRY(const auto given, read_wrapper(text));
+  if (is_straight(given)) return {};
+  ASSAY_TRY(text, straight_program(text, given, &wrong.inputs, table));
+  wrong.line = 0;
+  if (!wrong.wrote) return {};
+  ASSAY_TRY(const auto program, read_wrapper(text));
+  ProgramRunOptions options;
+  options.tap = [&](const RunWritten& written) {
+    if (wrong.line != 0 || target_of(*written.op) != wrong.target) return;
+    for (const auto& [name, tensor] : written.buffers) {
+      if (tensor.dtype() != wrong.wrote->dtype() || elements_of(tensor) != wrong.elements) continue;
+      wrong.line = written.op->line;
+      wrong.buffer = name;
+      return;
+    }
+  };
+  ASSAY_TRY_VOID(run_wrapper(text, program, &wrong.inputs, table, options));
+  if (wrong.line == 0)
+    return unsupported("{} writes other elements when the way of its run is written down",
+                       wrong.target);
+  return {};
+}
+
 auto of_problem(const StageProblem& problem, const std::vector<ProgramText>& programs,
                 const OpTable& table) -> Result<WrongLaunch> {
   const auto& blame = problem.blame;
@@ -61,8 +90,9 @@ auto of_problem(const StageProblem& problem, const std::vector<ProgramText>& pro
         problem.stage, blame.name);
   if (blame.line == 0 || wrong.program.text.empty())
     return unsupported("{} differs, but no launch is to blame", problem.stage);
+  if (wrong.wrote) wrong.elements = elements_of(*wrong.wrote);
+  ASSAY_TRY_VOID(straighten(wrong, table));
   if (wrong.wrote) {
-    wrong.elements = elements_of(*wrong.wrote);
     wrong.failure = fmt::format("wrong values in {} of {}", wrong.buffer, wrong.target);
     return wrong;
   }
@@ -105,7 +135,8 @@ auto wrong_launch_failures(std::string_view text, const WrongLaunch& wrong, cons
         is_same = tensor.dtype() == wrong.wrote->dtype() && elements_of(tensor) == wrong.elements;
   };
   const auto execution = execute_programs(text, "candidate", table, options);
-  if (!execution || execution->programs.front().error || !is_same) return {};
+  if (!execution || execution->programs.empty() || execution->programs.front().error || !is_same)
+    return {};
   if (!execution->programs.front().run.findings.empty()) return {};
   return {wrong.failure};
 }

@@ -100,7 +100,7 @@ TEST(TextPatches, AnUnusedParameterGoesWithItsArgument) {
 }
 
 TEST(TextPatches, ASizeShrinksEverywhereWithItsPowersAndNeighbours) {
-  EXPECT_EQ(sizes_in(kWrapper), (std::vector<std::int64_t>{128, 64, 4}));
+  EXPECT_EQ(sizes_in(kWrapper), (std::vector<std::int64_t>{128, 64, 4}));  // none of 1
   const auto text = with_size(kWrapper, 64, 3);
   EXPECT_TRUE(text.contains("empty_strided_cuda((3, ), (1, ), torch.float32)"));
   EXPECT_TRUE(text.contains("rand_strided((3, 6), (6, 1), device='cuda:0'"));  // 128 = 2 * 64
@@ -115,6 +115,120 @@ TEST(TextPatches, RecordedContentsAreCutToTheirSize) {
   EXPECT_TRUE(
       text.contains("recorded((2, ), (1, ), device='cuda:0', dtype=torch.int64, "
                     "data='01000000000000000200000000000000')"));
+}
+
+constexpr std::string_view kCpp = R"(
+cpp_fused_0 = async_compile.cpp_pybinding(['const float*', 'const int64_t*', 'float*'], '''
+extern "C"  void kernel(const float* in_ptr0,
+                       const int64_t* in_ptr1,
+                       float* out_ptr0)
+{
+    {
+        auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x0), static_cast<int64_t>(8));
+        auto tmp1 = in_ptr1[static_cast<int64_t>(0L)];
+        auto tmp2 = at::vec::maximum(tmp0, tmp1);
+        auto tmp3 = tmp2.sin();
+        auto tmp4 = tmp3;
+        tmp4.store(out_ptr0 + static_cast<int64_t>(x0));
+    }
+}
+''')
+    auto tmp9 = tmp8 + tmp7;
+)";
+
+auto cpp_texts(TextPatchKind kind) -> std::vector<std::string> {
+  std::vector<std::string> all;
+  for (const auto& patch : text_patches(kCpp, kind)) all.push_back(patched(kCpp, patch));
+  return all;
+}
+
+TEST(TextPatches, LoadsOfCppBecomeZerosOfTheirType) {
+  const auto all = cpp_texts(TextPatchKind::load);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(holds(all, "tmp0 = at::vec::Vectorized<float>(static_cast<float>(0));"));
+  EXPECT_TRUE(holds(all, "tmp1 = static_cast<int64_t>(0);"));
+}
+
+/// Neither addresses of loads nor what stands outside of a kernel.
+TEST(TextPatches, OperandsOfCppTakeThePlaceOfTheirOperation) {
+  const auto all = cpp_texts(TextPatchKind::operand);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(holds(all, "tmp2 = tmp0;"));
+  EXPECT_TRUE(holds(all, "tmp2 = tmp1;"));
+  EXPECT_TRUE(holds(all, "tmp3 = tmp2;"));
+}
+
+constexpr std::string_view kHost = R"(
+@triton_heuristics.template(num_stages=3, num_warps=8, triton_meta={'signature': {'in_ptr0': '*bf16'}})
+    R0_BLOCK: tl.constexpr = 64
+    tmp0 = (x0 % 12) + tl.full([1], 0, tl.bfloat16)
+def call(args):
+    arg0_1, arg1_1 = args
+    s77 = arg0_1
+    assert_size_stride(arg1_1, (2, 3, 4), (12, 4, 1))
+    buf0 = empty_strided_cuda((s77, 4), (4, 1), torch.bfloat16)
+    buf1 = empty_strided_cuda((5, 1, 2), (1, 9, 5), torch.float32)
+    k.run(arg1_1, buf0, 4*s77, s771, stream=stream0)
+
+def get_args():
+    arg0_1 = 6
+    arg1_1 = rand_strided((2, 3, 4), (12, 4, 1), device='cuda:0', dtype=torch.float32)
+    return [arg0_1, arg1_1]
+)";
+auto host_texts(TextPatchKind kind) -> std::vector<std::string> {
+  std::vector<std::string> all;
+  for (const auto& patch : text_patches(kHost, kind)) all.push_back(patched(kHost, patch));
+  return all;
+}
+
+TEST(TextPatches, ASymbolBecomesTheNumberThatItsInputIs) {
+  ASSERT_EQ(number_inputs(kHost).size(), 1U);
+  EXPECT_EQ(number_inputs(kHost)[0].symbol, "s77");
+  const auto all = host_texts(TextPatchKind::symbol);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].contains("empty_strided_cuda((6, 4), (4, 1), torch.bfloat16)"));
+  EXPECT_TRUE(all[0].contains("k.run(arg1_1, buf0, 4*6, s771, stream=stream0)"));
+  EXPECT_FALSE(all[0].contains("s77 ="));
+}
+
+TEST(TextPatches, AxesOfABufferGoWhereverItsLayoutStands) {
+  const auto all = host_texts(TextPatchKind::axis);
+  EXPECT_TRUE(holds(all, "assert_size_stride(arg1_1, (6, 4), (4, 1))"));
+  EXPECT_TRUE(holds(all, "rand_strided((6, 4), (4, 1), device"));
+  EXPECT_TRUE(holds(all, "assert_size_stride(arg1_1, (2, 12), (12, 1))"));
+  EXPECT_TRUE(holds(all, "empty_strided_cuda((5, 2), (1, 5), torch.float32)"));
+  for (const auto& text : all)
+    EXPECT_EQ(text.contains("stride(arg1_1, (6, 4), (4, 1))"), text.contains("ed((6, 4), (4, 1)"));
+  EXPECT_EQ(all.size(), 3U);  // none of buf0, whose size is a symbol
+}
+
+TEST(TextPatches, StridesBecomeRowMajor) {
+  const auto all = host_texts(TextPatchKind::stride);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(all[0].contains("empty_strided_cuda((5, 1, 2), (2, 2, 1), torch.float32)"));
+}
+
+TEST(TextPatches, ADtypeBecomesFloat32Everywhere) {
+  const auto all = host_texts(TextPatchKind::dtype);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_FALSE(all[0].contains("bfloat16"));
+  EXPECT_TRUE(all[0].contains("{'in_ptr0': '*fp32'}"));
+  EXPECT_TRUE(all[0].contains("tl.full([1], 0, tl.float32)"));
+}
+
+TEST(TextPatches, LaunchesGetSmaller) {
+  const auto all = host_texts(TextPatchKind::launch);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_TRUE(holds(all, "num_stages=1, num_warps=8"));
+  EXPECT_TRUE(holds(all, "num_stages=3, num_warps=1"));
+  EXPECT_TRUE(holds(all, "R0_BLOCK: tl.constexpr = 32"));
+}
+
+TEST(TextPatches, InputsAloneGetAnotherSize) {
+  const auto text = with_input_size(kHost, 6, 7);
+  EXPECT_TRUE(text.contains("arg0_1 = 7"));
+  EXPECT_TRUE(text.contains("k.run(arg1_1, buf0, 4*s77"));
+  EXPECT_EQ(divisors_in(kHost), (std::vector<std::int64_t>{12}));
 }
 
 }  // namespace

@@ -32,6 +32,76 @@ TEST_F(CppKernel, WholeVectorsAndTheirTailAreOneLoop) {
   EXPECT_EQ(stores, 1U);
 }
 
+TEST_F(CppKernel, TheIndexOfALoopEndsWithIt) {
+  const std::string loop =
+      "{\nfor(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); "
+      "x0+=static_cast<int64_t>(1L))\n{\nauto tmp0 = p0[x0];\np1[x0] = tmp0;\n}\n}\n";
+  EXPECT_EQ(reason("float* p0, float* p1, const int64_t n", loop + loop), "");
+  EXPECT_NE(reason("float* p0, float* p1, const int64_t n", loop + "{\np1[x0] = p0[x0];\n}\n"), "");
+}
+
+/// As scale factors make them; the end of the loop, and an address.
+TEST_F(CppKernel, SizesMayBeReadOffAFloat) {
+  for (const auto& [function, whole] : {std::pair{"trunc", 1}, {"floor", 1}, {"ceil", 2}}) {
+    const auto size =
+        fmt::format("static_cast<int64_t>(std::{}(1.7*static_cast<double>(n)))", function);
+    const auto body = fmt::format(
+        "for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>({0}); "
+        "x0+=static_cast<int64_t>(1L))\n{{\nauto tmp0 = p0[x0];\n"
+        "p1[static_cast<int64_t>(x0 + 2L*{0})] = tmp0;\n}}\n",
+        size);
+    for (const std::int64_t n : {1, 3, 7}) {
+      const auto real = 1.7 * static_cast<double>(n);
+      const auto end = static_cast<std::int64_t>(whole == 1 ? std::floor(real) : std::ceil(real));
+      auto wanted = zeros(3 * end);
+      for (std::int64_t i = 0; i < end; ++i)
+        wanted[static_cast<std::size_t>(2 * end + i)] = static_cast<double>(i);
+      gives(body, {{count(end)}, {zeros(3 * end)}}, n, 1, wanted);
+    }
+  }
+}
+
+/// Lanes that are not there divide by one.
+TEST_F(CppKernel, DivisorsOfTailsAreSetByCount) {
+  const auto lines = [](std::string_view count, std::string_view divisor) {
+    return fmt::format(
+        "auto tmp0 = at::vec::VectorizedN<int64_t,2>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+        "auto tmp1 = at::vec::VectorizedN<int64_t,2>::loadu(p1 + static_cast<int64_t>(x0), {0});\n"
+        "auto tmp2 = remainder_integral(tmp0, {1});\n"
+        "auto tmp3 = floor_divide_integral(tmp0, {1});\n"
+        "auto tmp4 = tmp2 + tmp3 * tmp1;\nauto tmp5 = tmp4 + tmp2;\n"
+        "tmp5.store(p2 + static_cast<int64_t>(x0), {0});",
+        count, divisor);
+  };
+  const auto body = "{\n" +
+                    vectors(lines("static_cast<int64_t>(16)", "tmp1"),
+                            lines("REST", "decltype(tmp1)::set(decltype(tmp1)(1), tmp1, REST)")) +
+                    "}";
+  constexpr std::int64_t kCount = 19;
+  Numbers a, b, wanted;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const auto x = 3 * i - 25, y = i % 2 == 0 ? i % 5 + 1 : -(i % 5) - 1;
+    a.push_back(static_cast<double>(x));
+    b.push_back(static_cast<double>(y));
+    // The remainder has the divisor's sign: q * y + r is x, and r comes once more.
+    const auto r = ((x % y) + y) % y;
+    wanted.push_back(static_cast<double>(x + r));
+  }
+  gives(body, {{a, DType::int64}, {b, DType::int64}, {zeros(kCount), DType::int64}}, kCount, 2,
+        wanted);
+}
+
+/// A narrower signed number keeps its sign where it is taken modulo 2^64.
+TEST_F(CppKernel, NarrowNumbersMayBeTakenAsUnsigned) {
+  const std::string body =
+      "for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(n); "
+      "x0+=static_cast<int64_t>(1L))\n{\nauto tmp0 = p0[x0];\n"
+      "auto tmp1 = static_cast<int64_t>(5);\n"
+      "auto tmp2 = int64_t(static_cast<std::make_unsigned_t<int64_t>>(tmp0) + "
+      "static_cast<std::make_unsigned_t<int64_t>>(tmp1));\np1[x0] = tmp2;\n}\n";
+  gives(body, {{{-9, 0, 7}, DType::int32}, {zeros(3), DType::int64}}, 3, 1, {-4, 5, 12});
+}
+
 TEST_F(CppKernel, ALambdaMayStoreLaneByLane) {
   // Lanes that meet in one element add to it one after the other.
   const auto lanes = [](std::string_view count) {

@@ -105,6 +105,13 @@ TEST(Wrapper, ARaisingBranchIsAFact) {
   EXPECT_TRUE(program.not_understood.empty());
 }
 
+TEST(Wrapper, AnAssertOfNothingIsNotUnderstood) {
+  const auto program = read("assert()\nassert (s77 > 1, 'why')");
+  ASSERT_EQ(program.not_understood.size(), 1U);
+  EXPECT_EQ(program.not_understood[0].text, "assert()");
+  ASSERT_NE(only<HostFact>(program), nullptr);
+}
+
 TEST(Wrapper, WhatIsNotUnderstoodIsListedWithItsLine) {
   const auto program = read("for i in range(3):\n    pass\nbuf0 = [x for x in y]");
   ASSERT_EQ(program.not_understood.size(), 2U);

@@ -35,6 +35,15 @@ TEST(TorchTrace, AnEventHasKindPlaceCompileIdAndRank) {
   EXPECT_EQ(event.line, 1);
 }
 
+TEST(TorchTrace, AFunctionIsInPartsWhereItResumes) {
+  const auto is_resumed = [](std::string_view name) {
+    return is_in_parts(read(header(R"({"dynamo_start": {"stack": [{"line": 3, "name": ")" +
+                                   std::string(name) + R"("}]}})")));
+  };
+  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12"));
+  EXPECT_FALSE(is_resumed("f"));
+}
+
 TEST(TorchTrace, CompiledAutogradStandsBeforeTheFrame) {
   const auto log = read(header(
       R"({"k": {}, "compiled_autograd_id": 1, "frame_id": 2, "frame_compile_id": 0, "attempt": 0})"));

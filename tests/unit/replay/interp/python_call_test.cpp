@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     Functions, PythonCall,
     ::testing::Values(Row{"torch.nn.functional.relu(x, inplace = False)", {2, 3}, {3, 1}, 21},
                       Row{"torch.cat([x, x], dim = 1)", {2, 6}, {6, 1}, 42},
+                      Row{"torch.ops.aten.sum(x, [1])", {2}, {1}, 21},
+                      Row{"torch.ops.aten.sub_(x, 1)", {2, 3}, {3, 1}, 15},
                       Row{"torch._C._nn.linear(x, x, None)", {2, 2}, {2, 1}, 155},
                       Row{"torch.nn.functional.softmax(x, dim = -1)", {2, 3}, {3, 1}, 2},
                       Row{"torch.sum(x, 1)", {2}, {1}, 21}, Row{"x.view(3, 2)", {3, 2}, {2, 1}, 21},
