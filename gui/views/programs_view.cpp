@@ -144,10 +144,9 @@ void ProgramsView::load(Store* store) {
 void ProgramsView::receive(ProgramFacts program) {
   program_ = std::move(program);
   if (program_.id == 0)
-    return set_state(
-        ViewState::empty,
-        tr("This trace holds no program.\n`assay compile FILE --check --trace "
-           "RUN.sqlite` writes one, of a log or wrapper `assay run --check --trace`."));
+    return set_state(ViewState::empty,
+                     tr("This trace holds no program.\n`assay compile FILE --check --trace "
+                        "RUN.sqlite` writes one, of a log or wrapper `assay trace`."));
   shown_ = -1;
   choice_->clear();
   for (const auto& [id, name] : program_.all) {
