@@ -377,6 +377,12 @@ void Window::show_view(const QString& id) {
   dock->show();
   dock->raise();
   dock->widget()->setFocus();
+  clear_tab_lines();
+}
+
+/// Tabs of docks come with a line below them that no style sheet reaches.
+void Window::clear_tab_lines() {
+  for (auto* bar : findChildren<QTabBar*>()) bar->setDrawBase(false);
 }
 
 void Window::apply_layout(const QString& id) {
@@ -415,6 +421,7 @@ void Window::apply_layout(const QString& id) {
   QList<int> widths;
   for (int i = 0; i < heads.size(); ++i) widths << (i == 0 ? 3 : 2) * width() / 5;
   resizeDocks(heads, widths, Qt::Horizontal);
+  clear_tab_lines();
 }
 
 void Window::fill_column(const std::vector<QList<QDockWidget*>>& rows) {

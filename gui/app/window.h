@@ -92,6 +92,7 @@ class Window : public QMainWindow {
   void export_dialog(const QString& format);
   void ready();
   void follow(const Cursor& cursor);
+  void clear_tab_lines();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   using Found = std::function<void(const Cursor&)>;

@@ -118,6 +118,7 @@ void LiveSizes::sort_symbols() {
       for (const auto& symbol : size.symbols()) of_sizes.emplace(symbol.name());
   for (const auto& [guard, condition] : guards_)
     of_guards.insert(guard.symbols.begin(), guard.symbols.end());
+  if (claims_.empty() && guards_.empty()) return;  // a program: it uses them all
   std::erase_if(symbols_, [&](const SymbolRange& symbol) {
     return !of_sizes.contains(symbol.name) && !of_guards.contains(symbol.name);
   });

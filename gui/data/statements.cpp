@@ -96,15 +96,18 @@ constexpr std::array kStatements = {
               "p.witness, p.reason, p.facts, p.place, NULL, NULL, n.name FROM proofs p LEFT JOIN "
               "nodes n ON n.id = p.node_id WHERE p.verdict = ? ORDER BY p.id LIMIT 20000"},
     Statement{"proofs", 2,
-              "SELECT p.id, p.graph_id, p.node_id, p.kind, p.verdict, p.tier, p.condition, "
-              "p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name FROM graphs g "
+              "SELECT p.id, ifnull(n.graph_id, p.graph_id), p.node_id, p.kind, p.verdict, p.tier, "
+              "p.condition, p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name "
+              "FROM graphs g "
               "CROSS JOIN proofs p ON p.graph_id = g.id LEFT JOIN nodes n ON n.id = p.node_id "
               "WHERE p.verdict = ? ORDER BY g.id, p.id LIMIT 20000"},
     Statement{"guard proofs", 1,
               "SELECT p.condition, p.verdict, p.tier, ifnull(p.witness, p.reason) FROM graphs g "
               "JOIN proofs p ON p.run_id = g.run_id AND p.graph_id = g.id WHERE g.id = ? AND "
               "p.kind = 'guard' LIMIT 20000"},
-    Statement{"place of proof", 1, "SELECT graph_id, node_id FROM proofs WHERE id = ?"},
+    Statement{"place of proof", 1,
+              "SELECT ifnull(n.graph_id, p.graph_id), p.node_id FROM proofs p LEFT JOIN nodes n ON "
+              "n.id = p.node_id WHERE p.id = ?"},
     Statement{"place of guard", 1, "SELECT graph_id, NULL FROM guards WHERE rowid = ?"},
     Statement{"proof guards", 1, "SELECT guard_seq FROM proof_guards WHERE proof_id = ?"},
     Statement{"line links", 2,

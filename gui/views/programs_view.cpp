@@ -201,6 +201,9 @@ void ProgramsView::fill_decisions() {
     rows.push_back({.cells = cells, .cursor = made.cursor, .mark = static_cast<int>(mark)});
   }
   counts_->setText(tr("%1 of %2").arg(rows.size()).arg(program_.decisions.size()));
+  decisions_->set_empty_text(program_.decisions.empty()
+                                 ? tr("Only Assay's own compiler records its decisions")
+                                 : tr("No decision fits"));
   decision_model_->set_rows(std::move(rows));
 }
 

@@ -91,8 +91,8 @@ auto RowTable::wanted_width(int column, int first, int last) const -> int {
   return std::max(width + 2 * kCellMargin + 2, kLeastWidth);  // letters are not whole pixels wide
 }
 
-/// Each column gets what it needs, at most its own width; what is left goes to those that need
-/// more. Where that is too wide and cutting long cells makes it fit, these are cut.
+/// Short texts are whole. A column gets what it needs, at most its own width; what is left goes to
+/// those that need more. Where that is too wide and cutting long cells makes it fit, these are cut.
 void RowTable::fit_columns() {
   if (!model_ || is_sized_by_hand_ || !is_fit_wanted_ || !isVisible() || header_->count() == 0)
     return;
@@ -105,7 +105,8 @@ void RowTable::fit_columns() {
   for (int i = 0; i < header_->count(); ++i) {
     wanted.push_back(wanted_width(i, first, last));
     const auto at = static_cast<std::size_t>(i);
-    given.push_back(at < widths_.size() ? std::min(wanted.back(), widths_[at]) : wanted.back());
+    const int most = at < widths_.size() ? std::max(widths_[at], kLeastCut) : wanted.back();
+    given.push_back(std::min(wanted.back(), most));
   }
   int left = viewport()->width() - std::accumulate(given.begin(), given.end(), 0);
   for (int cap = *std::ranges::max_element(given); left < 0 && cap >= kLeastCut; cap -= 10) {
@@ -153,8 +154,13 @@ void RowTable::update_bars() {
   horizontalScrollBar()->setRange(0, std::max(header_->length() - viewport()->width(), 0));
 }
 
-void RowTable::resizeEvent(QResizeEvent*) {
+void RowTable::resizeEvent(QResizeEvent* event) {
+  const int first = verticalScrollBar()->value();
+  const bool was_seen =
+      current_ >= first && current_ < first + event->oldSize().height() / row_height();
   update_bars();
+  if (was_seen && current_ >= first + visible_rows())
+    verticalScrollBar()->setValue(current_ - visible_rows() + 1);
   is_fit_wanted_ = true;
   want_fit();
 }

@@ -12,8 +12,10 @@ namespace {
 
 auto place_of(const WrapperObligation& obligation, std::int64_t line) -> std::string {
   auto place = fmt::format("line {}: {}", line, obligation.statement);
-  if (!obligation.access.empty())
+  if (!obligation.access.empty() && obligation.kernel_line > 0)
     place += fmt::format("\nline {}: {}", obligation.kernel_line, obligation.access);
+  else if (!obligation.access.empty())
+    place += fmt::format("\n{}", obligation.access);
   return place;
 }
 

@@ -15,6 +15,7 @@ ASSAY, VIEWER, SOURCE = sys.argv[1:4]
 PADDED = pathlib.Path(SOURCE) / "samples/padded_storage/graph0_inf.json"
 WITHOUT_MASK = pathlib.Path(SOURCE) / "tests/data/wrappers/scale_rows_without_mask.py"
 ROWS = pathlib.Path(SOURCE) / "tests/data/graphs/rows_and_columns.txt"
+LAUNCHES = pathlib.Path(SOURCE) / "tests/data/wrappers/three_launches_one_wrong.py"
 LOG = pathlib.Path(SOURCE) / "tests/data/logs/stages.log"
 STRIDES = pathlib.Path(SOURCE) / "samples/replication_pad_channels_last/graph0_inf.json"
 
@@ -139,16 +140,21 @@ class Walkthrough(unittest.TestCase):
         self.play([short], [{"layout": "sizes"}, {"go": f"proof:{refuted[0][0]}"},
                             {"expect": "run there"}])
 
-    def test_programs_of_a_log_have_launches_and_memory(self):
-        trace = self.folder / "log.sqlite"
-        self.assertEqual(self.assay("trace", LOG, "-o", trace).returncode, 0)
-        planned = self.rows(trace, "SELECT g.name, m.arena_bytes, m.live_bytes FROM memory_plans m "
-                                   "JOIN graphs g ON g.id = m.graph_id WHERE g.kind = 'program'")
-        programs = self.rows(trace, "SELECT name FROM graphs WHERE kind = 'program'")
-        self.assertEqual([row[0] for row in planned], [row[0] for row in programs])
-        self.assertTrue(all(arena >= live for _, arena, live in planned))
-        self.assertGreater(self.rows(trace, "SELECT count(*) FROM launches")[0][0], 0)
-        self.play([trace], [{"layout": "program"}, {"go": "launch:1"}, {"expect": "kernels:"}])
+    def test_read_programs_have_launches_and_memory(self):
+        trace = self.folder / "wrapper.sqlite"
+        self.assay("trace", LAUNCHES, "-o", trace)
+        self.assertEqual(self.rows(trace, "SELECT count(*) FROM launches"), [(3,)])
+        (arena, live, total, steps), = self.rows(
+            trace, "SELECT arena_bytes, live_bytes, sum_bytes, steps FROM memory_plans")
+        self.assertEqual(steps, 3)
+        self.assertTrue(0 < live <= arena <= total, (live, arena, total))
+        self.play([trace], [{"layout": "program"}, {"go": "launch:2"},
+                            {"expect": f"arena of {arena} bytes"}])
+        log = self.folder / "log.sqlite"
+        self.assay("trace", LOG, "-o", log)
+        self.assertEqual(self.rows(log, "SELECT count(*) FROM launches"), [(2,)])
+        self.assertEqual(self.rows(log, "SELECT count(*) FROM problems WHERE kind = 'not-planned'"),
+                         [(1,)], "this log says nothing of its inputs' layouts")
 
     def test_what_is_no_trace_is_analysed_by_a_child(self):
         gestures, _ = self.play([PADDED], [{"expect": "512 bytes too small"}])

@@ -97,6 +97,23 @@ TEST_F(GuiData, LiveSizesEvaluateGuardsAndNodesAtOtherSizes) {
   EXPECT_EQ(other.changed[0].before, "[68, 32]");
 }
 
+TEST(ProgramData, BuffersWithoutANameTakeNobodysPlace) {
+  ProgramFacts program;
+  program.launches.resize(3);
+  const auto add = [&](std::string name, std::int64_t bytes, std::int64_t first,
+                       std::int64_t last) {
+    auto& buffer = program.buffers.emplace_back();
+    buffer.name = std::move(name);
+    buffer.bytes = bytes;
+    buffer.offset = 0;
+    buffer.first = first;
+    buffer.last = last;
+  };
+  add("", 8, 0, 2);
+  add("a", 4, 1, 1);
+  EXPECT_EQ(live_bytes(program), (std::vector<std::int64_t>{8, 12, 8}));
+}
+
 /// A graph with a real number that was recorded, one that its range fixes, and one nobody knows.
 void write_real_symbols(const std::filesystem::path& path) {
   auto writer = TraceWriter::create(path);
