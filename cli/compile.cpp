@@ -34,6 +34,7 @@ struct Job {
   OpTable table;
   CompiledGraph compiled;
   std::optional<Fault> fault;
+  std::optional<WrapperReport> proofs = {};
 };
 
 auto inputs_of(const Options& options, const Capture& capture) -> Result<RunInputs> {
@@ -104,10 +105,11 @@ auto plan(const Options& options, Job& job) -> Result<ProgramMemory> {
   return plan_compiled(job.capture.graph, job.compiled, inputs, job.table, asked);
 }
 
-/// Prints what is proved about the program.
-auto prove(const Options& options, const Job& job) -> int {
+/// Prints what is proved about the program, which stays with the job.
+auto prove(const Options& options, Job& job) -> int {
   std::vector<ProvedProgram> programs;
-  programs.push_back({options.file, 0, {}, prove_compiled(job.capture.graph, job.compiled)});
+  job.proofs = prove_compiled(job.capture.graph, job.compiled);
+  programs.push_back({options.file, 0, {}, *job.proofs});
   fmt::print("{}", options.json ? programs_json(programs, options.file)
                                 : programs_text(programs, options.all, paint()));
   return exit_code(state_of(programs));
@@ -132,10 +134,11 @@ auto write_trace(const Options& options, Job& job, std::optional<ProgramMemory>&
   auto sizes = options.at;
   if (const auto inputs = inputs_of(options, job.capture); inputs && sizes.empty())
     sizes = inputs->chosen_sizes.empty() ? "as recorded" : inputs->chosen_sizes;
-  return record_compiled(options.trace,
-                         {job.capture, job.compiled, memory ? &*memory : nullptr, not_planned,
-                          sizes, comparison, values ? &*values : nullptr},
-                         exit);
+  return record_compiled(
+      options.trace,
+      {job.capture, job.compiled, memory ? &*memory : nullptr, not_planned, sizes, comparison,
+       values ? &*values : nullptr, job.proofs ? &*job.proofs : nullptr},
+      exit);
 }
 
 /// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
@@ -223,7 +226,7 @@ auto add_compile(Arguments& arguments) -> Action {
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.option("--trace", &options->trace,
                    "write program, decisions and memory as an SQLite trace for the viewer; with "
-                   "--check what it found and first values too");
+                   "--check what it found and first values, with --prove every verdict too");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.flag("--no-reuse", options->no_reuse, "a place of its own for every temporary");
   arguments.option("--library", &options->library,

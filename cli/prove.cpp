@@ -43,7 +43,8 @@ auto say_written(int scripts, const std::string& folder) -> void {
 /// A TORCH_TRACE log or a wrapper.
 auto prove_compiled(const Options& options, std::string_view bytes) -> Result<int> {
   const Progress clock;
-  ASSAY_TRY(const auto programs, prove_programs(bytes, options.file, build_op_table()));
+  const auto table = build_op_table();
+  ASSAY_TRY(const auto programs, prove_programs(bytes, options.file, table));
   if (!options.smt_lib.empty()) {
     ASSAY_TRY(const int written, dump_programs(options.smt_lib, programs));
     say_written(written, options.smt_lib);
@@ -57,7 +58,7 @@ auto prove_compiled(const Options& options, std::string_view bytes) -> Result<in
                                     sarif_results(findings, options.file), clock.seconds()));
   const int exit = exit_code(state_of(programs), options.allow_unchecked);
   if (!options.trace.empty())
-    ASSAY_TRY_VOID(record_programs(options.trace, options.file, bytes, programs, exit));
+    ASSAY_TRY_VOID(record_programs(options.trace, options.file, bytes, programs, table, exit));
   return exit;
 }
 

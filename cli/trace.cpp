@@ -21,12 +21,13 @@ struct Options {
 };
 
 auto trace_programs(const Options& options, std::string_view bytes) -> Result<int> {
+  const auto table = build_op_table();
   std::vector<ProvedProgram> programs;  // a log may hold graphs alone
   if (holds_programs(bytes)) {
-    ASSAY_TRY(programs, prove_programs(bytes, options.file, build_op_table()));
+    ASSAY_TRY(programs, prove_programs(bytes, options.file, table));
   }
   const int exit = exit_code(state_of(programs));
-  ASSAY_TRY_VOID(record_programs(options.output, options.file, bytes, programs, exit));
+  ASSAY_TRY_VOID(record_programs(options.output, options.file, bytes, programs, table, exit));
   return exit;
 }
 

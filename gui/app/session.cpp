@@ -58,13 +58,34 @@ void Session::save_place(const QString& file, const QString& place) {
   auto files = settings_->value(QStringLiteral("files/order")).toStringList();
   files.removeAll(key);
   files.prepend(key);
-  while (files.size() > kMostFiles) settings_->remove(QStringLiteral("places/") + files.takeLast());
+  while (files.size() > kMostFiles) {
+    const auto oldest = files.takeLast();
+    settings_->remove(QStringLiteral("places/") + oldest);
+    settings_->remove(QStringLiteral("pins/") + oldest);
+  }
   settings_->setValue(QStringLiteral("files/order"), files);
   settings_->setValue(QStringLiteral("places/") + key, place);
 }
 
 auto Session::place(const QString& file) const -> QString {
   return settings_->value(QStringLiteral("places/") + key_of(file)).toString();
+}
+
+void Session::save_pins(const QString& file, const std::map<QString, QString>& pins) {
+  QVariantMap values;
+  for (const auto& [view, place] : pins) values[view] = place;
+  const auto key = QStringLiteral("pins/") + key_of(file);
+  if (values.isEmpty())
+    settings_->remove(key);
+  else
+    settings_->setValue(key, values);
+}
+
+auto Session::pins(const QString& file) const -> std::map<QString, QString> {
+  std::map<QString, QString> pins;
+  const auto values = settings_->value(QStringLiteral("pins/") + key_of(file)).toMap();
+  for (auto at = values.begin(); at != values.end(); ++at) pins[at.key()] = at.value().toString();
+  return pins;
 }
 
 auto Session::keys(const QString& action) const -> std::optional<QString> {

@@ -1,6 +1,7 @@
 // What a window keeps from one start to the next: its place on the screen, its layout, keys that
 // the user chose, and for each file where the user was. Only a window that a person opens has one.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -25,6 +26,10 @@ class Session {
   /// A place as links hold it; of the files looked at last, at most kMostFiles.
   void save_place(const QString& file, const QString& place);
   [[nodiscard]] auto place(const QString& file) const -> QString;
+
+  /// By id of a pinned view its place in the file, as links hold it. Forgotten with the place.
+  void save_pins(const QString& file, const std::map<QString, QString>& pins);
+  [[nodiscard]] auto pins(const QString& file) const -> std::map<QString, QString>;
 
   /// Keys of an action as the user set them; nothing: those of the table.
   [[nodiscard]] auto keys(const QString& action) const -> std::optional<QString>;

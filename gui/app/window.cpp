@@ -9,6 +9,7 @@
 #include <QInputDialog>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPainter>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QToolBar>
@@ -38,6 +39,33 @@ auto qt(std::string_view text) -> QString {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
+/// The node of the cursor: it gives way to what stands beside it.
+class PlaceLabel : public QLabel {
+ public:
+  [[nodiscard]] auto sizeHint() const -> QSize override { return {0, QLabel::sizeHint().height()}; }
+  [[nodiscard]] auto minimumSizeHint() const -> QSize override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const auto area = contentsRect();
+    auto bold = font();
+    bold.setBold(true);
+    const QFontMetrics metrics(bold);
+    const auto name =
+        metrics.elidedText(property("node").toString(), Qt::ElideMiddle, area.width());
+    const int used = metrics.horizontalAdvance(name + QStringLiteral("  "));
+    painter.setFont(bold);
+    painter.drawText(area, Qt::AlignVCenter, name);
+    painter.setFont(font());
+    painter.setPen(palette().color(QPalette::PlaceholderText));
+    const auto rest = area.adjusted(used, 0, 0, 0);
+    painter.drawText(rest, Qt::AlignVCenter,
+                     fontMetrics().elidedText(property("target").toString(), Qt::ElideRight,
+                                              std::max(rest.width(), 0)));
+  }
+};
+
 auto is_trace_file(const QString& path) -> bool {
   QFile file(path);
   return file.open(QIODevice::ReadOnly) && file.read(15) == "SQLite format 3";
@@ -57,7 +85,7 @@ Window::Window() {
     if (auto* found = action(id)) found->trigger();
   };
   desk_.say = [this](const QString& text) { statusBar()->showMessage(text, 8000); };
-  desk_.go_node = [this](const QString& name) { find_node(name.toStdString()); };
+  desk_.go_node = [this](const QString& name) { go_to(QStringLiteral("node:") + name); };
   desk_.run_at = [this](const QString& sizes) { run_at(sizes); };
   desk_.show_card = [this](const Cursor& cursor, const QPoint& at) { show_card(cursor, at); };
   desk_.sizes_changed = [this] {
@@ -179,15 +207,13 @@ void Window::make_bars() {
   };
   add("go.back", QStringLiteral("←"));
   add("go.forward", QStringLiteral("→"));
-  add("go.previous_finding", QStringLiteral("▲ previous"));
+  add("go.previous_finding", QStringLiteral("▲"));
   add("go.next_finding", QStringLiteral("▼ next finding"));
-  place_label_ = new QLabel;
+  place_label_ = new PlaceLabel;
+  place_label_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   place_label_->setContentsMargins(12, 0, 12, 0);
   place_label_->setAccessibleName(tr("Cursor"));
   bar->addWidget(place_label_);
-  auto* gap = new QWidget;
-  gap->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  bar->addWidget(gap);
   running_ = new QLabel;
   cancel_ = new QPushButton(tr("Cancel"));
   cancel_->setAccessibleName(tr("Cancel what is running"));
@@ -229,7 +255,7 @@ void Window::add_handlers() {
   handle(QStringLiteral("go.previous_finding"), [this] { walk_findings(-1); });
   handle(QStringLiteral("go.node"), [this] {
     const auto name = QInputDialog::getText(this, tr("Go to node"), tr("Name of a node:"));
-    if (!name.isEmpty()) find_node(name.toStdString());
+    if (!name.isEmpty()) go_to(QStringLiteral("node:") + name);
   });
   handle(QStringLiteral("nodes.filter"), [this] {
     show_view(QStringLiteral("nodes"));
@@ -275,6 +301,8 @@ auto Window::open_trace(const QString& trace, const QString& path) -> bool {
   path_ = path;
   environment_->set_file(path);
   notes_->set_file(path);
+  for (auto* one : views_)
+    if (one->is_pinned()) set_pinned(*one, false);
   cursor_ = {};
   history_ = {};
   desk_.sizes.clear();
@@ -300,6 +328,7 @@ void Window::ready() {
   }
   if (place_.isEmpty() && session_) place_ = session_->place(path_);
   if (!place_.isEmpty()) go_to(std::exchange(place_, {}));
+  restore_pins();
 }
 
 void Window::go(const Cursor& cursor) {
@@ -318,80 +347,22 @@ void Window::follow(const Cursor& cursor) {
   for (auto* one : views_) one->look_at(cursor);
   actions_[QStringLiteral("go.back")]->setEnabled(history_.can_go_back());
   actions_[QStringLiteral("go.forward")]->setEnabled(history_.can_go_forward());
-  if (!store_ || cursor.node == 0) return place_label_->setText({});
+  if (!store_ || cursor.node == 0) {
+    for (const auto* part : {"node", "target"}) place_label_->setProperty(part, QString());
+    return place_label_->setText({});
+  }
   store_->ask(this, "node", {cursor.node}, [this](Result<TraceAnswer> node) {
     if (!node || node->rows.empty()) return;
     place_label_->setProperty("node", qt(to_text(node->rows[0][3])));
-    place_label_->setText(QStringLiteral("<b>%1</b>   %2")
-                              .arg(qt(to_text(node->rows[0][3])).toHtmlEscaped(),
-                                   qt(to_text(node->rows[0][4])).toHtmlEscaped()));
+    place_label_->setProperty("target", qt(to_text(node->rows[0][4])));
+    place_label_->setText(QStringLiteral("%1    %2")
+                              .arg(qt(to_text(node->rows[0][3])), qt(to_text(node->rows[0][4]))));
   });
 }
 
 void Window::walk_findings(int step) {
   if (const auto* finding = triage_->neighbour(cursor_, step)) return go(finding->cursor);
   desk_.say(tr("There are no findings"));
-}
-
-void Window::find_node(const std::string& name, TraceId graph) {
-  if (!store_) return;
-  if (graph != 0) {
-    const auto found = [this, name, graph](Result<TraceAnswer> answer) {
-      if (!answer || answer->rows.empty())
-        return desk_.say(tr("There is no node %1 in graph %2").arg(qt(name)).arg(graph));
-      go({.graph = graph, .node = to_number(answer->rows[0][0])});
-    };
-    return store_->ask(this, "node by name in graph", {graph, name}, found);
-  }
-  const auto found = [this, name](Result<TraceAnswer> answer) {
-    if (!answer || answer->rows.empty()) return desk_.say(tr("There is no node %1").arg(qt(name)));
-    go({.graph = to_number(answer->rows[0][1]), .node = to_number(answer->rows[0][0])});
-  };
-  store_->ask(this, "node by name", {name}, found);
-}
-
-/// The first node that the launch computes, if it is linked to any.
-void Window::find_launch(const Cursor& cursor) {
-  const auto found_node = [this, cursor, before = visits_](Result<TraceAnswer> answer) {
-    if (visits_ != before) return;  // the user has gone elsewhere meanwhile
-    auto found = cursor;
-    if (answer && !answer->rows.empty()) {
-      found.node = to_number(answer->rows[0][0]);
-      found.graph = to_number(answer->rows[0][1]);
-    }
-    visit(found);
-  };
-  store_->ask(this, "node of launch", {cursor.launch}, found_node);
-}
-
-void Window::go_to(const QString& place) {
-  if (!store_ || triage_->state() != ViewState::ready) {
-    place_ = place;
-    return;
-  }
-  const auto kind = place.section(':', 0, 0);
-  const auto value = place.section(':', 1);
-  const auto number = value.toLongLong();
-  if (kind == QStringLiteral("node") && value.contains(':'))
-    return find_node(value.section(':', 1).toStdString(), value.section(':', 0, 0).toLongLong());
-  if (kind == QStringLiteral("node")) return find_node(value.toStdString());
-  if (kind == QStringLiteral("graph")) return go({.graph = number});
-  if (kind == QStringLiteral("step")) return go({.graph = cursor_.graph, .step = number});
-  if (kind == QStringLiteral("launch")) return go({.graph = cursor_.graph, .launch = number});
-  if (kind == QStringLiteral("guard")) return go({.graph = cursor_.graph, .guard = number});
-  if (kind == QStringLiteral("proof")) return go({.graph = cursor_.graph, .proof = number});
-  if (kind == QStringLiteral("finding"))
-    for (const auto& finding : triage_->triage().findings)
-      if (finding.id == number) return go(finding.cursor);
-  desk_.say(tr("No such place: %1").arg(place));
-}
-
-auto Window::link() const -> QString {
-  auto text = QStringLiteral("assay:") + path_;
-  if (cursor_.step != 0) return text + QStringLiteral("#step:%1").arg(cursor_.step);
-  if (cursor_.node != 0)
-    return text + QStringLiteral("#node:") + place_label_->property("node").toString();
-  return text;
 }
 
 void Window::show_view(const QString& id) {
@@ -406,6 +377,12 @@ void Window::show_view(const QString& id) {
   dock->show();
   dock->raise();
   dock->widget()->setFocus();
+  clear_tab_lines();
+}
+
+/// Tabs of docks come with a line below them that no style sheet reaches.
+void Window::clear_tab_lines() {
+  for (auto* bar : findChildren<QTabBar*>()) bar->setDrawBase(false);
 }
 
 void Window::apply_layout(const QString& id) {
@@ -444,6 +421,7 @@ void Window::apply_layout(const QString& id) {
   QList<int> widths;
   for (int i = 0; i < heads.size(); ++i) widths << (i == 0 ? 3 : 2) * width() / 5;
   resizeDocks(heads, widths, Qt::Horizontal);
+  clear_tab_lines();
 }
 
 void Window::fill_column(const std::vector<QList<QDockWidget*>>& rows) {

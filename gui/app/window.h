@@ -33,8 +33,8 @@ class Window : public QMainWindow {
 
   /// Opens what the user names. Errors are shown, never thrown.
   void open(const QString& path);
-  /// "node:NAME", "finding:2", "graph:1", "step:7", "launch:3", as links hold behind `#`; once a
-  /// trace is open.
+  /// "node:NAME", "node:GRAPH:NAME", "finding:2", "graph:1", "step:7", "launch:3", "proof:4",
+  /// "guard:5", as links hold behind `#`; once a trace is open.
   void go_to(const QString& place);
   void go(const Cursor& cursor);
   [[nodiscard]] auto cursor() const -> const Cursor& { return cursor_; }
@@ -92,23 +92,35 @@ class Window : public QMainWindow {
   void export_dialog(const QString& format);
   void ready();
   void follow(const Cursor& cursor);
+  void clear_tab_lines();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
-  /// In any graph, or in that one.
-  void find_node(const std::string& name, TraceId graph = 0);
+  using Found = std::function<void(const Cursor&)>;
+  /// Looks the place up and hands it to `found`; says so where there is none. A newer question of
+  /// the same asker replaces an older one.
+  void find_place(QObject* asker, const QString& place, Found found);
+  /// In any graph, or in that one (0: any).
+  void find_node(QObject* asker, const std::string& name, TraceId graph, Found found);
+  /// A row that stands in a graph, perhaps at a node of it.
+  void find_row(QObject* asker, const char* statement, const QString& place, Cursor cursor,
+                Found found);
   void show_card(const Cursor& cursor, const QPoint& at);
   /// go(), without looking for nodes of a launch.
   void visit(const Cursor& cursor);
   void run_at(const QString& sizes);
   void save_place();
+  void restore_pins();
   void tell_clashes();
   void find_launch(const Cursor& cursor);
+  /// Where the cursor is, as links hold it; of nodes with their graph where `exact`.
+  [[nodiscard]] auto place(bool exact) const -> QString;
   [[nodiscard]] auto link() const -> QString;
 
   Desk desk_;
   std::unique_ptr<Store> store_;
-  QString path_;   ///< what the user opened
-  QString place_;  ///< to go to once the trace is there
+  QString path_;                     ///< what the user opened
+  QString place_;                    ///< to go to once the trace is there
+  std::map<QString, QString> pins_;  ///< by pinned view: its place, as place() gives it
   Cursor cursor_;
   CursorHistory history_;
   std::vector<View*> views_;

@@ -25,11 +25,7 @@ auto Window::current_view() const -> View* {
 }
 
 auto Window::export_view(View& view, const QString& format, const QString& path) -> bool {
-  if (format == QStringLiteral("csv")) {
-    QFile file(path);
-    return view.table() && file.open(QIODevice::WriteOnly) &&
-           file.write(view.table()->csv().toUtf8()) >= 0;
-  }
+  if (format == QStringLiteral("csv")) return view.write_csv(path);
   if (format == QStringLiteral("svg")) {
     QSvgGenerator svg;
     svg.setFileName(path);
@@ -67,11 +63,6 @@ void Window::show_card(const Cursor& cursor, const QPoint& at) {
         if (lines && !lines->empty())
           QToolTip::showText(at, card_html(card_of(lines->front())), this);
       });
-}
-
-void Window::set_pinned(View& view, bool pinned) {
-  view.set_pinned(pinned);
-  docks_[view.id()]->setWindowTitle(pinned ? tr("%1 (pinned)").arg(view.title()) : view.title());
 }
 
 auto Window::delivered_keys(const QString& id) const -> QList<QKeySequence> {
@@ -112,19 +103,6 @@ void Window::tell_clashes() {
         desk_.say(
             tr("%1 belongs to \"%2\" and to \"%3\": Help > Change keys")
                 .arg(key.toString(QKeySequence::NativeText), at->second->text(), action->text()));
-}
-
-/// Where the user is in the file that is open.
-void Window::save_place() {
-  if (!session_ || !store_ || path_.isEmpty()) return;
-  if (cursor_.node != 0 && !place_label_->text().isEmpty())
-    session_->save_place(path_, QStringLiteral("node:%1:%2")
-                                    .arg(cursor_.graph)
-                                    .arg(place_label_->property("node").toString()));
-  else if (cursor_.step != 0)
-    session_->save_place(path_, QStringLiteral("step:%1").arg(cursor_.step));
-  else if (cursor_.graph != 0)
-    session_->save_place(path_, QStringLiteral("graph:%1").arg(cursor_.graph));
 }
 
 void Window::closeEvent(QCloseEvent* event) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "core/expr/text.h"
 #include "gui/data/statements.h"
@@ -47,6 +48,9 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
     -> Result<std::shared_ptr<LiveSizes>> {
   auto live = std::make_shared<LiveSizes>();
   ASSAY_TRY(live->run_, read_sizes(reader, {}));
+  std::map<std::string, std::string> bound;
+  ASSAY_TRY(const auto bindings, reader.query(statement("bindings", reader.version())));
+  for (const auto& row : bindings.rows) bound[to_text(row[0])] = to_text(row[1]);
   ASSAY_TRY(const auto symbols, ask(reader, "symbols", graph));
   for (const auto& row : symbols.rows) {
     SymbolRange symbol{.name = to_text(row[0]),
@@ -57,6 +61,11 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
                        .hint = parse_int(to_text(row[4])),
                        .low = 0,
                        .high = 0};
+    if (symbol.kind != "backed" && symbol.kind != "unbacked") {
+      const auto known = bound.find(symbol.name);
+      live->read_real(symbol, known == bound.end() ? to_text(row[4]) : known->second);
+      continue;
+    }
     if (!live->run_.contains(symbol.name) && symbol.hint) live->run_[symbol.name] = *symbol.hint;
     const auto known = live->run_.find(symbol.name);
     const auto now = known == live->run_.end() ? 2 : known->second;
@@ -66,8 +75,7 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
     symbol.high = parse_int(symbol.high_text)
                       .value_or(std::max(kSliderEnd, 4 * std::max<std::int64_t>(now, 1)));
     symbol.high = std::max(symbol.high, symbol.low);
-    if (symbol.kind == "backed" || symbol.kind == "unbacked")
-      live->symbols_.push_back(std::move(symbol));
+    live->symbols_.push_back(std::move(symbol));
   }
   ASSAY_TRY(const auto guards, ask(reader, "guards", graph));
   for (const auto& row : guards.rows) {
@@ -90,7 +98,38 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
     if (auto sizes = parse_list(live->pool_, to_text(row[2]));
         sizes && !std::ranges::all_of(*sizes, &Expr::is_const))
       live->claims_.push_back({to_number(row[0]), to_text(row[1]), std::move(*sizes)});
+  live->sort_symbols();
   return live;
+}
+
+/// Of a number that nobody recorded the only one that its range admits, if there is one.
+void LiveSizes::read_real(const SymbolRange& symbol, const std::string& value) {
+  const auto& text = value.empty() && symbol.low_text == symbol.high_text ? symbol.low_text : value;
+  const auto name = parse_expr(pool_, symbol.name);
+  const auto number = parse_expr(pool_, text);
+  if (name && number && name->op() == ExprOp::symbol && number->is_const())
+    fixed_.insert_or_assign(*name, *number);
+}
+
+void LiveSizes::sort_symbols() {
+  std::set<std::string, std::less<>> of_sizes, of_guards;
+  for (const auto& claim : claims_)
+    for (const auto& size : claim.sizes)
+      for (const auto& symbol : size.symbols()) of_sizes.emplace(symbol.name());
+  for (const auto& [guard, condition] : guards_)
+    of_guards.insert(guard.symbols.begin(), guard.symbols.end());
+  if (claims_.empty() && guards_.empty()) return;  // a program: it uses them all
+  std::erase_if(symbols_, [&](const SymbolRange& symbol) {
+    return !of_sizes.contains(symbol.name) && !of_guards.contains(symbol.name);
+  });
+  std::ranges::stable_partition(
+      symbols_, [&](const SymbolRange& symbol) { return of_sizes.contains(symbol.name); });
+}
+
+auto LiveSizes::binding(const NamedSizes& sizes) const -> Binding {
+  auto binding = to_binding(pool_, sizes);
+  binding.insert(fixed_.begin(), fixed_.end());
+  return binding;
 }
 
 auto LiveSizes::at(const NamedSizes& changed) const -> LiveState {
@@ -98,9 +137,9 @@ auto LiveSizes::at(const NamedSizes& changed) const -> LiveState {
   LiveState state;
   state.sizes = run_;
   state.nodes = nodes_;
-  const auto before = to_binding(pool_, run_);
+  const auto before = binding(run_);
   for (const auto& [name, value] : changed) state.sizes[name] = value;
-  const auto now = to_binding(pool_, state.sizes);
+  const auto now = binding(state.sizes);
   for (const auto& [guard, condition] : guards_) {
     state.guards.push_back(guard);
     if (!condition) continue;

@@ -38,10 +38,15 @@ class LiveSizes {
  public:
   [[nodiscard]] static auto read(const TraceReader& reader, TraceId graph)
       -> Result<std::shared_ptr<LiveSizes>>;
+  /// Integers that sizes or guards depend on, those of sizes first.
   [[nodiscard]] auto symbols() const -> const std::vector<SymbolRange>& { return symbols_; }
   [[nodiscard]] auto at(const NamedSizes& changed) const -> LiveState;
 
  private:
+  void read_real(const SymbolRange& symbol, const std::string& value);
+  void sort_symbols();
+  [[nodiscard]] auto binding(const NamedSizes& sizes) const -> Binding;
+
   struct Claim {
     TraceId node = 0;
     std::string name;
@@ -51,6 +56,7 @@ class LiveSizes {
   mutable ExprPool pool_;
   std::vector<SymbolRange> symbols_;
   NamedSizes run_;
+  Binding fixed_;              ///< real numbers: nobody slides them
   std::vector<Claim> claims_;  ///< those with symbols
   std::vector<std::pair<LiveGuard, std::optional<Expr>>> guards_;
   std::int64_t nodes_ = 0;

@@ -137,7 +137,8 @@ auto live_bytes(const ProgramFacts& program) -> std::vector<std::int64_t> {
   for (const auto& buffer : program.buffers) {
     if (!buffer.offset || buffer.first < 0 || buffer.last < buffer.first) continue;
     auto first = buffer.first;
-    if (const auto operand = by_name.find(buffer.written_over); operand != by_name.end())
+    if (const auto operand = by_name.find(buffer.written_over);
+        !buffer.written_over.empty() && operand != by_name.end())
       first = std::max(first, operand->second->last + 1);
     if (first > buffer.last) continue;
     change[static_cast<std::size_t>(first)] += buffer.bytes;

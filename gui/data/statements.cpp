@@ -96,14 +96,19 @@ constexpr std::array kStatements = {
               "p.witness, p.reason, p.facts, p.place, NULL, NULL, n.name FROM proofs p LEFT JOIN "
               "nodes n ON n.id = p.node_id WHERE p.verdict = ? ORDER BY p.id LIMIT 20000"},
     Statement{"proofs", 2,
-              "SELECT p.id, p.graph_id, p.node_id, p.kind, p.verdict, p.tier, p.condition, "
-              "p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name FROM graphs g "
+              "SELECT p.id, ifnull(n.graph_id, p.graph_id), p.node_id, p.kind, p.verdict, p.tier, "
+              "p.condition, p.witness, p.reason, p.facts, p.place, p.line, p.kernel_line, n.name "
+              "FROM graphs g "
               "CROSS JOIN proofs p ON p.graph_id = g.id LEFT JOIN nodes n ON n.id = p.node_id "
               "WHERE p.verdict = ? ORDER BY g.id, p.id LIMIT 20000"},
     Statement{"guard proofs", 1,
               "SELECT p.condition, p.verdict, p.tier, ifnull(p.witness, p.reason) FROM graphs g "
               "JOIN proofs p ON p.run_id = g.run_id AND p.graph_id = g.id WHERE g.id = ? AND "
               "p.kind = 'guard' LIMIT 20000"},
+    Statement{"place of proof", 1,
+              "SELECT ifnull(n.graph_id, p.graph_id), p.node_id FROM proofs p LEFT JOIN nodes n ON "
+              "n.id = p.node_id WHERE p.id = ?"},
+    Statement{"place of guard", 1, "SELECT graph_id, NULL FROM guards WHERE rowid = ?"},
     Statement{"proof guards", 1, "SELECT guard_seq FROM proof_guards WHERE proof_id = ?"},
     Statement{"line links", 2,
               "SELECT l.line, l.node_id, n.name, n.graph_id FROM line_links l JOIN nodes n ON n.id "
@@ -115,6 +120,10 @@ constexpr std::array kStatements = {
     Statement{"steps", 2,
               "SELECT id, seq, parent_id, phase, calls, verdict, failure, at_seconds, seconds, key "
               "FROM steps WHERE run_id = 1 AND seq > ? ORDER BY seq LIMIT 20000"},
+    Statement{"step counts", 2,
+              "SELECT count(*), sum(verdict = 'same'), max(CASE WHEN seq = 0 THEN calls END), "
+              "min(CASE WHEN verdict = 'same' THEN calls END), max(CASE WHEN seq = 0 THEN failure "
+              "END) FROM steps WHERE run_id = 1"},
     Statement{"step", 2,
               "SELECT s.phase, s.calls, s.verdict, s.failure, s.seconds, s.output, s.text, p.text, "
               "p.seq, p.calls, s.key FROM steps s LEFT JOIN steps p ON p.id = s.parent_id WHERE "

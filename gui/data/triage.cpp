@@ -40,7 +40,7 @@ auto finding_of(const std::vector<TraceValue>& row) -> TriageFinding {
   return finding;
 }
 
-auto read_counts(const TraceReader& reader, const Triage& triage) -> Result<TriageCounts> {
+auto read_counts(const TraceReader& reader, Triage& triage) -> Result<TriageCounts> {
   TriageCounts counts;
   ASSAY_TRY(const auto proofs, reader.query(statement("proof counts", reader.version())));
   for (const auto& row : proofs.rows) {
@@ -54,7 +54,33 @@ auto read_counts(const TraceReader& reader, const Triage& triage) -> Result<Tria
      : finding.blame == "inherited" ? counts.inherited
                                     : counts.roots) += 1;
   ASSAY_TRY(const auto graphs, reader.query(statement("graphs", reader.version())));
-  for (const auto& row : graphs.rows) counts.nodes += to_number(row[3]);
+  std::map<std::int64_t, std::string> attempts;
+  if (const auto sql = statement("compilations", reader.version()); !sql.empty()) {
+    ASSAY_TRY(const auto compilations, reader.query(sql));
+    for (const auto& row : compilations.rows)
+      attempts[to_number(row[0])] =
+          fmt::format("{} attempt {}, ", to_text(row[1]), to_number(row[2]));
+  }
+  for (const auto& row : graphs.rows) {
+    counts.nodes += to_number(row[3]);
+    triage.graphs.push_back({.id = to_number(row[0]),
+                             .name = to_text(row[1]),
+                             .kind = attempts[to_number(row[4])] + to_text(row[2]),
+                             .nodes = to_number(row[3])});
+  }
+  if (const auto sql = statement("step counts", reader.version()); !sql.empty()) {
+    ASSAY_TRY(const auto steps, reader.query(sql));
+    const auto& row = steps.rows.front();
+    counts.candidates = to_number(row[0]);
+    counts.same = to_number(row[1]);
+    counts.calls = to_number(row[2]);
+    counts.least_calls = to_number(row[3]);
+    triage.failure = to_text(row[4]);
+  }
+  if (const auto sql = statement("problems", reader.version()); !sql.empty()) {
+    ASSAY_TRY(const auto problems, reader.query(sql));
+    for (const auto& row : problems.rows) ++triage.problems[to_text(row[1])];
+  }
   return counts;
 }
 
@@ -69,7 +95,10 @@ auto sentence_of(const Triage& triage) -> std::string {
   if (counts.refuted > 0) return plural(counts.refuted, "condition") + " refuted for some sizes";
   if (triage.command == "run" || triage.command == "compile")
     return "nothing found: the program ran as it should";
-  if (triage.command == "minify") return "a reduction: every candidate, and what became of it";
+  if (counts.candidates > 0)
+    return fmt::format("reduced from {} to {}: {} of {} fail the same way",
+                       plural(counts.calls, "call"), counts.least_calls, counts.same,
+                       plural(counts.candidates, "candidate"));
   if (counts.unknown > 0)
     return fmt::format("nothing refuted; {} undecided", plural(counts.unknown, "condition"));
   if (triage.command.empty()) return "the trace holds no run";
@@ -100,18 +129,18 @@ auto read_triage(const TraceReader& reader) -> Result<Triage> {
   if (counts.inherited > 0) parts.push_back(fmt::format("{} inherited", counts.inherited));
   if (counts.notes > 0) parts.push_back(plural(counts.notes, "note"));
   if (counts.nodes > 0) parts.push_back(plural(counts.nodes, "node"));
+  if (counts.roots == 0 && !triage.failure.empty()) parts.push_back(triage.failure);
   if (counts.proved + counts.refuted + counts.unknown > 0)
     parts.push_back(fmt::format("{} proved, {} refuted, {} undecided", counts.proved,
                                 counts.refuted, counts.unknown));
   ASSAY_TRY(const auto bindings, reader.query(statement("bindings", reader.version())));
-  for (std::size_t i = 0; i < bindings.rows.size(); ++i) {
-    const auto& row = bindings.rows[i];
-    if (i == kMostSizes) {
-      parts.push_back(fmt::format("and {} more sizes", bindings.rows.size() - i));
-      break;
-    }
-    parts.push_back(fmt::format("{} = {}", to_text(row[0]), to_text(row[1])));
+  std::size_t sizes = 0;
+  for (const auto& row : bindings.rows) {
+    const auto value = to_text(row[1]);
+    if (value.find_first_not_of("-0123456789") != std::string::npos) continue;  // a real number
+    if (++sizes <= kMostSizes) parts.push_back(fmt::format("{} = {}", to_text(row[0]), value));
   }
+  if (sizes > kMostSizes) parts.push_back(fmt::format("and {} more sizes", sizes - kMostSizes));
   if (!reader.is_complete()) parts.emplace_back("the trace was cut off: rows may be missing");
   triage.details = fmt::format("{}", fmt::join(parts, "   "));
   return triage;

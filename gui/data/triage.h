@@ -1,5 +1,6 @@
 // The first look: what is wrong, in one sentence, and the node where it begins.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct TriageCounts {
   std::int64_t roots = 0, inherited = 0, notes = 0;
   std::int64_t proved = 0, refuted = 0, unknown = 0;  ///< proofs
   std::int64_t nodes = 0;
+  std::int64_t candidates = 0, same = 0, calls = 0, least_calls = 0;  ///< of a reduction
+};
+
+struct TriageGraph {
+  TraceId id = 0;
+  std::string name, kind;
+  std::int64_t nodes = 0;
 };
 
 struct Triage {
@@ -33,6 +41,9 @@ struct Triage {
   bool is_clean = false;
   TriageCounts counts;
   std::vector<TriageFinding> findings;  ///< roots first, then in execution order; the worst 500
+  std::vector<TriageGraph> graphs;
+  std::map<std::string, std::int64_t> problems;  ///< by kind
+  std::string failure;                           ///< that a reduction keeps
   std::string command, source, format, tool, started;
 };
 

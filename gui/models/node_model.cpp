@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include <QFile>
+
+#include "gui/models/text_model.h"
+
 namespace assay {
 namespace {
 
@@ -10,6 +14,7 @@ namespace {
 constexpr std::int64_t kMostRows = 2'000'000'000;
 constexpr std::int64_t kFirstHits = 1000;
 constexpr std::int64_t kMoreHits = 200'000;
+constexpr std::int64_t kExportedAtOnce = 5'000;
 
 auto qt(const std::string& text) -> QString {
   return QString::fromStdString(text);
@@ -209,7 +214,35 @@ void NodeModel::find_row(TraceId node, std::function<void(int)> then) {
   });
 }
 
-auto NodeModel::cell(const NodeLine& line, int column) const -> QString {
+void NodeModel::write_csv(const QString& path, std::function<void(Result<std::int64_t>)> then) {
+  QStringList titles;
+  for (int i = 0; i < kColumns; ++i)
+    titles << headerData(i, Qt::Horizontal, Qt::DisplayRole).toString();
+  const auto write = [path, titles, graph = graph_, mapped = mapped_, map = map_,
+                      rows = std::int64_t{rows_}](const TraceReader& r) -> Result<std::int64_t> {
+    QFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(csv_line(titles).toUtf8()) < 0)
+      return bad_input("{}: {}", path.toStdString(), file.errorString().toStdString());
+    for (std::int64_t first = 0; first < rows; first += kExportedAtOnce) {
+      const auto count = std::min(kExportedAtOnce, rows - first);
+      const auto ids = std::span(map).subspan(mapped ? static_cast<std::size_t>(first) : 0,
+                                              mapped ? static_cast<std::size_t>(count) : 0);
+      ASSAY_TRY(const auto lines, mapped ? read_nodes(r, ids) : read_nodes(r, graph, first, count));
+      QString text;
+      for (const auto& line : lines) {
+        QStringList cells;
+        for (int i = 0; i < kColumns; ++i) cells << cell(line, i);
+        text += csv_line(cells);
+      }
+      if (file.write(text.toUtf8()) < 0)
+        return bad_input("{}: {}", path.toStdString(), file.errorString().toStdString());
+    }
+    return rows;
+  };
+  store_->ask<std::int64_t>(this, "csv", write, std::move(then));
+}
+
+auto NodeModel::cell(const NodeLine& line, int column) -> QString {
   switch (column) {
     case kMark:
       return qt(line.finding.empty() ? std::string(name(line.mark)) : line.finding);

@@ -49,6 +49,8 @@ class NodeModel : public QAbstractTableModel {
   /// The row of a node, if it is in sight of the filter. `then(-1)` if it is not.
   void find_row(TraceId node, std::function<void(int)> then);
   [[nodiscard]] auto is_filtered() const -> bool { return mapped_; }
+  /// All rows, read by a worker. `then` gets how many were written.
+  void write_csv(const QString& path, std::function<void(Result<std::int64_t>)> then);
 
  signals:
   void failed(const QString& why);
@@ -67,7 +69,7 @@ class NodeModel : public QAbstractTableModel {
   void want(int page) const;
   void request(int page);
   void receive(int page, std::vector<NodeLine> lines);
-  [[nodiscard]] auto cell(const NodeLine& line, int column) const -> QString;
+  [[nodiscard]] static auto cell(const NodeLine& line, int column) -> QString;
 
   Store* store_ = nullptr;
   TraceId graph_ = 0;

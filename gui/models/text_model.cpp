@@ -2,6 +2,16 @@
 
 namespace assay {
 
+auto csv_line(const QStringList& cells) -> QString {
+  QStringList quoted;
+  for (auto cell : cells) {
+    if (cell.contains(',') || cell.contains('"') || cell.contains('\n'))
+      cell = '"' + cell.replace('"', QStringLiteral("\"\"")) + '"';
+    quoted << cell;
+  }
+  return quoted.join(',') + '\n';
+}
+
 void TextModel::set_rows(std::vector<TextRow> rows) {
   beginResetModel();
   rows_ = std::move(rows);

@@ -18,6 +18,9 @@ struct TextRow {
   std::int64_t key = 0;  ///< of the view that made it
 };
 
+/// A line of CSV with its end; quoted where that is needed.
+[[nodiscard]] auto csv_line(const QStringList& cells) -> QString;
+
 class TextModel : public QAbstractTableModel {
   Q_OBJECT
 

@@ -33,9 +33,11 @@ ConsoleView::ConsoleView(Desk& desk)
   table_->set_roles(TextModel::kBadRole, TextModel::kMarkRole);
   table_->set_model(history_, {150, 80, 70, 400});
   table_->setAccessibleName(tr("Earlier runs"));
+  table_->set_empty_text(tr("This window has started nothing yet: F5 analyses the file again."));
   column->addWidget(table_, 1);
   log_->setReadOnly(true);
   log_->setMaximumBlockCount(kMostLines);
+  log_->document()->setDocumentMargin(10);
   log_->setAccessibleName(tr("Output of the run"));
   log_->setPlaceholderText(tr("Output of the run"));
   column->addWidget(log_, 2);

@@ -42,8 +42,8 @@ DiffView::DiffView(Desk& desk)
           {110, 170, 170, 200, 420, 110}),
       left_(new QComboBox),
       right_(new QComboBox),
-      same_(new QToolButton),
-      open_(new QToolButton),
+      same_(new QPushButton),
+      open_(new QPushButton),
       counts_(new QLabel) {
   left_->setAccessibleName(tr("Left graph"));
   right_->setAccessibleName(tr("Right graph"));
@@ -58,8 +58,8 @@ DiffView::DiffView(Desk& desk)
   bar()->addWidget(counts_, 1);
   connect(left_, &QComboBox::activated, this, &DiffView::compare);
   connect(right_, &QComboBox::activated, this, &DiffView::compare);
-  connect(same_, &QToolButton::toggled, this, [this] { show(diff_); });
-  connect(open_, &QToolButton::clicked, this, [this] {
+  connect(same_, &QPushButton::toggled, this, [this] { show(diff_); });
+  connect(open_, &QPushButton::clicked, this, [this] {
     const auto path = QFileDialog::getOpenFileName(this, tr("Other trace"));
     if (!path.isEmpty()) set_other(path);
   });
@@ -87,7 +87,10 @@ void DiffView::fetch() {
       right_->addItem(graph_name(row), qlonglong(to_number(row[0])));
     }
     if (right_->count() > 1) right_->setCurrentIndex(1);
-    counts_->setText(right_->count() > 1 ? QString() : tr("Choose another trace to compare with"));
+    const auto alone =
+        tr("The trace holds one graph. Other trace… chooses one to compare it with.");
+    rows()->set_empty_text(right_->count() > 1 ? QString() : alone);
+    counts_->clear();
     if (right_->count() > 1) compare();
   });
 }
@@ -112,6 +115,7 @@ void DiffView::compare() {
   const auto left = left_->currentData().toLongLong();
   const auto right = right_->currentData().toLongLong();
   counts_->setText(tr("Comparing…"));
+  rows()->set_empty_text({});
   store()->ask<GraphDiff>(
       this, "diff",
       [left, right, other = other_.toStdString()](const TraceReader& reader) -> Result<GraphDiff> {
@@ -157,6 +161,7 @@ void DiffView::show(const GraphDiff& diff) {
                        .arg(diff.count(DiffKind::changed))
                        .arg(diff.count(DiffKind::added))
                        .arg(diff.count(DiffKind::removed)));
+  this->rows()->set_empty_text(tr("No node differs"));
   set_rows(std::move(rows), {});
   set_state(ViewState::ready);
 }

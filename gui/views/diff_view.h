@@ -1,7 +1,7 @@
 // Two graphs side by side: nodes matched by where they came from, by structure, by name.
 #pragma once
 #include <QComboBox>
-#include <QToolButton>
+#include <QPushButton>
 
 #include "gui/views/list_view.h"
 #include "replay/trace/diff.h"
@@ -28,8 +28,8 @@ class DiffView : public ListView {
 
   QComboBox* left_;
   QComboBox* right_;
-  QToolButton* same_;
-  QToolButton* open_;
+  QPushButton* same_;
+  QPushButton* open_;
   QLabel* counts_;
   GraphDiff diff_;
   QString other_;

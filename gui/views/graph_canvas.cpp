@@ -143,7 +143,7 @@ void GraphCanvas::fit() {
   const double scale_x = (width() - 2 * margin) / double(paint_.scene->width);
   const double scale_y = (height() - 2 * margin) / double(paint_.scene->height);
   // A long graph is shown from its top at a scale that can be read, not as a thread.
-  const double least = paint_.scene->by_top.size() <= 120 ? 0.5 : 0.05;
+  const double least = paint_.scene->by_top.size() <= 120 ? 0.7 : 0.02;
   const double wanted = std::min(std::max(scale_x, least / 2), std::max(scale_y, least));
   level_ = std::clamp(static_cast<int>(std::floor(4 * std::log2(std::min(wanted, 1.0)))), kLowest,
                       kHighest);

@@ -28,7 +28,7 @@ GraphView::GraphView(Desk& desk)
       canvas_(new GraphCanvas),
       overlay_(new QComboBox),
       info_(new QLabel),
-      all_(new QToolButton) {
+      all_(new QPushButton) {
   pool_.setMaxThreadCount(1);
   auto* body = new QWidget;
   auto* column = new QVBoxLayout(body);
@@ -57,7 +57,7 @@ GraphView::GraphView(Desk& desk)
   setFocusProxy(canvas_);
   connect(overlay_, &QComboBox::currentIndexChanged, this,
           [this](int index) { canvas_->set_overlay(static_cast<Overlay>(index)); });
-  connect(all_, &QToolButton::clicked, this, &GraphView::show_everything);
+  connect(all_, &QPushButton::clicked, this, &GraphView::show_everything);
   connect(canvas_, &GraphCanvas::picked, this, [this](int box) {
     const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
     if (one.node < 0) return info_->setText(qt(one.module + ": " + canvas_->scene()->detail(one)));

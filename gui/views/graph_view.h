@@ -1,7 +1,7 @@
 // The graph as a picture: closed modules first, down to single nodes.
 #pragma once
 #include <QComboBox>
-#include <QToolButton>
+#include <QPushButton>
 
 #include "gui/views/graph_canvas.h"
 #include "gui/views/view.h"
@@ -56,7 +56,7 @@ class GraphView : public View {
   GraphCanvas* canvas_;
   QComboBox* overlay_;
   QLabel* info_;
-  QToolButton* all_;
+  QPushButton* all_;
 };
 
 }  // namespace assay

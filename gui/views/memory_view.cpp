@@ -86,7 +86,11 @@ void MemoryPicture::paint_axes(QPainter& painter, const QSize& size) const {
   }
   const QRectF below(kLeft, size.height() - kBottom + 4, size.width() - kLeft - kRight, height);
   painter.drawText(below, Qt::AlignLeft, tr("step 0"));
-  painter.drawText(below, Qt::AlignHCenter, tr("launch order; upwards: bytes of the arena"));
+  const auto metrics = painter.fontMetrics();
+  const int room = static_cast<int>(below.width()) - 4 * metrics.horizontalAdvance(tr("step 0"));
+  painter.drawText(below, Qt::AlignHCenter,
+                   metrics.elidedText(tr("launch order; upwards: bytes of the arena"),
+                                      Qt::ElideRight, std::max(room, 0)));
   painter.drawText(below, Qt::AlignRight, tr("step %1").arg(steps_ - 1));
 }
 
@@ -107,10 +111,14 @@ void MemoryPicture::paint(QPainter& painter, const QSize& size) const {
   painter.fillRect(QRect({0, 0}, size), tone(Token::panel));
   paint_axes(painter, size);
   if (step_ >= 0) {
-    auto column = tone(Token::selection);
     painter.fillRect(QRectF(QPointF(x_of(step_, size), kTop),
                             QPointF(x_of(step_ + 1, size), size.height() - kBottom)),
-                     column);
+                     tone(Token::raised));
+    for (const auto edge : {step_, step_ + 1}) {
+      painter.setPen(QPen(tone(Token::muted), 1, Qt::DotLine));
+      painter.drawLine(QPointF(x_of(edge, size), kTop),
+                       QPointF(x_of(edge, size), size.height() - kBottom));
+    }
   }
   for (int i = 0; i < std::ssize(program_.buffers); ++i) {
     const auto& buffer = program_.buffers[static_cast<std::size_t>(i)];
@@ -224,8 +232,9 @@ void MemoryView::receive(ProgramFacts program) {
   programs_ = program.all.size();
   picture_->set_program({});
   if (program.id == 0)
-    return set_state(ViewState::empty, tr("This trace holds no program of Assay's compiler.\n"
-                                          "`assay compile FILE --trace RUN.sqlite` writes one."));
+    return set_state(ViewState::empty, tr("This trace holds no compiled program.\n"
+                                          "`assay compile FILE --trace RUN.sqlite` writes one, of "
+                                          "a log or wrapper `assay trace`."));
   if (!program.is_planned)
     return set_state(ViewState::empty, tr("The program was not bound to sizes, so its memory was "
                                           "not planned; Problems may say why."));

@@ -1,5 +1,6 @@
 #include "gui/views/nodes_view.h"
 
+#include <QFile>
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QTimer>
@@ -136,6 +137,13 @@ void NodesView::show_count() {
 void NodesView::set_filter(const QString& text) {
   filter_->setText(text);
   apply_filter();
+}
+auto NodesView::write_csv(const QString& path) -> bool {
+  if (!store_ || model_->graph() == 0 || !QFile(path).open(QIODevice::WriteOnly)) return false;
+  model_->write_csv(path, [this, path](Result<std::int64_t> rows) {
+    desk().say(rows ? tr("Wrote %1 rows to %2").arg(*rows).arg(path) : qt(rows.error().message));
+  });
+  return true;
 }
 void NodesView::focus_filter() {
   filter_->setFocus();

@@ -16,6 +16,7 @@ class NodesView : public View {
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
   [[nodiscard]] auto table() const -> const RowTable* override { return table_; }
+  auto write_csv(const QString& path) -> bool override;
   void set_filter(const QString& text);
   void focus_filter();
   void go_to_row(int row);

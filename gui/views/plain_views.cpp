@@ -72,12 +72,13 @@ ProofsView::ProofsView(Desk& desk)
   bar()->addWidget(kinds_);
   bar()->addWidget(counts_, 1);
   column()->addWidget(picture_);
-  connect(kinds_, &QComboBox::currentIndexChanged, this, [this] { receive({}); });
+  connect(kinds_, &QComboBox::currentIndexChanged, this, [this] { fill(); });
 }
 
 void ProofsView::load(Store* store) {
   proofs_.clear();
   asked_ = 0;
+  shown_ = 0;
   picture_->load(store);
   kinds_->blockSignals(true);
   kinds_->clear();
@@ -91,7 +92,7 @@ void ProofsView::fetch() {
     std::set<QString> kinds;
     for (const auto& proof : proofs_) kinds.insert(qt(proof.kind));
     for (const auto& kind : kinds) kinds_->addItem(kind);
-    return;
+    return select();
   }
   store()->ask(this, "proofs", {std::string(kVerdicts[asked_++])},
                [this](Result<TraceAnswer> answer) {
@@ -116,6 +117,10 @@ void ProofsView::receive(const TraceAnswer& answer) {
                        .place = to_text(row[10]),
                        .node = to_text(row[13]),
                        .line = to_number(row[11])});
+  fill();
+}
+
+void ProofsView::fill() {
   std::vector<TextRow> rows;
   std::map<std::string, int> counts;
   for (std::size_t i = 0; i < proofs_.size(); ++i) {
@@ -137,9 +142,32 @@ void ProofsView::receive(const TraceAnswer& answer) {
   set_rows(std::move(rows), tr("Nothing was proved or refuted yet.\nRun > Prove for all sizes"));
 }
 
+void ProofsView::follow(const Cursor& cursor) {
+  ListView::follow(cursor);
+  select();
+}
+
+void ProofsView::select() {
+  const auto wanted = cursor().proof;
+  if (wanted == 0 || wanted == shown_) return;
+  const auto proof =
+      std::ranges::find(proofs_, wanted, [](const Proof& p) { return p.cursor.proof; });
+  if (proof == proofs_.end()) return;
+  if (kinds_->currentIndex() > 0 && qt(proof->kind) != kinds_->currentText())
+    kinds_->setCurrentIndex(0);
+  for (int i = 0; i < model()->rowCount(); ++i)
+    if (model()->row(i)->cursor.proof == wanted) rows()->set_current_row(i);
+  look_into(*proof);
+}
+
 void ProofsView::chosen(const TextRow& row) {
   const auto& proof = proofs_[static_cast<std::size_t>(row.key)];
+  look_into(proof);
   desk().go(proof.cursor);
+}
+
+void ProofsView::look_into(const Proof& proof) {
+  shown_ = proof.cursor.proof;
   at_witness_.sizes = sizes_of_witness(proof.witness);
   if (proof.cursor.node != 0)
     picture_->show_node(proof.cursor);

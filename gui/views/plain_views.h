@@ -24,6 +24,7 @@ class ProofsView : public ListView {
  public:
   explicit ProofsView(Desk& desk);
   void load(Store* store) override;
+  void follow(const Cursor& cursor) override;
 
  protected:
   void fetch() override;
@@ -36,10 +37,15 @@ class ProofsView : public ListView {
     std::int64_t line = 0;
   };
   void receive(const TraceAnswer& answer);
+  void fill();
+  /// The row of the cursor's proof, once it is there.
+  void select();
+  void look_into(const Proof& proof);
   void show(const Proof& proof, const std::vector<std::int64_t>& guards);
 
   std::vector<Proof> proofs_;
   std::size_t asked_ = 0;
+  TraceId shown_ = 0;  ///< the proof whose details are seen
   QComboBox* kinds_;
   QLabel* counts_;
   StoragePicture* picture_;

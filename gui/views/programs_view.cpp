@@ -144,10 +144,9 @@ void ProgramsView::load(Store* store) {
 void ProgramsView::receive(ProgramFacts program) {
   program_ = std::move(program);
   if (program_.id == 0)
-    return set_state(
-        ViewState::empty,
-        tr("This trace holds no program.\n`assay compile FILE --check --trace "
-           "RUN.sqlite` writes one, of a log or wrapper `assay run --check --trace`."));
+    return set_state(ViewState::empty,
+                     tr("This trace holds no program.\n`assay compile FILE --check --trace "
+                        "RUN.sqlite` writes one, of a log or wrapper `assay trace`."));
   shown_ = -1;
   choice_->clear();
   for (const auto& [id, name] : program_.all) {
@@ -202,6 +201,9 @@ void ProgramsView::fill_decisions() {
     rows.push_back({.cells = cells, .cursor = made.cursor, .mark = static_cast<int>(mark)});
   }
   counts_->setText(tr("%1 of %2").arg(rows.size()).arg(program_.decisions.size()));
+  decisions_->set_empty_text(program_.decisions.empty()
+                                 ? tr("Only Assay's own compiler records its decisions")
+                                 : tr("No decision fits"));
   decision_model_->set_rows(std::move(rows));
 }
 

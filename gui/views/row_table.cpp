@@ -1,21 +1,26 @@
 #include "gui/views/row_table.h"
 
+#include <numeric>
+
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
 #include <QHelpEvent>
 #include <QPaintEvent>
 #include <QPainter>
-#include <QRegularExpression>
 #include <QScrollBar>
 #include <QToolTip>
 
+#include "gui/models/text_model.h"
 #include "gui/views/theme.h"
 
 namespace assay {
 namespace {
 constexpr int kCellMargin = 8;
 constexpr int kMarkSize = 11;
+constexpr int kMarkSpace = kMarkSize + 6;
+constexpr int kLeastWidth = 40;
+constexpr int kLeastCut = 160;
 }  // namespace
 
 RowTable::RowTable(QWidget* parent)
@@ -31,7 +36,10 @@ RowTable::RowTable(QWidget* parent)
   header_->setFocusPolicy(Qt::NoFocus);
   connect(header_, &QHeaderView::sectionResized, viewport(), qOverload<>(&QWidget::update));
   verticalScrollBar()->setSingleStep(1);
-  connect(header_, &QHeaderView::sectionResized, this, &RowTable::update_bars);
+  connect(header_, &QHeaderView::sectionResized, this, [this] {
+    if (!is_fitting_ && QApplication::mouseButtons() != Qt::NoButton) is_sized_by_hand_ = true;
+    update_bars();
+  });
   connect(horizontalScrollBar(), &QScrollBar::valueChanged, header_, &QHeaderView::setOffset);
   connect(horizontalScrollBar(), &QScrollBar::valueChanged, viewport(),
           qOverload<>(&QWidget::update));
@@ -39,22 +47,89 @@ RowTable::RowTable(QWidget* parent)
 
 void RowTable::set_model(QAbstractItemModel* model, const std::vector<int>& widths) {
   model_ = model;
+  widths_ = widths;
   header_->setModel(model);
   for (std::size_t i = 0; i < widths.size(); ++i)
     header_->resizeSection(static_cast<int>(i), widths[i]);
   const auto changed = [this] {
     if (current_ >= model_->rowCount()) current_ = -1;
     update_bars();
+    if (is_fit_wanted_) want_fit();
     viewport()->update();
   };
   connect(model, &QAbstractItemModel::modelReset, this, [this, changed] {
     current_ = -1;
+    is_fit_wanted_ = true;
     changed();
   });
   connect(model, &QAbstractItemModel::rowsInserted, this, changed);
   connect(model, &QAbstractItemModel::rowsRemoved, this, changed);
-  connect(model, &QAbstractItemModel::dataChanged, viewport(), qOverload<>(&QWidget::update));
+  connect(model, &QAbstractItemModel::dataChanged, this, changed);
+  is_fit_wanted_ = true;
   update_bars();
+}
+
+void RowTable::set_empty_text(const QString& text) {
+  empty_text_ = text;
+  viewport()->update();
+}
+
+/// Once what has changed is there.
+void RowTable::want_fit() {
+  if (!is_sized_by_hand_)
+    QMetaObject::invokeMethod(this, &RowTable::fit_columns, Qt::QueuedConnection);
+}
+
+auto RowTable::wanted_width(int column, int first, int last) const -> int {
+  const auto title = model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  int width = header_->fontMetrics().horizontalAdvance(title) + kCellMargin;
+  const int mark = column == 0 && mark_role_ >= 0 ? kMarkSpace : 0;
+  for (int row = first; row < last; ++row)
+    width = std::max(
+        width, mark + fontMetrics().horizontalAdvance(
+                          model_->data(model_->index(row, column), Qt::DisplayRole).toString()));
+  return std::max(width + 2 * kCellMargin + 2, kLeastWidth);  // letters are not whole pixels wide
+}
+
+/// Short texts are whole. A column gets what it needs, at most its own width; what is left goes to
+/// those that need more. Where that is too wide and cutting long cells makes it fit, these are cut.
+void RowTable::fit_columns() {
+  if (!model_ || is_sized_by_hand_ || !is_fit_wanted_ || !isVisible() || header_->count() == 0)
+    return;
+  const int first = verticalScrollBar()->value();
+  const int last = std::min(first + visible_rows() + 1, model_->rowCount());
+  const bool is_empty = model_->rowCount() == 0;  // the titles alone
+  if (!is_empty && !model_->data(model_->index(first, 0), Qt::DisplayRole).isValid()) return;
+  is_fit_wanted_ = is_empty;
+  std::vector<int> wanted, given;
+  for (int i = 0; i < header_->count(); ++i) {
+    wanted.push_back(wanted_width(i, first, last));
+    const auto at = static_cast<std::size_t>(i);
+    const int most = at < widths_.size() ? std::max(widths_[at], kLeastCut) : wanted.back();
+    given.push_back(std::min(wanted.back(), most));
+  }
+  int left = viewport()->width() - std::accumulate(given.begin(), given.end(), 0);
+  for (int cap = *std::ranges::max_element(given); left < 0 && cap >= kLeastCut; cap -= 10) {
+    auto cut = given;
+    for (auto& width : cut) width = std::min(width, cap);
+    if (const int spare = viewport()->width() - std::accumulate(cut.begin(), cut.end(), 0);
+        spare >= 0) {
+      given = std::move(cut);
+      left = spare;
+    }
+  }
+  const int missing = std::accumulate(wanted.begin(), wanted.end(), 0) -
+                      std::accumulate(given.begin(), given.end(), 0);
+  is_fitting_ = true;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (left > 0 && missing > 0)
+      given[i] +=
+          static_cast<int>(std::int64_t{wanted[i] - given[i]} * std::min(left, missing) / missing);
+    header_->resizeSection(static_cast<int>(i), given[i]);
+  }
+  is_fitting_ = false;
+  update_bars();
+  viewport()->update();
 }
 
 auto RowTable::row_height() const -> int {
@@ -79,8 +154,15 @@ void RowTable::update_bars() {
   horizontalScrollBar()->setRange(0, std::max(header_->length() - viewport()->width(), 0));
 }
 
-void RowTable::resizeEvent(QResizeEvent*) {
+void RowTable::resizeEvent(QResizeEvent* event) {
+  const int first = verticalScrollBar()->value();
+  const bool was_seen =
+      current_ >= first && current_ < first + event->oldSize().height() / row_height();
   update_bars();
+  if (was_seen && current_ >= first + visible_rows())
+    verticalScrollBar()->setValue(current_ - visible_rows() + 1);
+  is_fit_wanted_ = true;
+  want_fit();
 }
 
 void RowTable::set_current_row(int row) {
@@ -188,7 +270,7 @@ void RowTable::paint_row(QPainter& painter, int row, int top) {
                   {double(cell.left()), top + (height - kMarkSize) / 2.0, kMarkSize, kMarkSize},
                   kind);
         if (kind != NodeMark::ok) color = tone(token_of(kind));
-        cell.adjust(kMarkSize + 6, 0, 0, 0);
+        cell.adjust(kMarkSpace, 0, 0, 0);
       }
     }
     painter.setPen(color);
@@ -212,6 +294,11 @@ void RowTable::paintEvent(QPaintEvent* event) {
   const int height = row_height();
   const int first = verticalScrollBar()->value();
   const int rows = model_->rowCount();
+  if (rows == 0 && !empty_text_.isEmpty()) {
+    painter.setPen(tone(Token::muted));
+    painter.drawText(viewport()->rect().adjusted(24, 0, -24, 0), Qt::AlignCenter | Qt::TextWordWrap,
+                     empty_text_);
+  }
   for (int row = first, top = 0; row < rows && top < viewport()->height(); ++row, top += height) {
     paint_row(painter, row, top);
     painter.setPen(tone(Token::raised));
@@ -221,22 +308,16 @@ void RowTable::paintEvent(QPaintEvent* event) {
 
 auto RowTable::csv(int most) const -> QString {
   if (!model_) return {};
-  const auto quoted = [](QString text) {
-    if (text.contains(QRegularExpression(QStringLiteral("[\",\n]"))))
-      text = '"' + text.replace('"', QStringLiteral("\"\"")) + '"';
-    return text;
-  };
-  QString text;
   const int columns = model_->columnCount();
+  QStringList cells;
   for (int i = 0; i < columns; ++i)
-    text +=
-        (i ? "," : "") + quoted(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
-  text += '\n';
+    cells << model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString();
+  auto text = csv_line(cells);
   for (int row = 0; row < std::min(model_->rowCount(), most); ++row) {
+    cells.clear();
     for (int i = 0; i < columns; ++i)
-      text +=
-          (i ? "," : "") + quoted(model_->data(model_->index(row, i), Qt::DisplayRole).toString());
-    text += '\n';
+      cells << model_->data(model_->index(row, i), Qt::DisplayRole).toString();
+    text += csv_line(cells);
   }
   return text;
 }

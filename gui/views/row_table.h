@@ -15,7 +15,11 @@ class RowTable : public QAbstractScrollArea {
 
  public:
   explicit RowTable(QWidget* parent = nullptr);
+  /// `widths`: of columns, where there is no room for what stands in them. Columns fit what is seen
+  /// of the first rows until the user drags one.
   void set_model(QAbstractItemModel* model, const std::vector<int>& widths);
+  /// What is said where there are no rows.
+  void set_empty_text(const QString& text);
   /// Roles of the model: a bool that a cell lies, an int NodeMark drawn in column 0; -1 for none.
   void set_roles(int bad, int mark) {
     bad_role_ = bad;
@@ -50,12 +54,20 @@ class RowTable : public QAbstractScrollArea {
 
  private:
   void update_bars();
+  void want_fit();
+  void fit_columns();
+  [[nodiscard]] auto wanted_width(int column, int first, int last) const -> int;
   void choose(int row);
   void paint_row(QPainter& painter, int row, int top);
   [[nodiscard]] auto row_at(int y) const -> int;
 
   QPointer<QAbstractItemModel> model_;
   QHeaderView* header_;
+  std::vector<int> widths_;
+  bool is_fit_wanted_ = false;
+  bool is_fitting_ = false;
+  bool is_sized_by_hand_ = false;
+  QString empty_text_;
   int current_ = -1;
   int bad_role_ = -1;
   int mark_role_ = -1;

@@ -1,6 +1,7 @@
 #include "gui/views/scene_painter.h"
 
 #include <cmath>
+#include <map>
 
 #include <QPainterPath>
 
@@ -149,6 +150,7 @@ class ScenePainter {
     const auto sees = [&](float top, float bottom) {
       return double(top) <= area_.bottom() && double(bottom) >= area_.top();
     };
+    std::map<std::pair<int, bool>, std::vector<const SceneBox*>> portals;  ///< by box; true: down
     for (const auto& edge : scene_.edges) {
       const auto& from = scene_.boxes[static_cast<std::size_t>(edge.from)];
       const auto& to = scene_.boxes[static_cast<std::size_t>(edge.to)];
@@ -157,9 +159,8 @@ class ScenePainter {
       const float x2 = to.x + to.width / 2;
       if (edge.is_portal) {
         if (scale_ < 0.35) continue;
-        p_.setPen(stub);
-        if (sees(y1, y1 + 14)) portal(place(x1 + 12, y1), 13 * scale_, to, true);
-        if (sees(to.y - 14, to.y)) portal(place(x2 - 12, to.y), -13 * scale_, from, false);
+        if (sees(y1, y1 + 14)) portals[{edge.from, true}].push_back(&to);
+        if (sees(to.y - 14, to.y)) portals[{edge.to, false}].push_back(&from);
         continue;
       }
       if (!sees(y1, to.y)) continue;
@@ -179,9 +180,18 @@ class ScenePainter {
       p_.setBrush(Qt::NoBrush);
       p_.drawPath(path);
     }
+    p_.setPen(stub);
+    for (const auto& [at, others] : portals) {
+      const auto& box = scene_.boxes[static_cast<std::size_t>(at.first)];
+      const bool down = at.second;
+      const float x = box.x + box.width / 2 + (down ? 12 : -12);
+      portal(place(x, down ? box.y + box.height : box.y), (down ? 13 : -13) * scale_, others, down);
+    }
   }
 
-  void portal(const QPointF& from, double length, const SceneBox& other, bool down) {
+  /// All long edges of a box that go the same way are one stub.
+  void portal(const QPointF& from, double length, const std::vector<const SceneBox*>& others,
+              bool down) {
     const auto end = from + QPointF(0, length);
     p_.drawLine(from, end);
     p_.setBrush(tone_of(Token::panel));
@@ -192,9 +202,12 @@ class ScenePainter {
     p_.setFont(font);
     const auto pen = p_.pen();
     p_.setPen(tone_of(Token::muted));
-    p_.drawText(end + QPointF(5, down ? 4 : 3),
-                (down ? QStringLiteral("→ ") : QStringLiteral("← ")) +
-                    QFontMetrics(font).elidedText(qt(scene_.label(other)), Qt::ElideRight, 80));
+    const auto more = others.size() > 1 ? QStringLiteral(" +%1").arg(others.size() - 1) : QString();
+    p_.drawText(
+        end + QPointF(5, down ? 4 : 3),
+        (down ? QStringLiteral("→ ") : QStringLiteral("← ")) +
+            QFontMetrics(font).elidedText(qt(scene_.label(*others.front())), Qt::ElideRight, 80) +
+            more);
     p_.setPen(pen);
   }
 

@@ -84,7 +84,7 @@ void CodePane::paint_numbers(QPaintEvent* event) {
   painter.fillRect(event->rect(), tone(Token::raised));
   painter.setPen(tone(Token::muted));
   painter.setFont(font());
-  auto block = firstVisibleBlock();
+  auto block = document()->isEmpty() ? QTextBlock() : firstVisibleBlock();
   while (block.isValid()) {
     const auto r = blockBoundingGeometry(block).translated(contentOffset());
     if (r.top() > height()) break;
@@ -132,8 +132,8 @@ SourceView::SourceView(Desk& desk)
       left_(new CodePane(tr("Text of the graph"))),
       right_(new CodePane(tr("Source or compiled program"))),
       left_name_(new QLabel),
-      right_name_(new QLabel) {
-  auto* parts = new QSplitter(Qt::Horizontal);
+      right_name_(new QLabel),
+      parts_(new QSplitter(Qt::Horizontal)) {
   for (const auto& [name, pane] : {std::pair(left_name_, left_), std::pair(right_name_, right_)}) {
     auto* side = new QWidget;
     auto* column = new QVBoxLayout(side);
@@ -144,9 +144,9 @@ SourceView::SourceView(Desk& desk)
     name->setTextFormat(Qt::PlainText);
     column->addWidget(name);
     column->addWidget(pane, 1);
-    parts->addWidget(side);
+    parts_->addWidget(side);
   }
-  set_body(parts);
+  set_body(parts_);
   connect(left_, &CodePane::line_clicked, this, [this](int line) {
     if (const auto linked = linked_.find(line); linked != linked_.end())
       return this->desk().go({.graph = cursor_.graph, .node = linked->second});
@@ -190,6 +190,13 @@ void SourceView::follow(const Cursor& cursor) {
       [this](Result<NodePlace> place) {
         if (place) show_node(*place);
       });
+}
+
+/// Side by side where lines have room, else one above the other.
+void SourceView::resizeEvent(QResizeEvent* event) {
+  View::resizeEvent(event);
+  const bool is_narrow = width() < 90 * fontMetrics().horizontalAdvance('x') && height() > 300;
+  parts_->setOrientation(is_narrow ? Qt::Vertical : Qt::Horizontal);
 }
 
 void SourceView::theme_changed() {

@@ -9,6 +9,8 @@
 
 class QSyntaxHighlighter;
 
+class QSplitter;
+
 namespace assay {
 
 /// Read-only text with line numbers, marked lines, and a signal for the line that is clicked.
@@ -46,6 +48,9 @@ class SourceView : public View {
   void follow(const Cursor& cursor) override;
   void theme_changed() override;
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   struct NodePlace {
     std::string name, file, code, function;
@@ -69,6 +74,7 @@ class SourceView : public View {
   CodePane* right_;
   QLabel* left_name_;
   QLabel* right_name_;
+  QSplitter* parts_;
 };
 
 }  // namespace assay

@@ -18,7 +18,9 @@ SqlView::SqlView(Desk& desk)
   text_->setAccessibleName(tr("Statement"));
   text_->setPlainText(QString::fromLatin1(kFirst));
   text_->setTabChangesFocus(true);
-  text_->setFixedHeight(5 * fontMetrics().height());
+  text_->setFixedHeight(6 * fontMetrics().height());
+  text_->document()->setDocumentMargin(10);
+  rows()->set_empty_text(tr("Ctrl+E runs the statement"));
   auto* go = new QPushButton(tr("Run"));
   go->setObjectName(QStringLiteral("sql_run"));
   go->setToolTip(tr("Run the statement (Ctrl+E); only reading is possible"));
@@ -47,6 +49,7 @@ void SqlView::run() {
       [this](Result<TraceAnswer> answer) {
         if (!answer) return message_->setText(qt(answer.error().message));
         message_->setText(tr("%1 rows").arg(answer->rows.size()));
+        rows()->set_empty_text(tr("No row fits"));
         show(*answer);
       });
 }

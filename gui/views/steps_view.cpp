@@ -150,7 +150,7 @@ StepsView::StepsView(Desk& desk)
                {110, 60, 130, 70, 80, 80, 420}),
       chart_(new StepChart),
       info_(new QLabel),
-      live_(new QToolButton) {
+      live_(new QPushButton) {
   column()->insertWidget(0, chart_);
   info_->setForegroundRole(QPalette::PlaceholderText);
   live_->setText(tr("Follow"));
@@ -162,7 +162,7 @@ StepsView::StepsView(Desk& desk)
   bar()->addWidget(live_);
   poll_.setInterval(600);
   connect(&poll_, &QTimer::timeout, this, &StepsView::fetch);
-  connect(live_, &QToolButton::toggled, this,
+  connect(live_, &QPushButton::toggled, this,
           [this](bool on) { on ? poll_.start() : poll_.stop(); });
   connect(chart_, &StepChart::picked, this,
           [this](TraceId step) { this->desk().go({.graph = cursor().graph, .step = step}); });

@@ -1,7 +1,7 @@
 // A reduction: every candidate as a point, size over time; its lineage and what it changed.
 #pragma once
+#include <QPushButton>
 #include <QTimer>
-#include <QToolButton>
 
 #include "gui/views/list_view.h"
 
@@ -60,7 +60,7 @@ class StepsView : public ListView {
   std::vector<StepPoint> points_;
   StepChart* chart_;
   QLabel* info_;
-  QToolButton* live_;
+  QPushButton* live_;
   QTimer poll_;
 };
 

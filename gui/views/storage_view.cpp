@@ -26,11 +26,12 @@ auto compare_rows(const LeafFacts& claim, const LeafFacts* real) -> QString {
   QString text;
   for (const auto& part : parts) {
     const auto& claimed = claim.*part.member;
-    const auto& seen = real ? real->*part.member : std::string();
+    const auto seen = real != nullptr ? real->*part.member : std::string();
     if (claimed.empty() && seen.empty()) continue;
-    text += QStringLiteral("<tr><td style='color:%1; padding-right:14px'>%2</td>%3%4</tr>")
-                .arg(tone(Token::muted).name(), part.name, cell(claimed, Token::text),
-                     cell(seen, Token::text));
+    text +=
+        QStringLiteral("<tr><td style='color:%1; padding-right:14px'>%2</td>%3%4</tr>")
+            .arg(tone(Token::muted).name(), part.name, cell(claimed, Token::text),
+                 cell(real != nullptr ? seen : "–", real != nullptr ? Token::text : Token::muted));
   }
   return text;
 }
@@ -129,13 +130,17 @@ void StorageView::load(Store* store) {
   cursor_ = {};
   facts_ = {};
   picture_->load(store);
-  set_state(ViewState::empty, store ? tr("Choose a node") : tr("No trace is open"));
+  set_state(ViewState::empty,
+            store ? tr("Choose a node: what it claims, what is real, and its storage stand here")
+                  : tr("No trace is open"));
 }
 
 void StorageView::follow(const Cursor& cursor) {
   if (!store_ || cursor.node == cursor_.node) return;
   cursor_ = cursor;
-  if (cursor.node == 0) return set_state(ViewState::empty, tr("Choose a node"));
+  if (cursor.node == 0)
+    return set_state(ViewState::empty, tr("Choose a node: what it claims, what is real, "
+                                          "and its storage stand here"));
   picture_->show_node(cursor);
   store_->ask<NodeFacts>(
       this, "facts",

@@ -1,5 +1,7 @@
 #include "gui/views/symbols_view.h"
 
+#include <ranges>
+
 #include <QGridLayout>
 #include <QPushButton>
 
@@ -10,6 +12,8 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kMostSlider = 1 << 20;
+constexpr std::size_t kMostSliders = 60;  ///< of what guards alone depend on there may be hundreds
+constexpr int kFactsWidth = 300;          ///< pixels
 
 auto int_of(std::int64_t value) -> int {
   return static_cast<int>(std::clamp<std::int64_t>(value, -kMostSlider, 1 << 30));
@@ -38,6 +42,7 @@ SymbolsView::SymbolsView(Desk& desk)
 
 void SymbolsView::load(Store* store) {
   graph_ = 0;
+  shown_ = 0;
   live_ = nullptr;
   controls_.clear();
   area_->setWidget(new QWidget);
@@ -50,7 +55,8 @@ void SymbolsView::fetch() {
 
 void SymbolsView::follow(const Cursor& cursor) {
   ListView::follow(cursor);
-  if (!store() || cursor.graph == 0 || cursor.graph == graph_) return;
+  if (!store() || cursor.graph == 0) return;
+  if (cursor.graph == graph_) return select();
   graph_ = cursor.graph;
   using Proved = std::map<std::string, std::array<std::string, 3>>;
   using Both = std::pair<std::shared_ptr<LiveSizes>, Proved>;
@@ -83,26 +89,29 @@ void SymbolsView::build_sliders() {
   grid->setHorizontalSpacing(12);
   grid->setColumnStretch(1, 1);
   int line = 0;
-  for (const auto& symbol : live_->symbols()) {
-    const auto state = live_->at(desk().sizes);
+  const auto state = live_->at(desk().sizes);
+  for (const auto& symbol : live_->symbols() | std::views::take(kMostSliders)) {
     const auto now = state.sizes.contains(symbol.name) ? state.sizes.at(symbol.name) : symbol.low;
     auto* name = new QLabel(QStringLiteral("<b>%1</b>").arg(html(symbol.name)));
     name->setToolTip(qt(symbol.source));
     auto* slider = new QSlider(Qt::Horizontal);
     slider->setAccessibleName(tr("Size of %1").arg(qt(symbol.name)));
     slider->setObjectName(QStringLiteral("slider_") + qt(symbol.name));
+    slider->setMinimumWidth(120);
     slider->setRange(int_of(symbol.low), int_of(std::min(symbol.high, kMostSlider)));
     slider->setValue(int_of(now));
     auto* box = new QSpinBox;
     box->setAccessibleName(tr("Value of %1").arg(qt(symbol.name)));
     box->setRange(int_of(symbol.low), int_of(symbol.high));
     box->setValue(int_of(now));
-    auto* facts = new QLabel(tr("[%1, %2]  %3  %4")
-                                 .arg(html(symbol.low_text), html(symbol.high_text),
-                                      symbol.hint ? tr("hint %1").arg(*symbol.hint) : QString(),
-                                      html(symbol.source)));
+    const auto all =
+        tr("[%1, %2]  %3  %4")
+            .arg(qt(symbol.low_text), qt(symbol.high_text),
+                 symbol.hint ? tr("hint %1").arg(*symbol.hint) : QString(), qt(symbol.source));
+    auto* facts = new QLabel(fontMetrics().elidedText(all, Qt::ElideRight, kFactsWidth));
+    facts->setTextFormat(Qt::PlainText);
+    facts->setToolTip(all);
     facts->setForegroundRole(QPalette::PlaceholderText);
-    facts->setMinimumWidth(120);
     grid->addWidget(name, line, 0);
     grid->addWidget(slider, line, 1);
     grid->addWidget(box, line, 2);
@@ -160,12 +169,15 @@ void SymbolsView::evaluate() {
 void SymbolsView::show(const LiveState& state) {
   state_ = state;
   const int broken = state.broken_guards();
-  summary_->setToolTip(qt(sizes_text(state.sizes)));
+  NamedSizes shown;
+  for (const auto& symbol : live_->symbols())
+    if (const auto size = state.sizes.find(symbol.name); size != state.sizes.end())
+      shown.insert(*size);
+  summary_->setToolTip(qt(sizes_text(shown)));
   summary_->setText(
       tr("%1   <span style='color:%2'>%3</span>   %4 of %5 nodes depend on sizes, %6 differ from "
          "the run%7")
-          .arg(html(short_sizes_text(state.sizes)),
-               tone(broken > 0 ? Token::bad : Token::muted).name(),
+          .arg(html(short_sizes_text(shown)), tone(broken > 0 ? Token::bad : Token::muted).name(),
                state.guards.empty()
                    ? tr("no guards are recorded")
                    : tr("%1 of %2 guards fail").arg(broken).arg(state.guards.size()))
@@ -195,6 +207,7 @@ void SymbolsView::show(const LiveState& state) {
   const int current = this->rows()->current_row();
   const bool any = !rows.empty() || (live_ && !live_->symbols().empty());
   if (any) {
+    this->rows()->set_empty_text(tr("No guards are recorded of this graph"));
     set_rows(std::move(rows), {});
     set_state(ViewState::ready);
   } else {
@@ -213,22 +226,41 @@ void SymbolsView::show(const LiveState& state) {
     text += QStringLiteral("</table>");
   }
   set_detail(text);
+  if (text.isEmpty()) shown_ = 0;
+  select();
+}
+
+/// The row of the cursor's guard, once it is there.
+void SymbolsView::select() {
+  const auto wanted = cursor().guard;
+  if (wanted == 0 || wanted == shown_) return;
+  for (const auto& guard : state_.guards) {
+    if (guard.id != wanted) continue;
+    for (int i = 0; i < model()->rowCount(); ++i)
+      if (model()->row(i)->key == guard.seq) rows()->set_current_row(i);
+    look_into(guard);
+  }
 }
 
 void SymbolsView::chosen(const TextRow& row) {
   for (const auto& guard : state_.guards) {
     if (guard.seq != row.key) continue;
-    const auto proof = proved_.find(guard.condition);
-    auto text = QStringLiteral("<p><code>%1</code></p><p style='color:%2'>%3</p>")
-                    .arg(html(guard.text.empty() ? guard.condition : guard.text),
-                         tone(Token::muted).name(), html(guard.origin));
-    if (proof != proved_.end())
-      text += QStringLiteral("<p>%1 (%2) %3</p>")
-                  .arg(html(proof->second[0]), html(proof->second[1]), html(proof->second[2])) +
-              run_there_html(proof->second[2]);
-    set_detail(text);
+    look_into(guard);
     desk().go({.graph = graph_, .node = cursor().node, .guard = guard.id});
   }
+}
+
+void SymbolsView::look_into(const LiveGuard& guard) {
+  shown_ = guard.id;
+  const auto proof = proved_.find(guard.condition);
+  auto text = QStringLiteral("<p><code>%1</code></p><p style='color:%2'>%3</p>")
+                  .arg(html(guard.text.empty() ? guard.condition : guard.text),
+                       tone(Token::muted).name(), html(guard.origin));
+  if (proof != proved_.end())
+    text += QStringLiteral("<p>%1 (%2) %3</p>")
+                .arg(html(proof->second[0]), html(proof->second[1]), html(proof->second[2])) +
+            run_there_html(proof->second[2]);
+  set_detail(text);
 }
 
 }  // namespace assay

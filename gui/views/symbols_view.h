@@ -37,8 +37,11 @@ class SymbolsView : public ListView {
   void build_sliders();
   void evaluate();
   void show(const LiveState& state);
+  void select();
+  void look_into(const LiveGuard& guard);
 
   TraceId graph_ = 0;
+  TraceId shown_ = 0;  ///< the guard whose details are seen
   std::shared_ptr<LiveSizes> live_;
   std::map<std::string, std::array<std::string, 3>> proved_;  ///< verdict, tier, witness
   LiveState state_;

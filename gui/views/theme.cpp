@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QFontInfo>
 #include <QPainterPath>
 
 namespace assay {
@@ -60,7 +61,8 @@ QPushButton { background: %3; color: %4; border: 1px solid %7; border-radius: 4p
 QPushButton:hover { border-color: %6; }
 QPushButton:disabled, QToolButton:disabled { color: %5; }
 QLineEdit, QPlainTextEdit { background: %2; color: %4; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
-QPlainTextEdit { border-radius: 0; border: 0; padding: 0; }
+QPlainTextEdit { border-radius: 0; border: 0; padding: 0; font-family: "%9"; }
+QPushButton:checked { background: %8; border-color: %6; }
 QLineEdit:focus { border: 1px solid %6; }
 QHeaderView::section { background: %3; color: %5; border: 0; border-right: 1px solid %7; border-bottom: 1px solid %7; padding: 4px 8px; }
 QTableView, QTreeView, QListView { background: %2; color: %4; border: 0; outline: 0; gridline-color: %7; selection-background-color: %8; selection-color: %4; }
@@ -76,7 +78,8 @@ QMenuBar::item:selected { background: %3; }
 QToolTip { background: %3; color: %4; border: 1px solid %7; }
 )")
       .arg(css(Token::window), css(Token::panel), css(Token::raised), css(Token::text),
-           css(Token::muted), css(Token::accent), css(Token::line), css(Token::selection));
+           css(Token::muted), css(Token::accent), css(Token::line), css(Token::selection),
+           QFontInfo(code_font()).family());
 }
 
 auto scaled(QFont font, double factor) -> QFont {
@@ -89,6 +92,10 @@ auto scaled(QFont font, double factor) -> QFont {
 
 auto code_font() -> QFont {
   auto font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  if (!QFontInfo(font).fixedPitch()) {  // a platform without settings of its own
+    font = QFont(QStringLiteral("monospace"));
+    font.setStyleHint(QFont::Monospace);
+  }
   const auto text = QApplication::font();
   if (text.pointSizeF() > 0)
     font.setPointSizeF(text.pointSizeF());

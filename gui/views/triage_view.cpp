@@ -15,13 +15,16 @@ struct NextStep {
   const char* action;
   const char* text;
   const char* tip;
+  bool needs_finding;
 };
 constexpr std::array kNextSteps = {
-    NextStep{"run.prove", "Prove for all sizes", "Decide guards and storage bounds for every size"},
-    NextStep{"run.minify", "Minify", "Cut the input down to the smallest that still fails"},
-    NextStep{"copy.repro", "Copy repro command", "The command that shows this finding again"},
-    NextStep{"run.bundle", "Export bundle", "Pack input and verdict into one file"},
+    NextStep{"run.prove", "Prove for all sizes", "Decide guards and storage bounds for every size",
+             false},
+    NextStep{"run.minify", "Minify", "Cut the input down to the smallest that still fails", true},
+    NextStep{"copy.repro", "Copy repro command", "The command that shows this finding again", true},
+    NextStep{"run.bundle", "Export bundle", "Pack input and verdict into one file", false},
 };
+constexpr std::size_t kMostGraphs = 100;
 
 auto row(const QString& name, const std::string& value, Token token) -> QString {
   if (value.empty()) return {};
@@ -86,6 +89,7 @@ TriageView::TriageView(Desk& desk)
   serve_links(text_, [this](const QString& at) {
     if (at.startsWith(QStringLiteral("finding:")))
       this->desk().go(triage_.findings[at.mid(8).toULong()].cursor);
+    if (at.startsWith(QStringLiteral("do:"))) this->desk().act(at.mid(3));
     if (at.startsWith(QStringLiteral("at:"))) this->desk().run_at(at.mid(3));
   });
   column->addWidget(picture_);
@@ -157,6 +161,13 @@ void TriageView::show_triage() {
   mark_->setPixmap(pixmap);
   buttons_->setVisible(triage_.command == "debug" || triage_.command == "trace" ||
                        triage_.command == "prove");
+  const auto& counts = triage_.counts;
+  const auto proofs = counts.proved + counts.refuted + counts.unknown;
+  for (const auto& step : kNextSteps)
+    if (auto* button = buttons_->findChild<QPushButton*>(QString::fromLatin1(step.action)))
+      button->setVisible(step.needs_finding
+                             ? !triage_.is_clean
+                             : std::string_view(step.action) != "run.prove" || proofs == 0);
   show_finding();
 }
 
@@ -184,15 +195,49 @@ auto TriageView::finding_html(const TriageFinding& finding) const -> QString {
   return text + QStringLiteral("</table>") + witness;
 }
 
+/// What the trace holds, where there is nothing to accuse.
+auto TriageView::overview_html() const -> QString {
+  auto text = tr("<p>%1 of %2, written %3 by %4.</p>")
+                  .arg(html(triage_.command), html(triage_.source), html(triage_.started),
+                       html(triage_.tool));
+  const auto line = [](const QString& link, const QString& name, const QString& fact) {
+    return QStringLiteral(
+               "<tr><td style='padding-right:24px'><a href='%1'>%2</a></td><td "
+               "style='color:%3'>%4</td></tr>")
+        .arg(link, name, tone(Token::muted).name(), fact);
+  };
+  text += QStringLiteral("<table style='margin-top:8px'>");
+  const auto& counts = triage_.counts;
+  if (counts.proved + counts.refuted + counts.unknown > 0)
+    text += line(QStringLiteral("do:show.proofs"), tr("Proofs"),
+                 tr("%1 proved, %2 refuted, %3 undecided")
+                     .arg(counts.proved)
+                     .arg(counts.refuted)
+                     .arg(counts.unknown));
+  QStringList problems;
+  for (const auto& [kind, count] : triage_.problems)
+    problems << QStringLiteral("%1 %2").arg(count).arg(html(kind));
+  if (!problems.isEmpty())
+    text += line(QStringLiteral("do:show.problems"), tr("Problems"),
+                 problems.join(QStringLiteral(", ")));
+  for (std::size_t i = 0; i < std::min(triage_.graphs.size(), kMostGraphs); ++i) {
+    const auto& graph = triage_.graphs[i];
+    text += line(QStringLiteral("graph:%1:0").arg(graph.id), html(graph.name),
+                 graph.nodes > 0 ? tr("%1, %2 nodes").arg(html(graph.kind)).arg(graph.nodes)
+                                 : html(graph.kind));
+  }
+  text += QStringLiteral("</table>");
+  if (triage_.graphs.size() > kMostGraphs)
+    text += tr("<p>and %1 more</p>").arg(triage_.graphs.size() - kMostGraphs);
+  return text;
+}
+
 void TriageView::show_finding() {
   QString text = QStringLiteral("<style>a { color: %1; text-decoration: none; }</style>")
                      .arg(tone(Token::accent).name());
   if (triage_.findings.empty()) {
     static_cast<StoragePicture*>(picture_)->show_node({});
-    text += tr("<p>%1 of %2, written %3 by %4.</p>")
-                .arg(html(triage_.command), html(triage_.source), html(triage_.started),
-                     html(triage_.tool));
-    text_->setHtml(text);
+    text_->setHtml(text + overview_html());
     return;
   }
   const auto& finding = triage_.findings[shown_];

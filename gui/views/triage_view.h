@@ -28,6 +28,7 @@ class TriageView : public View {
   void show_triage();
   void show_finding();
   [[nodiscard]] auto finding_html(const TriageFinding& finding) const -> QString;
+  [[nodiscard]] auto overview_html() const -> QString;
 
   Store* store_ = nullptr;
   Triage triage_;

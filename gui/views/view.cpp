@@ -1,9 +1,11 @@
 #include "gui/views/view.h"
 
 #include <QCursor>
+#include <QFile>
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "gui/views/row_table.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -37,9 +39,17 @@ void View::set_pinned(bool pinned) {
   if (!pinned) look_at(newest_);
 }
 
+void View::pin_at(const Cursor& cursor) {
+  pinned_ = true;
+  show_at(cursor);
+}
+
 void View::look_at(const Cursor& cursor) {
   newest_ = cursor;
-  if (pinned_) return;
+  if (!pinned_) show_at(cursor);
+}
+
+void View::show_at(const Cursor& cursor) {
   if (is_costly() && !isVisible()) {
     unseen_ = cursor;
     return;
@@ -86,6 +96,12 @@ void View::serve_links(QTextBrowser* browser, std::function<void(const QString&)
   });
 }
 
+auto View::write_csv(const QString& path) -> bool {
+  QFile file(path);
+  return table() != nullptr && file.open(QIODevice::WriteOnly) &&
+         file.write(table()->csv().toUtf8()) >= 0;
+}
+
 auto View::draw_picture(QPainter&, const QSize&) -> bool {
   return false;
 }
@@ -104,6 +120,7 @@ auto link_cursor(const QString& href) -> std::optional<Cursor> {
   const auto graph = parts[1].toLongLong();
   const auto id = parts[2].toLongLong();
   if (parts[0] == QStringLiteral("node")) return Cursor{.graph = graph, .node = id};
+  if (parts[0] == QStringLiteral("graph")) return Cursor{.graph = graph};
   if (parts[0] == QStringLiteral("launch")) return Cursor{.graph = graph, .launch = id};
   return std::nullopt;
 }

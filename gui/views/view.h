@@ -49,6 +49,7 @@ class View : public QWidget {
   void look_at(const Cursor& cursor);
   /// A pinned view stays where it is; unpinned it goes to where the others are.
   void set_pinned(bool pinned);
+  void pin_at(const Cursor& cursor);
   [[nodiscard]] auto is_pinned() const -> bool { return pinned_; }
   /// Colours have changed: what was made of them is made anew.
   virtual void theme_changed() {}
@@ -56,8 +57,10 @@ class View : public QWidget {
   virtual void follow_sizes() {}
   /// Still computing, beside questions to the store.
   [[nodiscard]] virtual auto is_busy() const -> bool { return false; }
-  /// What an export as CSV writes; null where the view is no table.
+  /// Null where the view is no table.
   [[nodiscard]] virtual auto table() const -> const RowTable* { return nullptr; }
+  /// All rows of the table; a view that reads them first writes them later. False: it cannot.
+  virtual auto write_csv(const QString& path) -> bool;
   /// Draws the view's picture in vectors where it has one.
   virtual auto draw_picture(QPainter& painter, const QSize& size) -> bool;
 
@@ -77,6 +80,8 @@ class View : public QWidget {
   void serve_links(QTextBrowser* browser, std::function<void(const QString&)> other = {});
 
  private:
+  void show_at(const Cursor& cursor);
+
   QString title_;
   Desk& desk_;
   ViewState state_ = ViewState::empty;

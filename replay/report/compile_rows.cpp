@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "replay/report/program_record.h"
+#include "replay/report/programs.h"
 
 namespace assay {
 namespace {
@@ -61,6 +61,8 @@ class CompileRecorder {
     ASSAY_TRY_VOID(values());
     if (comparison != nullptr) ASSAY_TRY_VOID(differences(*comparison));
     ASSAY_TRY_VOID(decisions());
+    if (record_.proofs != nullptr)
+      ASSAY_TRY_VOID(record_verdicts(writer_, ids_.run, recorded_, *record_.proofs));
     return problems();
   }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/prove/wrapper_bounds.h"
 #include "replay/report/trace_rows.h"
 #include "replay/runner/compile.h"
 #include "replay/runner/program_memory.h"
@@ -17,6 +18,7 @@ struct CompileRecord {
   std::string sizes = {};                 ///< of the plan
   const CompiledComparison* comparison = nullptr;  ///< null: not run
   const ComparedValues* values = nullptr;          ///< null: not recorded
+  const WrapperReport* proofs = nullptr;           ///< null: nothing was proved
 };
 
 /// Writes a trace with the capture's graph and its program. An output that differs is a finding at

@@ -32,9 +32,16 @@ class ExecutionRecorder {
       row.log_line = program.log_line;
       nodes = &log_.nodes.at(compilation->second);
     }
+    const auto* memory = program.memory ? &*program.memory : nullptr;
+    if (memory == nullptr && !program.error)
+      ASSAY_TRY_VOID(record_problems(
+          writer_, run_, "not-planned",
+          {fmt::format("memory of {}: {}", program.name, program.memory.error().message)}));
     ASSAY_TRY(const auto recorded, record_program(writer_, {.program = program.program,
                                                             .row = std::move(row),
                                                             .nodes = *nodes,
+                                                            .memory = memory,
+                                                            .sizes = "of the run",
                                                             .run = &program.run,
                                                             .written = &program.written}));
     ASSAY_TRY_VOID(record_line_links(writer_, recorded.graph, program.text, *nodes));

@@ -1,5 +1,6 @@
 #include "replay/report/program_record.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -75,6 +76,13 @@ class ProgramRecorder {
     std::int64_t seq = 0;
     for (auto& step : record_.memory != nullptr ? bound_steps() : host_steps())
       ASSAY_TRY_VOID(launch(step, seq++));
+    for (const auto* op : ops_) {
+      auto& known = recorded_.statements[op->line];
+      known.line = lines_[op];
+      if (const auto at = recorded_.launches.find(op); at != recorded_.launches.end())
+        known.launch = at->second;
+      if (nodes_[op].size() == 1) known.node = nodes_[op].front();
+    }
     ASSAY_TRY_VOID(findings());
     ASSAY_TRY_VOID(values());
     return std::move(recorded_);
@@ -215,7 +223,8 @@ class ProgramRecorder {
           writer_.add(LaunchBufferRow{id, position++, buffers_[buffer], access_name(access)}));
     for (const auto& name : names)
       if (const auto found = record_.nodes.find(name); found != record_.nodes.end()) {
-        nodes_[step.op].push_back(found->second);
+        if (auto& nodes = nodes_[step.op]; std::ranges::find(nodes, found->second) == nodes.end())
+          nodes.push_back(found->second);
         if (!record_.row.text.empty()) continue;  // whoever knows the text links its lines
         ASSAY_TRY_VOID(writer_.add(LineLinkRow{recorded_.graph, step.row.line, found->second}));
       }
@@ -240,13 +249,7 @@ class ProgramRecorder {
       row.graph_id = recorded_.graph;
       row.times = finding.times;
       if (finding.kernel_line > 0) row.kernel_line = finding.kernel_line;
-      for (const auto* op : ops_) {
-        if (op->line != finding.line) continue;
-        row.line = lines_[op];
-        if (const auto at = recorded_.launches.find(op); at != recorded_.launches.end())
-          row.launch_id = at->second;
-        if (nodes_[op].size() == 1) row.node_id = nodes_[op].front();
-      }
+      place_at(recorded_, finding.line, row);
       ASSAY_TRY_VOID(writer_.add(row));
     }
     return {};
@@ -277,6 +280,14 @@ class ProgramRecorder {
 };
 
 }  // namespace
+
+void place_at(const RecordedProgram& program, int line, FindingRow& row) {
+  const auto known = program.statements.find(line);
+  if (known == program.statements.end()) return;
+  row.line = known->second.line;
+  if (known->second.launch != 0) row.launch_id = known->second.launch;
+  if (known->second.node != 0) row.node_id = known->second.node;
+}
 
 auto record_program(TraceWriter& writer, const ProgramRecord& record) -> Result<RecordedProgram> {
   return ProgramRecorder(writer, record).run();

@@ -24,8 +24,15 @@ struct ProgramRecord {
   const WrittenValues* written = nullptr;
 };
 
+/// A statement in the trace.
+struct RecordedStatement {
+  std::int64_t line = 0;  ///< of the recorded text, from 1
+  TraceId launch = 0;     ///< 0: it launches nothing
+  TraceId node = 0;       ///< the only one that it computes; 0: none or several
+};
 struct RecordedProgram {
   TraceId graph = 0;
+  std::map<int, RecordedStatement> statements;  ///< by HostOp::line
   std::map<const HostOp*, TraceId> launches;
   std::map<std::string, const HostOp*> last_writer;  ///< by buffer, of what `written` tells
 };
@@ -33,6 +40,9 @@ struct RecordedProgram {
 /// Findings of the run stand at their launch, and at the node where it computes only one.
 [[nodiscard]] auto record_program(TraceWriter& writer, const ProgramRecord& record)
     -> Result<RecordedProgram>;
+
+/// Sets line, launch and node of what was found at the statement with that HostOp::line.
+void place_at(const RecordedProgram& program, int line, FindingRow& row);
 
 /// One row each; exactly one of the keys is set.
 [[nodiscard]] auto record_values(TraceWriter& writer, std::optional<TraceId> node,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replay/report/finding_text.h"
+#include "replay/report/program_record.h"
 #include "replay/report/trace_rows.h"
 #include "replay/runner/programs.h"
 
@@ -29,12 +30,17 @@ struct ObligationCounts {
 /// Where an obligation stands in its program: line and statement, and the access in the kernel.
 [[nodiscard]] auto place_of(const WrapperObligation& obligation) -> std::string;
 
-/// Writes a trace: one graph per program with its symbols and guards, findings, and every verdict
-/// with the guards and facts that it rests on. `bytes` are those of the log or wrapper; of a log
-/// compilations and the graphs of their stages are written too.
+/// Of a program that the trace has: its symbols and guards, findings, every verdict with the guards
+/// and facts that it rests on, and what was not understood or is assumed.
+[[nodiscard]] auto record_verdicts(TraceWriter& writer, TraceId run, const RecordedProgram& program,
+                                   const WrapperReport& report) -> Result<void>;
+
+/// Writes a trace: one graph per program with launches, memory at the recorded sizes and verdicts.
+/// `bytes` are those of the log or wrapper; of a log compilations and the graphs of their stages
+/// are written too.
 [[nodiscard]] auto record_programs(const std::string& path, const std::string& source,
                                    std::string_view bytes,
-                                   const std::vector<ProvedProgram>& programs, int exit_code)
-    -> Result<void>;
+                                   const std::vector<ProvedProgram>& programs, const OpTable& table,
+                                   int exit_code) -> Result<void>;
 
 }  // namespace assay

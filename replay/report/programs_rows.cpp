@@ -10,14 +10,29 @@
 namespace assay {
 namespace {
 
-auto record_obligation(TraceWriter& writer, TraceId run, TraceId graph, const WrapperReport& report,
-                       const WrapperObligation& obligation) -> Result<void> {
+auto place_of(const WrapperObligation& obligation, std::int64_t line) -> std::string {
+  auto place = fmt::format("line {}: {}", line, obligation.statement);
+  if (!obligation.access.empty() && obligation.kernel_line > 0)
+    place += fmt::format("\nline {}: {}", obligation.kernel_line, obligation.access);
+  else if (!obligation.access.empty())
+    place += fmt::format("\n{}", obligation.access);
+  return place;
+}
+
+auto record_obligation(TraceWriter& writer, TraceId run, const RecordedProgram& program,
+                       const WrapperReport& report, const WrapperObligation& obligation)
+    -> Result<void> {
   ProofRow row;
   row.run_id = run;
-  row.graph_id = graph;
-  row.place = place_of(obligation);
-  row.kind = name(obligation.kind);
+  row.graph_id = program.graph;
   row.line = obligation.line;
+  if (const auto known = program.statements.find(obligation.line);
+      known != program.statements.end()) {
+    row.line = known->second.line;
+    if (known->second.node != 0) row.node_id = known->second.node;
+  }
+  row.place = place_of(obligation, *row.line);
+  row.kind = name(obligation.kind);
   if (obligation.kernel_line > 0) row.kernel_line = obligation.kernel_line;
   row.condition = obligation.claim;
   fill_answer(row, obligation.answer, witness_text);
@@ -45,43 +60,77 @@ auto not_understood(const WrapperReport& report) -> std::vector<std::string> {
   return lines;
 }
 
-auto record_program(TraceWriter& writer, TraceId run, const ProvedProgram& program,
-                    const RecordedLog& log) -> Result<void> {
-  GraphRow program_row{.run_id = run,
-                       .parent_id = {},
-                       .name = program.name,
-                       .kind = "wrapper",
-                       .hash = {},
-                       .text = program.text};
-  const auto compilation = log.compilations.find(program.log_line);
-  if (compilation != log.compilations.end()) program_row.compilation_id = compilation->second;
-  if (program.log_line > 0) program_row.log_line = program.log_line;
-  ASSAY_TRY(const auto graph, writer.add(program_row));
-  if (compilation != log.compilations.end())
-    ASSAY_TRY_VOID(
-        record_line_links(writer, graph, program.text, log.nodes.at(compilation->second)));
-  ASSAY_TRY_VOID(record_symbols(writer, graph, program.report.env, program.report.env.hints()));
-  for (const auto& finding : wrapper_findings(program.report)) {
-    auto row = finding_row(run, finding);
-    row.graph_id = graph;
-    ASSAY_TRY_VOID(writer.add(row));
+/// Nodes that a program of the log may come from, by name.
+auto nodes_of(const RecordedLog& log, int log_line) -> const std::map<std::string, TraceId>& {
+  static const std::map<std::string, TraceId> kNone;
+  const auto compilation = log.compilations.find(log_line);
+  return compilation == log.compilations.end() ? kNone : log.nodes.at(compilation->second);
+}
+
+/// A program that could not be read is its text alone.
+auto record_text(TraceWriter& writer, TraceId run, const ProvedProgram& program,
+                 const RecordedLog& log, const OpTable& table) -> Result<RecordedProgram> {
+  GraphRow row{.run_id = run,
+               .parent_id = {},
+               .name = program.name,
+               .kind = "program",
+               .hash = {},
+               .text = program.text};
+  if (const auto at = log.compilations.find(program.log_line); at != log.compilations.end())
+    row.compilation_id = at->second;
+  if (program.log_line > 0) row.log_line = program.log_line;
+  if (!program.program) {
+    ASSAY_TRY(const auto graph, writer.add(row));
+    return RecordedProgram{.graph = graph, .statements = {}, .launches = {}, .last_writer = {}};
   }
-  for (const auto& obligation : program.report.obligations)
-    ASSAY_TRY_VOID(record_obligation(writer, run, graph, program.report, obligation));
-  return {};
+  const auto memory = plan_as_recorded(*program.program, table);
+  if (!memory)
+    ASSAY_TRY_VOID(
+        record_problems(writer, run, "not-planned",
+                        {fmt::format("memory of {}: {}", program.name, memory.error().message)}));
+  return record_program(writer, {.program = *program.program,
+                                 .row = std::move(row),
+                                 .nodes = nodes_of(log, program.log_line),
+                                 .memory = memory ? &*memory : nullptr,
+                                 .sizes = "as recorded"});
+}
+
+auto record_proved(TraceWriter& writer, TraceId run, const ProvedProgram& program,
+                   const RecordedLog& log, const OpTable& table) -> Result<void> {
+  ASSAY_TRY(const auto recorded, record_text(writer, run, program, log, table));
+  ASSAY_TRY_VOID(
+      record_line_links(writer, recorded.graph, program.text, nodes_of(log, program.log_line)));
+  return record_verdicts(writer, run, recorded, program.report);
 }
 
 }  // namespace
 
 auto place_of(const WrapperObligation& obligation) -> std::string {
-  auto place = fmt::format("line {}: {}", obligation.line, obligation.statement);
-  if (!obligation.access.empty())
-    place += fmt::format("\nline {}: {}", obligation.kernel_line, obligation.access);
-  return place;
+  return place_of(obligation, obligation.line);
+}
+
+auto record_verdicts(TraceWriter& writer, TraceId run, const RecordedProgram& program,
+                     const WrapperReport& report) -> Result<void> {
+  ASSAY_TRY_VOID(record_symbols(writer, program.graph, report.env, report.env.hints()));
+  const auto findings = wrapper_findings(report);  // one per refuted obligation, in their order
+  std::size_t refuted = 0;
+  for (const auto& obligation : report.obligations) {
+    if (std::holds_alternative<Refuted>(obligation.answer)) {
+      auto row = finding_row(run, findings[refuted++]);
+      row.graph_id = program.graph;
+      row.line = obligation.line;
+      place_at(program, obligation.line, row);
+      ASSAY_TRY_VOID(writer.add(row));
+    }
+    ASSAY_TRY_VOID(record_obligation(writer, run, program, report, obligation));
+  }
+  ASSAY_TRY_VOID(record_problems(writer, run, "not-read", not_understood(report)));
+  return record_problems(writer, run, "assumed", report.assumptions);
 }
 
 auto record_programs(const std::string& path, const std::string& source, std::string_view bytes,
-                     const std::vector<ProvedProgram>& programs, int exit_code) -> Result<void> {
+                     const std::vector<ProvedProgram>& programs, const OpTable& table,
+                     int exit_code) -> Result<void> {
   ASSAY_TRY(auto writer, TraceWriter::create(path));
   const bool is_log = detect_format(bytes) == InputFormat::torch_trace;
   ASSAY_TRY(const auto run,
@@ -90,11 +139,8 @@ auto record_programs(const std::string& path, const std::string& source, std::st
   if (is_log) {
     ASSAY_TRY(log, record_compilations(writer, run, bytes));
   }
-  for (const auto& program : programs) {
-    ASSAY_TRY_VOID(record_program(writer, run, program, log));
-    ASSAY_TRY_VOID(record_problems(writer, run, "not-read", not_understood(program.report)));
-    ASSAY_TRY_VOID(record_problems(writer, run, "assumed", program.report.assumptions));
-  }
+  for (const auto& program : programs)
+    ASSAY_TRY_VOID(record_proved(writer, run, program, log, table));
   ASSAY_TRY_VOID(writer.finish_run(run, exit_code, 0));
   return writer.finalise();
 }

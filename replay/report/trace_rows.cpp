@@ -124,7 +124,11 @@ class Recorder {
     for (const auto& node : report_.run.nodes)
       if (node.status == NodeStatus::unchecked) unchecked.push_back(node.message);
     ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "not-read", capture_.warnings));
-    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "warning", report_.warnings));
+    auto warnings = report_.warnings;  // a run repeats those of its capture
+    std::erase_if(warnings, [&](const std::string& warning) {
+      return std::ranges::find(capture_.warnings, warning) != capture_.warnings.end();
+    });
+    ASSAY_TRY_VOID(record_problems(writer_, ids_.run, "warning", warnings));
     return record_problems(writer_, ids_.run, "unchecked", unchecked);
   }
 

@@ -83,7 +83,8 @@ auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
 class LogExecutor {
  public:
   LogExecutor(const OpTable& table, const ExecuteOptions& options)
-      : interpreter_(table),
+      : table_(table),
+        interpreter_(table),
         executor_(options.executor != nullptr ? *options.executor : interpreter_),
         options_(options) {}
 
@@ -119,6 +120,7 @@ class LogExecutor {
     const auto start = Clock::now();
     const auto compile_and_run = [&]() -> Result<ProgramRun> {
       ASSAY_TRY(const auto given, std::move(inputs));
+      if (options_.keep_values) execution.memory = plan_program(compiled.program, given, table_);
       ASSAY_TRY(const auto ready, executor_.compile(compiled.program));
       return ready->run(given, asked);
     };
@@ -302,6 +304,7 @@ class LogExecutor {
     }
   }
 
+  const OpTable& table_;
   Interpreter interpreter_;
   const Executor& executor_;
   const ExecuteOptions& options_;

@@ -10,6 +10,7 @@
 #include "core/ops/op_table.h"
 #include "replay/formats/program_answers.h"
 #include "replay/runner/first_values.h"
+#include "replay/runner/program_memory.h"
 
 namespace assay {
 
@@ -30,6 +31,8 @@ struct ProgramExecution {
   std::string text;       ///< of the wrapper
   HostProgram program;    ///< as it was read
   WrittenValues written;  ///< by statements of `program`; with ExecuteOptions::keep_values
+  /// At the sizes of the run, or why there is none; with ExecuteOptions::keep_values.
+  Result<ProgramMemory> memory = unsupported("it was not asked for");
 };
 
 struct LogExecution {
@@ -45,7 +48,7 @@ struct ExecuteOptions {
   /// Of the last compilation that has a program; made-up contents without.
   const ProgramAnswers* answers = nullptr;
   const Executor* executor = nullptr;  ///< the interpreter without
-  bool keep_values = false;            ///< the first of what every launch writes
+  bool keep_values = false;  ///< the first of what every launch writes, and where buffers stand
 };
 
 /// A program with what it is called: in a log by compilation and event, else the file.

@@ -80,9 +80,12 @@ auto programs_of_log(std::string_view bytes, const std::string& name, const OpTa
     const auto shapes = trace_shapes(*log, compilation);
     for (const auto& part : compilation.output_codes) {
       const auto& event = log->events[part.event];
-      const auto wrapper = read_wrapper(event.payload, shapes.env);
-      ProvedProgram program{
-          fmt::format("{} {}", compilation.compile_id, part.name), event.line, event.payload, {}};
+      auto wrapper = read_wrapper(event.payload, shapes.env);
+      ProvedProgram program{fmt::format("{} {}", compilation.compile_id, part.name),
+                            event.line,
+                            event.payload,
+                            {},
+                            {}};
       if (wrapper) {
         WrapperOptions options;
         if (const auto graph = graph_of(*log, compilation, *wrapper, false)) {
@@ -91,6 +94,7 @@ auto programs_of_log(std::string_view bytes, const std::string& name, const OpTa
           options.required = required_by(*graph, table, *wrapper);
         }
         program.report = check_wrapper(*wrapper, options);
+        program.program = *std::move(wrapper);
       } else {
         program.report.lines_not_understood.push_back({1, part.name, wrapper.error().message});
       }
@@ -146,9 +150,9 @@ auto prove_programs(std::string_view bytes, const std::string& name, const OpTab
   for (auto& one : wrappers_in(bytes, name)) {
     auto wrapper = read_wrapper(one.text);
     if (!wrapper) return with_context(std::move(wrapper).error(), one.name);
-    programs.push_back(
-        {one.name, 0, std::move(one.text),
-         check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}, .required = {}})});
+    auto report =
+        check_wrapper(*wrapper, {.guards_are_known = false, .claims = {}, .required = {}});
+    programs.push_back({one.name, 0, std::move(one.text), std::move(report), *std::move(wrapper)});
   }
   if (programs.empty()) return unsupported("{}: no program here", name);
   return programs;

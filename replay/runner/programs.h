@@ -1,5 +1,6 @@
 // Compiled programs with their verdicts: every Inductor program of a TORCH_TRACE log, or a wrapper.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ struct ProvedProgram {
   int log_line = 0;  ///< of the event, 0 for a wrapper file
   std::string text;  ///< of the wrapper
   WrapperReport report;
+  std::optional<HostProgram> program = {};  ///< as it was read, if it could be
 };
 
 /// One wrapper of a text that is no TORCH_TRACE log.

@@ -7,6 +7,7 @@
 
 #include "gui/models/node_model.h"
 #include "gui/models/text_model.h"
+#include "gui/views/row_table.h"
 #include "tests/gui/support.h"
 #include "tests/support/traces.h"
 
@@ -141,6 +142,27 @@ TEST(TextModels, AreModels) {
   EXPECT_TRUE(model.data(model.index(1, 0), TextModel::kBadRole).toBool());
   model.set_table({QStringLiteral("x")}, {});
   EXPECT_EQ(model.columnCount(), 1);
+}
+
+TEST(RowTables, ColumnsFitWhatIsSeenAndLongCellsGiveWay) {
+  TextModel model({QStringLiteral("a"), QStringLiteral("b"), QStringLiteral("c")});
+  RowTable table;
+  table.set_model(&model, {80, 60, 400});
+  table.resize(500, 200);
+  table.show();
+  const auto long_text = QString(200, QLatin1Char('m'));
+  model.set_rows(
+      {{.cells = {QStringLiteral("shape-mismatch-of-7"), QStringLiteral("1"), long_text}}});
+  const auto fits = [&] { return table.header()->length() <= table.viewport()->width(); };
+  ASSERT_TRUE(
+      testing::wait_until([&] { return table.header()->sectionSize(1) < 60 && fits(); }, 5000));
+  EXPECT_GE(table.header()->sectionSize(0),
+            table.fontMetrics().horizontalAdvance(QStringLiteral("shape-mismatch-of-7")))
+      << "short texts are whole";
+  model.set_rows({{.cells = {long_text, QStringLiteral("1"), long_text}}});
+  ASSERT_TRUE(
+      testing::wait_until([&] { return table.header()->sectionSize(0) < 300 && fits(); }, 5000))
+      << "long ones are cut, not scrolled away";
 }
 
 }  // namespace

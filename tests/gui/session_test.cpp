@@ -106,6 +106,39 @@ TEST_F(GuiSession, APinnedViewStaysAndCatchesUp) {
   EXPECT_TRUE(visible_text(*storage).contains(QStringLiteral("aten.add.Tensor")));
 }
 
+TEST_F(GuiSession, PinnedViewsComeBackWhereTheyWereAndOnlyInTheirFile) {
+  testing::write_small_trace(folder_ / "a.sqlite");
+  testing::write_small_trace(folder_ / "b.sqlite");
+  const auto storage_of = [](const Window& window) {
+    return window.view(QStringLiteral("storage"));
+  };
+  {
+    Window first;
+    first.use_session(session());
+    open_in(first, "a.sqlite");
+    first.go_to(QStringLiteral("node:add"));
+    ASSERT_TRUE(is_idle(first));
+    first.set_pinned(*storage_of(first), true);
+    first.go_to(QStringLiteral("node:mul"));
+    ASSERT_TRUE(is_idle(first));
+    first.close();
+  }
+  Window second;
+  second.use_session(session());
+  open_in(second, "b.sqlite");
+  EXPECT_FALSE(storage_of(second)->is_pinned());
+  open_in(second, "a.sqlite");
+  EXPECT_EQ(node_name(second), "mul");
+  ASSERT_TRUE(storage_of(second)->is_pinned());
+  EXPECT_TRUE(visible_text(*storage_of(second)).contains(QStringLiteral("aten.add.Tensor")));
+  EXPECT_EQ(storage_of(second)->parentWidget()->windowTitle(),
+            QStringLiteral("Tensor and storage (pinned)"));
+  open_in(second, "b.sqlite");
+  EXPECT_FALSE(storage_of(second)->is_pinned()) << "another file begins without";
+  open_in(second, "a.sqlite");
+  EXPECT_TRUE(storage_of(second)->is_pinned()) << "kept when the file was left too";
+}
+
 TEST_F(GuiSession, AKeyBelongsToOneCommandAndIsKept) {
   window_.use_session(session());
   KeysDialog dialog(window_);

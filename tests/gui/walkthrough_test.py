@@ -15,6 +15,8 @@ ASSAY, VIEWER, SOURCE = sys.argv[1:4]
 PADDED = pathlib.Path(SOURCE) / "samples/padded_storage/graph0_inf.json"
 WITHOUT_MASK = pathlib.Path(SOURCE) / "tests/data/wrappers/scale_rows_without_mask.py"
 ROWS = pathlib.Path(SOURCE) / "tests/data/graphs/rows_and_columns.txt"
+LAUNCHES = pathlib.Path(SOURCE) / "tests/data/wrappers/three_launches_one_wrong.py"
+LOG = pathlib.Path(SOURCE) / "tests/data/logs/stages.log"
 STRIDES = pathlib.Path(SOURCE) / "samples/replication_pad_channels_last/graph0_inf.json"
 
 
@@ -117,6 +119,42 @@ class Walkthrough(unittest.TestCase):
         self.assertEqual(self.assay("compile", ROWS, "--check", "--trace", right).returncode, 0)
         self.assertEqual(self.rows(right, "SELECT count(*) FROM findings"), [(0,)])
         self.assertGreater(self.rows(right, "SELECT count(*) FROM tensor_values")[0][0], 5)
+
+    def test_proofs_of_a_compiled_program_are_in_its_trace(self):
+        trace = self.folder / "run.sqlite"
+        out = self.assay("compile", ROWS, "--prove", "--fault", "short-loop", "--trace", trace)
+        self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
+        proved = self.rows(trace, "SELECT count(*), count(p.line) FROM proofs p JOIN graphs g ON "
+                                  "g.id = p.graph_id WHERE g.kind = 'program' AND verdict = 'proved'")
+        self.assertGreater(proved[0][0], 3)
+        self.assertEqual(*proved[0])
+        text = self.rows(trace, "SELECT text FROM graphs WHERE kind = 'program'")[0][0].splitlines()
+        for line, place in self.rows(trace, "SELECT line, place FROM proofs"):
+            self.assertIn(text[line - 1], place)
+        short = self.folder / "short.sqlite"
+        out = self.assay("compile", ROWS, "--prove", "--fault", "short-storage", "--trace", short)
+        self.assertEqual(out.returncode, 1, out.stdout + out.stderr)
+        refuted = self.rows(short, "SELECT p.id, p.witness, f.line FROM proofs p, findings f WHERE "
+                                   "p.verdict = 'refuted' AND f.line = p.line")
+        self.assertGreater(len(refuted), 0)
+        self.play([short], [{"layout": "sizes"}, {"go": f"proof:{refuted[0][0]}"},
+                            {"expect": "run there"}])
+
+    def test_read_programs_have_launches_and_memory(self):
+        trace = self.folder / "wrapper.sqlite"
+        self.assay("trace", LAUNCHES, "-o", trace)
+        self.assertEqual(self.rows(trace, "SELECT count(*) FROM launches"), [(3,)])
+        (arena, live, total, steps), = self.rows(
+            trace, "SELECT arena_bytes, live_bytes, sum_bytes, steps FROM memory_plans")
+        self.assertEqual(steps, 3)
+        self.assertTrue(0 < live <= arena <= total, (live, arena, total))
+        self.play([trace], [{"layout": "program"}, {"go": "launch:2"},
+                            {"expect": f"arena of {arena} bytes"}])
+        log = self.folder / "log.sqlite"
+        self.assay("trace", LOG, "-o", log)
+        self.assertEqual(self.rows(log, "SELECT count(*) FROM launches"), [(2,)])
+        self.assertEqual(self.rows(log, "SELECT count(*) FROM problems WHERE kind = 'not-planned'"),
+                         [(1,)], "this log says nothing of its inputs' layouts")
 
     def test_what_is_no_trace_is_analysed_by_a_child(self):
         gestures, _ = self.play([PADDED], [{"expect": "512 bytes too small"}])

@@ -5,6 +5,8 @@
 #include <QAbstractButton>
 #include <QAbstractSpinBox>
 #include <QAction>
+#include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
 #include <QDialog>
 #include <QFile>
@@ -15,6 +17,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSlider>
+#include <QStatusBar>
 #include <QTest>
 #include <QToolButton>
 
@@ -62,6 +65,29 @@ TEST_F(GuiWindow, PlacesOfLinksAreFound) {
   window_.go_to(QStringLiteral("node:nothing"));
   ASSERT_TRUE(idle());
   EXPECT_EQ(node_name(), "mul");
+}
+
+TEST_F(GuiWindow, LinksToProofsAndGuardsSelectTheirRows) {
+  open_small();
+  window_.apply_layout(QStringLiteral("sizes"));
+  window_.go_to(QStringLiteral("node:add"));
+  ASSERT_TRUE(idle());
+  window_.go_to(QStringLiteral("proof:1"));
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "pad") << "the node that the proof is about";
+  EXPECT_EQ(window_.view(QStringLiteral("proofs"))->table()->current_row(), 0);
+  EXPECT_TRUE(visible_text(*window_.view(QStringLiteral("proofs")))
+                  .contains(QStringLiteral("run there: s77=9")));
+  window_.action(QStringLiteral("copy.link"))->trigger();
+  EXPECT_TRUE(QApplication::clipboard()->text().endsWith(QStringLiteral("t.sqlite#proof:1")));
+  window_.go_to(QStringLiteral("guard:2"));
+  ASSERT_TRUE(idle());
+  auto* symbols = window_.view(QStringLiteral("symbols"));
+  EXPECT_EQ(symbols->table()->current_row(), 1);
+  EXPECT_TRUE(visible_text(*symbols).contains(QStringLiteral("s77 % 8 == 0")));
+  window_.go_to(QStringLiteral("proof:99"));
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(window_.statusBar()->currentMessage().contains(QStringLiteral("proof:99")));
 }
 
 TEST_F(GuiWindow, EveryViewHasAStateForEveryKindOfTrace) {
@@ -290,6 +316,7 @@ TEST_F(GuiWindow, ExportsAreWritten) {
   const auto path = folder_ / "nodes.csv";
   ASSERT_TRUE(window_.export_view(*window_.view(QStringLiteral("nodes")), QStringLiteral("csv"),
                                   QString::fromStdString(path.string())));
+  ASSERT_TRUE(idle());
   QFile file(QString::fromStdString(path.string()));
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   const auto csv = QString::fromUtf8(file.readAll());
@@ -297,6 +324,29 @@ TEST_F(GuiWindow, ExportsAreWritten) {
   EXPECT_TRUE(
       csv.contains(QStringLiteral("storage-too-small,3,pad,aten.as_strided.default,\"[s77 + "
                                   "PythonMod(-s77, 8), 32] : [32, 1]\"")));
+}
+
+TEST_F(GuiWindow, AllNodesAreExportedNotOnlyThoseThatWereSeen) {
+  testing::write_generated_trace(folder_ / "g.sqlite", 12'000);
+  open(folder_ / "g.sqlite");
+  auto* nodes = static_cast<NodesView*>(window_.view(QStringLiteral("nodes")));
+  const auto lines = [&] {
+    const auto path = QString::fromStdString((folder_ / "nodes.csv").string());
+    EXPECT_TRUE(window_.export_view(*nodes, QStringLiteral("csv"), path));
+    EXPECT_TRUE(idle());
+    QFile file(path);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts);
+  };
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 12'001);
+  EXPECT_EQ(all.last().section(',', 1, 1), QStringLiteral("11999"));
+  nodes->set_filter(QStringLiteral("status:mismatch"));
+  ASSERT_TRUE(idle());
+  const auto some = lines();
+  EXPECT_EQ(some.size(), nodes->rows()->model()->rowCount() + 1);
+  EXPECT_LT(some.size(), 20);
+  EXPECT_FALSE(window_.export_view(*nodes, QStringLiteral("csv"), QStringLiteral("/no/such/x")));
 }
 
 }  // namespace

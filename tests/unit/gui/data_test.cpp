@@ -97,6 +97,62 @@ TEST_F(GuiData, LiveSizesEvaluateGuardsAndNodesAtOtherSizes) {
   EXPECT_EQ(other.changed[0].before, "[68, 32]");
 }
 
+TEST(ProgramData, BuffersWithoutANameTakeNobodysPlace) {
+  ProgramFacts program;
+  program.launches.resize(3);
+  const auto add = [&](std::string name, std::int64_t bytes, std::int64_t first,
+                       std::int64_t last) {
+    auto& buffer = program.buffers.emplace_back();
+    buffer.name = std::move(name);
+    buffer.bytes = bytes;
+    buffer.offset = 0;
+    buffer.first = first;
+    buffer.last = last;
+  };
+  add("", 8, 0, 2);
+  add("a", 4, 1, 1);
+  EXPECT_EQ(live_bytes(program), (std::vector<std::int64_t>{8, 12, 8}));
+}
+
+/// A graph with a real number that was recorded, one that its range fixes, and one nobody knows.
+void write_real_symbols(const std::filesystem::path& path) {
+  auto writer = TraceWriter::create(path);
+  ASSERT_TRUE(writer);
+  const auto run = writer->add(RunRow{"debug", "x", "capture json", "", "assay", "2000-01-01"});
+  const auto graph = writer->add(GraphRow{*run, {}, "g", "inf", "", ""});
+  const auto add = [&](const char* name, const char* kind, const char* low, const char* high) {
+    ASSERT_TRUE(writer->add(SymbolRow{*graph, name, kind, low, high, "", "source"}));
+  };
+  add("zf1", "backed_float", "-oo", "oo");
+  add("zf2", "backed_float", "0.5", "0.5");
+  add("zf3", "backed_float", "-oo", "oo");
+  add("s5", "backed", "2", "int_oo");
+  add("s6", "backed", "-int_oo", "int_oo");
+  ASSERT_TRUE(writer->add(BindingRow{*run, "zf1", "0.25", "run"}));
+  std::int64_t seq = 0;
+  for (const auto* text : {"zf1 > 0.0", "Eq(0.5, zf2)", "zf3 > 0.0", "zf1 > 0.5", "s5 >= 2"})
+    ASSERT_TRUE(writer->add(GuardRow{*graph, seq++, text, text, "model.py:1", {}}));
+  ASSERT_TRUE(writer->finalise());
+}
+
+TEST_F(GuiData, RealNumbersKeepTheirValuesAndNobodySlidesThem) {
+  const testing::TemporaryFolder folder;
+  write_real_symbols(folder / "t.sqlite");
+  const auto reader = TraceReader::open(folder / "t.sqlite");
+  ASSERT_TRUE(reader);
+  const auto live = LiveSizes::read(*reader, 1);
+  ASSERT_TRUE(live) << live.error().message;
+  ASSERT_EQ((*live)->symbols().size(), 1U) << "s6 is in no size and no guard";
+  EXPECT_EQ((*live)->symbols()[0].name, "s5");
+  const auto state = (*live)->at({});
+  ASSERT_EQ(state.guards.size(), 5U);
+  EXPECT_EQ(state.guards[0].holds, true);
+  EXPECT_EQ(state.guards[1].holds, true);
+  EXPECT_EQ(state.guards[2].holds, std::nullopt);
+  EXPECT_EQ(state.guards[3].holds, false);
+  EXPECT_EQ(state.broken_guards(), 1);
+}
+
 TEST_F(GuiData, FactsOfANodeNameWhoItReadsAndWhoReadsIt) {
   const auto facts = read_node_facts(*reader_, node("pad"));
   ASSERT_TRUE(facts);
