@@ -87,9 +87,10 @@ struct TraceCompilation {
 /// Compilations in order of their first event. Facts that a body lacks stay empty.
 [[nodiscard]] auto compilations(const TraceLog& log) -> std::vector<TraceCompilation>;
 
-/// Did Dynamo compile what is left of a function behind a place where it gave up? Then no
-/// compilation is the whole function.
-[[nodiscard]] auto is_in_parts(const TraceLog& log) -> bool;
+/// Did Dynamo compile what is left of a function behind a place where it gave up, and is there more
+/// than one program? Then no compilation (`all` of the log) is the whole function.
+[[nodiscard]] auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all)
+    -> bool;
 
 /// The graph in a payload. Errors: bad_input with lines of the log.
 [[nodiscard]] auto trace_graph(const TraceLog& log, const TracePart& part) -> Result<Graph>;

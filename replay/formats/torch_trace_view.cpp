@@ -364,10 +364,12 @@ class ShapesReader {
 
 }  // namespace
 
-auto is_in_parts(const TraceLog& log) -> bool {
-  return std::ranges::any_of(log.events, [](const TraceEvent& event) {
-    return event.kind == "dynamo_start" && event.body.contains("\"torch_dynamo_resume_in_");
-  });
+auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all) -> bool {
+  const auto programs = std::ranges::count_if(
+      all, [](const TraceCompilation& one) { return !one.output_codes.empty(); });
+  return programs > 1 && std::ranges::any_of(log.events, [](const TraceEvent& event) {
+           return event.kind == "dynamo_start" && event.body.contains("\"torch_dynamo_resume_in_");
+         });
 }
 
 auto compilations(const TraceLog& log) -> std::vector<TraceCompilation> {

@@ -342,7 +342,7 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
   for (const auto& compilation : all)
     if (!compilation.output_codes.empty()) last = &compilation;
   if (last == nullptr) return unsupported("{}: the log has no inductor_output_code", name);
-  const bool in_parts = options.answers != nullptr && is_in_parts(*log);
+  const bool in_parts = options.answers != nullptr && is_in_parts(*log, all);
   if (in_parts) executor.add_note("the function is in parts, recorded answers are not used");
   for (const auto& compilation : all) {
     if (compilation.output_codes.empty()) continue;

@@ -463,7 +463,7 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   StageReport report;
   report.warnings = log->warnings;
   const auto all = compilations(*log);
-  const bool in_parts = is_in_parts(*log);
+  const bool in_parts = is_in_parts(*log, all);
   std::optional<std::size_t> answered;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!all[i].output_codes.empty() && !(in_parts && answered)) answered = i;

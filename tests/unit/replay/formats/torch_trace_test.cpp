@@ -36,12 +36,16 @@ TEST(TorchTrace, AnEventHasKindPlaceCompileIdAndRank) {
 }
 
 TEST(TorchTrace, AFunctionIsInPartsWhereItResumes) {
-  const auto is_resumed = [](std::string_view name) {
+  const auto is_resumed = [](std::string_view name, std::size_t programs) {
+    std::vector<TraceCompilation> all(programs);
+    for (auto& one : all) one.output_codes.emplace_back();
     return is_in_parts(read(header(R"({"dynamo_start": {"stack": [{"line": 3, "name": ")" +
-                                   std::string(name) + R"("}]}})")));
+                                   std::string(name) + R"("}]}})")),
+                       all);
   };
-  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12"));
-  EXPECT_FALSE(is_resumed("f"));
+  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 2));
+  EXPECT_FALSE(is_resumed("torch_dynamo_resume_in_f_at_12", 1));  // nothing before it is a program
+  EXPECT_FALSE(is_resumed("f", 2));
 }
 
 TEST(TorchTrace, CompiledAutogradStandsBeforeTheFrame) {
