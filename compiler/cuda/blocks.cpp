@@ -116,8 +116,8 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
   return choice.blocks();
 }
 
-auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks, std::int64_t run)
-    -> Result<TileLayout> {
+auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks, std::int64_t run,
+                bool is_alone) -> Result<TileLayout> {
   const auto order = by_score(kernel);
   const auto largest = element_bytes(kernel, order);
   auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
@@ -137,7 +137,7 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   const std::int64_t row_registers = lanes == kTwoWarpRow && !loops ? 64 : takes_more ? 32 : 16;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),
-      static_cast<int>(std::max(neighbours, is_row ? row_registers : kRegisters)));
+      static_cast<int>(std::max(neighbours, is_row && !is_alone ? row_registers : kRegisters)));
 }
 
 }  // namespace assay

@@ -16,8 +16,9 @@ namespace assay {
     -> std::vector<std::int64_t>;
 
 /// `run`: every row has a multiple of so many elements; where rows begin anywhere, neighbouring
-/// threads rather than registers are neighbours in memory. Errors: unsupported (too many lanes).
+/// threads rather than registers are neighbours in memory. `is_alone`: the only program, of as many
+/// threads as may be. Errors: unsupported (too many lanes).
 [[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks,
-                              std::int64_t run) -> Result<TileLayout>;
+                              std::int64_t run, bool is_alone) -> Result<TileLayout>;
 
 }  // namespace assay

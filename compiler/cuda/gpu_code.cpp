@@ -46,9 +46,9 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
       tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
   const auto choice = choose_split(plan_->loops, launch.extents, programs);
   if (!choice) return std::nullopt;
-  const auto [known, is_new] = splits_.try_emplace(choice->axis);
+  const auto [known, is_new] = splits_.try_emplace({choice->axis, choice->run});
   if (is_new)
-    if (auto made = split_kernel(kernel_, plan_->loops, choice->axis))
+    if (auto made = split_kernel(kernel_, plan_->loops, choice->axis, choice->run))
       known->second = std::make_unique<Split>(*std::move(made));
   if (known->second == nullptr) return std::nullopt;
   const auto& split = *known->second;
@@ -86,8 +86,8 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
         if (param.kind == TileParam::Kind::block && param.symbol == kernel_.axes[i].block)
           param.fixed = key.blocks[i];
   }
-  ASSAY_TRY(variant.layout,
-            layout_for(variant.kernel, variant.blocks, plan_ ? key.choice.run : kAnyRun));
+  ASSAY_TRY(variant.layout, layout_for(variant.kernel, variant.blocks,
+                                       plan_ ? key.choice.run : kAnyRun, key.choice.is_alone));
   return variant;
 }
 

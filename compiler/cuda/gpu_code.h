@@ -68,7 +68,8 @@ class GpuKernel {
   std::optional<TilePlan> plan_;
   std::string not_planned_;
   struct Split;
-  mutable std::map<std::size_t, std::unique_ptr<Split>> splits_;  ///< by axis; null: it cannot be
+  /// By axis and run; null: it cannot be.
+  mutable std::map<std::pair<std::size_t, std::int64_t>, std::unique_ptr<Split>> splits_;
 };
 
 /// PTX for variants. Errors: missing_tool (no code generator), unsupported.

@@ -17,8 +17,8 @@ constexpr std::int64_t kLengthGrain = 16;  ///< parts begin where wide accesses 
 
 class Splitter {
  public:
-  Splitter(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis)
-      : from_(kernel), plan_(plan), axis_(axis) {}
+  Splitter(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis, std::int64_t run)
+      : from_(kernel), plan_(plan), axis_(axis), run_(run) {}
 
   auto run() -> Result<SplitKernel> {
     for (const auto& planned : plan_.statements) {
@@ -100,10 +100,14 @@ class Splitter {
     start(b, split, "parts");
     auto& kernel = b.kernel();
     kernel.axes[split.parts_axis].kind = TileAxis::Kind::parallel;
-    const auto origin =
-        b.compute(TileOp::mul, {index(b, split.parts_axis), b.param(length_, DType::int64)});
+    // Lengths are multiples of the grain, and code shall see it.
+    const auto length = b.compute(
+        TileOp::bit_and, {b.param(length_, DType::int64), b.number(DType::int64, -kLengthGrain)});
+    const auto origin = b.compute(TileOp::mul, {index(b, split.parts_axis), length});
     const auto divided = b.compute(TileOp::add, {origin, index(b, axis_)});
-    const auto inside = b.compute(TileOp::lt, {divided, b.param(extent_, DType::int64)});
+    const auto asked =
+        run_ == 1 ? divided : b.compute(TileOp::bit_and, {divided, b.number(DType::int64, -run_)});
+    const auto inside = b.compute(TileOp::lt, {asked, b.param(extent_, DType::int64)});
     const auto bit = AxisSet{1} << axis_;
     std::size_t next = 0;
     const auto at = place(b, split.parts_axis);
@@ -174,6 +178,7 @@ class Splitter {
   const TileKernel& from_;
   const KernelPlan& plan_;
   std::size_t axis_;
+  std::int64_t run_;
   std::vector<std::size_t> buffers_, extents_;
   std::size_t length_ = 0, extent_ = 0;
   std::map<TileId, TileId> values_;
@@ -208,12 +213,14 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
   choice.length = (choice.length + kLengthGrain - 1) / kLengthGrain * kLengthGrain;
   choice.parts = (extent + choice.length - 1) / choice.length;
   if (choice.parts < 2) return std::nullopt;
+  constexpr std::int64_t kRun = 8;
+  if (static_cast<int>(choice.axis) == plan.vector_axis && extent % kRun == 0) choice.run = kRun;
   return choice;
 }
 
-auto split_kernel(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis)
-    -> Result<SplitKernel> {
-  return Splitter(kernel, plan, axis).run();
+auto split_kernel(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis,
+                  std::int64_t run) -> Result<SplitKernel> {
+  return Splitter(kernel, plan, axis, run).run();
 }
 
 }  // namespace assay

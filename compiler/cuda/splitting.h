@@ -24,13 +24,15 @@ struct SplitKernel {
 struct SplitChoice {
   std::size_t axis = 0;
   std::int64_t parts = 1, length = 1;
+  std::int64_t run = 1;  ///< so many neighbours of the axis are in range together: 1 or 8
 };
 /// `programs` that the kernel has as it is.
 [[nodiscard]] auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& extents,
                                 std::int64_t programs) -> std::optional<SplitChoice>;
 
-/// Errors: unsupported (something behind the reduction varies over its axes again).
-[[nodiscard]] auto split_kernel(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis)
-    -> Result<SplitKernel>;
+/// `axis` and `run` as chosen. Errors: unsupported (something behind the reduction varies over its
+/// axes again).
+[[nodiscard]] auto split_kernel(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis,
+                                std::int64_t run) -> Result<SplitKernel>;
 
 }  // namespace assay

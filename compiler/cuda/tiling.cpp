@@ -456,6 +456,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   if (!choice.loops)
     choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
   choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);
+  choice.is_alone = !choice.loops && all.y == 1;
   return choice;
 }
 

@@ -25,6 +25,7 @@ struct TileChoice {
   /// 1, 4 or 8: the extent of the axis along which most is contiguous is a multiple of it, so that
   /// as many neighbours are in range together.
   std::int64_t run = 1;
+  bool is_alone = false;  ///< one program, a row: nothing hides what it waits for
   friend auto operator<=>(const TileChoice&, const TileChoice&) = default;
 };
 
