@@ -157,11 +157,15 @@ auto CppReader::conditional(int node) -> R {
 
 auto CppReader::lambda_call(int node) -> R {
   const auto body = syntax_.node(node).children[0];
+  if (std::ranges::find(called_, node) != called_.end())
+    return bad_input("a lambda that calls itself");
+  called_.push_back(node);
   const auto outer = std::exchange(returned_, std::nullopt);
   const auto outer_early = std::exchange(early_, {});
   const auto outer_mask = mask_;
   const auto problems = kernel_.not_understood.size();
   statement(body);
+  called_.pop_back();
   auto result = std::exchange(returned_, outer);
   const auto early = std::exchange(early_, outer_early);
   mask_ = outer_mask;

@@ -238,6 +238,7 @@ class CppReader {
   std::set<std::size_t> loaded_, stored_;  ///< since the last barrier
   std::set<std::string, std::less<>> failed_;
   std::optional<CppValue> returned_;
+  std::vector<int> called_;                         ///< lambdas that are being read
   std::vector<std::pair<TileId, CppValue>> early_;  ///< returns that lanes decide on, in order
   TileId mask_ = kNoTile;
   int serial_ = 0;

@@ -130,6 +130,7 @@ class WrapperReader {
     }
   }
   void enter(std::string name, int indent) {
+    if (function_) close_blocks(-1);
     region_ = std::move(name);
     region_indent_ = indent;
     function_.reset();

@@ -143,6 +143,13 @@ TEST(Wrapper, ParametersThatAreNoTextEndTheDefinition) {
   EXPECT_FALSE(read_wrapper("def call(ar\xff\xfegs):\n    return ()\n"));
 }
 
+TEST(Wrapper, ADefinitionInsideABlockEndsTheBlock) {
+  const auto program = read_wrapper(
+      "def call(args):\n    if True:\n        buf0 = 1\n        def inner():\n            pass\n   "
+      " return ()\n");
+  EXPECT_TRUE(program) << program.error().message;
+}
+
 TEST(Wrapper, WithoutCallThereIsNoProgram) {
   const auto program = read_wrapper("import torch\n");
   ASSERT_FALSE(program);
