@@ -131,6 +131,7 @@ auto CppParser::postfix() -> Result<int> {
       left = add(std::move(node));
     } else if (accept("[")) {
       auto node = wrap(CppKind::index, left);
+      if (at("]")) return unexpected("an index");
       ASSAY_TRY_VOID(arguments("]", node));
       left = add(std::move(node));
     } else if (at("{") && syntax_.node(left).kind == CppKind::name) {
