@@ -108,13 +108,8 @@ def launches_in(lines):
 def mutated_log(rng, text, changes):
     """A change in a kernel of a program with at least five launches; None where none fits."""
     lines = text.split("\n")
-    blocks, begin, is_code = [], 0, False
-    for i, line in enumerate(lines + ["{"]):
-        if line.startswith("\t"):
-            continue
-        if is_code and launches_in(lines[begin:i]) >= 5:
-            blocks.append((begin, i))
-        is_code, begin = "inductor_output_code" in line, i + 1
+    blocks = [(first, last) for first, last in recorded_logs.programs_of(lines)
+              if launches_in(lines[first:last]) >= 5]
     for _ in range(400 if blocks else 0):
         first, last = rng.choice(blocks)
         at = rng.randrange(first, last)

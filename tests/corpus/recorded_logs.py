@@ -17,3 +17,15 @@ def folder_of(given, archives, work):
         with tarfile.open(archive) as packed:
             packed.extractall(work, filter="data")
     return work
+
+
+def programs_of(lines):
+    """First and last line of the payload of each program in a log."""
+    found, begin, is_code = [], 0, False
+    for i, line in enumerate(lines + ["{"]):
+        if line.startswith("\t"):
+            continue
+        if is_code:
+            found.append((begin, i))
+        is_code, begin = "inductor_output_code" in line, i + 1
+    return found
