@@ -2,10 +2,12 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <thread>
 
@@ -69,8 +71,8 @@ class Jitted final : public NativeCode {
     ASSAY_TRY(const auto machine, taken(host.createTargetMachine(), "this machine"));
     const auto lanes = options.lanes > 0 ? static_cast<unsigned>(options.lanes) : widest(*machine);
     const auto symbol = [](std::size_t i) { return fmt::format("kernel{}", i); };
+    for (auto i = part; i < kernels.size(); i += parts) set_split(*kernels[i], functions_[i]);
     std::string key;
-    std::optional<std::string> known;
     if (options.cache != nullptr && !options.keep_text) {
       key =
           fmt::format("native {} {} {} {} {} lanes {} of {}\n", LLVM_VERSION_STRING, options.stamp,
@@ -78,14 +80,11 @@ class Jitted final : public NativeCode {
                       std::string(machine->getTargetFeatureString()), lanes, parts);
       for (auto i = part; i < kernels.size(); i += parts)
         key += symbol(i) + "\n" + print_kernel(*kernels[i]);
-      known = options.cache->find(key);
     }
     std::unique_ptr<llvm::MemoryBuffer> object;
-    if (known) {
-      object = kept_object(*known);
-      for (auto i = part; i < kernels.size(); i += parts)
-        if (functions_[i].not_compiled.empty()) set_split(*kernels[i], functions_[i]);
-    } else {
+    if (!key.empty())
+      if (const auto kept = options.cache->find(key)) object = kept_object(*kept);
+    if (!object) {
       ASSAY_TRY(object, generated(kernels, part, parts, *machine, lanes, options));
       if (!key.empty()) keep(*options.cache, key, part, parts, *object);
     }
@@ -107,9 +106,7 @@ class Jitted final : public NativeCode {
     module.setDataLayout(machine.createDataLayout());
     module.setTargetTriple(machine.getTargetTriple().str());
     for (auto i = part; i < kernels.size(); i += parts)
-      if (const auto added =
-              add(module, *kernels[i], lanes, fmt::format("kernel{}", i), functions_[i]);
-          !added)
+      if (const auto added = add(module, *kernels[i], lanes, fmt::format("kernel{}", i)); !added)
         functions_[i].not_compiled = added.error().message;
     run_passes(module, machine, kPasses);
     if (options.keep_text) {
@@ -130,31 +127,40 @@ class Jitted final : public NativeCode {
     }
     cache.keep(key, kept + "\n" + object.getBuffer().str());
   }
-  auto kept_object(const std::string& kept) -> std::unique_ptr<llvm::MemoryBuffer> {
-    std::size_t at = 0;
-    for (auto end = kept.find('\n'); end != at; at = end + 1, end = kept.find('\n', at)) {
-      const auto space = kept.find(' ', at);
-      functions_.at(std::stoul(kept.substr(at, space - at))).not_compiled =
-          kept.substr(space + 1, end - space - 1);
+  /// Null where the text is not what `keep` writes: the code is generated anew.
+  auto kept_object(std::string_view kept) -> std::unique_ptr<llvm::MemoryBuffer> {
+    std::vector<std::pair<std::size_t, std::string_view>> without_code;
+    while (!kept.starts_with('\n')) {
+      std::size_t position = 0;
+      const auto* const last = kept.data() + kept.size();
+      const auto [behind, error] = std::from_chars(kept.data(), last, position);
+      const auto* const line_end = std::find(behind, last, '\n');
+      if (error != std::errc{} || line_end == last || position >= functions_.size()) return nullptr;
+      without_code.emplace_back(position, std::string_view(behind + 1, line_end));
+      kept.remove_prefix(static_cast<std::size_t>(line_end - kept.data()) + 1);
     }
-    return llvm::MemoryBuffer::getMemBufferCopy(kept.substr(at + 1));
+    kept.remove_prefix(1);
+    auto object = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(kept));
+    if (auto read = llvm::object::ObjectFile::createObjectFile(*object); !read) {
+      llvm::consumeError(read.takeError());
+      return nullptr;
+    }
+    for (const auto& [position, why] : without_code) functions_[position].not_compiled = why;
+    return object;
   }
 
   static auto widest(const llvm::TargetMachine& machine) -> unsigned {
     return machine.getTargetFeatureString().contains("+avx512f") ? 16 : 8;
   }
 
-  static void set_split(const KernelPlan& plan, NativeFunction& function) {
-    if (!plan.parallel.empty() && !plan.is_serial)
-      function.split_axis = static_cast<int>(plan.parallel[0]);
-  }
   static void set_split(const TileKernel& kernel, NativeFunction& function) {
-    if (const auto plan = plan_kernel(kernel)) set_split(*plan, function);
+    const auto plan = plan_kernel(kernel);
+    if (plan && !plan->parallel.empty() && !plan->is_serial)
+      function.split_axis = static_cast<int>(plan->parallel[0]);
   }
   static auto add(llvm::Module& module, const TileKernel& kernel, unsigned lanes,
-                  const std::string& name, NativeFunction& function) -> Result<void> {
+                  const std::string& name) -> Result<void> {
     ASSAY_TRY(const auto plan, plan_kernel(kernel));
-    set_split(plan, function);
     const auto emitted = emit_kernel(module, kernel, plan, lanes, name);
     if (!emitted)
       if (auto* half = module.getFunction(name)) half->eraseFromParent();

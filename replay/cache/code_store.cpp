@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 
 /// "ASSC": a file of somebody else's is not touched.
 constexpr int kApplication = 0x41535343;
+/// Of the table; what an other one holds is forgotten, it can be generated again.
+constexpr int kLayout = 2;
 constexpr int kPatienceMs = 2000;
 /// A time of use is written anew only where it is this old, so that readers do not write.
 constexpr std::int64_t kRecentlySeconds = 86400;
@@ -36,12 +38,15 @@ class CodeStore final : public CodeCache {
     std::optional<std::string> code;
     bool is_old = false;
     {
-      const auto query = prepared("SELECT code, used FROM code WHERE key = ?1");
+      const auto query = prepared("SELECT code, used, digest FROM code WHERE key = ?1");
       if (!query || !bound(query.get(), 1, hash) || sqlite3_step(query.get()) != SQLITE_ROW)
         return std::nullopt;
       const auto* bytes = static_cast<const char*>(sqlite3_column_blob(query.get(), 0));
       code.emplace(bytes, static_cast<std::size_t>(sqlite3_column_bytes(query.get(), 0)));
       is_old = now - sqlite3_column_int64(query.get(), 1) > kRecentlySeconds;
+      // Code is run: a byte that the disk changed must not be.
+      const auto* digest = reinterpret_cast<const char*>(sqlite3_column_text(query.get(), 2));
+      if (digest == nullptr || sha256(*code) != digest) return std::nullopt;
     }
     if (is_old) {
       const auto touch = prepared("UPDATE code SET used = ?2 WHERE key = ?1");
@@ -57,8 +62,9 @@ class CodeStore final : public CodeCache {
     const std::lock_guard lock(mutex_);
     const auto hash = sha256(key);
     const auto insert =
-        prepared("INSERT OR REPLACE INTO code (key, code, used) VALUES (?1, ?2, ?3)");
-    if (!insert || !bound(insert.get(), 1, hash)) return;
+        prepared("INSERT OR REPLACE INTO code (key, code, used, digest) VALUES (?1, ?2, ?3, ?4)");
+    const auto digest = sha256(code);
+    if (!insert || !bound(insert.get(), 1, hash) || !bound(insert.get(), 4, digest)) return;
     sqlite3_bind_blob64(insert.get(), 2, code.data(), code.size(), SQLITE_STATIC);
     sqlite3_bind_int64(insert.get(), 3, static_cast<std::int64_t>(std::time(nullptr)));
     sqlite3_step(insert.get());
@@ -117,10 +123,11 @@ auto open_code_store(const fs::path& file, std::int64_t most_bytes) -> std::uniq
   const bool is_new = application == 0 && number(made, "PRAGMA schema_version") == 0;
   if (application != kApplication && !is_new) return nullptr;
   const auto prepare = fmt::format(
-      "PRAGMA application_id = {}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+      "PRAGMA application_id = {}; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; {}"
       "CREATE TABLE IF NOT EXISTS code (key TEXT PRIMARY KEY, code BLOB NOT NULL, used INTEGER NOT "
-      "NULL)",
-      kApplication);
+      "NULL, digest TEXT NOT NULL); PRAGMA user_version = {}",
+      kApplication,
+      number(made, "PRAGMA user_version") == kLayout ? "" : "DROP TABLE IF EXISTS code;", kLayout);
   if (sqlite3_exec(made, prepare.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return nullptr;
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write, error);
   return std::make_unique<CodeStore>(std::move(database), most_bytes);

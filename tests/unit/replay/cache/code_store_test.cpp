@@ -1,6 +1,7 @@
 #include "replay/cache/code_store.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -36,6 +37,17 @@ TEST_F(CodeStoreTest, KeepsCodeForLaterProcesses) {
   EXPECT_FALSE(store->find("kernel b"));
   store->keep("kernel a", "newer");
   EXPECT_EQ(store->find("kernel a"), "newer");
+}
+
+TEST_F(CodeStoreTest, ChangedBytesAreNoCode) {
+  open_code_store(file())->keep("kernel a", "machine code");
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, "UPDATE code SET code = CAST('machine cade' AS BLOB)", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  EXPECT_FALSE(open_code_store(file())->find("kernel a"));
 }
 
 TEST_F(CodeStoreTest, TwoMayShareAFile) {
