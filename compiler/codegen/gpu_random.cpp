@@ -1,4 +1,4 @@
-// Philox 4x32 and what Triton and Inductor make of its words; interpret/philox.h has the same on
+// Philox 4x32 and what Triton and Inductor make of its words; core/ops/counter_random.h has the same on
 // the host.
 #include <llvm/IR/Module.h>
 

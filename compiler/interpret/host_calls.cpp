@@ -3,6 +3,7 @@
 #include <array>
 
 #include "compiler/interpret/host_machine.h"
+#include "core/ops/randomness.h"
 
 namespace assay {
 namespace {
@@ -116,7 +117,8 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     return unsupported("line {}: {}: {}", op.line, what.target, result.error().message);
   }
   ++result_.calls;
-  result_.is_random = result_.is_random || row->is_arbitrary(options_.random != nullptr);
+  result_.randomness =
+      std::max(result_.randomness, randomness(*row, args, options_.random != nullptr));
   std::vector<std::pair<std::string, Tensor>> written;
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].buffer) continue;

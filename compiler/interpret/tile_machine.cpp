@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "compiler/interpret/philox.h"
+#include "core/ops/counter_random.h"
 
 namespace assay {
 namespace {

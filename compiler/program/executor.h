@@ -13,6 +13,7 @@
 
 #include "compiler/program/program.h"
 #include "core/base/result.h"
+#include "core/ops/counter_random.h"
 #include "core/ops/datum.h"
 
 namespace assay {
@@ -73,7 +74,8 @@ struct ProgramRun {
   std::int64_t launches = 0, calls = 0;
   /// Operators whose calls left the device for the host, and how often.
   std::map<std::string, int> on_host;
-  bool is_random = false;  ///< a library call drew random numbers that are Assay's own
+  /// Of library calls that drew numbers of Assay's own.
+  Randomness randomness = Randomness::none;
 };
 
 /// How long a program takes when nothing but it runs.

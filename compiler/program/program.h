@@ -206,6 +206,12 @@ struct HostExample {
   std::string bytes = {};  ///< of the storage, where `recorded` gives them; else made up
 };
 
+/// What a script asserts of its program's first output, element by element in row-major order.
+struct HostExpected {
+  std::string example;   ///< the name of what it is compared with, among the examples
+  double tolerance = 0;  ///< absolute
+};
+
 struct HostLine {
   int line = 0;
   std::string text;
@@ -218,7 +224,8 @@ struct HostProgram {
   std::vector<HostFunction> functions;  ///< partitions first, `call` last
   std::map<std::string, HostExample> examples;
   std::map<std::string, std::int64_t> example_numbers;  ///< `primals_1 = 16`
-  int statements = 0;                                   ///< logical lines outside of kernels
+  std::optional<HostExpected> expected = {};
+  int statements = 0;                    ///< logical lines outside of kernels
   std::vector<HostLine> not_understood;  ///< those of them that are kept, but not followed
 };
 

@@ -29,6 +29,7 @@ class StatementReader {
 
  private:
   using Nodes = std::vector<int>;
+  [[nodiscard]] auto expectation(int call) -> Result<void>;
   [[nodiscard]] auto simple() -> Result<void>;
   [[nodiscard]] auto block(std::string_view word) -> Result<void>;
   [[nodiscard]] auto context() -> Result<void>;

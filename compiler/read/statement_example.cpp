@@ -20,11 +20,27 @@ auto bytes_of_hex(std::string_view digits) -> std::string {
 
 }  // namespace
 
+/// `torch.testing.assert_close(result.reshape(-1), expected.reshape(-1), rtol=0, atol=0.5)`.
+auto StatementReader::expectation(int call) -> Result<void> {
+  const auto args = cursor_.positional(call);
+  const int tolerance = cursor_.keyword(call, "atol");
+  if (!callee(call).ends_with("assert_close") || args.size() < 2 || tolerance < 0) return {};
+  const auto text = cursor_.source_of(tolerance);
+  HostExpected expected;
+  if (std::from_chars(text.data(), text.data() + text.size(), expected.tolerance).ec != std::errc())
+    return bad_source(cursor_.syntax(tolerance).place, "`atol` is no number");
+  const auto operand = cursor_.source_of(args[1]);
+  expected.example = operand.substr(0, operand.find('.'));
+  program_.expected = std::move(expected);
+  return {};
+}
+
 auto StatementReader::example() -> Result<void> {
   if (cursor_.token().kind != TokenKind::name || cursor_.at("from") || cursor_.at("return") ||
       cursor_.at("global"))
     return {};
   ASSAY_TRY(const int left, cursor_.expression_list());
+  if (cursor_.syntax(left).kind == SyntaxKind::call) return expectation(left);
   if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
   ASSAY_TRY(const int right, cursor_.expression_list());
   if (cursor_.syntax(right).kind == SyntaxKind::integer) {

@@ -59,6 +59,7 @@ auto build_op_table() -> OpTable {
   add_fft_rows(table);
   add_padding_rows(table);
   add_random_rows(table);
+  add_inductor_random_rows(table);
   add_composite_rows(table);
   add_functional_rows(table);
   add_einsum_rows(table);

@@ -43,6 +43,7 @@ struct OpRow {
   /// Numbers are parameters of a unary kernel (pow, clamp_min), not operands of the iteration.
   bool numbers_are_parameters = false;
   bool random = false;               ///< result depends on a random generator
+  bool of_seeds = false;             ///< and is a function of seeds drawn before (randomness.h)
   bool uninitialised = false;        ///< contents of the result mean nothing
   std::string_view inplace_of = {};  ///< functional overload whose result this row writes somewhere
   /// Not written but inferred from recorded calls; results have no contents (inferred.h).
@@ -51,7 +52,7 @@ struct OpRow {
   [[nodiscard]] auto name() const -> const std::string& { return schema.overload; }
   /// Nobody can say what the contents of a result are, unless the generator's seed is known.
   [[nodiscard]] auto is_arbitrary(bool has_seed) const -> bool {
-    return uninitialised || (random && !has_seed);
+    return uninitialised || of_seeds || (random && !has_seed);
   }
 };
 

@@ -7,7 +7,7 @@
 
 #include "core/expr/text.h"
 #include "core/ops/domain.h"
-#include "core/ops/dropping.h"
+#include "core/ops/randomness.h"
 #include "core/shape/shape_env.h"
 #include "replay/conform/freedom.h"
 #include "replay/conform/one_operator.h"

@@ -498,7 +498,7 @@ class Debugger {
       const auto& node = graph_.nodes[i];
       const auto& record = report_.run.nodes[i];
       ++counts.nodes;
-      if (record.random) ++counts.random;
+      if (record.randomness != Randomness::none) ++counts.random;
       if (undecided_.contains(i)) {
         ++counts.undecided;
         continue;

@@ -8,7 +8,7 @@
 #include "core/base/check.h"
 #include "core/expr/text.h"
 #include "core/graph/targets.h"
-#include "core/ops/dropping.h"
+#include "core/ops/randomness.h"
 #include "replay/interp/admitted.h"
 #include "replay/interp/binding.h"
 #include "replay/interp/higher_order.h"
@@ -98,16 +98,17 @@ auto drops_elements(const OpRow& row, const Node& node) -> bool {
          drops(node.args[static_cast<std::size_t>(at)]);
 }
 
-/// Does the call, or a body it runs, draw random numbers?
-auto draws_random(const Graph& graph, const Node& node, const Domain& domain, bool has_seed)
-    -> bool {
+/// Of what the call, or a body it runs, draws.
+auto drawn(const Graph& graph, const Node& node, const Domain& domain, bool has_seed)
+    -> Randomness {
   if (const auto* row = domain.find(node.target))
-    return row->is_arbitrary(has_seed) || (!has_seed && drops_elements(*row, node));
-  return std::ranges::any_of(bodies_of(graph, node), [&](const Graph* body) {
-    return std::ranges::any_of(body->nodes, [&](const Node& inner) {
-      return draws_random(*body, inner, domain, has_seed);
-    });
-  });
+    return !has_seed && drops_elements(*row, node) ? Randomness::numbers
+                                                   : randomness(*row, has_seed);
+  auto all = Randomness::none;
+  for (const auto* body : bodies_of(graph, node))
+    for (const auto& inner : body->nodes)
+      all = std::max(all, drawn(*body, inner, domain, has_seed));
+  return all;
 }
 
 auto mentions_data(const ShapeEnv& env, const Claim& claim) -> bool {
@@ -213,7 +214,7 @@ class GraphRunner {
       if (id.value < 0 || at >= index_.size() || index_[at] < 0) return true;
       const auto& operand = result_.nodes[static_cast<std::size_t>(index_[at])];
       if (!operand.has_value) return true;
-      record.random = record.random || operand.random;
+      record.randomness = std::max(record.randomness, operand.randomness);
       record.made_up.values |= operand.made_up.values || operand.made_up.sizes;
       record.made_up.sizes |= operand.made_up.sizes;
       record.made_up.strides |= operand.made_up.strides;
@@ -340,8 +341,8 @@ class GraphRunner {
       case NodeKind::output:
         return to_datum(node.args.at(0), lookup);
       case NodeKind::call_function: {
-        record.random =
-            record.random || draws_random(graph_, node, domain_, options_.random != nullptr);
+        record.randomness =
+            std::max(record.randomness, drawn(graph_, node, domain_, options_.random != nullptr));
         if (const auto* row = domain_.find(node.target)) {
           record.is_view = !row->schema.returns.empty() && row->schema.returns[0].alias != 0;
           if (row->schema.is_mutating()) note_mutation(*row, node);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ops/counter_random.h"
 #include "core/ops/domain.h"
 #include "replay/interp/inputs.h"
 
@@ -42,7 +43,8 @@ struct NodeRun {
   MadeUp made_up;
   std::string message;   ///< why it failed or was not checked
   bool is_view = false;  ///< the operator's schema says that it aliases an operand
-  bool random = false;   ///< depends on a random operator, itself or through operands
+  /// Of the random operators that it depends on, itself or through operands.
+  Randomness randomness = Randomness::none;
 };
 
 struct GraphRun {

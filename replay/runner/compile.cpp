@@ -140,7 +140,7 @@ class MeasuredRounding {
     StageValues given;
     for (std::size_t i = 0; i < inputs_.values.size(); ++i) {
       stage.inputs.push_back(fmt::format("input {}", i));
-      given[stage.inputs.back()] = {inputs_.values[i], false, {}};
+      given[stage.inputs.back()] = {inputs_.values[i], Randomness::none, {}};
     }
     for (std::size_t i = 0; i < outputs_; ++i) stage.outputs.push_back(fmt::format("output {}", i));
     return measure_rounding(stage, given, inputs_.attributes, table_, RoundedBy::assay);
@@ -271,7 +271,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   ASSAY_TRY(const auto expected, reference_outputs(graph, reference, table));
   if (expected.size() != result.run.outputs.size())
     return bad_input("{} outputs, the graph has {}", result.run.outputs.size(), expected.size());
-  if (result.run.is_random) {
+  if (result.run.randomness != Randomness::none) {
     result.notes.emplace_back("values are not compared: random numbers were drawn");
     return result;
   }

@@ -53,6 +53,22 @@ auto number_input(const HostFunction& function, const std::string& input) -> con
   return nullptr;
 }
 
+auto tensor_of(const HostExample& example) -> Result<Tensor> {
+  ASSAY_TRY(auto tensor, Tensor::allocate(example.dtype, example.sizes, example.strides));
+  const auto bytes = tensor.storage->bytes();
+  std::memcpy(bytes.data(), example.bytes.data(), std::min(bytes.size(), example.bytes.size()));
+  return tensor;
+}
+
+/// Does `get_args` give the contents of all inputs?
+auto has_contents(const HostProgram& program) -> bool {
+  const auto& inputs = program.functions.back().inputs;
+  return std::ranges::all_of(inputs, [&](const std::string& input) {
+    const auto known = program.examples.find(input);
+    return known == program.examples.end() || !known->second.bytes.empty();
+  });
+}
+
 /// Inputs at the recorded sizes, from what `get_args` says.
 auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
   DatumList inputs;
@@ -68,13 +84,9 @@ auto made_up_inputs(const HostProgram& program) -> Result<DatumList> {
       continue;
     }
     const auto& example = known->second;
-    ASSAY_TRY(auto tensor, Tensor::allocate(example.dtype, example.sizes, example.strides));
-    if (!example.bytes.empty()) {
-      const auto bytes = tensor.storage->bytes();
-      std::memcpy(bytes.data(), example.bytes.data(), std::min(bytes.size(), example.bytes.size()));
-    } else if (is_floating(example.dtype)) {
+    ASSAY_TRY(auto tensor, tensor_of(example));
+    if (example.bytes.empty() && is_floating(example.dtype))
       fill_storage(*tensor.storage, example.dtype, {seed++, -0.25, 0.25});
-    }
     inputs.push_back({std::move(tensor)});
   }
   return inputs;
@@ -131,6 +143,10 @@ class LogExecutor {
       execution.error = run.error();
     execution.seconds = seconds_since(start);
     const bool is_done = !execution.error;
+    if (answers_ == nullptr) {
+      result_.has_inputs = result_.has_inputs || has_contents(compiled.program);
+      if (is_done) compare_expected(compiled.program, execution.run.outputs);
+    }
     execution.program = std::move(compiled.program);
     result_.programs.push_back(std::move(execution));
     return is_done ? &result_.programs.back().run : nullptr;
@@ -183,10 +199,10 @@ class LogExecutor {
     const auto* run = execute(compiled, std::move(inputs));
     if (run == nullptr) return;
     forward_outputs_ = run->outputs;
-    if (run->is_random)
+    if (run->randomness != Randomness::none)
       result_.notes.push_back(fmt::format(
           "{}: random numbers are Assay's own, values are not compared", compiled.name));
-    is_random_ = run->is_random;
+    is_random_ = run->randomness != Randomness::none;
     if (compiled.role == "inference") compare_forward(forward_outputs_->size());
   }
 
@@ -253,6 +269,22 @@ class LogExecutor {
     else if (!is_random_)
       difference = compare_tensors(*tensor, expected);
     difference.what = std::move(what);
+    result_.compared.push_back(std::move(difference));
+  }
+
+  /// With what the script itself asserts.
+  void compare_expected(const HostProgram& program, const DatumList& outputs) {
+    if (!program.expected || outputs.empty()) return;
+    const auto example = program.examples.find(program.expected->example);
+    if (example == program.examples.end() || example->second.bytes.empty()) return;
+    const auto expected = tensor_of(example->second);
+    const auto* actual = outputs[0].real();
+    TensorDifference difference;
+    if (!expected || actual == nullptr)
+      difference.message = "it is not the tensor that the script expects";
+    else
+      difference = compare_elements(*actual, *expected, program.expected->tolerance);
+    difference.what = "output 0";
     result_.compared.push_back(std::move(difference));
   }
 

@@ -21,6 +21,11 @@ struct TensorDifference {
   double error = 0;     ///< largest, in units of the tolerance
 };
 
+/// Element by element in row-major order, whatever the sizes; `tolerance` is absolute, two NaNs are
+/// equal.
+[[nodiscard]] auto compare_elements(const Tensor& actual, const Tensor& expected, double tolerance)
+    -> TensorDifference;
+
 struct ProgramExecution {
   std::string name;            ///< "0/0 inductor_output_code#2", or the file
   std::string role;            ///< "inference", "forward", "backward"

@@ -205,7 +205,7 @@ void add_tangents(std::span<const Stage> stages, const ProgramAnswers* answers,
           std::from_chars(name.data() + kTangent.size(), name.data() + name.size(), k);
         if (answers != nullptr && name.starts_with(kTangent))
           if (const auto known = answered_tangent(tangent.meta, k)) copy_elems(*known, tangent);
-        inputs.values[name] = {Datum{std::move(tangent)}, false, {}};
+        inputs.values[name] = {Datum{std::move(tangent)}, Randomness::none, {}};
       }
     }
 }

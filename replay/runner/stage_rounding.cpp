@@ -234,7 +234,7 @@ class Measurement {
   auto in(const Stage& stage, bool is_wide) -> Roundings {
     StageValues exact;
     for (const auto& [name, value] : inputs_)
-      exact[name] = {is_wide ? widened(value.value) : value.value, value.is_random, {}};
+      exact[name] = {is_wide ? widened(value.value) : value.value, value.randomness, {}};
     bool overflows = false;
     StageTaps taps;
     taps.node = [&](std::size_t i, const Datum& value) {

@@ -11,7 +11,7 @@ namespace {
 struct Given {
   DatumList values;
   std::string missing;
-  bool is_random = false;
+  Randomness randomness = Randomness::none;
 };
 
 auto give(const Stage& stage, const StageValues& inputs) -> Given {
@@ -23,7 +23,7 @@ auto give(const Stage& stage, const StageValues& inputs) -> Given {
       given.missing = fmt::format("nothing gives its {}", name);
       return given;
     }
-    given.is_random = given.is_random || found->second.is_random;
+    given.randomness = std::max(given.randomness, found->second.randomness);
     given.values.push_back(copy(found->second.value));
   }
   return given;
@@ -36,7 +36,7 @@ void keep_inputs(const Stage& stage, const Given& given, StageRun& run) {
     if (stage.inputs[i].starts_with("input ") && given.values[i].is_tensor())
       run.values.try_emplace(
           stage.inputs[i] + " after",
-          StageValue{given.values[i], given.is_random,
+          StageValue{given.values[i], given.randomness,
                      stage.program ? stage.program->functions.back().inputs[i] : std::string()});
 }
 
@@ -77,12 +77,12 @@ void run_graph_stage(const Stage& stage, const Given& given,
   const auto* returned = std::get_if<SequenceArg>(&graph.output()->args[0].value);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (stage.outputs[i].empty() || items[i].is_none()) continue;
-    StageValue value{items[i], given.is_random, {}};
+    StageValue value{items[i], given.randomness, {}};
     if (const auto* id = returned ? std::get_if<NodeId>(&returned->items[i].value) : nullptr)
       for (std::size_t k = 0; k < graph.nodes.size(); ++k)
         if (graph.nodes[k].id == *id) {
           value.producer = graph.nodes[k].name;
-          value.is_random = value.is_random || run.graph.nodes[k].random;
+          value.randomness = std::max(value.randomness, run.graph.nodes[k].randomness);
         }
     run.values[stage.outputs[i]] = std::move(value);
   }
@@ -118,7 +118,7 @@ void run_program_stage(const Stage& stage, const Given& given, const OpTable& ta
     if (const auto* last = std::get_if<HostReturn>(&op.what)) returned = last;
   for (std::size_t i = 0; i < done->outputs.size(); ++i) {
     if (stage.outputs[i].empty() || done->outputs[i].is_none()) continue;
-    StageValue value{done->outputs[i], given.is_random || done->is_random, {}};
+    StageValue value{done->outputs[i], std::max(given.randomness, done->randomness), {}};
     if (returned != nullptr && i < returned->values.size())
       value.producer = buffer_of(returned->values[i]);
     run.values[stage.outputs[i]] = std::move(value);

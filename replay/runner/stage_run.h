@@ -13,8 +13,8 @@ namespace assay {
 
 struct StageValue {
   Datum value;
-  bool is_random = false;  ///< rests on numbers that Assay drew itself
-  std::string producer;    ///< node or buffer that the stage returns; empty for inputs
+  Randomness randomness = Randomness::none;  ///< of what Assay drew itself
+  std::string producer;  ///< node or buffer that the stage returns; empty for inputs
 };
 /// By the names of Stage.
 using StageValues = std::map<std::string, StageValue>;

@@ -92,6 +92,27 @@ auto compare_tensors(const Tensor& actual, const Tensor& expected) -> TensorDiff
   return result;
 }
 
+auto compare_elements(const Tensor& actual, const Tensor& expected, double tolerance)
+    -> TensorDifference {
+  TensorDifference result;
+  const auto a = to_vector<Complex>(actual), b = to_vector<Complex>(expected);
+  if (a.size() != b.size()) {
+    result.message = fmt::format("it has {} elements, not {}", a.size(), b.size());
+    result.error = INFINITY;
+    return result;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i].real()) && std::isnan(b[i].real()))) continue;
+    const auto distance = std::abs(a[i] - b[i]);
+    const auto error = std::isfinite(distance) && tolerance > 0 ? distance / tolerance : INFINITY;
+    if (error <= result.error || error <= 1) continue;
+    result.error = error;
+    result.message = fmt::format("element {} is {}, not {}", index_text(actual.sizes(), i),
+                                 a[i].real(), b[i].real());
+  }
+  return result;
+}
+
 auto compare_tensors(const Tensor& actual, const AnsweredTensor& expected) -> TensorDifference {
   if (expected.has_data) return compare_tensors(actual, expected.tensor);
   TensorDifference result;

@@ -120,7 +120,7 @@ TEST_F(DebugCorpus, RunReproducesRecordedLayoutsAndSums) {
       expect_same_layout(recorded->second, run.nodes[i].value, where, insignificant);
       const auto& seen = run.nodes[i].value.tensor;
       if (!has_values || !seen || !is_floating(seen->meta.dtype) || !recorded->second.sum) continue;
-      if (run.nodes[i].random) {
+      if (run.nodes[i].randomness != Randomness::none) {
         ++random;
         continue;
       }

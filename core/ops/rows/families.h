@@ -27,6 +27,7 @@ void add_attention_rows(OpTable& table);
 void add_fft_rows(OpTable& table);
 void add_padding_rows(OpTable& table);
 void add_random_rows(OpTable& table);
+void add_inductor_random_rows(OpTable& table);
 void add_composite_rows(OpTable& table);
 void add_functional_rows(OpTable& table);
 void add_einsum_rows(OpTable& table);

@@ -86,29 +86,6 @@ auto dropout(Composer& c) -> Datum {
   return c.call("aten.mul.Tensor", {c.arg(0), noise});
 }
 
-// Inductor's seeds: one 64-bit number for each random operator of a graph, drawn together.
-auto inductor_seeds(Composer& c) -> Datum {
-  const auto least = std::numeric_limits<std::int64_t>::min();
-  return c.call("aten.randint.low",
-                {Datum{Expr(least)}, Datum{Expr(std::numeric_limits<std::int64_t>::max())},
-                 Datum{DatumList{c.arg(0)}}, Datum{DType::int64}, Datum{}, c.arg(1)});
-}
-auto inductor_lookup_seed(Composer& c) -> Datum {
-  return c.call("aten.select.int", {c.arg(0), Datum{Expr(0)}, c.arg(1)});
-}
-/// size, seed, mode ("rand" or "randn"), offset.
-auto inductor_random(Composer& c) -> Datum {
-  const auto* mode = std::get_if<std::string>(&c.arg(2).value);
-  const bool is_normal = mode != nullptr && *mode == "randn";
-  return c.call(is_normal ? "aten.randn.default" : "aten.rand.default",
-                {c.arg(0), Datum{DType::float32}, Datum{}, Datum{c.meta(1).device}});
-}
-/// low, high, size, seed, offset.
-auto inductor_randint(Composer& c) -> Datum {
-  return c.call("aten.randint.low", {c.arg(0), c.arg(1), c.arg(2), Datum{DType::int64}, Datum{},
-                                     Datum{c.meta(3).device}});
-}
-
 /// self, noise (written in training), lower, upper, training.
 template <bool kInPlace>
 auto rrelu_rule(MetaCall& c) -> Datum {
@@ -193,10 +170,6 @@ void add_random_rows(OpTable& t) {
   t.add(random_row("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", preserved_like_self, random_integer_kernel));
 
   t.add(random_row("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_rule, native_dropout_kernel));
-  t.add({.schema_text = "prims::inductor_seeds(SymInt count, Device device) -> Tensor", .decomposition = inductor_seeds, .random = true});
-  t.add({.schema_text = "prims::inductor_lookup_seed(Tensor seeds, SymInt index) -> Tensor", .decomposition = inductor_lookup_seed});
-  t.add({.schema_text = "prims::inductor_random(SymInt[] size, Tensor seed, str mode, *, SymInt offset=0) -> Tensor", .decomposition = inductor_random, .random = true});
-  t.add({.schema_text = "prims::inductor_randint(SymInt low, SymInt high, SymInt[] size, Tensor seed, *, SymInt offset=0) -> Tensor", .decomposition = inductor_randint, .random = true});
   t.add({.schema_text = "aten::dropout(Tensor input, float p, bool train) -> Tensor", .decomposition = dropout, .random = true});
   t.add(random_row("aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor", rrelu_rule<false>, rrelu_kernel));
   t.add(random_row("aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_rule<true>, rrelu_kernel));

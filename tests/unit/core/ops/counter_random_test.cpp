@@ -1,4 +1,4 @@
-#include "compiler/interpret/philox.h"
+#include "core/ops/counter_random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,17 @@
-// Random numbers bit by bit: Triton's (triton/language/random.py) and those of Inductor's C++
-// (torch/csrc/inductor/cpp_prefix.h), which takes 32 bits of seed and offset.
+// Random numbers that are functions of a seed and a position, bit by bit: Triton's
+// (triton/language/random.py) and those of Inductor's C++ (torch/csrc/inductor/cpp_prefix.h), which
+// takes 32 bits of seed and offset.
 #pragma once
 #include <cstdint>
 
 namespace assay {
+
+/// What random numbers a value rests on: the worst of what it is made of.
+enum class Randomness : std::uint8_t {
+  none,
+  seeds,    ///< Inductor's seeds alone, of which the functions below make all else
+  numbers,  ///< of a generator, or memory that nobody wrote
+};
 
 /// First word for a 32-bit offset: tl.randint.
 [[nodiscard]] auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t;
