@@ -89,6 +89,12 @@ auto CppReader::update_of(int right, const std::string& target, DType dtype)
     -> Result<std::optional<Update>> {
   const auto& one = syntax_.node(right);
   if (one.kind == CppKind::call) return update_call(right, target, dtype);
+  if (one.kind == CppKind::binary && one.text == "-" &&
+      syntax_.source_of(one.children[0]) == target) {
+    ASSAY_TRY(const auto operand, value(one.children[1]));
+    ASSAY_TRY(auto negative, builder_.unary("-", operand));
+    return std::optional(Update{TileCombine::sum, {std::move(negative)}});
+  }
   const auto combine = one.kind == CppKind::binary ? combine_of(one.text) : std::nullopt;
   const bool is_logic = combine == TileCombine::any || combine == TileCombine::all;
   if (!combine || (is_logic && dtype != DType::boolean)) return std::optional<Update>();
@@ -229,10 +235,17 @@ auto CppReader::combined(const CppValue& before, std::size_t depth, const Update
   bool takes_lanes = false;
   ASSAY_TRY(const auto added, reduced(std::move(operands), depth, takes_lanes));
   const bool is_first = is_record ? before.is_neutral : is_neutral(update.combine, before);
-  if (takes_lanes && !is_first && before.parts != update.combine)
-    return bad_input("lanes of a vector that do not start at a neutral value");
-  if (!takes_lanes && before.parts) return bad_input("a sum into parts of another");
   auto start = before;
+  if (takes_lanes && !is_first && before.parts != update.combine) {
+    if (is_record || before.parts || builder_.type(before.id).axes != 0)
+      return bad_input("lanes of a vector that do not start at a neutral value");
+    // Each lane begins with it, and all are combined in the end.
+    const auto width = std::ranges::max(loops_, {}, &CppLoop::width).width;
+    for (std::int64_t lanes = 1; lanes < width; lanes *= 2) {
+      ASSAY_TRY(start, join(update.combine, start, {start}));
+    }
+  }
+  if (!takes_lanes && before.parts) return bad_input("a sum into parts of another");
   start.parts.reset();
   CppValue result;
   if (is_record) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace assay {
@@ -46,7 +47,51 @@ auto dimensions_of(const Ints& sizes) -> std::vector<Along> {
   return all;
 }
 
+/// An operator that adds its argument `addend`, and what computes the rest of it.
+struct AddendRow {
+  std::string_view op, rest;
+  std::size_t addend;
+  bool is_optional;  ///< the argument of `rest`, too: None there
+};
+constexpr AddendRow kAddends[] = {
+    {"aten.addmm.default", "aten.mm.default", 0, false},
+    {"aten.addmv.default", "aten.mv.default", 0, false},
+    {"aten.baddbmm.default", "aten.bmm.default", 0, false},
+    {"aten.convolution.default", "aten.convolution.default", 2, true}};
+
 }  // namespace
+
+auto without_addends(const Graph& graph, const std::vector<Datum>& values, const OpTable& table)
+    -> std::vector<Datum> {
+  std::map<NodeId, const Datum*> by_id;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) by_id[graph.nodes[i].id] = &values[i];
+  const auto lookup = [&](NodeId id) -> const Datum* {
+    const auto found = by_id.find(id);
+    return found == by_id.end() ? nullptr : found->second;
+  };
+  RealDomain domain(table);
+  std::vector<Datum> rests;
+  for (const auto& node : graph.nodes) {
+    const auto* row = std::ranges::find(kAddends, node.target, &AddendRow::op);
+    if (row == std::end(kAddends) || !node.kwargs.empty() || row->addend >= node.args.size())
+      continue;
+    DatumList args;
+    for (const auto& arg : node.args) {
+      auto given = to_datum(arg, lookup);
+      if (given) args.push_back(*std::move(given));
+    }
+    if (args.size() != node.args.size()) continue;
+    if (row->is_optional)
+      args[row->addend] = {};
+    else
+      args.erase(args.begin() + static_cast<std::ptrdiff_t>(row->addend));
+    const auto* rest = table.find(row->rest);
+    if (auto value = rest == nullptr ? Result<Datum>(unsupported("no row"))
+                                     : domain.run(*rest, std::move(args)))
+      rests.push_back(*std::move(value));
+  }
+  return rests;
+}
 
 auto values_of(const Stage& stage, const StageContext& context) -> std::vector<Datum> {
   std::vector<Datum> values(stage.graph->graph.nodes.size());
@@ -161,6 +206,7 @@ auto KnownValues::has_moments(const Tensor& mean, const Tensor& squares, const T
              weights = to_vector<double>(weight);
   for (const auto& along : dimensions_of(mean.sizes())) {
     std::vector<double> variance, unbiased;
+    bool is_counted = true;
     for (std::size_t o = 0; o < along.outer; ++o)
       for (std::size_t i = 0; i < along.inner; ++i) {
         double total = 0, center = 0, sum = 0;
@@ -173,12 +219,19 @@ auto KnownValues::has_moments(const Tensor& mean, const Tensor& squares, const T
           const auto at = along.at(o, k, i);
           sum += m2[at] + weights[at] * (means[at] - center) * (means[at] - center);
         }
+        is_counted = is_counted && is_count(total * static_cast<double>(along.outer * along.inner));
         variance.push_back(sum / total);
         unbiased.push_back(sum / (total - 1));
       }
-    if (has(variance, 1) || has(unbiased, 1)) return true;
+    if (is_counted && (has(variance, 1) || has(unbiased, 1))) return true;
   }
   return false;
+}
+
+auto KnownValues::is_count(double weight) const -> bool {
+  return std::ranges::any_of(reals_, [&](const std::vector<double>& known) {
+    return static_cast<double>(known.size()) == weight;
+  });
 }
 
 }  // namespace assay

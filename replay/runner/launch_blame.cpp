@@ -39,6 +39,9 @@ class LaunchBlamer {
         right_(right),
         right_values_(values_of(right, right_context)),
         known_(right_values_) {
+    for (const auto& value :
+         without_addends(right.graph->graph, right_values_, right_context.table))
+      known_.add(value);
     StageTaps taps;
     taps.written = [&](const RunWritten& event) {
       auto& written = written_[event.op];
@@ -84,31 +87,44 @@ class LaunchBlamer {
     }
     const auto event = written_.find(&op);
     const auto* args = arguments_of(op);
-    if (event == written_.end() || args == nullptr) return;  // it did not run
+    if (args == nullptr) return;
     std::optional<Cause> cause;
     for (const auto& arg : *args)
       for (const auto& name : arg.mentions) {
+        if (cause) break;
         // A library call is right: it got what stood there before, and nobody wrote since.
-        if (std::holds_alternative<HostCall>(op.what) && arg.keyword != "out" &&
-            reused_.contains(name) && !cause)
-          cause = Cause{&op, name};
-        if (const auto known = bad_.find(name); known != bad_.end() && !cause)
+        if (const auto known = bad_.find(name); known != bad_.end())
           cause = known->second;
+        else if (std::holds_alternative<HostCall>(op.what) && arg.keyword != "out" &&
+                 reused_.contains(name))
+          cause = Cause{&op, name};
       }
     for (const auto& buffer : unstored(op)) bad_.insert_or_assign(buffer, Cause{&op, buffer});
+    if (event == written_.end()) return;
     const bool is_launch = std::holds_alternative<HostLaunch>(op.what);
     for (const auto& arg : *args)
       for (const auto& name : arg.mentions)
         if (is_launch || arg.keyword == "out") reused_.erase(name);
     const auto right = judge(op, event->second);
     for (std::size_t i = 0; i < right.size(); ++i) {
-      const auto& name = event->second[i].first;
+      const auto& [name, value] = event->second[i];
       writer_[name] = &op;
-      if (right[i])
+      const bool is_changed = !is_launch || !holds(name, value);
+      held_[name] = value;
+      if (right[i] && is_changed)
         bad_.erase(name);
       else
         bad_.insert_or_assign(name, cause.value_or(Cause{&op, name}));
     }
+  }
+
+  /// Does it hold this already? Who writes in place was to change it.
+  [[nodiscard]] auto holds(const std::string& name, const Datum& value) const -> bool {
+    const auto known = held_.find(name);
+    const auto *before = known == held_.end() ? nullptr : known->second.real(),
+               *after = value.real();
+    return before != nullptr && after != nullptr && before->dtype() == after->dtype() &&
+           std::ranges::equal(before->storage->bytes(), after->storage->bytes());
   }
 
   /// Which of the buffers hold what the graph has.
@@ -181,9 +197,11 @@ class LaunchBlamer {
   /// Buffers that a launch is to write by the names of its parameters, and does not.
   auto unstored(const HostOp& op) const -> std::vector<std::string> {
     std::vector<std::string> buffers;
-    const auto& written = written_.at(&op);
+    const auto event = written_.find(&op);
     for (const auto& buffer : outputs_of(program_, op))
-      if (std::ranges::find(written, buffer, &Written::value_type::first) == written.end())
+      if (event == written_.end() ||
+          std::ranges::find(event->second, buffer, &Written::value_type::first) ==
+              event->second.end())
         buffers.push_back(buffer);
     return buffers;
   }
@@ -203,6 +221,8 @@ class LaunchBlamer {
       bad_.insert_or_assign(name, Cause(known->second));
     else
       bad_.erase(name);
+    if (const auto known = held_.find(source); known != held_.end())
+      held_.insert_or_assign(name, Datum(known->second));
     if (const auto known = writer_.find(source); known != writer_.end())
       writer_[name] = known->second;
   }
@@ -251,7 +271,8 @@ class LaunchBlamer {
   std::map<const HostOp*, Written> written_;
   std::map<std::string, Cause> bad_;
   std::map<std::string, const HostOp*> writer_;
-  std::set<std::string> reused_;  ///< names of memory that holds what was there before
+  std::map<std::string, Datum> held_;  ///< by buffer, what was written there last
+  std::set<std::string> reused_;       ///< names of memory that holds what was there before
 };
 
 }  // namespace

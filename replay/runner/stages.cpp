@@ -122,7 +122,8 @@ class StageDebugger {
     }
     result_.rows[i].state = StageState::differs;
     result_.rows[i].reason.clear();
-    const auto& first = runs_[i].findings.front();
+    // What is not written is found where it is used at last.
+    const auto& first = *std::ranges::min_element(runs_[i].findings, {}, &RunFinding::line);
     auto problem = problem_of(i, {});
     problem.blame.name = first.buffer;
     problem.blame.target = first.kernel;

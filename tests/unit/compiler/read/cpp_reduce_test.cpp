@@ -9,21 +9,39 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 
+/// Rows of n elements into p1; lanes begin with `start`, the main loop does `update`.
+auto sums_of_rows(std::string_view start, std::string_view update) -> std::string {
+  return fmt::format(
+             "{{\nfor(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
+             "x1+=static_cast<int64_t>(1L))\n{{\n{{\nfloat tmp_acc0 = 0;\n"
+             "at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>({});\n",
+             start) +
+         vectors(
+             fmt::format("auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + "
+                         "static_cast<int64_t>(x0 + n*x1), static_cast<int64_t>(16));\n{}",
+                         update),
+             "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
+             "REST);\n"
+             "tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, REST);") +
+         "tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& "
+         "x, at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);\n"
+         "p1[static_cast<int64_t>(x1)] = static_cast<float>(tmp_acc0);\n}\n}\n}";
+}
+
 TEST_F(CppKernel, SumsOverRowsOfVectors) {
-  const auto body =
-      "{\nfor(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); "
-      "x1+=static_cast<int64_t>(1L))\n{\n{\nfloat tmp_acc0 = 0;\n"
-      "at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);\n" +
-      vectors(
-          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
-          "static_cast<int64_t>(16));\ntmp_acc0_vec = tmp_acc0_vec + tmp0;",
-          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0 + n*x1), "
-          "REST);\n"
-          "tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp0, REST);") +
-      "tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, "
-      "at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);\n"
-      "p1[static_cast<int64_t>(x1)] = static_cast<float>(tmp_acc0);\n}\n}\n}";
+  const auto body = sums_of_rows("0", "tmp_acc0_vec = tmp_acc0_vec + tmp0;");
   gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {190, 590, 990});
+}
+
+TEST_F(CppKernel, EveryLaneHasItsStart) {
+  const auto body = sums_of_rows("2", "tmp_acc0_vec = tmp_acc0_vec + tmp0;");
+  gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {222, 622, 1022});
+}
+
+TEST_F(CppKernel, TakesAwayWhatIsSubtracted) {
+  const auto body = sums_of_rows("0", "tmp_acc0_vec = tmp_acc0_vec - tmp0;");
+  // Sixteen elements are taken away, the four of the tail are added.
+  gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {-120 + 70, -440 + 150, -760 + 230});
 }
 
 TEST_F(CppKernel, SumsOverColumnsOfVectors) {

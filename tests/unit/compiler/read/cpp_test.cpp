@@ -455,7 +455,7 @@ TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
   EXPECT_EQ(reason(kParams, "while (n) { p0[0] = 1; }"), "expected `;`, found `{`");
   EXPECT_EQ(reason(kParams, "for(int64_t x0=0; x0<n; x0+=n*2) { p0[x0] = 1; }"),
             "a loop whose step is not known");
-  EXPECT_EQ(reason(kParams, "float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a - p0[x0]; }"),
+  EXPECT_EQ(reason(kParams, "float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = p0[x0] - a; }"),
             "a variable that a loop carries along");
   EXPECT_EQ(reason(kParams,
                    "{ float a = 0; for(int64_t x0=0; x0<n; x0+=1) { a = a + p0[x0]; "

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/graph/text.h"
+
 namespace assay {
 namespace {
 
@@ -67,6 +69,29 @@ TEST(KnownValues, MomentsOfHalvesCombine) {
   EXPECT_FALSE(known().has_moments(means, differences, tensor({2}, {4, 5})));
   EXPECT_FALSE(known().has_moments(means, tensor({2}, {squares(0, 4), squares(4, 8) + 1}),
                                    tensor({2}, {4, 4})));
+  // The variance of these is the same, but twelve elements there are none.
+  EXPECT_FALSE(known().has_moments(means, tensor({2}, {1.5 * squares(0, 4), 1.5 * squares(4, 8)}),
+                                   tensor({2}, {6, 6})));
+}
+
+TEST(WithoutAddends, AProductBeforeItsBias) {
+  const auto graph = parse_graph(
+                         "class G(torch.nn.Module):\n"
+                         "    def forward(self, b: \"f32[2][1]cpu\", x: \"f32[1, 2][2, 1]cpu\", "
+                         "w: \"f32[2, 2][2, 1]cpu\"):\n"
+                         "        y: \"f32[1, 2][2, 1]cpu\" = "
+                         "torch.ops.aten.addmm.default(b, x, w)\n"
+                         "        z: \"f32[1, 2][2, 1]cpu\" = "
+                         "torch.ops.aten.addmm.default(b, x, w, beta = 2)\n"
+                         "        return (y, z)\n")
+                         .value();
+  std::vector<Datum> values(graph.nodes.size());
+  values[0] = {tensor({2}, {10, 20})};
+  values[1] = {tensor({1, 2}, {3, 4})};
+  values[2] = {tensor({2, 2}, {1, 2, 5, 6})};
+  const auto rests = without_addends(graph, values, build_op_table());
+  ASSERT_EQ(rests.size(), 1U);
+  EXPECT_EQ(to_vector<double>(*rests[0].real()), (std::vector<double>{23, 30}));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
     auto tensor = Tensor::contiguous(DType::float32, sizes).value();
     const std::vector<double> ones(static_cast<std::size_t>(tensor.numel()), 1);
     from_vector(tensor, std::span<const double>(ones));
-    inputs[name] = {Datum{std::move(tensor)}, false, {}};
+    inputs[name] = {Datum{std::move(tensor)}, Randomness::none, {}};
   }
   static const auto kTable = build_op_table();
   const auto roundings = measure_rounding(stage, inputs, {}, kTable, by);
@@ -133,7 +133,7 @@ TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
   auto x = Tensor::contiguous(DType::float32, {4}).value();
   from_vector(x, std::span<const double>(std::array{1.0, 1 + 1e-6, 1 + 1e-4, 2.0}));
   StageValues inputs;
-  inputs["input 0"] = {Datum{std::move(x)}, false, {}};
+  inputs["input 0"] = {Datum{std::move(x)}, Randomness::none, {}};
   const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
   const auto& noise = roundings.at("output 0").noise;
   EXPECT_EQ(noise[0], 1);  // 3 is as often below as above
@@ -163,7 +163,7 @@ TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
       auto made = Tensor::contiguous(DType::float32, sizes).value();
       const std::vector<double> same(static_cast<std::size_t>(terms), 1 / std::sqrt(terms));
       from_vector(made, std::span<const double>(same));
-      inputs[name] = {Datum{std::move(made)}, false, {}};
+      inputs[name] = {Datum{std::move(made)}, Randomness::none, {}};
     }
     const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
     return std::ranges::max(roundings.at("output 0").noise);
