@@ -100,6 +100,10 @@ class LaunchBlamer {
           cause = Cause{&op, name};
       }
     for (const auto& buffer : unstored(op)) bad_.insert_or_assign(buffer, Cause{&op, buffer});
+    for (const auto& buffer : stale(op)) {
+      bad_.insert_or_assign(buffer, cause.value_or(Cause{&op, buffer}));
+      if (!cause) cause = Cause{&op, buffer};
+    }
     if (event == written_.end()) return;
     const bool is_launch = std::holds_alternative<HostLaunch>(op.what);
     for (const auto& arg : *args)
@@ -206,9 +210,35 @@ class LaunchBlamer {
     return buffers;
   }
 
-  /// A launch that should have written the buffer by the name of its parameter.
+  /// Buffers that a launch reads and that hold only what stood in their memory before.
+  auto stale(const HostOp& op) const -> std::vector<std::string> {
+    std::vector<std::string> buffers;
+    if (!std::holds_alternative<HostLaunch>(op.what)) return buffers;
+    const auto outputs = outputs_of(program_, op);
+    for (const auto& arg : *arguments_of(op))
+      for (const auto& name : arg.mentions)
+        if (reused_.contains(name) && std::ranges::find(outputs, name) == outputs.end())
+          buffers.push_back(name);
+    return buffers;
+  }
+
+  [[nodiscard]] auto last_taker(const std::string& buffer) const -> const HostOp* {
+    const HostOp* found = nullptr;
+    for (const auto& function : program_.functions)
+      for (const auto& op : function.ops)
+        if (const auto* launch = std::get_if<HostLaunch>(&op.what))
+          if (std::ranges::any_of(launch->args, [&](const HostArg& arg) {
+                return std::ranges::find(arg.mentions, buffer) != arg.mentions.end();
+              }))
+            found = &op;
+    return found;
+  }
+
+  /// A launch that should have written the buffer by the name of its parameter, or else the last
+  /// that takes it.
   auto unwritten(const std::string& buffer) -> StageBlame {
     const auto* op = last_writer(program_, buffer, 0);
+    if (op == nullptr) op = last_taker(buffer);
     if (op != nullptr) return at(*op, buffer);
     StageBlame blame;
     blame.name = buffer;
