@@ -170,6 +170,32 @@ void GpuKernelEmitter::when(Value* condition, const std::function<void()>& then)
   b_.SetInsertPoint(after);
 }
 
+auto GpuKernelEmitter::either(Value* condition, const std::function<Values()>& then,
+                              const std::function<Values()>& otherwise) -> Values {
+  auto* one = BasicBlock::Create(module_.getContext(), "then", function_);
+  auto* other = BasicBlock::Create(module_.getContext(), "otherwise", function_);
+  auto* after = BasicBlock::Create(module_.getContext(), "after", function_);
+  b_.CreateCondBr(condition, one, other);
+  const auto in_block = [&](BasicBlock* block, const std::function<Values()>& code) {
+    b_.SetInsertPoint(block);
+    auto values = code();
+    auto* end = b_.GetInsertBlock();
+    b_.CreateBr(after);
+    return std::pair(std::move(values), end);
+  };
+  const auto [first, first_end] = in_block(one, then);
+  const auto [second, second_end] = in_block(other, otherwise);
+  b_.SetInsertPoint(after);
+  Values joined;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    auto* phi = b_.CreatePHI(first[i]->getType(), 2);
+    phi->addIncoming(first[i], first_end);
+    phi->addIncoming(second[i], second_end);
+    joined.push_back(phi);
+  }
+  return joined;
+}
+
 void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
   barrier();
 }
@@ -394,33 +420,25 @@ auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor) -> Val
     auto* is_zero = b_.CreateICmpEQ(b_.CreateBitCast(x, i32), b_.getInt32(0));
     may = b_.CreateAnd(may, b_.CreateOr(is_within(x, kLeast, kMost), is_zero));
   }
-  auto* fast = BasicBlock::Create(module_.getContext(), "multiply", function_);
-  auto* slow = BasicBlock::Create(module_.getContext(), "divide", function_);
-  auto* after = BasicBlock::Create(module_.getContext(), "divided", function_);
-  b_.CreateCondBr(may, fast, slow);
-  b_.SetInsertPoint(fast);
   const auto fma = [&](Value* x, Value* y, Value* z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
   };
-  auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
-  auto* negative = b_.CreateFNeg(divisor);
-  Values multiplied, divided, all;
-  for (auto* x : dividends) {
-    auto* quotient = b_.CreateFMul(x, reciprocal);
-    multiplied.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
-  }
-  b_.CreateBr(after);
-  b_.SetInsertPoint(slow);
-  for (auto* x : dividends) divided.push_back(b_.CreateFDiv(x, divisor));
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-  for (std::size_t i = 0; i < dividends.size(); ++i) {
-    auto* phi = b_.CreatePHI(f32, 2);
-    phi->addIncoming(multiplied[i], fast);
-    phi->addIncoming(divided[i], slow);
-    all.push_back(phi);
-  }
-  return all;
+  const auto multiplied = [&] {
+    auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
+    auto* negative = b_.CreateFNeg(divisor);
+    Values made;
+    for (auto* x : dividends) {
+      auto* quotient = b_.CreateFMul(x, reciprocal);
+      made.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
+    }
+    return made;
+  };
+  const auto divided = [&] {
+    Values made;
+    for (auto* x : dividends) made.push_back(b_.CreateFDiv(x, divisor));
+    return made;
+  };
+  return either(may, multiplied, divided);
 }
 
 auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {

@@ -75,6 +75,9 @@ class GpuKernelEmitter {
   [[nodiscard]] auto special(const char* what) -> Value*;  ///< a special register
   void barrier();
   void when(Value* condition, const std::function<void()>& then);
+  /// What one of the two gives: as many values, of the same types.
+  auto either(Value* condition, const std::function<Values()>& then,
+              const std::function<Values()>& otherwise) -> Values;
   [[nodiscard]] auto as_int64(Value* value, DType of) -> Value*;
 
   // gpu_memory.cpp

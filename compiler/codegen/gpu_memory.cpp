@@ -175,30 +175,28 @@ auto GpuKernelEmitter::add_lanes(const TileStatement& one, const TileAtomic& wha
     Values conditions;
     for (int k = 0; k < kWide; ++k) conditions.push_back(condition(i + k));
     auto* place = address(what.param, lane(index_id, i), dtype(index_id));
-    auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
-    auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
-    auto* after = BasicBlock::Create(module_.getContext(), "added", function_);
-    b_.CreateCondBr(all_and_aligned(conditions, place, kWide * size), fast, slow);
-    b_.SetInsertPoint(fast);
-    auto* type =
-        llvm::FunctionType::get(b_.getVoidTy(), {place->getType(), f32, f32, f32, f32}, false);
-    Values operands{place};
-    for (int k = 0; k < kWide; ++k) operands.push_back(values[static_cast<std::size_t>(i + k)]);
-    b_.CreateCall(
-        llvm::InlineAsm::get(type, "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};",
-                             "l,f,f,f,f,~{memory}", true),
-        operands);
-    b_.CreateBr(after);
-    b_.SetInsertPoint(slow);
-    for (int k = 0; k < kWide; ++k)
-      when(conditions[static_cast<std::size_t>(k)], [&] {
-        (void)b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd,
-                                 address(what.param, lane(index_id, i + k), dtype(index_id)),
-                                 values[static_cast<std::size_t>(i + k)], llvm::Align(4),
-                                 llvm::AtomicOrdering::Monotonic);
-      });
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
+    const auto wide = [&] {
+      auto* type =
+          llvm::FunctionType::get(b_.getVoidTy(), {place->getType(), f32, f32, f32, f32}, false);
+      Values operands{place};
+      for (int k = 0; k < kWide; ++k) operands.push_back(values[static_cast<std::size_t>(i + k)]);
+      b_.CreateCall(
+          llvm::InlineAsm::get(type, "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};",
+                               "l,f,f,f,f,~{memory}", true),
+          operands);
+      return Values();
+    };
+    const auto narrow = [&] {
+      for (int k = 0; k < kWide; ++k)
+        when(conditions[static_cast<std::size_t>(k)], [&] {
+          (void)b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd,
+                                   address(what.param, lane(index_id, i + k), dtype(index_id)),
+                                   values[static_cast<std::size_t>(i + k)], llvm::Align(4),
+                                   llvm::AtomicOrdering::Monotonic);
+        });
+      return Values();
+    };
+    (void)either(all_and_aligned(conditions, place, kWide * size), wide, narrow);
   }
   set(one.results[0],
       Values(static_cast<std::size_t>(layout_->registers()), llvm::ConstantFP::get(f32, 0.0)));

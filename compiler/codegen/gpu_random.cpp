@@ -1,5 +1,5 @@
-// Philox 4x32 and what Triton and Inductor make of its words; core/ops/counter_random.h has the same on
-// the host.
+// Philox 4x32 and what Triton and Inductor make of its words; core/ops/counter_random.h has the
+// same on the host.
 #include <llvm/IR/Module.h>
 
 #include <array>

@@ -10,7 +10,6 @@
 namespace assay {
 namespace {
 
-using llvm::BasicBlock;
 using llvm::Value;
 
 constexpr unsigned kWordBits = 32;
@@ -92,34 +91,26 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
   const auto bits = type->getBitWidth();
   Values made;
   auto* condition = run.conditions[0];
-  if (condition == nullptr || bits < 16) {
-    const auto load = [&]() -> Value* {
-      auto* wide = llvm::FixedVectorType::get(type, words);
-      return b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
-    };
-    if (condition != nullptr) {
-      made.push_back(guarded_load(type, place, condition));
-      return made;
-    }
-    auto* whole = load();
+  if (condition == nullptr) {
+    auto* wide = llvm::FixedVectorType::get(type, words);
+    auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
     for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractElement(whole, i));
     return made;
   }
+  if (words == 1) return {guarded_load(type, place, condition)};
   const auto text = access_text(words, bits, 0);
   std::string code, constraints;
   std::vector<llvm::Type*> types(words, type);
   for (unsigned i = 0; i < words; ++i) {
     code += fmt::format("mov.b{} ${}, 0;\n\t", bits, i);
-    constraints += bits == kWordBits ? "=r," : "=h,";
+    constraints += "=r,";
   }
   code += fmt::format("@${} ld.global{} {}, [${}];", words + 1, text.type, text.operands, words);
-  llvm::Type* result = type;
-  if (words > 1) result = llvm::StructType::get(module_.getContext(), types);
+  auto* result = llvm::StructType::get(module_.getContext(), types);
   auto* asm_type = llvm::FunctionType::get(result, {place->getType(), b_.getInt1Ty()}, false);
   auto* call =
       b_.CreateCall(llvm::InlineAsm::get(asm_type, code, constraints + "l,b,~{memory}", true),
                     {place, condition});
-  if (words == 1) return {call};
   for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractValue(call, i));
   return made;
 }
@@ -127,8 +118,8 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
 void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* place) {
   const auto bits = static_cast<unsigned>(words[0]->getType()->getPrimitiveSizeInBits());
   auto* condition = run.conditions[0];
-  if (bits < 16) return guarded_store(words[0], place, condition);
   const auto count = static_cast<unsigned>(words.size());
+  if (count == 1) return guarded_store(words[0], place, condition);
   if (condition == nullptr) {
     Value* whole = llvm::UndefValue::get(llvm::FixedVectorType::get(words[0]->getType(), count));
     for (unsigned i = 0; i < count; ++i) whole = b_.CreateInsertElement(whole, words[i], i);
@@ -138,7 +129,7 @@ void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* p
   const auto text = access_text(count, bits, 0);
   std::string constraints;
   std::vector<llvm::Type*> types(count, words[0]->getType());
-  for (unsigned i = 0; i < count; ++i) constraints += bits == kWordBits ? "r," : "h,";
+  for (unsigned i = 0; i < count; ++i) constraints += "r,";
   const auto code =
       fmt::format("@${} st.global{} [${}], {};", count + 1, text.type, count, text.operands);
   types.push_back(place->getType());
@@ -180,40 +171,32 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
                                  const std::function<Value*(int)>& single) -> Values {
   auto* type = code_.memory_type(kernel_.params[param].dtype);
   auto* may = may_be_wide(runs, index_id, param);
-  auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
-  auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
-  auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
-  std::vector<Value*> places;
+  Values places;
   for (const auto& run : runs)
     places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
-  b_.CreateCondBr(may, fast, slow);
-  b_.SetInsertPoint(fast);
-  std::vector<Values> from_fast, from_slow;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    from_fast.push_back(loaded_words(runs[i], places[i]));
-  b_.CreateBr(after);
-  b_.SetInsertPoint(slow);
-  for (const auto& run : runs) {
-    Values lanes;
-    for (int k = 0; k < run.length; ++k) lanes.push_back(single(run.first + k));
-    from_slow.push_back(packed(lanes, run.bytes));
-  }
-  auto* slow_end = b_.GetInsertBlock();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-  std::vector<Values> words(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    for (std::size_t k = 0; k < from_fast[i].size(); ++k) {
-      auto* phi = b_.CreatePHI(from_fast[i][k]->getType(), 2);
-      phi->addIncoming(from_fast[i][k], fast);
-      phi->addIncoming(from_slow[i][k], slow_end);
-      words[i].push_back(phi);
+  const auto wide = [&] {
+    Values words;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      std::ranges::copy(loaded_words(runs[i], places[i]), std::back_inserter(words));
+    return words;
+  };
+  const auto narrow = [&] {
+    Values words;
+    for (const auto& run : runs) {
+      Values lanes;
+      for (int k = 0; k < run.length; ++k) lanes.push_back(single(run.first + k));
+      std::ranges::copy(packed(lanes, run.bytes), std::back_inserter(words));
     }
+    return words;
+  };
+  const auto loaded = either(may, wide, narrow);
   Values all(static_cast<std::size_t>(layout_->registers()));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto lanes = unpacked(words[i], type, runs[i].length);
-    for (std::size_t k = 0; k < lanes.size(); ++k)
-      all[static_cast<std::size_t>(runs[i].first) + k] = lanes[k];
+  auto word = loaded.begin();
+  for (const auto& run : runs) {
+    const auto end = word + words_of(b_, run.bytes);
+    const auto lanes = unpacked(Values(word, end), type, run.length);
+    std::ranges::copy(lanes, all.begin() + run.first);
+    word = end;
   }
   return all;
 }
@@ -291,18 +274,14 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     words.push_back(packed(lanes, run.bytes));
     places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
   }
-  auto* may = may_be_wide(runs, index_id, param);
-  auto* fast = BasicBlock::Create(module_.getContext(), "wide", function_);
-  auto* slow = BasicBlock::Create(module_.getContext(), "narrow", function_);
-  auto* after = BasicBlock::Create(module_.getContext(), "stored", function_);
-  b_.CreateCondBr(may, fast, slow);
-  b_.SetInsertPoint(fast);
-  for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], places[i]);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(slow);
-  narrow();
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
+  const auto wide = [&] {
+    for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], places[i]);
+    return Values();
+  };
+  (void)either(may_be_wide(runs, index_id, param), wide, [&] {
+    narrow();
+    return Values();
+  });
 }
 
 }  // namespace assay

@@ -135,7 +135,7 @@ class LaunchBlamer {
   auto judge(const HostOp& op, const Written& written) const -> std::vector<bool> {
     std::vector<bool> right;
     for (const auto& [name, value] : written) {
-      auto given = is_given(op, value);
+      auto given = is_given(op, name, value);
       if (given == false && is_written_later(op, name)) given.reset();  // a sum begins with zeros
       const auto* tensor = value.real();
       const bool may_be_part = !given && tensor != nullptr && reduces(op);
@@ -176,13 +176,19 @@ class LaunchBlamer {
 
   /// By what the kernel's comment says that it gives; nothing where that says nothing of a buffer
   /// like this.
-  auto is_given(const HostOp& op, const Datum& value) const -> std::optional<bool> {
+  auto is_given(const HostOp& op, const std::string& buffer, const Datum& value) const
+      -> std::optional<bool> {
     const auto* source = source_of(op);
     const auto* tensor = value.real();
     if (source == nullptr || tensor == nullptr) return std::nullopt;
     const auto& nodes = right_.graph->graph.nodes;
     bool has_node = false, has_other = false;
-    for (const auto& name : source->gives) {
+    auto gives = source->gives;
+    // Nothing in between is left out: they are in the order of the parameters.
+    if (const auto outputs = outputs_of(program_, op); outputs.size() == gives.size())
+      if (const auto at = std::ranges::find(outputs, buffer); at != outputs.end())
+        gives = {gives[static_cast<std::size_t>(at - outputs.begin())]};
+    for (const auto& name : gives) {
       const auto node = std::ranges::find(nodes, name, &Node::name);
       if (node == nodes.end()) {
         has_other = true;
