@@ -35,10 +35,10 @@ void print_json(std::string_view executor, const std::string& at, const ProgramT
       "{{\"executor\": \"{}\", \"at\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, "
       "\"bytes_per_s\": {:.0f}, \"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, "
       "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"launch_s\": {:.9f}, "
-      "\"on_host\": {}}}\n",
+      "\"library_call_s\": {:.9f}, \"on_host\": {}}}\n",
       executor, at, times.seconds, times.bytes, times.bytes / times.seconds, times.copy_bytes_per_s,
       compilation.lowering, compilation.code, times.first_seconds, map_json(times.first_parts),
-      times.launch_seconds, map_json(times.on_host));
+      times.host.launch, times.host.library_call, map_json(times.on_host));
 }
 
 void print_text(std::string_view executor, const std::string& at, const ProgramTimes& times,
@@ -52,8 +52,11 @@ void print_text(std::string_view executor, const std::string& at, const ProgramT
     std::vector<std::string> parts;
     for (const auto& [part, seconds] : times.first_parts)
       parts.push_back(fmt::format("{} {:.2f}", part, seconds * 1e3));
-    fmt::print("first call at these sizes {:.2f} ms: {}; {:.2f} us of the host per launch\n",
-               times.first_seconds * 1e3, fmt::join(parts, ", "), times.launch_seconds * 1e6);
+    fmt::print(
+        "first call at these sizes {:.2f} ms: {}; of the host {:.2f} us per launch, {:.2f} us "
+        "per library call\n",
+        times.first_seconds * 1e3, fmt::join(parts, ", "), times.host.launch * 1e6,
+        times.host.library_call * 1e6);
   }
   fmt::print("{}", on_host_text(times.on_host));
 }

@@ -295,12 +295,15 @@ auto GpuProgram::issue(Part& part) -> Result<void> {
       ASSAY_TRY_VOID((*work)->issue());
       continue;
     }
-    auto& launch = std::get<Launch>(item);
-    launch.arguments.clear();
-    for (auto& value : launch.values) launch.arguments.push_back(&value);
-    ASSAY_TRY_VOID(driver_.launch(launch.function, launch.shape, launch.arguments));
+    ASSAY_TRY_VOID(issue(std::get<Launch>(item)));
   }
   return {};
+}
+
+auto GpuProgram::issue(Launch& launch) -> Result<void> {
+  if (launch.arguments.empty())
+    for (auto& value : launch.values) launch.arguments.push_back(&value);
+  return driver_.launch(launch.function, launch.shape, launch.arguments);
 }
 
 auto GpuProgram::capture(Part& part) -> Result<void> {
@@ -434,18 +437,33 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   return run;
 }
 
-/// Of the host, per launch and library call.
-auto GpuProgram::launch_seconds() -> Result<double> {
-  ASSAY_TRY_VOID(driver_.wait());
-  const auto start = Clock::now();
-  std::size_t items = 0;
-  for (auto& part : parts_) {
-    items += part.items.size();
-    ASSAY_TRY_VOID(issue(part));
+/// Of the host: the median of some rounds. The GPU is waited for often, lest its full queue is what
+/// is measured.
+auto GpuProgram::host_costs() -> Result<HostCosts> {
+  constexpr std::size_t kRounds = 7, kQueued = 64;
+  std::vector<double> launch, call;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    std::size_t launches = 0, calls = 0;
+    double launch_seconds = 0, call_seconds = 0;
+    for (auto& part : parts_)
+      for (auto& item : part.items) {
+        if ((launches + calls) % kQueued == 0) ASSAY_TRY_VOID(driver_.wait());
+        auto* const work = std::get_if<Work>(&item);
+        const auto start = Clock::now();
+        ASSAY_TRY_VOID(work != nullptr ? (*work)->issue() : issue(std::get<Launch>(item)));
+        (work != nullptr ? call_seconds : launch_seconds) += seconds_since(start);
+        ++(work != nullptr ? calls : launches);
+      }
+    if (launches > 0) launch.push_back(launch_seconds / static_cast<double>(launches));
+    if (calls > 0) call.push_back(call_seconds / static_cast<double>(calls));
   }
-  const auto seconds = seconds_since(start);
   ASSAY_TRY_VOID(driver_.wait());
-  return items == 0 ? 0 : seconds / static_cast<double>(items);
+  const auto median = [](std::vector<double>& all) {
+    if (all.empty()) return 0.0;
+    std::ranges::nth_element(all, all.begin() + std::ssize(all) / 2);
+    return all[all.size() / 2];
+  };
+  return HostCosts{median(launch), median(call)};
 }
 
 auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
@@ -476,7 +494,7 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
   times.first_parts = first_parts_;
   for (const auto& [part, seconds] : first_parts_) times.first_seconds += seconds;
   ASSAY_TRY(times.seconds, clocked([&] { return run_parts(); }));
-  ASSAY_TRY(times.launch_seconds, launch_seconds());
+  ASSAY_TRY(times.host, host_costs());
   constexpr std::size_t kCopyBytes = std::size_t{1} << 30;
   ASSAY_TRY(const auto from, driver_.allocate(kCopyBytes));
   ASSAY_TRY(const auto to, driver_.allocate(kCopyBytes));

@@ -147,13 +147,14 @@ class GpuProgram {
   template <class Step>
   [[nodiscard]] auto add(const Step& step, std::size_t at) -> Result<void>;
   [[nodiscard]] auto issue(Part& part) -> Result<void>;
+  [[nodiscard]] auto issue(Launch& launch) -> Result<void>;
   [[nodiscard]] auto capture(Part& part) -> Result<void>;
   void make_graph(Part& part);
   [[nodiscard]] auto ready_graphs() -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
   [[nodiscard]] auto on_host(std::size_t at) -> Result<void>;
-  [[nodiscard]] auto launch_seconds() -> Result<double>;
+  [[nodiscard]] auto host_costs() -> Result<HostCosts>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;

@@ -78,6 +78,11 @@ struct ProgramRun {
   Randomness randomness = Randomness::none;
 };
 
+/// Of the host in s, issued one by one; 0 where there are none or the executor does not tell.
+struct HostCosts {
+  double launch = 0, library_call = 0;
+};
+
 /// How long a program takes when nothing but it runs.
 struct ProgramTimes {
   double seconds = 0;                  ///< median of the calls, without the first
@@ -88,7 +93,7 @@ struct ProgramTimes {
   /// took how much of it; nothing where the executor does not tell.
   double first_seconds = 0;
   std::map<std::string, double> first_parts;
-  double launch_seconds = 0;  ///< of the host, per launch and library call, issued one by one
+  HostCosts host;
 };
 
 /// A program that is ready to run.

@@ -109,7 +109,8 @@ def measure(name, asked, folder):
             line["on_host"] = mine["on_host"]
             continue
         line[f"b{b}"].update(assay_ms=round(mine["median_s"] * 1e3, 3), assay_first_ms=round(mine["first_s"] * 1e3, 2),
-                             parts=parts, launch_us=round(mine["launch_s"] * 1e6, 2))
+                             parts=parts, launch_us=round(mine["launch_s"] * 1e6, 2),
+                             library_call_us=round(mine["library_call_s"] * 1e6, 2))
     return line
 
 
