@@ -93,6 +93,9 @@ class Window : public QMainWindow {
   void ready();
   void follow(const Cursor& cursor);
   void clear_tab_lines();
+  /// A dock that is a tab has its name there: its own title is left out.
+  void trim_titles();
+  void offer_recent();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   using Found = std::function<void(const Cursor&)>;
@@ -144,6 +147,7 @@ class Window : public QMainWindow {
   QLabel* running_ = nullptr;
   QPushButton* cancel_ = nullptr;
   QTabBar* layouts_ = nullptr;
+  QMenu* recent_ = nullptr;
   QLabel* place_label_ = nullptr;
 };
 

@@ -42,17 +42,19 @@ void Window::analyse(bool prove, const QString& at) {
   QStringList arguments = {QStringLiteral("trace"), path_, QStringLiteral("-o"), partial};
   if (prove) arguments << QStringLiteral("--prove");
   if (!at.isEmpty()) arguments << QStringLiteral("--at") << at;
-  show_view(QStringLiteral("console"));
-  console_->run(arguments, [this, trace, partial, path = path_](const ChildResult& result) {
+  const auto name = QFileInfo(path_).fileName();
+  triage_->tell(tr("%1 is being analysed: its log is in Runs, Shift+F5 stops it").arg(name), false);
+  console_->run(arguments, [this, trace, partial, name, path = path_](const ChildResult& result) {
     if (!result.answered()) {
       QFile::remove(partial);
-      return desk_.say(
-          tr("%1: %2; the log is in Runs").arg(QFileInfo(path).fileName(), result.outcome()));
+      const auto why = tr("%1: %2; the log is in Runs").arg(name, result.outcome());
+      triage_->tell(why, true);
+      show_view(QStringLiteral("console"));
+      return desk_.say(why);
     }
     QFile::remove(trace);
     QFile::rename(partial, trace);
     if (path != path_) return;  // the user has opened something else meanwhile
-    show_view(QStringLiteral("triage"));
     open_trace(trace, path);
   });
 }

@@ -78,7 +78,7 @@ ProgramsView::ProgramsView(Desk& desk)
   found_->hide();
   auto* head = new QWidget;
   auto* over = new QHBoxLayout(head);
-  over->setContentsMargins(0, 0, 0, 0);
+  over->setContentsMargins(8, 4, 8, 4);
   over->addWidget(choice_);
   over->addWidget(summary_, 1);
   auto* upper = new QSplitter(Qt::Horizontal);

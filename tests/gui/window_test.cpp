@@ -9,6 +9,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QDialog>
+#include <QDockWidget>
 #include <QFile>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
@@ -347,6 +348,41 @@ TEST_F(GuiWindow, AllNodesAreExportedNotOnlyThoseThatWereSeen) {
   EXPECT_EQ(some.size(), nodes->rows()->model()->rowCount() + 1);
   EXPECT_LT(some.size(), 20);
   EXPECT_FALSE(window_.export_view(*nodes, QStringLiteral("csv"), QStringLiteral("/no/such/x")));
+}
+
+TEST_F(GuiWindow, ATabHasNoSecondTitle) {
+  open_small();
+  window_.apply_layout(QStringLiteral("triage"));
+  const auto title_of = [&](const char* id) {
+    return static_cast<QDockWidget*>(window_.view(QLatin1String(id))->parentWidget())
+        ->titleBarWidget();
+  };
+  ASSERT_TRUE(testing::wait_until([&] { return title_of("storage") != nullptr; }));
+  EXPECT_NE(title_of("problems"), nullptr);
+  EXPECT_EQ(title_of("triage"), nullptr) << "it stands alone";
+  for (const auto* other : {"problems", "bundle"}) {
+    window_.view(QLatin1String(other))->parentWidget()->hide();
+  }
+  EXPECT_TRUE(testing::wait_until([&] { return title_of("storage") == nullptr; }));
+}
+
+TEST_F(GuiWindow, TheMemoryPlanIsWrittenAsRows) {
+  auto* memory = window_.view(QStringLiteral("memory"));
+  const auto path = QString::fromStdString((folder_ / "memory.csv").string());
+  EXPECT_FALSE(window_.export_view(*memory, QStringLiteral("csv"), path)) << "there is no program";
+  open_small();
+  ASSERT_TRUE(window_.export_view(*memory, QStringLiteral("csv"), path));
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const auto lines = QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts);
+  const auto& buffers = memory->findChild<MemoryPicture*>()->program().buffers;
+  ASSERT_EQ(lines.size(), std::ssize(buffers) + 1);
+  EXPECT_EQ(lines[0].trimmed(),
+            QStringLiteral("Name,Kind,Dtype,Bytes,Offset,First step,Last step,Written over"));
+  const auto cells = lines[2].trimmed().split(',');
+  EXPECT_EQ(cells[0], QStringLiteral("buf1"));
+  EXPECT_EQ(cells[3].toLongLong(), buffers[1].bytes);
+  EXPECT_EQ(cells[6].toLongLong(), buffers[1].last);
 }
 
 }  // namespace
