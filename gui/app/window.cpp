@@ -300,7 +300,7 @@ auto Window::view(const QString& id) const -> View* {
 }
 
 void Window::open(const QString& path) {
-  if (!QFileInfo::exists(path)) return desk_.say(tr("%1: no such file").arg(path));
+  if (!QFileInfo::exists(path)) return tell_failure(tr("%1: no such file").arg(path));
   save_place();
   if (is_trace_file(path)) {
     open_trace(path, path);
@@ -310,13 +310,22 @@ void Window::open(const QString& path) {
   analyse(false);
 }
 
+/// In the middle of the window where nothing else is.
+void Window::tell_failure(const QString& why) {
+  if (store_) path_ = shown_;
+  triage_->tell(why, true);
+  desk_.say(why);
+}
+
 auto Window::open_trace(const QString& trace, const QString& path) -> bool {
   auto opened = Store::open(trace.toStdString());
   if (!opened) {
-    statusBar()->showMessage(qt(opened.error().message));
+    const auto why = qt(opened.error().message);
+    tell_failure(why.contains(trace) ? why : trace + QStringLiteral(": ") + why);
     return false;
   }
   path_ = path;
+  shown_ = path;
   if (session_) session_->save_recent(path);
   offer_recent();
   environment_->set_file(path);

@@ -95,6 +95,7 @@ class Window : public QMainWindow {
   void clear_tab_lines();
   /// A dock that is a tab has its name there: its own title is left out.
   void trim_titles();
+  void tell_failure(const QString& why);
   void offer_recent();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
@@ -122,6 +123,7 @@ class Window : public QMainWindow {
   Desk desk_;
   std::unique_ptr<Store> store_;
   QString path_;                     ///< what the user opened
+  QString shown_;                    ///< the same of what is shown; another while that is analysed
   QString place_;                    ///< to go to once the trace is there
   std::map<QString, QString> pins_;  ///< by pinned view: its place, as place() gives it
   Cursor cursor_;

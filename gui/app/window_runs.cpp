@@ -36,7 +36,9 @@ auto Window::cached_trace(bool prove, const QString& at) const -> QString {
 
 void Window::analyse(bool prove, const QString& at) {
   const auto trace = cached_trace(prove, at);
-  if (QFileInfo::exists(trace) && open_trace(trace, path_)) return;
+  const auto asked = path_;
+  if (QFileInfo::exists(trace) && open_trace(trace, asked)) return;
+  path_ = asked;
   // Written beside its name and moved there when it is whole: a cancelled run leaves nothing.
   const auto partial = trace + QStringLiteral(".partial");
   QStringList arguments = {QStringLiteral("trace"), path_, QStringLiteral("-o"), partial};
@@ -48,9 +50,8 @@ void Window::analyse(bool prove, const QString& at) {
     if (!result.answered()) {
       QFile::remove(partial);
       const auto why = tr("%1: %2; the log is in Runs").arg(name, result.outcome());
-      triage_->tell(why, true);
       show_view(QStringLiteral("console"));
-      return desk_.say(why);
+      return path == path_ ? tell_failure(why) : desk_.say(why);
     }
     QFile::remove(trace);
     QFile::rename(partial, trace);
