@@ -57,6 +57,33 @@ TEST_F(GuiWindow, F8WalksTheFindingsAndBackReturns) {
   EXPECT_EQ(node_name(), "mul");
 }
 
+TEST_F(GuiWindow, F8WalksTheFindingsFromEveryControlOfEveryView) {
+  open_small();
+  window_.activateWindow();
+  QApplication::setActiveWindow(&window_);
+  int tried = 0;
+  for (auto* view : window_.views()) {
+    window_.show_view(view->id());
+    ASSERT_TRUE(idle());
+    auto controls = view->findChildren<QWidget*>();
+    controls << view;
+    for (auto* control : controls) {
+      if (!control->isVisible() || !control->isEnabled() || control->focusPolicy() == Qt::NoFocus)
+        continue;
+      control->setFocus();
+      window_.go_to(QStringLiteral("node:add"));
+      ASSERT_TRUE(idle());
+      QTest::keyClick(control, Qt::Key_F8);
+      ASSERT_TRUE(idle());
+      ++tried;
+      EXPECT_NE(node_name(), "add")
+          << view->id().toStdString() << " " << control->metaObject()->className() << " "
+          << control->accessibleName().toStdString();
+    }
+  }
+  EXPECT_GE(tried, 17) << "each view has one at least";
+}
+
 TEST_F(GuiWindow, PlacesOfLinksAreFound) {
   open_small();
   window_.go_to(QStringLiteral("node:add"));
