@@ -36,6 +36,8 @@ constexpr std::array kActions = {
     ActionRow{"diff.open", "Compare with another trace…", "D", "", "diff"},
     ActionRow{"sql.run", "Run the statement", "Ctrl+E", "Run", ""},
     ActionRow{"view.pin", "Pin or unpin the view", "Ctrl+P", "View", ""},
+    ActionRow{"view.close", "Close the view", "Ctrl+W", "View", ""},
+    ActionRow{"view.float", "Float or dock the view", "", "View", ""},
     ActionRow{"view.theme", "Light or dark", "Ctrl+T", "View", ""},
     ActionRow{"view.reset", "Reset layout", "", "View", ""},
     ActionRow{"help.palette", "All commands…", "Ctrl+Shift+P", "Help", ""},

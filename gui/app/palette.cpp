@@ -1,8 +1,13 @@
 #include "gui/app/palette.h"
 
+#include <map>
+#include <utility>
+
 #include <QAction>
 #include <QKeyEvent>
 #include <QVBoxLayout>
+
+#include "gui/app/actions.h"
 
 namespace assay {
 namespace {
@@ -18,6 +23,14 @@ auto keys_of(const QAction& action) -> QString {
   QStringList keys;
   for (const auto& key : action.shortcuts()) keys << key.toString(QKeySequence::NativeText);
   return keys.join(QStringLiteral(", "));
+}
+
+/// A heading in the sheet of keys.
+auto group_of(const ActionRow& row) -> std::string_view {
+  if (row.view == "graph") return "In the graph";
+  if (row.view == "steps") return "In Reduction";
+  if (row.view == "diff") return "In Diff";
+  return row.menu;
 }
 
 }  // namespace
@@ -84,13 +97,30 @@ auto key_sheet(const QList<QAction*>& actions) -> QString {
     text += QStringLiteral("<tr><td><b>%1</b>&nbsp;&nbsp;</td><td>%2</td></tr>")
                 .arg(keys.toHtmlEscaped(), what.toHtmlEscaped());
   };
-  for (const auto* action : actions)
+  const auto head = [&](const QString& title) {
+    text += QStringLiteral("<tr><td colspan=2><br><b>%1</b></td></tr>").arg(title);
+  };
+  std::map<QString, const QAction*> left;
+  for (const auto* action : actions) left[action->objectName()] = action;
+  std::string_view group;
+  for (const auto& of : action_rows()) {
+    const auto at =
+        left.find(QString::fromUtf8(of.id.data(), static_cast<qsizetype>(of.id.size())));
+    if (at == left.end()) continue;
+    const auto keys = keys_of(*at->second);
+    if (!keys.isEmpty() && std::exchange(group, group_of(of)) != group_of(of))
+      head(QObject::tr(group_of(of).data()));
+    if (!keys.isEmpty()) row(keys, at->second->text());
+    left.erase(at);
+  }
+  head(QObject::tr("Layouts and views"));
+  for (const auto& [id, action] : left)
     if (const auto keys = keys_of(*action); !keys.isEmpty()) row(keys, action->text());
-  text += QObject::tr("<tr><td colspan=2><br><b>In the graph</b></td></tr>");
+  head(QObject::tr("In the graph, by hand"));
   row(QObject::tr("W, S, wheel"), QObject::tr("zoom"));
   row(QObject::tr("arrows, A, D, drag"), QObject::tr("move"));
   row(QObject::tr("double click"), QObject::tr("open or close a module"));
-  text += QObject::tr("<tr><td colspan=2><br><b>In tables</b></td></tr>");
+  head(QObject::tr("In tables"));
   row(QObject::tr("arrows, Page, Home, End"), QObject::tr("move"));
   row(QObject::tr("Ctrl+C"), QObject::tr("copy the row"));
   return text + QStringLiteral("</table>");

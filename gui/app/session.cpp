@@ -71,6 +71,24 @@ auto Session::place(const QString& file) const -> QString {
   return settings_->value(QStringLiteral("places/") + key_of(file)).toString();
 }
 
+void Session::save_recent(const QString& file) {
+  const auto path = QFileInfo(file).absoluteFilePath();
+  auto files = settings_->value(QStringLiteral("files/recent")).toStringList();
+  files.removeAll(path);
+  files.prepend(path);
+  settings_->setValue(QStringLiteral("files/recent"), files.mid(0, kMostRecent));
+}
+
+auto Session::recent() const -> QStringList {
+  auto files = settings_->value(QStringLiteral("files/recent")).toStringList();
+  files.removeIf([](const QString& file) { return !QFileInfo::exists(file); });
+  return files;
+}
+
+void Session::forget_recent() {
+  settings_->remove(QStringLiteral("files/recent"));
+}
+
 void Session::save_pins(const QString& file, const std::map<QString, QString>& pins) {
   QVariantMap values;
   for (const auto& [view, place] : pins) values[view] = place;

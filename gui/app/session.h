@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <QSettings>
-#include <QString>
+#include <QStringList>
 
 class QMainWindow;
 
@@ -27,6 +27,11 @@ class Session {
   void save_place(const QString& file, const QString& place);
   [[nodiscard]] auto place(const QString& file) const -> QString;
 
+  /// Files that were opened, newest first, at most kMostRecent; those that are gone are left out.
+  void save_recent(const QString& file);
+  [[nodiscard]] auto recent() const -> QStringList;
+  void forget_recent();
+
   /// By id of a pinned view its place in the file, as links hold it. Forgotten with the place.
   void save_pins(const QString& file, const std::map<QString, QString>& pins);
   [[nodiscard]] auto pins(const QString& file) const -> std::map<QString, QString>;
@@ -36,6 +41,7 @@ class Session {
   void save_keys(const QString& action, const std::optional<QString>& keys);
 
   static constexpr int kMostFiles = 200;
+  static constexpr int kMostRecent = 10;
 
  private:
   std::unique_ptr<QSettings> settings_;

@@ -86,6 +86,7 @@ Window::Window() {
   };
   desk_.say = [this](const QString& text) { statusBar()->showMessage(text, 8000); };
   desk_.go_node = [this](const QString& name) { go_to(QStringLiteral("node:") + name); };
+  desk_.open = [this](const QString& path) { open(path); };
   desk_.run_at = [this](const QString& sizes) { run_at(sizes); };
   desk_.show_card = [this](const Cursor& cursor, const QPoint& at) { show_card(cursor, at); };
   desk_.sizes_changed = [this] {
@@ -139,6 +140,13 @@ void Window::make_views() {
     dock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, dock);
     docks_[one->id()] = dock;
+    // Once the layout has settled.
+    const auto trim = [this] {
+      QMetaObject::invokeMethod(this, &Window::trim_titles, Qt::QueuedConnection);
+    };
+    connect(dock, &QDockWidget::visibilityChanged, this, trim);
+    connect(dock, &QDockWidget::dockLocationChanged, this, trim);
+    connect(dock, &QDockWidget::topLevelChanged, this, trim);
   }
   connect(triage_, &TriageView::ready, this, &Window::ready);
 }
@@ -185,8 +193,18 @@ void Window::make_bars() {
   std::map<QString, QMenu*> menus;
   for (const auto& name : {tr("File"), tr("Go"), tr("Run"), tr("View"), tr("Help")})
     menus[name] = menuBar()->addMenu(name);
-  for (const auto& row : action_rows())
-    if (!row.menu.empty()) menus[qt(row.menu)]->addAction(actions_[qt(row.id)]);
+  for (const auto& row : action_rows()) {
+    if (row.menu.empty()) continue;
+    menus[qt(row.menu)]->addAction(actions_[qt(row.id)]);
+    if (row.id == "file.open") recent_ = menus[tr("File")]->addMenu(tr("Open recent"));
+  }
+  recent_->setObjectName(QStringLiteral("recent"));
+  connect(recent_, &QMenu::triggered, this, [this](const QAction* chosen) {
+    if (const auto path = chosen->data().toString(); !path.isEmpty()) return open(path);
+    session_->forget_recent();
+    offer_recent();
+  });
+  offer_recent();
   auto* view_menu = menus[tr("View")];
   view_menu->addSeparator();
   for (const auto& [id, made] : actions_)
@@ -282,7 +300,7 @@ auto Window::view(const QString& id) const -> View* {
 }
 
 void Window::open(const QString& path) {
-  if (!QFileInfo::exists(path)) return desk_.say(tr("%1: no such file").arg(path));
+  if (!QFileInfo::exists(path)) return tell_failure(tr("%1: no such file").arg(path));
   save_place();
   if (is_trace_file(path)) {
     open_trace(path, path);
@@ -292,13 +310,24 @@ void Window::open(const QString& path) {
   analyse(false);
 }
 
+/// In the middle of the window where nothing else is.
+void Window::tell_failure(const QString& why) {
+  if (store_) path_ = shown_;
+  triage_->tell(why, true);
+  desk_.say(why);
+}
+
 auto Window::open_trace(const QString& trace, const QString& path) -> bool {
   auto opened = Store::open(trace.toStdString());
   if (!opened) {
-    statusBar()->showMessage(qt(opened.error().message));
+    const auto why = qt(opened.error().message);
+    tell_failure(why.contains(trace) ? why : trace + QStringLiteral(": ") + why);
     return false;
   }
   path_ = path;
+  shown_ = path;
+  if (session_) session_->save_recent(path);
+  offer_recent();
   environment_->set_file(path);
   notes_->set_file(path);
   for (auto* one : views_)
@@ -383,6 +412,19 @@ void Window::show_view(const QString& id) {
 /// Tabs of docks come with a line below them that no style sheet reaches.
 void Window::clear_tab_lines() {
   for (auto* bar : findChildren<QTabBar*>()) bar->setDrawBase(false);
+}
+
+void Window::trim_titles() {
+  for (const auto& [id, dock] : docks_) {
+    const auto beside = tabifiedDockWidgets(dock);
+    const bool is_tab = !dock->isFloating() && std::ranges::any_of(beside, [](const auto* other) {
+      return !other->isHidden();
+    });
+    auto* bar = dock->titleBarWidget();
+    if (is_tab == (bar != nullptr)) continue;
+    dock->setTitleBarWidget(is_tab ? new QWidget(dock) : nullptr);
+    delete bar;
+  }
 }
 
 void Window::apply_layout(const QString& id) {

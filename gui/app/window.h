@@ -93,6 +93,10 @@ class Window : public QMainWindow {
   void ready();
   void follow(const Cursor& cursor);
   void clear_tab_lines();
+  /// A dock that is a tab has its name there: its own title is left out.
+  void trim_titles();
+  void tell_failure(const QString& why);
+  void offer_recent();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
   using Found = std::function<void(const Cursor&)>;
@@ -119,6 +123,7 @@ class Window : public QMainWindow {
   Desk desk_;
   std::unique_ptr<Store> store_;
   QString path_;                     ///< what the user opened
+  QString shown_;                    ///< the same of what is shown; another while that is analysed
   QString place_;                    ///< to go to once the trace is there
   std::map<QString, QString> pins_;  ///< by pinned view: its place, as place() gives it
   Cursor cursor_;
@@ -144,6 +149,7 @@ class Window : public QMainWindow {
   QLabel* running_ = nullptr;
   QPushButton* cancel_ = nullptr;
   QTabBar* layouts_ = nullptr;
+  QMenu* recent_ = nullptr;
   QLabel* place_label_ = nullptr;
 };
 

@@ -36,23 +36,26 @@ auto Window::cached_trace(bool prove, const QString& at) const -> QString {
 
 void Window::analyse(bool prove, const QString& at) {
   const auto trace = cached_trace(prove, at);
-  if (QFileInfo::exists(trace) && open_trace(trace, path_)) return;
+  const auto asked = path_;
+  if (QFileInfo::exists(trace) && open_trace(trace, asked)) return;
+  path_ = asked;
   // Written beside its name and moved there when it is whole: a cancelled run leaves nothing.
   const auto partial = trace + QStringLiteral(".partial");
   QStringList arguments = {QStringLiteral("trace"), path_, QStringLiteral("-o"), partial};
   if (prove) arguments << QStringLiteral("--prove");
   if (!at.isEmpty()) arguments << QStringLiteral("--at") << at;
-  show_view(QStringLiteral("console"));
-  console_->run(arguments, [this, trace, partial, path = path_](const ChildResult& result) {
+  const auto name = QFileInfo(path_).fileName();
+  triage_->tell(tr("%1 is being analysed: its log is in Runs, Shift+F5 stops it").arg(name), false);
+  console_->run(arguments, [this, trace, partial, name, path = path_](const ChildResult& result) {
     if (!result.answered()) {
       QFile::remove(partial);
-      return desk_.say(
-          tr("%1: %2; the log is in Runs").arg(QFileInfo(path).fileName(), result.outcome()));
+      const auto why = tr("%1: %2; the log is in Runs").arg(name, result.outcome());
+      show_view(QStringLiteral("console"));
+      return path == path_ ? tell_failure(why) : desk_.say(why);
     }
     QFile::remove(trace);
     QFile::rename(partial, trace);
     if (path != path_) return;  // the user has opened something else meanwhile
-    show_view(QStringLiteral("triage"));
     open_trace(trace, path);
   });
 }

@@ -5,6 +5,8 @@
 #include <QDialogButtonBox>
 #include <QDockWidget>
 #include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
 #include <QSvgGenerator>
 #include <QTextBrowser>
 #include <QToolTip>
@@ -15,6 +17,7 @@
 #include "gui/app/window.h"
 #include "gui/views/card.h"
 #include "gui/views/row_table.h"
+#include "gui/views/triage_view.h"
 
 namespace assay {
 
@@ -42,8 +45,8 @@ auto Window::export_view(View& view, const QString& format, const QString& path)
 
 void Window::export_dialog(const QString& format) {
   auto* view = current_view();
-  if (format == QStringLiteral("csv") && !view->table())
-    return desk_.say(tr("%1 is no table").arg(view->title()));
+  if (format == QStringLiteral("csv") && !view->has_csv())
+    return desk_.say(tr("%1 has no rows to write").arg(view->title()));
   const auto path = QFileDialog::getSaveFileName(this, tr("Export %1").arg(view->title()),
                                                  view->id() + '.' + format);
   if (path.isEmpty()) return;
@@ -89,9 +92,23 @@ void Window::use_session(std::unique_ptr<Session> session) {
     if (const auto keys = session_->keys(id))
       action->setShortcuts(QKeySequence::listFromString(*keys));
   tell_clashes();
+  offer_recent();
   if (session_->layout().isEmpty()) return;
   apply_layout(session_->layout());
   session_->restore_window(*this);
+}
+
+void Window::offer_recent() {
+  const auto files = session_ ? session_->recent() : QStringList();
+  recent_->clear();
+  for (const auto& file : files) {
+    auto text = QFileInfo(file).fileName() + QStringLiteral("   ") + QFileInfo(file).absolutePath();
+    recent_->addAction(text.replace('&', QStringLiteral("&&")))->setData(file);
+  }
+  recent_->addSeparator();
+  recent_->addAction(tr("Forget these"));
+  recent_->setEnabled(!files.isEmpty());
+  triage_->set_recent(files);
 }
 
 /// Files of settings are edited by hand too.
@@ -126,6 +143,11 @@ void Window::add_tool_handlers() {
   handle(QStringLiteral("view.pin"), [this] {
     auto* view = current_view();
     set_pinned(*view, !view->is_pinned());
+  });
+  handle(QStringLiteral("view.close"), [this] { docks_[current_view()->id()]->hide(); });
+  handle(QStringLiteral("view.float"), [this] {
+    auto* dock = docks_[current_view()->id()];
+    dock->setFloating(!dock->isFloating());
   });
   handle(QStringLiteral("help.change_keys"), [this] {
     auto* dialog = new KeysDialog(*this);

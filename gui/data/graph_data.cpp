@@ -1,6 +1,5 @@
 #include "gui/data/graph_data.h"
 
-#include <deque>
 #include <map>
 
 #include "gui/data/statements.h"
@@ -22,9 +21,9 @@ class GraphReader {
     ASSAY_TRY_VOID(index());
     if (data_.nodes.empty()) return std::move(data_);
     ASSAY_TRY_VOID(of_nodes("graph claims", [](GraphNode& node, Row row, GraphReader& self) {
-      if (!node.dtype.empty() || !node.sizes.empty()) return;  // its first leaf counts
-      node.dtype = self.shared(view_of(row[1]));
-      node.sizes = self.shared(view_of(row[2]));
+      if (node.dtype != 0 || node.sizes != 0) return;  // its first leaf counts
+      node.dtype = self.data_.texts.number(view_of(row[1]));
+      node.sizes = self.data_.texts.number(view_of(row[2]));
     }));
     ASSAY_TRY_VOID(of_nodes("graph bytes", [](GraphNode& node, Row row, GraphReader&) {
       // What a failed node left behind only stands in.
@@ -34,48 +33,48 @@ class GraphReader {
       node.mark = std::min(node.mark, mark_of("", view_of(row[1]), view_of(row[2])));
     }));
     ASSAY_TRY_VOID(edges());
+    data_.edges.shrink_to_fit();
     return std::move(data_);
   }
 
  private:
   using Row = std::span<const TraceValue>;
 
-  auto shared(std::string_view text) -> std::string_view {
-    if (text == last_) return last_;  // neighbours mostly say the same
-    if (text.empty()) return {};
-    return last_ = *data_.texts.emplace(text).first;
-  }
-
   auto nodes() -> Result<void> {
     const std::vector<TraceValue> parameters = {data_.graph};
-    return reader_.each(statement("graph nodes", reader_.version()), parameters,
-                        [&](Row row) -> Result<void> {
-                          GraphNode node;
-                          node.id = to_number(row[0]);
-                          node.name = view_of(row[1]);
-                          node.target = shared(view_of(row[2]));
-                          node.module = shared(view_of(row[3]));
-                          node.mark = mark_of(view_of(row[4]), "", "");
-                          data_.nodes.push_back(std::move(node));
-                          return {};
-                        });
+    return reader_.each(
+        statement("graph nodes", reader_.version()), parameters, [&](Row row) -> Result<void> {
+          auto& node = data_.add_node(to_number(row[0]), view_of(row[1]), view_of(row[3]));
+          node.target = data_.texts.number(view_of(row[2]));
+          node.mark = mark_of(view_of(row[4]), "", "");
+          return {};
+        });
   }
 
   auto index() -> Result<void> {
+    data_.nodes.shrink_to_fit();
+    data_.names.shrink_to_fit();
+    const auto gap = std::ranges::adjacent_find(
+        data_.nodes, [](const auto& a, const auto& b) { return b.id != a.id + 1; });
+    if (gap == data_.nodes.end()) return {};
     data_.positions.reserve(data_.nodes.size());
     for (const auto& node : data_.nodes) {
       if (reader_.is_interrupted()) return bad_input("interrupted");
       data_.positions.emplace_back(node.id, static_cast<int>(data_.positions.size()));
     }
-    // Mostly they are in order already, which makes this quick.
-    if (!std::ranges::is_sorted(data_.positions)) std::ranges::sort(data_.positions);
+    std::ranges::sort(data_.positions);
     return {};
+  }
+
+  /// The least and the greatest id.
+  auto range() const -> std::vector<TraceValue> {
+    if (data_.positions.empty()) return {data_.nodes.front().id, data_.nodes.back().id};
+    return {data_.positions.front().first, data_.positions.back().first};
   }
 
   template <class F>
   auto of_nodes(std::string_view name, const F& take) -> Result<void> {
-    const std::vector<TraceValue> parameters = {data_.positions.front().first,
-                                                data_.positions.back().first};
+    const auto parameters = range();
     return reader_.each(statement(name, reader_.version()), parameters,
                         [&](Row row) -> Result<void> {
                           if (const int at = data_.find(to_number(row[0])); at >= 0)
@@ -85,8 +84,7 @@ class GraphReader {
   }
 
   auto edges() -> Result<void> {
-    const std::vector<TraceValue> parameters = {data_.positions.front().first,
-                                                data_.positions.back().first};
+    const auto parameters = range();
     std::size_t first_of_reader = 0;
     return reader_.each(statement("graph edges", reader_.version()), parameters,
                         [&](Row row) -> Result<void> {
@@ -105,7 +103,6 @@ class GraphReader {
 
   const TraceReader& reader_;
   GraphData data_;
-  std::string_view last_;
 };
 
 /// Edges from a start to everything that it reaches, -1 for the rest.
@@ -125,16 +122,49 @@ auto distances(const Adjacency& next, std::size_t items, int start, StopFlag sto
 
 }  // namespace
 
-auto GraphNode::is_dynamic() const -> bool {
-  return std::ranges::any_of(sizes, [](char c) { return (c >= 'a' && c <= 'z'); });
+auto SharedTexts::number(std::string_view text) -> std::uint32_t {
+  if (text.empty()) return 0;
+  if (text == texts_[last_]) return last_;
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return last_ = found->second;
+  last_ = static_cast<std::uint32_t>(texts_.size());
+  numbers_.emplace(texts_.emplace_back(text), last_);
+  return last_;
+}
+
+auto GraphData::add_node(TraceId id, std::string_view name, std::string_view module) -> GraphNode& {
+  names += name;
+  auto& node = nodes.emplace_back();
+  node.id = id;
+  node.name_end = static_cast<std::uint32_t>(names.size());
+  node.module = texts.number(module);
+  return node;
+}
+auto GraphData::name(int node) const -> std::string_view {
+  const auto at = static_cast<std::size_t>(node);
+  const auto first = at == 0 ? 0 : nodes[at - 1].name_end;
+  return std::string_view(names).substr(first, nodes[at].name_end - first);
+}
+auto GraphData::module(int node) const -> std::string_view {
+  return texts.text(nodes[static_cast<std::size_t>(node)].module);
+}
+auto GraphData::dtype(int node) const -> std::string_view {
+  return texts.text(nodes[static_cast<std::size_t>(node)].dtype);
+}
+auto GraphData::target(int node) const -> std::string_view {
+  return texts.text(nodes[static_cast<std::size_t>(node)].target);
+}
+auto GraphData::sizes(int node) const -> std::string_view {
+  return texts.text(nodes[static_cast<std::size_t>(node)].sizes);
+}
+auto GraphData::is_dynamic(int node) const -> bool {
+  return std::ranges::any_of(sizes(node), [](char c) { return (c >= 'a' && c <= 'z'); });
 }
 
 auto GraphData::find(TraceId id) const -> int {
-  if (positions.empty()) return -1;
-  const auto first = positions.front().first;
-  if (positions.back().first - first + 1 == std::ssize(positions)) {  // without gaps
-    const bool inside = id >= first && id <= positions.back().first;
-    return inside ? positions[static_cast<std::size_t>(id - first)].second : -1;
+  if (positions.empty()) {
+    const auto at = nodes.empty() ? -1 : id - nodes.front().id;
+    return at >= 0 && at < std::ssize(nodes) ? static_cast<int>(at) : -1;
   }
   const auto found = std::ranges::lower_bound(positions, id, {}, &std::pair<TraceId, int>::first);
   return found != positions.end() && found->first == id ? found->second : -1;
@@ -152,7 +182,7 @@ auto child_module(std::string_view module, std::string_view below) -> std::strin
 }
 
 auto modules_above(const GraphData& data, int node) -> std::vector<std::string> {
-  const auto module = data.nodes[static_cast<std::size_t>(node)].module;
+  const auto module = data.module(node);
   std::vector<std::string> modules;
   for (auto path = child_module(module, ""); !path.empty(); path = child_module(module, path))
     modules.emplace_back(path);

@@ -1,9 +1,10 @@
 // What a trace says about a graph, read once and shared by all its pictures.
 #pragma once
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "gui/data/adjacency.h"
@@ -12,28 +13,51 @@
 
 namespace assay {
 
+/// The few texts that many nodes share, each once, by number; 0 is the empty one.
+class SharedTexts {
+ public:
+  SharedTexts() = default;
+  SharedTexts(SharedTexts&&) = default;
+  auto operator=(SharedTexts&&) -> SharedTexts& = default;
+  SharedTexts(const SharedTexts&) = delete;  // numbers_ points into texts_
+  auto operator=(const SharedTexts&) -> SharedTexts& = delete;
+  ~SharedTexts() = default;
+
+  auto number(std::string_view text) -> std::uint32_t;
+  /// Valid as long as this is.
+  [[nodiscard]] auto text(std::uint32_t number) const -> std::string_view { return texts_[number]; }
+
+ private:
+  std::deque<std::string> texts_ = {""};
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;
+  std::uint32_t last_ = 0;  ///< neighbours mostly say the same
+};
+
+/// 40 bytes: there may be millions.
 struct GraphNode {
   TraceId id = 0;
-  std::string name;
-  std::string_view target, module, dtype, sizes;  ///< in GraphData::texts, or literals
-  NodeMark mark = NodeMark::not_run;
   std::int64_t bytes = 0;
-  [[nodiscard]] auto is_dynamic() const -> bool;
+  std::uint32_t name_end = 0;                                  ///< in GraphData::names
+  std::uint32_t target = 0, module = 0, dtype = 0, sizes = 0;  ///< in GraphData::texts
+  NodeMark mark = NodeMark::not_run;
 };
 
 struct GraphData {
-  GraphData() = default;
-  GraphData(GraphData&&) = default;
-  auto operator=(GraphData&&) -> GraphData& = default;
-  GraphData(const GraphData&) = delete;  // nodes point into texts
-  auto operator=(const GraphData&) -> GraphData& = delete;
-  ~GraphData() = default;
-
   TraceId graph = 0;
-  std::vector<GraphNode> nodes;                    ///< in execution order
-  std::vector<std::pair<int, int>> edges;          ///< producer and reader, each pair once
-  std::unordered_set<std::string> texts;           ///< the few that many nodes share
-  std::vector<std::pair<TraceId, int>> positions;  ///< by id
+  std::vector<GraphNode> nodes;            ///< in execution order
+  std::vector<std::pair<int, int>> edges;  ///< producer and reader, each pair once
+  SharedTexts texts;
+  std::string names;                               ///< of all nodes, one behind the other
+  std::vector<std::pair<TraceId, int>> positions;  ///< by id; empty: ids count up by one
+
+  /// A node at the end, without target, sizes and edges.
+  auto add_node(TraceId id, std::string_view name, std::string_view module = {}) -> GraphNode&;
+  [[nodiscard]] auto name(int node) const -> std::string_view;
+  [[nodiscard]] auto module(int node) const -> std::string_view;
+  [[nodiscard]] auto dtype(int node) const -> std::string_view;
+  [[nodiscard]] auto target(int node) const -> std::string_view;
+  [[nodiscard]] auto sizes(int node) const -> std::string_view;
+  [[nodiscard]] auto is_dynamic(int node) const -> bool;  ///< a size is no number
 
   /// Position of a node, -1 if this graph has none of that id.
   [[nodiscard]] auto find(TraceId id) const -> int;

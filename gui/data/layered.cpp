@@ -58,18 +58,39 @@ class Layering {
     }
   }
 
+  /// Layers from one end of an edge to the other, 0 for a portal.
+  [[nodiscard]] auto span_of(const std::pair<int, int>& edge) const -> int {
+    const int span = output_.layer[at(edge.second)] - output_.layer[at(edge.first)];
+    return edge.first < edge.second && span <= options_.longest_span ? std::max(span, 0) : 0;
+  }
+  /// Arrays that grow by themselves take up to three times as much meanwhile.
+  void make_room_for_dummies() {
+    std::size_t dummies = 0, links = 0;
+    for (const auto& edge : input_.edges) {
+      if (stopped()) return;
+      const int span = span_of(edge);
+      links += at(span);
+      dummies += at(std::max(span - 1, 0));
+    }
+    item_layer_.reserve(boxes_ + dummies);
+    item_width_.reserve(boxes_ + dummies);
+    links_.reserve(links);
+  }
+
   /// A short edge becomes a chain of items, one in each layer that it crosses.
   void add_dummies() {
-    item_layer_ = output_.layer;
-    item_width_ = input_.width;
     output_.is_portal.assign(input_.edges.size(), false);
     chain_.assign(input_.edges.size() + 1, 0);
+    make_room_for_dummies();
+    if (stopped()) return;
+    item_layer_.insert(item_layer_.end(), output_.layer.begin(), output_.layer.end());
+    item_width_.insert(item_width_.end(), input_.width.begin(), input_.width.end());
     for (std::size_t e = 0; e < input_.edges.size(); ++e) {
       if (stopped()) return;
       chain_[e] = static_cast<int>(item_layer_.size());
       const auto [from, to] = input_.edges[e];
-      const int span = output_.layer[at(to)] - output_.layer[at(from)];
-      if (from >= to || span > options_.longest_span || span < 1) {
+      const int span = span_of(input_.edges[e]);
+      if (span == 0) {
         output_.is_portal[e] = true;
         continue;
       }
@@ -86,6 +107,7 @@ class Layering {
     chain_.back() = static_cast<int>(item_layer_.size());
     down_ = adjacency(item_layer_.size(), links_, true, stop_);
     up_ = adjacency(item_layer_.size(), links_, false, stop_);
+    links_ = {};
   }
 
   /// Items by layer in one array, first as they come.
@@ -139,6 +161,7 @@ class Layering {
   /// Each item wants to stand below or above the middle of its neighbours; the mean of the
   /// leftmost and the rightmost arrangement that keep distance is one that keeps it too.
   void place() {
+    position_ = {};
     center_.assign(item_layer_.size(), 0);
     for (std::size_t i = 0; i < layers_count(); ++i)
       spread(layer(i), [](int) { return std::optional<float>(); });
@@ -184,6 +207,10 @@ class Layering {
   }
 
   void finish() {
+    up_ = {};
+    down_ = {};
+    output_.bends.reserve(item_layer_.size() - boxes_);
+    output_.first_bend.reserve(input_.edges.size() + 1);
     std::vector<float> top(layers_count() + 1, 0);
     for (std::size_t i = 0; i < layers_count(); ++i) {
       if (stopped()) return;

@@ -12,26 +12,29 @@
 
 namespace assay {
 
+/// 48 bytes: a flat picture of a million nodes has a million.
 struct SceneBox {
-  std::string module;  ///< path of a module or section; empty for a node
-  bool is_section = false;
+  int module = -1;  ///< in Scene::modules, -1 for a node
   int node = -1;    ///< position in GraphData, -1 for a module
   int parent = -1;  ///< the open container around it
+  int nodes = 1;    ///< inside
   float x = 0, y = 0, width = 0, height = 0;
-  int nodes = 1;                 ///< inside
-  bool is_open = false;          ///< a container
-  NodeMark mark = NodeMark::ok;  ///< the worst inside
   std::int64_t bytes = 0;
+  NodeMark mark = NodeMark::ok;  ///< the worst inside
+  bool is_section = false;
+  bool is_open = false;  ///< a container
   bool is_dynamic = false;
 };
 struct SceneEdge {
   int from = 0, to = 0;
+  std::uint32_t first_bend = 0;
+  std::uint16_t bends = 0;
   bool is_portal = false;
-  std::uint32_t first_bend = 0, bends = 0;
 };
 struct Scene {
   std::shared_ptr<const GraphData> data;
-  std::vector<SceneBox> boxes;  ///< a container before what is in it
+  std::vector<SceneBox> boxes;       ///< a container before what is in it
+  std::vector<std::string> modules;  ///< paths of modules and sections
   std::vector<SceneEdge> edges;
   std::vector<std::pair<float, float>> bends;
   std::vector<int> box_of_node;  ///< the box that shows it, -1 if it is left out
@@ -45,6 +48,8 @@ struct Scene {
   template <class F>
   void each_in(float left, float top, float right, float bottom, F&& f) const;
   [[nodiscard]] auto box_at(float x, float y) const -> int;  ///< innermost, -1 for none
+  /// Path of a module or section; empty for a node.
+  [[nodiscard]] auto module(const SceneBox& box) const -> std::string;
   /// What a box says in its first and its second line.
   [[nodiscard]] auto label(const SceneBox& box) const -> std::string;
   [[nodiscard]] auto detail(const SceneBox& box) const -> std::string;

@@ -107,8 +107,7 @@ void GraphCanvas::theme_changed() {
 void GraphCanvas::set_selected(int node) {
   selected_ = node;
   if (paint_.scene && node >= 0)
-    setAccessibleDescription(
-        QString::fromStdString(paint_.scene->data->nodes[static_cast<std::size_t>(node)].name));
+    setAccessibleDescription(QString::fromStdString(std::string(paint_.scene->data->name(node))));
   update();
 }
 void GraphCanvas::set_second(int node) {

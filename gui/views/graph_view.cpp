@@ -12,9 +12,9 @@ namespace assay {
 namespace {
 
 /// Of a closed or open module: how many nodes, and the worst that became of one.
-auto module_card(const SceneBox& box, const std::string& detail) -> QString {
-  return card_html({.title = box.module,
-                    .target = detail,
+auto module_card(const Scene& scene, const SceneBox& box) -> QString {
+  return card_html({.title = scene.module(box),
+                    .target = scene.detail(box),
                     .mark = box.mark,
                     .status = std::string(name(box.mark)),
                     .rows = {},
@@ -60,7 +60,9 @@ GraphView::GraphView(Desk& desk)
   connect(all_, &QPushButton::clicked, this, &GraphView::show_everything);
   connect(canvas_, &GraphCanvas::picked, this, [this](int box) {
     const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
-    if (one.node < 0) return info_->setText(qt(one.module + ": " + canvas_->scene()->detail(one)));
+    if (one.node < 0)
+      return info_->setText(
+          qt(canvas_->scene()->module(one) + ": " + canvas_->scene()->detail(one)));
     this->desk().go(
         {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id});
   });
@@ -69,12 +71,13 @@ GraphView::GraphView(Desk& desk)
     if (one.node >= 0)
       return this->desk().show_card(
           {.graph = data_->graph, .node = data_->nodes[static_cast<std::size_t>(one.node)].id}, at);
-    QToolTip::showText(at, module_card(one, canvas_->scene()->detail(one)), canvas_);
+    QToolTip::showText(at, module_card(*canvas_->scene(), one), canvas_);
   });
   connect(canvas_, &GraphCanvas::opened, this, [this](int box) {
     const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)];
-    if (one.module.empty()) return canvas_->reveal(one.node, true);
-    if (!options_.open.erase(one.module)) options_.open.insert(one.module);
+    if (one.module < 0) return canvas_->reveal(one.node, true);
+    const auto module = canvas_->scene()->module(one);
+    if (!options_.open.erase(module)) options_.open.insert(module);
     lay_out(node_of_cursor());
   });
 }
@@ -185,8 +188,9 @@ void GraphView::expand_selected() {
   if (node < 0 || !canvas_->scene()) return expand_to_finding();
   for (const auto& module : modules_above(*data_, node)) options_.open.insert(module);
   const int box = canvas_->scene()->box_of_node[static_cast<std::size_t>(node)];
-  if (box >= 0 && !canvas_->scene()->boxes[static_cast<std::size_t>(box)].module.empty())
-    options_.open.insert(canvas_->scene()->boxes[static_cast<std::size_t>(box)].module);
+  if (box >= 0)
+    if (const auto& one = canvas_->scene()->boxes[static_cast<std::size_t>(box)]; one.module >= 0)
+      options_.open.insert(canvas_->scene()->module(one));
   reveal_after_ = true;
   lay_out(node);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QFile>
 #include <QHelpEvent>
 #include <QLocale>
 #include <QMouseEvent>
@@ -9,6 +10,7 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
+#include "gui/models/text_model.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -102,7 +104,7 @@ void MemoryPicture::paint_live(QPainter& painter, const QSize& size) const {
     line << QPointF(x_of(step, size), y_of(live_[i], size))
          << QPointF(x_of(step + 1, size), y_of(live_[i], size));
   }
-  painter.setPen(QPen(tone(Token::bad), 1.5, Qt::DashLine));
+  painter.setPen(QPen(tone(Token::text), 1.5, Qt::DashLine));
   painter.setBrush(Qt::NoBrush);
   painter.drawPolyline(line);
 }
@@ -270,6 +272,19 @@ void MemoryView::follow(const Cursor& cursor) {
   const auto step = step_of(picture_->program(), cursor);
   if (step < 0 && programs_ > 1 && shown_ != 0) ask(cursor);
   picture_->set_step(step);
+}
+
+auto MemoryView::write_csv(const QString& path) -> bool {
+  QFile file(path);
+  if (state() != ViewState::ready || !file.open(QIODevice::WriteOnly)) return false;
+  auto text = csv_line({tr("Name"), tr("Kind"), tr("Dtype"), tr("Bytes"), tr("Offset"),
+                        tr("First step"), tr("Last step"), tr("Written over")});
+  const auto step = [](std::int64_t at) { return at < 0 ? QString() : QString::number(at); };
+  for (const auto& one : picture_->program().buffers)
+    text += csv_line({qt(one.name), qt(one.kind), qt(one.dtype), QString::number(one.bytes),
+                      one.offset ? QString::number(*one.offset) : QString(), step(one.first),
+                      step(one.last), qt(one.written_over)});
+  return file.write(text.toUtf8()) >= 0;
 }
 
 auto MemoryView::draw_picture(QPainter& painter, const QSize& size) -> bool {

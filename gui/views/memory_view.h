@@ -52,6 +52,9 @@ class MemoryView : public View {
   void follow(const Cursor& cursor) override;
   void theme_changed() override { picture_->update(); }
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
+  /// A line a buffer.
+  auto write_csv(const QString& path) -> bool override;
+  [[nodiscard]] auto has_csv() const -> bool override { return true; }
 
  private:
   /// The first program, or the one of the cursor where that is another.

@@ -80,6 +80,7 @@ void NotesView::list() {
   std::vector<TextRow> rows;
   for (const auto& [name, note] : notes_)
     rows.push_back({.cells = {name, QString(note).replace('\n', ' ')}});
+  this->rows()->set_empty_text(tr("No remarks yet: what is written above stands here too"));
   model()->set_rows(std::move(rows));
 }
 

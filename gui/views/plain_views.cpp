@@ -1,5 +1,8 @@
 #include "gui/views/plain_views.h"
 
+#include <QJsonArray>
+#include <QJsonDocument>
+
 #include <array>
 #include <set>
 
@@ -213,9 +216,10 @@ void EnvironmentView::fetch() {
           const auto name = to_text(row[0]);
           const auto here = name == "machine" ? QSysInfo::currentCpuArchitecture() : QString();
           const bool differs = !here.isEmpty() && here != cell(row[1]);
-          rows.push_back({.cells = {cell(row[0]), cell(row[1]), here},
-                          .mark = mark(differs ? NodeMark::note : NodeMark::ok),
-                          .bad_column = differs ? 2 : -1});
+          rows.push_back(
+              {.cells = {cell(row[0]), cell(row[1]), here},
+               .mark = here.isEmpty() ? -1 : mark(differs ? NodeMark::note : NodeMark::ok),
+               .bad_column = differs ? 2 : -1});
         }
         return rows;
       },
@@ -226,6 +230,15 @@ void EnvironmentView::fetch() {
 }
 
 namespace {
+
+/// Logs hold reasons as a JSON list.
+auto reasons(const TraceValue& value) -> QString {
+  const auto list = QJsonDocument::fromJson(QByteArray::fromStdString(to_text(value)));
+  if (!list.isArray()) return cell(value);
+  QStringList texts;
+  for (const auto& one : list.array()) texts << one.toString();
+  return texts.join(QStringLiteral("; "));
+}
 
 /// Of a stage that was run: its verdict, and how far it is from the one before.
 void add_verdict(TextRow& row, const std::vector<TraceValue>& stage) {
@@ -303,7 +316,7 @@ void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& grap
                    {},
                    cell(one[10]),
                    qt(where),
-                   cell(one[5])},
+                   reasons(one[5])},
          .mark = mark(outcome == "compiled" ? NodeMark::ok
                       : outcome == "failed" ? NodeMark::failed
                                             : NodeMark::inherited),
@@ -311,7 +324,7 @@ void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& grap
     details_[id] =
         QStringLiteral("<table>%1%2%3%4</table>")
             .arg(detail_row(tr("compilation"), to_text(one[1])), detail_row(tr("function"), where),
-                 detail_row(tr("why"), to_text(one[5]), Token::note),
+                 detail_row(tr("why"), reasons(one[5]).toStdString(), Token::note),
                  detail_row(tr("line of the log"), to_text(one[11])));
     std::set<std::int64_t> with_graph;
     for (const auto& graph : graphs.rows) {

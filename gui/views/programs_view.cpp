@@ -4,6 +4,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "gui/views/elided_label.h"
 #include "gui/views/source_view.h"
 #include "gui/views/theme.h"
 
@@ -28,11 +29,9 @@ auto with_head(QWidget* head, QWidget* body) -> QWidget* {
 }
 
 auto quiet_label() -> QLabel* {
-  auto* label = new QLabel;
+  auto* label = new ElidedLabel;
   label->setMargin(5);
   label->setForegroundRole(QPalette::PlaceholderText);
-  label->setTextFormat(Qt::PlainText);
-  label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   return label;
 }
 
@@ -78,7 +77,7 @@ ProgramsView::ProgramsView(Desk& desk)
   found_->hide();
   auto* head = new QWidget;
   auto* over = new QHBoxLayout(head);
-  over->setContentsMargins(0, 0, 0, 0);
+  over->setContentsMargins(8, 4, 8, 4);
   over->addWidget(choice_);
   over->addWidget(summary_, 1);
   auto* upper = new QSplitter(Qt::Horizontal);

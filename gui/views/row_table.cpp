@@ -169,8 +169,11 @@ void RowTable::set_current_row(int row) {
   current_ = row;
   if (row >= 0) {
     const int first = verticalScrollBar()->value();
-    if (row < first || row >= first + visible_rows())
+    if (row < first || row >= first + visible_rows()) {
       verticalScrollBar()->setValue(row - visible_rows() / 3);
+      is_fit_wanted_ = true;  // a jump shows other rows than the columns were fitted to
+      want_fit();
+    }
   }
   viewport()->update();
 }

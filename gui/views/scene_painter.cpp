@@ -38,7 +38,7 @@ auto tint(const ScenePaint& paint, const SceneBox& box) -> QColor {
       return shade(paint.dark, box.is_dynamic ? Token::dynamic : Token::line);
     case Overlay::dtype: {
       if (box.node < 0) return shade(paint.dark, Token::line);
-      const auto& dtype = paint.scene->data->nodes[static_cast<std::size_t>(box.node)].dtype;
+      const auto dtype = paint.scene->data->dtype(box.node);
       if (dtype.starts_with("float") || dtype.starts_with("bfloat"))
         return mix(shade(paint.dark, Token::accent), shade(paint.dark, Token::panel),
                    dtype == "float32" || dtype == "float64" ? 0 : 0.45);

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "gui/data/statements.h"
+#include "gui/views/elided_label.h"
 #include "gui/views/theme.h"
 
 namespace assay {
@@ -131,8 +132,8 @@ SourceView::SourceView(Desk& desk)
     : View(QStringLiteral("source"), tr("Source"), desk),
       left_(new CodePane(tr("Text of the graph"))),
       right_(new CodePane(tr("Source or compiled program"))),
-      left_name_(new QLabel),
-      right_name_(new QLabel),
+      left_name_(new ElidedLabel),
+      right_name_(new ElidedLabel),
       parts_(new QSplitter(Qt::Horizontal)) {
   for (const auto& [name, pane] : {std::pair(left_name_, left_), std::pair(right_name_, right_)}) {
     auto* side = new QWidget;
@@ -141,7 +142,6 @@ SourceView::SourceView(Desk& desk)
     column->setSpacing(0);
     name->setMargin(5);
     name->setForegroundRole(QPalette::PlaceholderText);
-    name->setTextFormat(Qt::PlainText);
     column->addWidget(name);
     column->addWidget(pane, 1);
     parts_->addWidget(side);

@@ -8,7 +8,8 @@ namespace assay {
 namespace {
 constexpr std::size_t kMostRows = 100'000;
 constexpr auto kFirst =
-    "SELECT target, nodes, findings FROM op_counts ORDER BY nodes DESC LIMIT 50";
+    "SELECT target, sum(nodes) AS nodes, sum(findings) AS findings\n"
+    "FROM op_counts GROUP BY target ORDER BY 2 DESC LIMIT 50";
 }  // namespace
 
 SqlView::SqlView(Desk& desk)

@@ -175,7 +175,7 @@ void SymbolsView::show(const LiveState& state) {
       shown.insert(*size);
   summary_->setToolTip(qt(sizes_text(shown)));
   summary_->setText(
-      tr("%1   <span style='color:%2'>%3</span>   %4 of %5 nodes depend on sizes, %6 differ from "
+      tr("%1; <span style='color:%2'>%3</span>; %4 of %5 nodes depend on sizes, %6 differ from "
          "the run%7")
           .arg(html(short_sizes_text(shown)), tone(broken > 0 ? Token::bad : Token::muted).name(),
                state.guards.empty()

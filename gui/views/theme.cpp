@@ -58,7 +58,7 @@ QToolButton { color: %4; padding: 4px 8px; border-radius: 4px; border: 1px solid
 QToolButton:hover { background: %3; }
 QToolButton:focus, QPushButton:focus { border: 1px solid %6; }
 QPushButton { background: %3; color: %4; border: 1px solid %7; border-radius: 4px; padding: 5px 12px; }
-QPushButton:hover { border-color: %6; }
+QPushButton:hover, QPushButton:focus { border-color: %6; }
 QPushButton:disabled, QToolButton:disabled { color: %5; }
 QLineEdit, QPlainTextEdit { background: %2; color: %4; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
 QPlainTextEdit { border-radius: 0; border: 0; padding: 0; font-family: "%9"; }

@@ -1,5 +1,6 @@
 #include "gui/views/triage_view.h"
 
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -102,11 +103,8 @@ void TriageView::load(Store* store) {
   triage_ = {};
   shown_ = 0;
   static_cast<StoragePicture*>(picture_)->load(store);
-  set_state(store ? ViewState::loading : ViewState::empty,
-            store ? tr("Loading…")
-                  : tr("Open a trace, a bundle, a capture or a TORCH_TRACE log: Ctrl+O, or drop it "
-                       "here."));
-  if (!store) return;
+  if (!store) return show_start_page();
+  set_state(ViewState::loading, tr("Loading…"));
   store->ask<Triage>(
       this, "triage", [](const TraceReader& reader) { return read_triage(reader); },
       [this](Result<Triage> triage) {
@@ -115,6 +113,31 @@ void TriageView::load(Store* store) {
         show_triage();
         emit ready();
       });
+}
+
+void TriageView::set_recent(const QStringList& files) {
+  recent_ = files;
+  if (store_ == nullptr && state() == ViewState::empty) show_start_page();
+}
+
+void TriageView::tell(const QString& sentence, bool failed) {
+  if (store_ == nullptr) set_state(failed ? ViewState::failed : ViewState::loading, sentence);
+}
+
+void TriageView::show_start_page() {
+  auto page =
+      tr("<p>Open a trace, a bundle, a capture, a wrapper or a TORCH_TRACE log: Ctrl+O, or "
+         "drop it here.</p>");
+  for (const auto& path : recent_) {
+    const QFileInfo file(path);
+    page +=
+        QStringLiteral(
+            "<p style='margin:6px'><a style='color:%1' href=\"%2\">%3</a><br>"
+            "<span style='color:%4'>%5</span></p>")
+            .arg(tone(Token::accent).name(), path.toHtmlEscaped(), file.fileName().toHtmlEscaped(),
+                 tone(Token::muted).name(), file.absolutePath().toHtmlEscaped());
+  }
+  set_start_page(page);
 }
 
 void TriageView::follow(const Cursor& cursor) {
@@ -129,6 +152,7 @@ void TriageView::follow(const Cursor& cursor) {
 }
 
 void TriageView::theme_changed() {
+  if (state() == ViewState::empty) return show_start_page();
   if (state() == ViewState::ready) show_triage();
 }
 
@@ -216,15 +240,17 @@ auto TriageView::overview_html() const -> QString {
                      .arg(counts.unknown));
   QStringList problems;
   for (const auto& [kind, count] : triage_.problems)
-    problems << QStringLiteral("%1 %2").arg(count).arg(html(kind));
+    problems << QStringLiteral("%1: %2").arg(html(kind)).arg(count);
   if (!problems.isEmpty())
     text += line(QStringLiteral("do:show.problems"), tr("Problems"),
                  problems.join(QStringLiteral(", ")));
   for (std::size_t i = 0; i < std::min(triage_.graphs.size(), kMostGraphs); ++i) {
     const auto& graph = triage_.graphs[i];
+    QStringList facts;
+    if (!graph.kind.empty()) facts << html(graph.kind);
+    if (graph.nodes > 0) facts << tr("%1 nodes").arg(graph.nodes);
     text += line(QStringLiteral("graph:%1:0").arg(graph.id), html(graph.name),
-                 graph.nodes > 0 ? tr("%1, %2 nodes").arg(html(graph.kind)).arg(graph.nodes)
-                                 : html(graph.kind));
+                 facts.join(QStringLiteral(", ")));
   }
   text += QStringLiteral("</table>");
   if (triage_.graphs.size() > kMostGraphs)

@@ -17,6 +17,10 @@ class TriageView : public View {
   void load(Store* store) override;
   void follow(const Cursor& cursor) override;
   void theme_changed() override;
+  /// Where no trace is open: what is being made of the file, or why nothing was.
+  void tell(const QString& sentence, bool failed);
+  /// Files to offer while none is open.
+  void set_recent(const QStringList& files);
   /// The finding `step` away from the cursor's, wrapping around; null if there is none.
   [[nodiscard]] auto neighbour(const Cursor& cursor, int step) const -> const TriageFinding*;
   [[nodiscard]] auto triage() const -> const Triage& { return triage_; }
@@ -25,6 +29,7 @@ class TriageView : public View {
   void ready();
 
  private:
+  void show_start_page();
   void show_triage();
   void show_finding();
   [[nodiscard]] auto finding_html(const TriageFinding& finding) const -> QString;
@@ -33,6 +38,7 @@ class TriageView : public View {
   Store* store_ = nullptr;
   Triage triage_;
   std::size_t shown_ = 0;
+  QStringList recent_;
   QLabel* mark_;
   QLabel* sentence_;
   QLabel* details_;

@@ -28,7 +28,9 @@ View::View(const QString& id, const QString& title, Desk& desk)
   sentence_->setAlignment(Qt::AlignCenter);
   sentence_->setWordWrap(true);
   sentence_->setMargin(24);
-  sentence_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  sentence_->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  connect(sentence_, &QLabel::linkActivated, this,
+          [this](const QString& path) { desk_.open(path); });
   sentence_->setForegroundRole(QPalette::PlaceholderText);
   stack_->addWidget(sentence_);
   set_state(ViewState::empty, tr("No trace is open"));
@@ -72,8 +74,15 @@ void View::set_body(QWidget* body) {
 
 void View::set_state(ViewState state, const QString& sentence) {
   state_ = state;
+  sentence_->setTextFormat(Qt::PlainText);  // it may hold what a file says
   sentence_->setText(sentence);
   stack_->setCurrentIndex(state == ViewState::ready ? 1 : 0);
+}
+
+void View::set_start_page(const QString& page) {
+  set_state(ViewState::empty);
+  sentence_->setTextFormat(Qt::RichText);
+  sentence_->setText(page);
 }
 
 void View::set_banner(const QString& text) {

@@ -25,6 +25,7 @@ struct Desk {
   std::function<void(const QString& name)> go_node;  ///< in the cursor's graph, by name
   /// The card of a node or launch, at this point of the screen.
   std::function<void(const Cursor&, const QPoint&)> show_card;
+  std::function<void(const QString& path)> open;
   std::function<void(const QString& sizes)> run_at;  ///< analyses the input at "s77=9,s53=7"
   /// Sizes that the user plays with, by symbol name; empty: those of the run.
   std::map<std::string, std::int64_t> sizes;
@@ -61,6 +62,7 @@ class View : public QWidget {
   [[nodiscard]] virtual auto table() const -> const RowTable* { return nullptr; }
   /// All rows of the table; a view that reads them first writes them later. False: it cannot.
   virtual auto write_csv(const QString& path) -> bool;
+  [[nodiscard]] virtual auto has_csv() const -> bool { return table() != nullptr; }
   /// Draws the view's picture in vectors where it has one.
   virtual auto draw_picture(QPainter& painter, const QSize& size) -> bool;
 
@@ -72,6 +74,8 @@ class View : public QWidget {
   void showEvent(QShowEvent* event) override;
   void set_body(QWidget* body);
   void set_state(ViewState state, const QString& sentence = {});
+  /// A sentence in rich text; what its links name is opened.
+  void set_start_page(const QString& page);
   /// A line above the body: what is missing from it; empty hides it.
   void set_banner(const QString& text);
   [[nodiscard]] auto desk() const -> Desk& { return desk_; }

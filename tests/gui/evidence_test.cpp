@@ -60,9 +60,23 @@ TEST_F(GuiEvidence, ATruncatedFileIsRefused) {
   const auto bytes = small_bytes();
   for (const auto size : {bytes.size() / 2, std::size_t{8192}, std::size_t{60}}) {
     open_after_a_good_one(bytes.substr(0, size));
-    EXPECT_FALSE(message().empty()) << size;
+    EXPECT_TRUE(message().contains("bad.sqlite")) << size << ": " << message();
     expect_that_the_good_one_stays();
   }
+}
+
+TEST_F(GuiEvidence, WhyNothingIsShownStandsWhereItWouldBe) {
+  const auto bad = folder_ / "bad.sqlite";
+  std::ofstream(bad, std::ios::binary) << small_bytes().substr(0, 8192);
+  open(bad);
+  auto* triage = window_.view(QStringLiteral("triage"));
+  EXPECT_EQ(triage->state(), ViewState::failed);
+  EXPECT_TRUE(visible_text(*triage).contains(QStringLiteral("bad.sqlite")));
+  window_.apply_theme(true);
+  window_.apply_theme(false);
+  EXPECT_TRUE(visible_text(*triage).contains(QStringLiteral("bad.sqlite")));
+  open_small();
+  EXPECT_EQ(triage->state(), ViewState::ready);
 }
 
 TEST_F(GuiEvidence, AMissingFileIsSaid) {

@@ -165,5 +165,22 @@ TEST(RowTables, ColumnsFitWhatIsSeenAndLongCellsGiveWay) {
       << "long ones are cut, not scrolled away";
 }
 
+TEST(RowTables, AJumpFitsTheColumnsToWhatIsSeenThere) {
+  TextModel model({QStringLiteral("name"), QStringLiteral("#")});
+  RowTable table;
+  table.set_model(&model, {400, 60});
+  table.resize(700, 200);
+  table.show();
+  const auto long_name = QStringLiteral("a_name_that_is_longer_than_the_title");
+  std::vector<TextRow> rows;
+  for (int i = 0; i < 10'000; ++i)
+    rows.push_back({.cells = {i < 5'000 ? QStringLiteral("a") : long_name, QString::number(i)}});
+  model.set_rows(std::move(rows));
+  const int needed = table.fontMetrics().horizontalAdvance(long_name);
+  ASSERT_TRUE(testing::wait_until([&] { return table.header()->sectionSize(0) < needed; }, 5000));
+  table.set_current_row(9'990);
+  EXPECT_TRUE(testing::wait_until([&] { return table.header()->sectionSize(0) > needed; }, 5000));
+}
+
 }  // namespace
 }  // namespace assay

@@ -1,6 +1,8 @@
 // What a window keeps, what stays pinned, whose keys are whose.
 #include <QFile>
 #include <QKeySequenceEdit>
+#include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QTest>
@@ -85,6 +87,36 @@ TEST_F(GuiSession, OldFilesAreForgotten) {
   }
   EXPECT_EQ(kept->place(name(0)), QString());
   EXPECT_EQ(kept->place(name(1)), QStringLiteral("graph:1"));
+}
+
+TEST_F(GuiSession, FilesThatWereOpenedAreOfferedNewestFirst) {
+  testing::write_small_trace(folder_ / "a.sqlite");
+  testing::write_small_trace(folder_ / "b&b.sqlite");
+  {
+    Window first;
+    first.use_session(session());
+    open_in(first, "a.sqlite");
+    open_in(first, "b&b.sqlite");
+    open_in(first, "a.sqlite");
+  }
+  Window second;
+  second.use_session(session());
+  QString page;
+  for (const auto* label : second.view(QStringLiteral("triage"))->findChildren<QLabel*>())
+    if (label->text().contains(QStringLiteral("Ctrl+O"))) page = label->text();
+  EXPECT_LT(page.indexOf(QStringLiteral("a.sqlite")),
+            page.indexOf(QStringLiteral("b&amp;b.sqlite")));
+  EXPECT_EQ(page.count(QStringLiteral("a.sqlite\"")), 1) << "each once";
+  auto* menu = second.findChild<QMenu*>(QStringLiteral("recent"));
+  ASSERT_EQ(menu->actions().size(), 4) << "two files, a line, and a way to forget them";
+  menu->actions().at(1)->trigger();
+  ASSERT_TRUE(is_idle(second));
+  EXPECT_TRUE(second.windowTitle().startsWith(QStringLiteral("b&b.sqlite")));
+  std::filesystem::remove(folder_ / "a.sqlite");
+  EXPECT_EQ(session()->recent().size(), 1) << "what is gone is not offered";
+  menu->actions().back()->trigger();
+  EXPECT_TRUE(session()->recent().isEmpty());
+  EXPECT_FALSE(menu->isEnabled());
 }
 
 TEST_F(GuiSession, APinnedViewStaysAndCatchesUp) {

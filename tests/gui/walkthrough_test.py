@@ -203,9 +203,15 @@ class Walkthrough(unittest.TestCase):
         trace = self.folder / "run.sqlite"
         self.assay("trace", PADDED, "-o", trace)
         picture = self.folder / "x.png"
+        # Not ours: libxkbcommon-x11 copies from replies of the server that end without a zero, and
+        # libdbus keeps a block.
+        kept = self.folder / "leaks"
+        kept.write_text("leak:libdbus-1\n")
+        sanitizers = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":strict_string_checks=0",
+                      "LSAN_OPTIONS": f"suppressions={kept}:print_suppressions=0"}
         done = subprocess.run(["xvfb-run", "-a", VIEWER, trace, "--screenshot", picture, "--exit"],
-                              env=environment(self.folder, "xcb"), capture_output=True, text=True,
-                              timeout=120)
+                              env={**environment(self.folder, "xcb"), **sanitizers},
+                              capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(picture.stat().st_size, 20_000)
 

@@ -9,6 +9,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QDialog>
+#include <QDockWidget>
 #include <QFile>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
@@ -22,6 +23,7 @@
 #include <QToolButton>
 
 #include "gui/app/actions.h"
+#include "gui/views/elided_label.h"
 #include "gui/views/memory_view.h"
 #include "gui/views/nodes_view.h"
 #include "gui/views/programs_view.h"
@@ -53,6 +55,33 @@ TEST_F(GuiWindow, F8WalksTheFindingsAndBackReturns) {
   EXPECT_EQ(node_name(), "pad");
   window_.action(QStringLiteral("go.forward"))->trigger();
   EXPECT_EQ(node_name(), "mul");
+}
+
+TEST_F(GuiWindow, F8WalksTheFindingsFromEveryControlOfEveryView) {
+  open_small();
+  window_.activateWindow();
+  QApplication::setActiveWindow(&window_);
+  int tried = 0;
+  for (auto* view : window_.views()) {
+    window_.show_view(view->id());
+    ASSERT_TRUE(idle());
+    auto controls = view->findChildren<QWidget*>();
+    controls << view;
+    for (auto* control : controls) {
+      if (!control->isVisible() || !control->isEnabled() || control->focusPolicy() == Qt::NoFocus)
+        continue;
+      control->setFocus();
+      window_.go_to(QStringLiteral("node:add"));
+      ASSERT_TRUE(idle());
+      QTest::keyClick(control, Qt::Key_F8);
+      ASSERT_TRUE(idle());
+      ++tried;
+      EXPECT_NE(node_name(), "add")
+          << view->id().toStdString() << " " << control->metaObject()->className() << " "
+          << control->accessibleName().toStdString();
+    }
+  }
+  EXPECT_GE(tried, 17) << "each view has one at least";
 }
 
 TEST_F(GuiWindow, PlacesOfLinksAreFound) {
@@ -204,8 +233,10 @@ TEST_F(GuiWindow, EveryActionOfTheTableDoesSomething) {
 auto is_control(const QWidget& widget) -> bool {
   const QByteArray name(widget.metaObject()->className());
   if (name.startsWith("assay::")) {
-    // Pictures of our own: a mouse acts on them, so keys must. Views only hold others.
-    return !qobject_cast<const View*>(&widget) && !widget.isWindow();
+    // Pictures of our own: a mouse acts on them, so keys must. Views only hold others, lines of
+    // text are read.
+    return !qobject_cast<const View*>(&widget) && !qobject_cast<const ElidedLabel*>(&widget) &&
+           !widget.isWindow();
   }
   const bool is_known =
       qobject_cast<const QAbstractButton*>(&widget) || qobject_cast<const QLineEdit*>(&widget) ||
@@ -347,6 +378,41 @@ TEST_F(GuiWindow, AllNodesAreExportedNotOnlyThoseThatWereSeen) {
   EXPECT_EQ(some.size(), nodes->rows()->model()->rowCount() + 1);
   EXPECT_LT(some.size(), 20);
   EXPECT_FALSE(window_.export_view(*nodes, QStringLiteral("csv"), QStringLiteral("/no/such/x")));
+}
+
+TEST_F(GuiWindow, ATabHasNoSecondTitle) {
+  open_small();
+  window_.apply_layout(QStringLiteral("triage"));
+  const auto title_of = [&](const char* id) {
+    return static_cast<QDockWidget*>(window_.view(QLatin1String(id))->parentWidget())
+        ->titleBarWidget();
+  };
+  ASSERT_TRUE(testing::wait_until([&] { return title_of("storage") != nullptr; }));
+  EXPECT_NE(title_of("problems"), nullptr);
+  EXPECT_EQ(title_of("triage"), nullptr) << "it stands alone";
+  for (const auto* other : {"problems", "bundle"}) {
+    window_.view(QLatin1String(other))->parentWidget()->hide();
+  }
+  EXPECT_TRUE(testing::wait_until([&] { return title_of("storage") == nullptr; }));
+}
+
+TEST_F(GuiWindow, TheMemoryPlanIsWrittenAsRows) {
+  auto* memory = window_.view(QStringLiteral("memory"));
+  const auto path = QString::fromStdString((folder_ / "memory.csv").string());
+  EXPECT_FALSE(window_.export_view(*memory, QStringLiteral("csv"), path)) << "there is no program";
+  open_small();
+  ASSERT_TRUE(window_.export_view(*memory, QStringLiteral("csv"), path));
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const auto lines = QString::fromUtf8(file.readAll()).split('\n', Qt::SkipEmptyParts);
+  const auto& buffers = memory->findChild<MemoryPicture*>()->program().buffers;
+  ASSERT_EQ(lines.size(), std::ssize(buffers) + 1);
+  EXPECT_EQ(lines[0].trimmed(),
+            QStringLiteral("Name,Kind,Dtype,Bytes,Offset,First step,Last step,Written over"));
+  const auto cells = lines[2].trimmed().split(',');
+  EXPECT_EQ(cells[0], QStringLiteral("buf1"));
+  EXPECT_EQ(cells[3].toLongLong(), buffers[1].bytes);
+  EXPECT_EQ(cells[6].toLongLong(), buffers[1].last);
 }
 
 }  // namespace

@@ -86,15 +86,25 @@ auto model() -> std::shared_ptr<const GraphData> {
   auto data = std::make_shared<GraphData>();
   data->graph = 1;
   for (int i = 0; i < 12; ++i) {
-    GraphNode node;
-    node.id = i + 1;
-    node.name = fmt::format("n{}", i);
-    node.module = i < 6 ? (i < 3 ? "a.x" : "a.y") : "b";
+    auto& node =
+        data->add_node(i + 1, fmt::format("n{}", i), i < 6 ? (i < 3 ? "a.x" : "a.y") : "b");
     node.mark = i == 4 ? NodeMark::root : NodeMark::ok;
-    data->nodes.push_back(std::move(node));
     if (i > 0) data->edges.emplace_back(i - 1, i);
   }
   return data;
+}
+
+TEST(GraphData, NodesShareTextsAndAreFoundById) {
+  const auto data = model();
+  EXPECT_EQ(data->name(0), "n0");
+  EXPECT_EQ(data->name(11), "n11");
+  EXPECT_EQ(data->module(2), "a.x");
+  EXPECT_EQ(data->nodes[6].module, data->nodes[11].module);
+  EXPECT_EQ(data->target(3), "");
+  EXPECT_EQ(data->find(12), 11);
+  EXPECT_EQ(data->find(13), -1);
+  EXPECT_EQ(data->find(0), -1);
+  EXPECT_EQ(GraphData().find(1), -1);
 }
 
 TEST(Scene, ClosedModulesAreBoxesThatCarryTheWorstInside) {
@@ -134,9 +144,7 @@ TEST(Scene, EveryPhaseOfALargeLayoutCanBeLeft) {
   std::mt19937 random(3);
   constexpr int kNodes = 200'000;
   for (int i = 0; i < kNodes; ++i) {
-    GraphNode node;
-    node.name = "n" + std::to_string(i);
-    data->nodes.push_back(std::move(node));
+    data->add_node(i + 1, fmt::format("n{}", i));
     for (unsigned k = 0; i > 0 && k < 2; ++k)
       data->edges.emplace_back(
           i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, 12))), i);
@@ -170,15 +178,14 @@ TEST(Scene, EveryPhaseOfALargeLayoutCanBeLeft) {
 TEST(Scene, ManyChildrenAreCutIntoSections) {
   auto data = std::make_shared<GraphData>();
   for (int i = 0; i < 1000; ++i) {
-    GraphNode node;
-    node.name = fmt::format("n{}", i);
-    data->nodes.push_back(std::move(node));
+    data->add_node(i + 1, fmt::format("n{}", i));
     if (i > 0) data->edges.emplace_back(i - 1, i);
   }
   const auto scene = make_scene(data, {});
   ASSERT_TRUE(scene);
   EXPECT_EQ(scene->boxes.size(), 5U);
-  const auto open = make_scene(data, {.open = {scene->boxes[1].module}, .flat = false, .only = {}});
+  const auto open =
+      make_scene(data, {.open = {scene->module(scene->boxes[1])}, .flat = false, .only = {}});
   ASSERT_TRUE(open);
   EXPECT_EQ(open->boxes.size(), 205U);
   const auto flat = make_scene(data, {.open = {}, .flat = true, .only = {}});
