@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/interpret/launcher.h"
@@ -11,6 +12,7 @@
 #include "compiler/interpret/recorder.h"
 #include "compiler/interpret/tile_machine.h"
 #include "compiler/program/executor.h"
+#include "core/base/text_map.h"
 #include "core/ops/domain.h"
 
 namespace assay {
@@ -48,7 +50,6 @@ class HostMachine {
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
 
  private:
-  using Names = std::map<std::string, RunValue, std::less<>>;
   [[nodiscard]] auto call(const HostFunction& function, std::vector<RunValue> inputs)
       -> Result<std::vector<RunValue>>;
   void solve_symbols(const HostFunction& function);
@@ -130,10 +131,10 @@ class HostMachine {
   HostRecorder* recorder_;
   ProgramRun result_;
   Binding binding_;
-  Names names_;
+  TextMap<RunValue> names_;
   std::map<std::string, int, std::less<>> deleted_;  ///< name -> line
   std::vector<std::unique_ptr<RunStorage>> storages_;
-  std::map<const Storage*, RunStorage*> by_storage_;
+  std::unordered_map<const Storage*, RunStorage*> by_storage_;
   std::optional<std::vector<RunValue>> returned_;
   std::uint32_t next_program_ = 1;
   std::int64_t rounds_ = 0;  ///< of loops

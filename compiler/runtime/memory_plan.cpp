@@ -94,8 +94,8 @@ class Planner {
     return end;
   }
 
-  /// The best of some orders, each improved by placing what ends last first. The effort is a number
-  /// of comparisons, so a plan depends on nothing but the program.
+  /// The best of some orders, each improved by placing what ends last first, until little is left
+  /// to gain. The effort is a number of comparisons, so a plan depends on nothing but the program.
   auto place_best() -> std::int64_t {
     const auto by_size = [](const Block& block) { return static_cast<double>(block.bytes); };
     const auto by_area = [](const Block& block) {
@@ -105,7 +105,9 @@ class Planner {
     const auto by_life = [](const Block& block) {
       return static_cast<double>(block.last - block.first);
     };
+    constexpr std::int64_t kLittle = 50;  // a part of so many
     const auto least = live_blocks();
+    const auto enough = least + least / kLittle;
     auto best = std::numeric_limits<std::int64_t>::max();
     std::vector<Block> chosen = blocks_;
     const auto attempt = [&](const auto& key) {
@@ -113,10 +115,10 @@ class Planner {
       std::iota(order.begin(), order.end(), 0);
       std::ranges::stable_sort(order, std::ranges::greater(),
                                [&](std::size_t i) { return key(blocks_[i]); });
-      constexpr std::size_t kEffort = 10'000'000;
+      constexpr std::size_t kEffort = 2'000'000;
       const auto rounds =
           std::clamp<std::size_t>(kEffort / (blocks_.size() * blocks_.size() + 1), 1, 100);
-      for (std::size_t round = 0; round < rounds && best > least; ++round) {
+      for (std::size_t round = 0; round < rounds && best > enough; ++round) {
         const auto end = place(order);
         if (end < best) {
           best = end;

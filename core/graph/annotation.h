@@ -4,22 +4,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/base/result.h"
+#include "core/base/text_map.h"
 #include "core/graph/graph.h"
 
 namespace assay {
-
-/// Lets maps with std::string keys be searched by string_view.
-struct TextHash {
-  using is_transparent = void;
-  auto operator()(std::string_view text) const -> std::size_t {
-    return std::hash<std::string_view>{}(text);
-  }
-};
-template <class T>
-using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
 /// Reads annotations and expressions of one capture and remembers them, since graphs repeat a few
 /// hundred of them thousands of times. Symbols that appear are added to the environment.

@@ -87,6 +87,25 @@ void HostOnly(benchmark::State& state) {
   }
   state.counters["launches"] = static_cast<double>(given.launches);
 }
+/// What a call at sizes that are new to it costs before anything runs.
+void Bind(benchmark::State& state) {
+  const auto given = ready(state.range(0));
+  const auto kernels = compile_kernels(given.graph.program);
+  for (auto _ : state) {
+    const auto bound = bind_program(given.graph.program, *kernels, table(), given.inputs);
+    if (!bound) return state.SkipWithError(bound.error().message.c_str());
+    benchmark::DoNotOptimize(bound->steps.data());
+  }
+  state.counters["launches"] = static_cast<double>(given.launches);
+}
+void PlanMemory(benchmark::State& state) {
+  const auto given = ready(state.range(0));
+  const auto kernels = compile_kernels(given.graph.program);
+  const auto bound = bind_program(given.graph.program, *kernels, table(), given.inputs);
+  for (auto _ : state) benchmark::DoNotOptimize(plan_memory(*bound, {}).arena_bytes);
+}
+BENCHMARK(Bind)->Arg(100)->Unit(benchmark::kMicrosecond);
+BENCHMARK(PlanMemory)->Arg(100)->Unit(benchmark::kMicrosecond);
 BENCHMARK(Statements)->Arg(1)->Arg(10)->Arg(100);
 BENCHMARK(Bound)->Arg(1)->Arg(10)->Arg(100);
 BENCHMARK(HostOnly)->Arg(1)->Arg(10)->Arg(100);

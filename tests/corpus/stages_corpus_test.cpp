@@ -295,7 +295,7 @@ auto is_changed(const StageRun& before, const StageRun& now, double least) -> bo
     const auto other = now.values.find(name);
     if (other == now.values.end()) return true;
     const auto *a = value.value.real(), *b = other->second.value.real();
-    if (a == nullptr || b == nullptr || value.is_random) continue;
+    if (a == nullptr || b == nullptr || value.randomness == Randomness::numbers) continue;
     if (a->sizes() != b->sizes() || a->dtype() != b->dtype()) return true;
     const auto x = to_vector<double>(*a), y = to_vector<double>(*b);
     double largest = 0, distance = 0;
