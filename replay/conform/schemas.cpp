@@ -6,6 +6,10 @@ namespace assay {
 namespace {
 
 constexpr AbsentOperators kAbsent[] = {
+    {"aten._triton_", "kernels that Python has to register first"},
+    {"aten.max_pool2d_backward", "Apple's devices"},
+    {"aten.native_norm", "sparse layouts"},
+    {"torchvision.q", "quantised storage"},
     {"aten.miopen_", "AMD's library; no recordings"},
     {"aten._use_miopen_", "AMD's library; no recordings"},
     {"aten._mps_", "Apple's devices"},
