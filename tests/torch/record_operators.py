@@ -322,6 +322,11 @@ def library_calls(image, regions):
                (values(2, 6, 3, 4), image, values(6, 2, 3, 3), offset, mask, values(6), 1, 1, 0, 0, 1, 1, 2, 2,
                 uses_mask), {})
     boxes = torch.tensor([[0, 0, 4, 2, 0], [0.5, 0.3, 4, 2, 30], [10, 10, 2, 2, 45], [0, 0, 0, 2, 0], [1, 1, 3, 3, 90]])
+    for ends in ([2, 2, 5], [0, 4, 6]):
+        ends = torch.tensor(ends, dtype=torch.int32)
+        yield "transformers.grouped_mm_fallback.default", (turned(6, 3), values(3, 3, 4), ends), {}
+        yield ("transformers.grouped_mm_fallback_backward.default",
+               (turned(6, 3), values(3, 3, 4), ends, values(6, 4)), {})
     yield "torchvision.box_iou_rotated.default", (boxes, boxes + torch.tensor([0.25, 0.5, 1, 1, 10])), {}
 
 
@@ -379,7 +384,7 @@ def record(db, overload, args, kwargs):
 
 
 def main(path):
-    for library in ("torchvision", "torch.ao.quantization.fx._decomposed"):
+    for library in ("torchvision", "torch.ao.quantization.fx._decomposed", "transformers.integrations.moe"):
         try:
             importlib.import_module(library)
         except ImportError:

@@ -429,6 +429,10 @@ constexpr std::string_view kComposed[] = {"aten._add_relu.Scalar",
 /// Kernels that have none.
 constexpr std::string_view kWithout[] = {
     "aten.arange.start",
+    "aten._efficient_attention_backward.default",
+    "aten._flash_attention_backward.default",
+    "aten._flash_attention_forward.default",
+    "aten._flash_attention_forward.quantized",
     "aten.linalg__powsum.default",
     "aten._pad_packed_sequence.default",
     "aten._pack_padded_sequence_backward.default",
