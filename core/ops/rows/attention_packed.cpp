@@ -85,6 +85,9 @@ auto sums_of(MetaCall& c) -> Datum {
 auto flash_rule(MetaCall& c) -> Datum {
   if (!require_operands(c)) return {};
   if (c.flag(at(c, "return_debug_mask"))) return c.unsupported("the debug mask"), Datum{};
+  for (const auto* name : {"q_descale", "k_descale", "v_descale"})
+    if (has(c, name) && !c.require(gt(numel(c.meta(at(c, name))), 0), "there is a scale"))
+      return {};
   if (has(c, "block_table")) return c.unsupported("keys in pages"), Datum{};
   auto sums = sums_of(c);
   if (at(c, "out") >= 0) return sums;

@@ -123,6 +123,8 @@ auto observe_rule(MetaCall& c) -> Datum {
   const bool by_row = c.flag(11);
   Expr count(1);
   if (!c.require(is_floating(self.dtype), "a floating tensor is needed")) return {};
+  for (const int i : {1, 2})
+    if (!c.require(eq(numel(c.meta(i)), 1), "one switch")) return {};
   if (by_row && self.rank() > 0)
     count = self.sizes[static_cast<std::size_t>(c.dim_arg(10, self.rank()))];
   for (int i = 3; i <= 6; ++i)

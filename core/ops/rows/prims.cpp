@@ -99,7 +99,6 @@ constexpr SameArguments kSame[] = {
     {"real", "(Tensor(a) self) -> Tensor(a)", "aten.real.default"},
     {"imag", "(Tensor(a) self) -> Tensor(a)", "aten.imag.default"},
     {"conj", "(Tensor(a) a) -> Tensor(a)", "aten.conj.default"},
-    {"view_of", "(Tensor(a) a) -> Tensor(a)", "aten.alias.default"},
     {"view_of_dtype", "(Tensor(a) a, ScalarType dtype) -> Tensor(a)", "aten.view.dtype"},
     {"cat", "(Tensor[] tensors, int dim) -> Tensor", "aten.cat.default"},
     {"clone", "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "aten.clone.default"},
@@ -143,7 +142,8 @@ auto reduce(Composer& c, std::string_view target) -> Datum {
   const auto dims = c.has(1) ? c.integers(1) : Ints{};
   auto result = c.arg(0);
   const auto dtype = c.dtype(2);
-  if (dims.empty() && c.has(1)) return dtype ? converted(c, result, *dtype) : result;
+  if (dims.empty() && c.has(1))
+    return call1(c, "aten.clone.default", dtype ? converted(c, result, *dtype) : result);
   if (kHasDType)
     return c.call(target,
                   {result, Datum{DatumList(c.arg(1).is_none() ? DatumList{} : *c.arg(1).list())},
@@ -244,6 +244,10 @@ auto full_like(Composer& c) -> Datum {
 auto scalar_tensor(Composer& c) -> Datum {
   return made(c, "aten.scalar_tensor.default", {0});
 }
+/// A view with the sizes that a has; strides of single elements are those of a view.
+auto view_of(Composer& c) -> Datum {
+  return call2(c, "aten.view.default", c.arg(0), int_list(c.meta(0).sizes));
+}
 auto cube_root(Composer& c) -> Datum {
   // The root of the magnitude with the sign of the number.
   const auto root =
@@ -317,6 +321,7 @@ void add_prims_rows(OpTable& t) {
   composed("prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full);
   composed("prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full_like);
   composed("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", scalar_tensor);
+  composed("prims::view_of(Tensor(a) a) -> Tensor(a)", view_of);
   composed("prims::cbrt(Tensor self) -> Tensor", cube_root);
   composed("prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided);
   t.add({.schema_text = "prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", .decomposition = normal, .random = true});
