@@ -114,7 +114,7 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._pin_memory", "places of memory on the host"},
     {"aten._lazy_clone", "copies on the first write"},
     {"aten.slice_inverse", "views taken back while they are traced"},
-    {"aten._resize_output", "sizes of results before they are written"},
+    {"aten._resize_output.", "sizes of results before they are written"},
 };
 
 auto mentions(std::string_view text, std::string_view word) -> bool {

@@ -169,7 +169,8 @@ def calls():
 
     yield "aten.zeros.out", ([2, 3],), {"out": torch.ones(7)}
     yield "aten.arange.start_out", (1, 7, 2), {"out": torch.ones(3)}
-    yield "aten.mm.out", (values(2, 3), values(3, 2)), {"out": torch.ones(9)}
+    for given in (9, 0):
+        yield "aten.mm.out", (values(2, 3), values(3, 2)), {"out": torch.ones(given)}
     yield "aten.split_copy.Tensor_out", (values(4, 2), 2), {"out": [torch.ones(2, 2), torch.ones(2, 2)]}
     yield "aten.resize_.default", (values(2, 3), [5]), {}
     yield "aten.float_power_.Scalar", (values(3, dtype=torch.float64, low=0), 2), {}

@@ -50,6 +50,24 @@ auto require_operands(MetaCall& c) -> bool {
   for (std::size_t d = 0; d + 1 < rank; ++d)
     if (!c.require(eq(k.sizes[d], v.sizes[d]), "one value per key")) return false;
   if (rank == 4 && !c.require(eq(q.sizes[0], k.sizes[0]), "one batch size")) return false;
+  const bool packed = is_packed(c);
+  if (packed && rank == 4 && !c.require(eq(q.sizes[0], 1), "packed sequences are one batch"))
+    return false;
+  const auto batch = packed ? numel(c.meta(ends_of(c, 'q'))) - 1 : q.sizes[0];
+  if (packed && c.has(ends_of(c, 'k')) &&
+      !c.require(eq(numel(c.meta(ends_of(c, 'k'))), batch + 1), "as many ends of keys"))
+    return false;
+  const auto& heads = q.sizes[rank - 2];
+  if (has(c, "bias") && !require_expands(c, c.meta(at(c, "bias")).sizes,
+                                         {batch, heads, q.sizes[rank - 3], k.sizes[rank - 3]},
+                                         "the bias broadcasts to the scores"))
+    return false;
+  if (has(c, "bias") && packed) return c.unsupported("a bias of packed sequences");
+  if (has(c, "alibi_slopes")) {
+    const auto count = numel(c.meta(at(c, "alibi_slopes")));
+    if (!c.require(logic_or(eq(count, heads), eq(count, batch * heads)), "a slope per head"))
+      return false;
+  }
   return c.require(eq(q.sizes[rank - 1], k.sizes[rank - 1]), "one number of features") &&
          c.require(gt(k.sizes[rank - 2], 0), "keys have heads") &&
          c.require(eq(mod(q.sizes[rank - 2], k.sizes[rank - 2]), 0),
@@ -90,7 +108,12 @@ auto flash_rule(MetaCall& c) -> Datum {
       return {};
   if (has(c, "block_table")) return c.unsupported("keys in pages"), Datum{};
   auto sums = sums_of(c);
-  if (at(c, "out") >= 0) return sums;
+  if (const int out = at(c, "out"); out >= 0) {
+    auto sizes = c.meta(at(c, "query")).sizes;
+    sizes.back() = c.meta(at(c, "value")).sizes.back();
+    if (!require_same_sizes(c, c.meta(out).sizes, sizes, "out has the result's sizes")) return {};
+    return sums;
+  }
   return {DatumList{output_of(c), std::move(sums), c.fresh(DType::uint64, {2}),
                     c.fresh(DType::uint64, {}),
                     c.fresh(result_dtype(c.meta(at(c, "query"))), {0})}};
@@ -108,9 +131,11 @@ auto efficient_rule(MetaCall& c) -> Datum {
 }
 auto backward_rule(MetaCall& c) -> Datum {
   const int query = at(c, "query");
-  if (!require_operands(c) ||
-      !require_same_sizes(c, c.meta(0).sizes, c.meta(at(c, "out")).sizes, "a gradient per output"))
-    return {};
+  if (!require_operands(c)) return {};
+  auto sizes = c.meta(query).sizes;
+  sizes.back() = c.meta(query + 2).sizes.back();
+  for (const int i : {0, at(c, "out")})
+    if (!require_same_sizes(c, c.meta(i).sizes, sizes, "outputs have the query's sizes")) return {};
   if (has(c, "shared_storage_dqdkdv") && c.flag(at(c, "shared_storage_dqdkdv")))
     return c.unsupported("gradients in one storage"), Datum{};
   DatumList grads;
@@ -203,7 +228,7 @@ auto sequences_of(KernelCall& k, const Tensor& query, const Tensor& key) -> std:
   if (used < 0 || !k.has(used)) return all;
   const auto counts = to_vector<std::int64_t>(k.in(used));
   for (std::size_t i = 0; i < all.size() && i < counts.size(); ++i)
-    all[i].keys = std::min(all[i].keys, counts[i]);
+    all[i].keys = std::clamp<std::int64_t>(counts[i], 0, all[i].keys);
   return all;
 }
 /// A narrow operand times its factors [batch, key heads], for all positions of a sequence.
@@ -283,6 +308,9 @@ void forward_kernel(KernelCall& k) {
   std::vector<double> result(static_cast<std::size_t>(out.numel()), 0);
   std::vector<double> logs(static_cast<std::size_t>(sums.numel()), kInf);
   const auto stride = sums.sizes().back();
+  if (!logs.empty() && sums.rank() == 3)
+    for (const auto& s : o.sequences)
+      if (s.queries > stride) return void(k.fail("a sequence is longer than the longest"));
   std::vector<double> weights;
   for_each_query(o, [&](std::size_t b, std::int64_t head, std::int64_t row) {
     const auto& s = o.sequences[b];

@@ -11,7 +11,8 @@ namespace {
 auto resized(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
   auto layout = layout_call(c);
   if (!is_contiguous(layout, made)) return c.unsupported("the strides of a resized out"), Datum{};
-  return c.call("aten.resize_.default", {out, int_list(made.sizes)});
+  return c.call("aten._resize_output_.default",
+                {out, int_list(made.sizes), Datum{c.meta(out).device}});
 }
 /// A given tensor takes the result's elements, and its sizes if it has others.
 auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {

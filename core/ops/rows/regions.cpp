@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/ops/rules.h"
 
@@ -256,7 +257,7 @@ auto gradient_rule(MetaCall& c) -> Datum {
     return {};
   const Dims sizes{size("batch_size"), size("channels"), size("height"), size("width")};
   for (const auto& extent : sizes)
-    if (!c.require(ge(extent, 0), "sizes are not negative")) return {};
+    if (!c.require(gt(extent, 0), "images have pixels")) return {};
   return c.fresh(grad.dtype, sizes);
 }
 /// Calls f(pool, region, the plane of a bin's source, bin, gradient) for each bin; the plane is
@@ -325,37 +326,43 @@ void ps_roi_align_backward_kernel(KernelCall& k) {
 // input [N, C, H, W], weight [O, C / groups, kH, kW], offset [N, 2 offset_groups kH kW, H', W'],
 // mask [N, offset_groups kH kW, H', W'], bias [O], stride, padding, dilation (each of h and w),
 // groups, offset_groups, use_mask.
-auto deform_rule(MetaCall& c) -> Datum {
-  const auto& input = c.meta(0);
-  const auto& weight = c.meta(1);
-  const auto& offset = c.meta(2);
+/// Sizes of the result, nothing where the operands do not fit; `first` is the position of input.
+auto deformed_sizes(MetaCall& c, int first) -> std::optional<Dims> {
+  const auto& input = c.meta(first);
+  const auto& weight = c.meta(first + 1);
+  const auto& offset = c.meta(first + 2);
+  const auto number = [&](int i) { return c.expr(first + i); };
   if (!c.require(input.rank() == 4 && weight.rank() == 4 && offset.rank() == 4,
                  "input, weight and offset have four dimensions"))
-    return {};
-  if (!c.require(logic_and(gt(c.expr(11), 0), gt(c.expr(12), 0)), "there are groups") ||
+    return std::nullopt;
+  if (!c.require(logic_and(gt(number(11), 0), gt(number(12), 0)), "there are groups") ||
       !c.require(gt(input.sizes[1], 0), "there are channels") ||
-      !c.require(logic_and(eq(mod(weight.sizes[0], c.expr(11)), 0),
-                           eq(mod(input.sizes[1], c.expr(12)), 0)),
+      !c.require(logic_and(eq(mod(weight.sizes[0], number(11)), 0),
+                           eq(mod(input.sizes[1], number(12)), 0)),
                  "channels are a multiple of the groups"))
-    return {};
+    return std::nullopt;
   Dims sizes{input.sizes[0], weight.sizes[0]};
   for (int axis = 0; axis < 2; ++axis) {
     const auto at = static_cast<std::size_t>(axis) + 2;
-    const auto taps = c.expr(9 + axis) * (weight.sizes[at] - 1) + 1;
-    if (!c.require(gt(c.expr(5 + axis), 0), "strides are positive")) return {};
-    sizes.push_back(floor_div(input.sizes[at] + 2 * c.expr(7 + axis) - taps, c.expr(5 + axis)) + 1);
+    const auto taps = number(9 + axis) * (weight.sizes[at] - 1) + 1;
+    if (!c.require(gt(number(5 + axis), 0), "strides are positive")) return std::nullopt;
+    sizes.push_back(floor_div(input.sizes[at] + 2 * number(7 + axis) - taps, number(5 + axis)) + 1);
   }
-  const auto taps = weight.sizes[2] * weight.sizes[3] * c.expr(12);
-  if (!c.require(eq(weight.sizes[1] * c.expr(11), input.sizes[1]),
+  const auto taps = weight.sizes[2] * weight.sizes[3] * number(12);
+  if (!c.require(eq(weight.sizes[1] * number(11), input.sizes[1]),
                  "the weight fits the channels") ||
       !require_same_sizes(c, offset.sizes, {input.sizes[0], 2 * taps, sizes[2], sizes[3]},
                           "two offsets for each tap") ||
-      (c.flag(13) &&
-       !require_same_sizes(c, c.meta(3).sizes, {input.sizes[0], taps, sizes[2], sizes[3]},
+      (c.flag(first + 13) &&
+       !require_same_sizes(c, c.meta(first + 3).sizes, {input.sizes[0], taps, sizes[2], sizes[3]},
                            "one factor for each tap")) ||
-      !require_count(c, 4, weight.sizes[0], "one bias per channel"))
-    return {};
-  return c.fresh(input.dtype, std::move(sizes));
+      !require_count(c, first + 4, weight.sizes[0], "one bias per channel"))
+    return std::nullopt;
+  return sizes;
+}
+auto deform_rule(MetaCall& c) -> Datum {
+  auto sizes = deformed_sizes(c, 0);
+  return sizes ? c.fresh(c.meta(0).dtype, *std::move(sizes)) : Datum{};
 }
 /// Bilinear, and 0 beyond the image.
 auto within(const double* plane, std::int64_t height, std::int64_t width, double y, double x)
@@ -450,23 +457,10 @@ void deform_kernel(KernelCall& k) {
 
 /// grad, input, weight, offset, mask, bias, ...: gradients of the latter five.
 auto deform_backward_rule(MetaCall& c) -> Datum {
+  const auto sizes = deformed_sizes(c, 1);
+  if (!sizes || !require_same_sizes(c, c.meta(0).sizes, *sizes, "a gradient per output")) return {};
   DatumList results;
-  for (int i = 1; i <= 5; ++i) {
-    if (i <= 3 && !c.require(c.meta(i).rank() == 4, "four dimensions")) return {};
-    results.push_back(c.fresh(c.meta(i).dtype, c.meta(i).sizes));
-  }
-  if (!c.require(c.meta(0).rank() == 4, "a gradient per output") ||
-      !c.require(logic_and(gt(c.expr(12), 0), gt(c.expr(13), 0)), "there are groups") ||
-      !require_same_sizes(c, {c.meta(0).sizes[0], c.meta(0).sizes[1]},
-                          {c.meta(1).sizes[0], c.meta(2).sizes[0]}, "a gradient per output") ||
-      !c.require(eq(c.meta(2).sizes[1] * c.expr(12), c.meta(1).sizes[1]),
-                 "the weight fits the channels") ||
-      !require_same_sizes(
-          c, c.meta(3).sizes,
-          {c.meta(1).sizes[0], 2 * c.meta(2).sizes[2] * c.meta(2).sizes[3] * c.expr(13),
-           c.meta(0).sizes[2], c.meta(0).sizes[3]},
-          "two offsets for each tap"))
-    return {};
+  for (int i = 1; i <= 5; ++i) results.push_back(c.fresh(c.meta(i).dtype, c.meta(i).sizes));
   return {std::move(results)};
 }
 void deform_backward_kernel(KernelCall& k) {

@@ -146,7 +146,7 @@ auto roi_backward_rule(MetaCall& c) -> Datum {
                           "one gradient per bin"))
     return {};
   for (int i = 5; i <= 8; ++i)
-    if (!c.require(ge(c.expr(i), 0), "sizes are not negative")) return {};
+    if (!c.require(gt(c.expr(i), 0), "images have pixels")) return {};
   return c.fresh(grad.dtype, {c.expr(5), c.expr(6), c.expr(7), c.expr(8)});
 }
 void roi_align_backward_kernel(KernelCall& k) {
