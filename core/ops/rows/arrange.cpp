@@ -285,7 +285,7 @@ auto unfold_backward_rule(MetaCall& c) -> Datum {
     if (!c.require(logic_and(ge(size, 0), le(size, sizes[d])), "the window fits the dimension"))
       return {};
     windows[d] = floor_div(sizes[d] - size, step) + 1;
-  } else if (!c.require(le(size, 1), "the window fits the dimension")) {
+  } else if (!c.require(logic_and(ge(size, 0), le(size, 1)), "the window fits the dimension")) {
     return {};
   }
   windows.push_back(size);
