@@ -1,7 +1,9 @@
 #include "core/ops/domain.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/expr/text.h"
@@ -47,10 +49,28 @@ auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) 
 }
 
 /// Between the domains: which Storage stands behind which fake storage id.
+/// Makes a storage anew in its place, larger and with what it held, so that all its views see it.
+void grow(Storage& storage, std::int64_t bytes) {
+  const std::vector<std::byte> held(storage.bytes().begin(), storage.bytes().end());
+  std::destroy_at(&storage);
+  std::construct_at(&storage, bytes);
+  std::ranges::copy(held, storage.bytes().begin());
+}
+/// Bytes from the start of a storage to the end of a view.
+auto bytes_up_to(const RealMeta& meta) -> std::int64_t {
+  std::int64_t last = meta.offset;
+  for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
+    if (meta.sizes[d] == 0) return 0;
+    last += (meta.sizes[d] - 1) * std::max<std::int64_t>(meta.strides[d], 0);
+  }
+  return (last + 1) * size_bytes(meta.dtype);
+}
+
 class Storages {
  public:
-  /// `memory` of fresh allocations.
-  Storages(ShapeContext& context, Storage::Memory memory) : context_(context), memory_(memory) {}
+  /// `memory` of fresh allocations; do storages grow where a view needs it?
+  Storages(ShapeContext& context, Storage::Memory memory, bool may_grow = false)
+      : context_(context), memory_(memory), may_grow_(may_grow) {}
 
   /// The datum with real tensors replaced by their layouts.
   auto to_fake(const Datum& datum) -> Datum {
@@ -109,6 +129,9 @@ class Storages {
       storages_[fake.storage] = tensor.storage;
       return tensor;
     }
+    if (const auto needed = bytes_up_to(meta);
+        may_grow_ && needed > known->second->size_bytes() && needed < kMostGrown)
+      grow(*known->second, needed);
     Tensor base{known->second, {}};
     base.meta.device = meta.device;
     base.meta.lazy = meta.lazy;
@@ -116,7 +139,9 @@ class Storages {
   }
 
   ShapeContext& context_;
+  static constexpr std::int64_t kMostGrown = std::int64_t{1} << 32;
   Storage::Memory memory_;
+  bool may_grow_;
   std::unordered_map<const Storage*, int> ids_;
   std::unordered_map<int, std::shared_ptr<Storage>> storages_;
 };
@@ -230,7 +255,8 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
     context.set_measured(row.measure(call));
     if (const auto& error = call.error()) return call_error(row, *error);
   }
-  Storages storages(context, Storage::Memory::zeros);
+  const bool only_layout = row.schema.is_mutating() && !row.kernel;
+  Storages storages(context, Storage::Memory::zeros, only_layout && row.uninitialised);
   DatumList fakes;
   fakes.reserve(args.size());
   for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
@@ -238,7 +264,7 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   auto result = storages.to_real(layout);
   // What only changes the layout of an argument may be larger than its storage: PyTorch lets it
   // grow.
-  if (!result && row.schema.is_mutating() && !row.kernel)
+  if (!result && only_layout)
     return unsupported("{}: a storage that grows ({})", row.name(), result.error().message);
   if (!result) return std::unexpected(result.error());
   if (row.kernel) {

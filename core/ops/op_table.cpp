@@ -96,6 +96,13 @@ auto build_op_table() -> OpTable {
   add_torch_composed_rows(table);
   add_region_rows(table);
   add_quantized_rows(table);
+  add_gamma_rows(table);
+  add_inner_rows(table);
+  add_recurrent_backward_rows(table);
+  add_box_rows(table);
+  add_attention_packed_rows(table);
+  add_transformer_rows(table);
+  add_wide_product_rows(table);
   add_inplace_rows(table);
   add_foreach_rows(table);
   add_out_rows(table);

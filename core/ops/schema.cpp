@@ -21,7 +21,7 @@ auto number_from(std::string_view text) -> std::optional<T> {
 
 /// Namespaces of operators, whose overload without a name is called default.
 constexpr std::string_view kOperatorNamespaces[] = {"aten", "prims", "torchvision",
-                                                    "quantized_decomposed"};
+                                                    "quantized_decomposed", "transformers"};
 
 struct KindName {
   std::string_view name;

@@ -6,6 +6,10 @@ namespace assay {
 namespace {
 
 constexpr AbsentOperators kAbsent[] = {
+    {"aten._triton_", "kernels that Python has to register first"},
+    {"aten.max_pool2d_backward", "Apple's devices"},
+    {"aten.native_norm", "sparse layouts"},
+    {"torchvision.q", "quantised storage"},
     {"aten.miopen_", "AMD's library; no recordings"},
     {"aten._use_miopen_", "AMD's library; no recordings"},
     {"aten._mps_", "Apple's devices"},
@@ -110,7 +114,7 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._pin_memory", "places of memory on the host"},
     {"aten._lazy_clone", "copies on the first write"},
     {"aten.slice_inverse", "views taken back while they are traced"},
-    {"aten._resize_output", "sizes of results before they are written"},
+    {"aten._resize_output.", "sizes of results before they are written"},
 };
 
 auto mentions(std::string_view text, std::string_view word) -> bool {

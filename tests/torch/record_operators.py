@@ -169,7 +169,8 @@ def calls():
 
     yield "aten.zeros.out", ([2, 3],), {"out": torch.ones(7)}
     yield "aten.arange.start_out", (1, 7, 2), {"out": torch.ones(3)}
-    yield "aten.mm.out", (values(2, 3), values(3, 2)), {"out": torch.ones(9)}
+    for given in (9, 0):
+        yield "aten.mm.out", (values(2, 3), values(3, 2)), {"out": torch.ones(given)}
     yield "aten.split_copy.Tensor_out", (values(4, 2), 2), {"out": [torch.ones(2, 2), torch.ones(2, 2)]}
     yield "aten.resize_.default", (values(2, 3), [5]), {}
     yield "aten.float_power_.Scalar", (values(3, dtype=torch.float64, low=0), 2), {}
@@ -213,6 +214,121 @@ def calls():
     yield "prims.sum.default", (values(2, 3), [1]), {}
     yield "prims.var.default", (values(2, 3), [1], 0.0), {}
     yield "prims.add.default", (turned(2, 3), values(2, 3)), {}
+
+    yield from library_calls(image, regions)
+
+
+def library_calls(image, regions):
+    """Operators that composites and libraries call, and gradients of theirs."""
+    x = values(3, 5)
+    for dtype in (torch.float32, torch.float64):
+        for shape, number in ((0.1, 0.05), (0.7, 0.5), (3.0, 0.7), (2.5, 2.0), (7.0, 20.0), (9.0, 9.2), (40.0, 20.0)):
+            yield "aten._standard_gamma_grad.default", (torch.full((2,), shape, dtype=dtype),
+                                                        torch.full((2,), number, dtype=dtype)), {}
+        for number, alpha, total in ((0.01, 0.5, 2.0), (0.3, 1.0, 3.0), (0.99, 1.5, 2.0), (0.6, 20.0, 33.0),
+                                     (0.5, 8.0, 16.0), (0.4, 3.0, 30.0), (0.7, 8.0, 12.0)):
+            yield "aten._dirichlet_grad.default", tuple(torch.full((2,), v, dtype=dtype)
+                                                        for v in (number, alpha, total)), {}
+    turned_grad = turned(3, 4, low=0.1, high=3.0)
+    yield "aten._standard_gamma_grad.default", (turned_grad, turned(3, 4, low=0.1, high=9.0, seed=1)), {}
+    yield "aten._dirichlet_grad.default", (turned(2, 3, low=0.1, high=0.9), turned(2, 3, low=1, high=4),
+                                           turned(2, 3, low=5, high=9)), {}
+    factor = values(2, 3, 3).tril() + 3 * torch.eye(3)
+    for upper in (False, True):
+        yield "aten._cholesky_solve_helper.default", (values(2, 3, 2), factor, upper), {}
+    yield "aten._compute_linear_combination.default", (values(3, 2, 4), values(5, 3, seed=2)), {}
+    for name in ("_cummax_helper", "_cummin_helper"):
+        yield f"aten.{name}.default", (turned(3, 4), torch.zeros(3, 4), torch.zeros(3, 4, dtype=torch.int64), 1), {}
+    yield "aten.embedding_renorm.default", (turned(5, 3), torch.tensor([0, 3, 3]), 1.5, 2.0), {}
+    for order in (2, 1, 3.5, 0):
+        yield "aten.linalg__powsum.default", (turned(3, 4), order, [1], True), {}
+    yield "aten.linalg__powsum.default", (x.half(), 2), {"dtype": torch.float32}
+    yield "aten.range.default", (1, 4), {}
+    yield "aten.range.step", (0.5, 2.6, 0.5), {"dtype": torch.float64}
+    yield "aten.range.step", (5, 0, -2), {"dtype": torch.int64}
+    yield "aten.range.out", (0, 5, 2), {"out": torch.ones(3)}
+    yield "aten.range.out_", (0, 5), {"out": torch.ones(6)}
+    yield "aten.unique_dim_consecutive.default", (ints(3, 6, high=2), 1), {}
+    for size in ([3, 4], [9, 11]):
+        yield "aten._upsample_lanczos2d_aa.default", (image, size, False), {}
+        yield "aten._upsample_lanczos2d_aa.default", (ints(1, 3, 5, 6, high=255, dtype=torch.uint8), size, True), {}
+        yield ("aten._upsample_lanczos2d_aa_backward.default",
+               (values(2, 4, *size), size, [2, 4, 5, 6], False), {})
+    yield "aten._masked_softmax_backward.default", (x, values(3, 5, low=0), ints(3, 5, high=2) > 0, 1), {}
+    yield "aten._transform_bias_rescale_qkv.default", (values(2, 3, 24), values(24), 2), {}
+    weights = (values(24, 8), values(24), values(8, 8, seed=1), values(8))
+    sequence, hidden = values(2, 3, 8), torch.tensor([[False, True, False], [False, False, False]])
+    for mask, kind in ((None, None), (hidden, 1), (torch.ones(3, 3).triu(1) > 0, 0)):
+        for average in (False, True):
+            yield ("aten._native_multi_head_attention.default",
+                   (sequence, sequence, sequence, 8, 2, *weights, mask, True, average, kind), {})
+        for first in (False, True):
+            yield ("aten._transformer_encoder_layer_fwd.default",
+                   (sequence, 8, 2, *weights, first, first, 1e-5, values(8), values(8, seed=1), values(8, seed=2),
+                    values(8, seed=3), values(6, 8), values(6), values(8, 6), values(8), mask, kind), {})
+    yield "aten._native_multi_head_attention.default", (sequence, sequence, sequence, 8, 2, *weights, None, False), {}
+    statistics = lambda: (values(4), values(4, low=0.5))  # noqa: E731
+    yield "aten._batch_norm_no_update.default", (image, values(4), None, *statistics(), 0.1, 1e-5), {}
+    yield "aten._batch_norm_with_update_functional.default", (image, values(4), values(4, seed=1), *statistics(),
+                                                              0.1, 1e-5), {}
+    outs = {"out": torch.ones(2, 4, 5, 6), "save_mean": torch.ones(4), "save_invstd": torch.ones(4)}
+    yield "aten._native_batch_norm_legit.out", (image, values(4), None, *statistics(), True, 0.1, 1e-5), outs
+    yield "aten.adaptive_avg_pool3d_backward.grad_input", (values(1, 2, 2, 2, 2), values(1, 2, 4, 4, 4)), {
+        "grad_input": torch.ones(1, 2, 4, 4, 4)}
+    kernel = values(3, 4, 3, 3)
+    convolution = (values(2, 3, 3, 4), image, kernel, [3, 3], [1, 1], [0, 0])
+    yield "aten._slow_conv2d_backward.output_mask", (*convolution, [True, True, True]), {}
+    yield "aten._slow_conv2d_backward.output_mask", (*convolution, [False, True, False]), {}
+    yield "aten._slow_conv2d_backward.grad_input", convolution, {
+        "grad_input": torch.ones(2, 4, 5, 6), "grad_weight": torch.ones(3, 4, 3, 3), "grad_bias": torch.ones(3)}
+    for mode in (0, 1):
+        yield ("aten._grid_sampler_2d_cpu_fallback_backward.default",
+               (values(2, 4, 3, 3), image, values(2, 3, 3, 2, low=-1.2, high=1.2), mode, 0, False), {})
+    for rows in (False, True):
+        for symmetric in (False, True):
+            for switches in ((1, 1), (1, 0), (0, 1)):
+                count = 3 if rows else 1
+                for least in (float("inf"), -0.5):
+                    states = (torch.full((count,), least), torch.full((count,), -least), torch.ones(count),
+                              torch.zeros(count, dtype=torch.int32))
+                    yield ("aten._fused_moving_avg_obs_fq_helper.default",
+                           (x, *(torch.tensor([s]) for s in switches), *states, 0.1, 0, 255, 0 if rows else -1, rows,
+                            symmetric), {})
+    one = (torch.tensor([1]), torch.tensor([1]), torch.tensor([-1.0]), torch.tensor([1.5]), torch.ones(1),
+           torch.zeros(1, dtype=torch.int32))
+    yield "aten._fused_moving_avg_obs_fq_helper_functional.default", (x, *one, 0.1, -128, 127, -1, False, True), {}
+    for name, value in (("addcmul", 1.0), ("addcdiv", 0.5)):
+        lists = ([x, values(2)], [values(3, 5, seed=1), values(2, seed=1)], [x + 3, values(2, seed=2)])
+        yield f"aten._foreach_{name}.Tensor", (*lists, torch.tensor([value, 2.0])), {}
+        yield f"aten._foreach_{name}_.Tensor", (*lists, torch.tensor([value, 2.0])), {}
+    yield "aten._foreach_pow.ScalarAndTensor", (2.0, [x, values(2)]), {}
+    yield "prims.cbrt.default", (turned(3, 4),), {}
+    yield "prims.copy_strided.default", (values(2, 3), [1, 4]), {}
+
+    sizes = (2, 4, 5, 6)
+    for samples, aligned in ((-1, True), (2, False)):
+        yield "torchvision._roi_align_backward.default", (values(3, 4, 2, 3), regions, 0.7, 2, 3, *sizes, samples,
+                                                          aligned), {}
+    pooled, sources = torch.ops.torchvision.roi_pool(image, regions, 1.0, 2, 3)
+    yield "torchvision._roi_pool_backward.default", (values(3, 4, 2, 3), regions, sources, 1.0, 2, 3, *sizes), {}
+    pooled, sources = torch.ops.torchvision.ps_roi_pool(image, regions, 0.5, 2, 2)
+    yield "torchvision._ps_roi_pool_backward.default", (values(3, 1, 2, 2), regions, sources, 0.5, 2, 2, *sizes), {}
+    for samples in (-1, 2):
+        pooled, sources = torch.ops.torchvision.ps_roi_align(image, regions, 1.0, 2, 2, samples)
+        yield ("torchvision._ps_roi_align_backward.default",
+               (values(3, 1, 2, 2), regions, sources, 1.0, 2, 2, samples, *sizes), {})
+    offset, mask = values(2, 2 * 2 * 9, 3, 4, low=-1.5, high=1.5), values(2, 2 * 9, 3, 4)
+    for uses_mask in (False, True):
+        yield ("torchvision._deform_conv2d_backward.default",
+               (values(2, 6, 3, 4), image, values(6, 2, 3, 3), offset, mask, values(6), 1, 1, 0, 0, 1, 1, 2, 2,
+                uses_mask), {})
+    boxes = torch.tensor([[0, 0, 4, 2, 0], [0.5, 0.3, 4, 2, 30], [10, 10, 2, 2, 45], [0, 0, 0, 2, 0], [1, 1, 3, 3, 90]])
+    for ends in ([2, 2, 5], [0, 4, 6]):
+        ends = torch.tensor(ends, dtype=torch.int32)
+        yield "transformers.grouped_mm_fallback.default", (turned(6, 3), values(3, 3, 4), ends), {}
+        yield ("transformers.grouped_mm_fallback_backward.default",
+               (turned(6, 3), values(3, 3, 4), ends, values(6, 4)), {})
+    yield "torchvision.box_iou_rotated.default", (boxes, boxes + torch.tensor([0.25, 0.5, 1, 1, 10])), {}
 
 
 def overload_named(name):
@@ -269,7 +385,7 @@ def record(db, overload, args, kwargs):
 
 
 def main(path):
-    for library in ("torchvision", "torch.ao.quantization.fx._decomposed"):
+    for library in ("torchvision", "torch.ao.quantization.fx._decomposed", "transformers.integrations.moe"):
         try:
             importlib.import_module(library)
         except ImportError:

@@ -70,6 +70,13 @@ def calls(cuda):
             yield "normal.Tensor_Tensor", [tensor([20], d, "count"), tensor([20], d, "count")]
             if not cuda:
                 yield "poisson", [tensor([40], d, "count")]
+                for shape in [0.3, 1.0, 2.5, "count"]:
+                    yield "_standard_gamma", [tensor([20], d, shape)]
+                    yield "_sample_dirichlet", [tensor([4, 5], d, shape)]
+                for count, chance in [(0.0, 0.5), (7.0, 0.3), (7.0, 0.8), (50.0, 0.4), (300.0, 0.9), ("count", 0.5)]:
+                    yield "binomial", [tensor([40], d, count), tensor([40], d, chance)]
+                yield "_standard_gamma", [tensor([4, 5], d, "count", stride=[1, 4])]
+                yield "randint_like.Tensor", [tensor([20], d), tensor([], "int64", 100)]
     for d in INTEGERS:
         for n in [20, 3000]:
             yield "random_", [tensor([n], d)]

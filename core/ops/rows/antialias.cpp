@@ -3,6 +3,7 @@
 // step between outputs.
 #include <array>
 #include <cmath>
+#include <numbers>
 
 #include "core/ops/rows/resample_bytes.h"
 #include "core/ops/rules.h"
@@ -10,11 +11,23 @@
 namespace assay {
 namespace {
 
-enum class Filter : std::uint8_t { linear, cubic };
+enum class Filter : std::uint8_t { linear, cubic, lanczos };
+
+/// How many inputs it reaches to each side where the step is 1.
+auto reach(Filter filter) -> double {
+  return filter == Filter::linear ? 1 : filter == Filter::cubic ? 2 : 3;
+}
 
 auto filter_value(Filter filter, double x) -> double {
   x = std::fabs(x);
   if (filter == Filter::linear) return x < 1 ? 1 - x : 0;
+  if (filter == Filter::lanczos) {
+    const auto sinc = [](double at) {
+      at *= std::numbers::pi;
+      return at == 0 ? 1 : std::sin(at) / at;
+    };
+    return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  }
   constexpr double kA = -0.5;
   if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
@@ -28,7 +41,7 @@ auto taps_along(std::int64_t in, std::int64_t out, bool corners, double given, F
       : given > 0 ? 1 / given
                   : static_cast<double>(in) / static_cast<double>(out);
   const double widest = std::max(step, 1.0);
-  const double support = (filter == Filter::linear ? 1 : 2) * widest;
+  const double support = reach(filter) * widest;
   std::vector<Taps> all;
   for (std::int64_t i = 0; i < out; ++i) {
     const double centre = step * (static_cast<double>(i) + 0.5);
@@ -116,6 +129,8 @@ void add_antialias_rows(OpTable& t) {
   t.add({.schema_text = "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", .rule = forward_rule, .kernel = kernel<Filter::cubic, false>});
   t.add({.schema_text = "aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", .rule = backward_rule, .kernel = kernel<Filter::linear, true>});
   t.add({.schema_text = "aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", .rule = backward_rule, .kernel = kernel<Filter::cubic, true>});
+  t.add({.schema_text = "aten::_upsample_lanczos2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", .rule = forward_rule, .kernel = kernel<Filter::lanczos, false>});
+  t.add({.schema_text = "aten::_upsample_lanczos2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", .rule = backward_rule, .kernel = kernel<Filter::lanczos, true>});
 }
 // clang-format on
 

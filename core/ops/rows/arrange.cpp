@@ -285,12 +285,11 @@ auto unfold_backward_rule(MetaCall& c) -> Datum {
     if (!c.require(logic_and(ge(size, 0), le(size, sizes[d])), "the window fits the dimension"))
       return {};
     windows[d] = floor_div(sizes[d] - size, step) + 1;
-  } else if (!c.require(le(size, 1), "the window fits the dimension")) {
+  } else if (!c.require(logic_and(ge(size, 0), le(size, 1)), "the window fits the dimension")) {
     return {};
   }
   windows.push_back(size);
-  if (!require_same_sizes(c, c.meta(0).sizes, windows, "one gradient per window element"))
-    return {};
+  if (!require_expands(c, c.meta(0).sizes, windows, "one gradient per window element")) return {};
   return c.fresh(c.meta(0).dtype, sizes);
 }
 /// Windows overlap, so their gradients add up.
@@ -302,10 +301,13 @@ void unfold_backward_kernel(KernelCall& k) {
   strides.push_back(strides[d]);
   strides[d] *= k.integer(4);
   if (out.rank() == 0) strides.erase(strides.begin());
-  const auto at = element_offsets(k.in(0).sizes(), strides, 0);
+  auto windows = out.sizes();
+  if (out.rank() > 0) windows[d] = (windows[d] - k.integer(3)) / k.integer(4) + 1;
+  windows.push_back(k.integer(3));
+  const auto at = element_offsets(windows, strides, 0);
   with_compute_type(out.dtype(), [&]<class T>(T) {
     std::vector<T> sums(static_cast<std::size_t>(out.numel()), T(0));
-    const auto grad = to_vector<T>(k.in(0));
+    const auto grad = to_vector<T>(expanded_view(k.in(0), windows));
     for (std::size_t i = 0; i < at.size(); ++i) sums[static_cast<std::size_t>(at[i])] += grad[i];
     from_vector<T>(out, sums);
   });

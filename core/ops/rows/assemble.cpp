@@ -153,6 +153,10 @@ auto resized(MetaCall& c, const Dims& sizes, std::optional<MemoryFormat> format)
 auto resize_rule(MetaCall& c) -> Datum {
   return resized(c, c.exprs(1), c.memory_format(2));
 }
+/// The same before a result is written, which then fills all of it: the storage may grow.
+auto resize_output_rule(MetaCall& c) -> Datum {
+  return resized(c, c.exprs(1), std::nullopt);
+}
 /// Preserving the format means the template's.
 auto resize_as_rule(MetaCall& c) -> Datum {
   const auto& other = c.meta(1);
@@ -220,6 +224,7 @@ void add_assemble_rows(OpTable& t) {
   t.add({.schema_text = "aten::block_diag(Tensor[] tensors) -> Tensor", .rule = block_diag_rule, .kernel = block_diag_kernel});
   t.add({.schema_text = "aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor", .decomposition = chunk_cat});
   t.add({.schema_text = "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", .rule = resize_rule});
+  t.add({.schema_text = "aten::_resize_output_(Tensor(a!) self, SymInt[] size, Device device) -> Tensor(a!)", .rule = resize_output_rule, .uninitialised = true});
   t.add({.schema_text = "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)", .rule = resize_as_rule});
   t.add({.schema_text = "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", .rule = allclose_rule, .measure = measure_allclose});
   t.add({.schema_text = "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", .rule = hash_rule, .kernel = hash_kernel});

@@ -84,6 +84,78 @@ auto flash(Composer& c) -> Datum {
   return {std::move(results)};
 }
 
+/// Contents of a tensor in the layout of another of its sizes.
+auto laid_out_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum {
+  return c.call("aten.copy_.default", {c.call("aten.empty_like.default", {like}), tensor});
+}
+/// grad_out, query, key, value, out, logsumexp, then by name: gradients lie as the operands do.
+auto operand_gradients(Composer& c) -> Datum {
+  const auto at = [&](const char* name) { return c.arg(param(c, name)); };
+  const auto query = c.meta(1);
+  if (query.rank() != 4) return c.unsupported("packed sequences"), Datum{};
+  auto sums = c.arg(5);
+  if (c.meta(5).rank() == 4) sums = c.call("aten.squeeze.dim", {sums, number(3)});
+  const int bias = param(c, "attn_bias");
+  const bool has_bias = bias >= 0 && c.has(bias) && c.meta(bias).rank() > 1;
+  const auto grads =
+      c.call("aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+             {c.arg(0), c.arg(1), c.arg(2), c.arg(3), c.arg(4), sums, Datum{Expr::real(0)},
+              at("is_causal"), has_bias ? c.arg(bias) : Datum{}, at("scale")});
+  if (c.error()) return {};
+  DatumList results;
+  for (std::size_t i = 0; i < 3; ++i)
+    results.push_back(laid_out_like(c, c.arg(static_cast<int>(i) + 1), c.item(grads, i)));
+  return {std::move(results)};
+}
+/// query, key, value, then by name. The output lies as the query does, sums have a column.
+auto cudnn(Composer& c) -> Datum {
+  const auto query = c.meta(0);
+  if (query.rank() != 4) return c.unsupported("packed sequences"), Datum{};
+  if (c.flag(param(c, "return_debug_mask"))) return c.unsupported("the debug mask"), Datum{};
+  auto results = forward(c, c.arg(3));
+  if (c.error()) return {};
+  results[0] = laid_out_like(c, c.arg(0), results[0]);
+  results[1] = c.call("aten.unsqueeze.default", {results[1], number(3)});
+  const Datum lengths[] = {Datum{query.sizes[2]}, Datum{c.meta(1).sizes[2]}};
+  results.insert(results.end(), {Datum{}, Datum{}, lengths[0], lengths[1]});
+  for (int i = 0; i < 2; ++i) results.push_back(empty_like(c, {}, DType::int64));
+  results.emplace_back();
+  return {std::move(results)};
+}
+/// out (written), query, key, value, ...: the sums.
+auto cudnn_into(Composer& c) -> Datum {
+  const auto at = [&](const char* name) { return c.arg(param(c, name)); };
+  if (c.meta(1).rank() != 4) return c.unsupported("packed sequences"), Datum{};
+  const auto both = c.call(
+      "aten._scaled_dot_product_flash_attention_for_cpu.default",
+      {c.arg(1), c.arg(2), c.arg(3), Datum{Expr::real(0)}, at("is_causal"), Datum{}, at("scale")});
+  if (c.error()) return {};
+  c.call("aten.copy_.default", {c.arg(0), c.item(both, 0)});
+  return c.call("aten.unsqueeze.default", {row_major(c, c.item(both, 1)), number(3)});
+}
+/// query, key, value, their scales, dropout_p, is_causal, return_debug_mask, scale.
+auto flash_quantized(Composer& c) -> Datum {
+  const auto turned = [&](const Datum& tensor) {
+    return c.call("aten.transpose.int", {tensor, number(1), number(2)});
+  };
+  const Datum queries{c.meta(0).sizes.size() == 4 ? c.meta(0).sizes[2] : Expr(0)};
+  const Datum keys{c.meta(1).sizes.size() == 4 ? c.meta(1).sizes[2] : Expr(0)};
+  const auto all =
+      c.call("aten._flash_attention_forward.quantized",
+             {turned(c.arg(0)), turned(c.arg(1)), turned(c.arg(2)), Datum{}, Datum{}, queries, keys,
+              c.arg(6), c.arg(7), c.arg(8), c.arg(3), c.arg(4), c.arg(5), c.arg(9)});
+  if (c.error()) return {};
+  return {DatumList{turned(c.item(all, 0)),
+                    c.item(all, 1),
+                    {},
+                    {},
+                    queries,
+                    keys,
+                    c.item(all, 2),
+                    c.item(all, 3),
+                    c.item(all, 4)}};
+}
+
 }  // namespace
 
 // clang-format off
@@ -91,6 +163,13 @@ void add_attention_cuda_rows(OpTable& t) {
   t.add({.schema_text = "aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)", .decomposition = efficient});
   t.add({.schema_text = "aten::_scaled_dot_product_efficient_attention_backward(Tensor grad_out_, Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, float dropout_p, bool[4] grad_input_mask, bool is_causal=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor)", .decomposition = efficient_backward});
   t.add({.schema_text = "aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)", .decomposition = flash});
+  t.add({.schema_text = "aten::_scaled_dot_product_flash_attention.quantized(Tensor query, Tensor key, Tensor value, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)", .decomposition = flash_quantized});
+  t.add({.schema_text = "aten::_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor philox_seed, Tensor philox_offset, *, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)", .decomposition = operand_gradients});
+  t.add({.schema_text = "aten::_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)", .decomposition = cudnn});
+  t.add({.schema_text = "aten::_scaled_dot_product_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, Tensor attn_bias, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? scale=None) -> (Tensor, Tensor, Tensor)", .decomposition = operand_gradients});
+  t.add({.schema_text = "aten::_cudnn_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None, Tensor? seqused_k=None, Tensor? block_table=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)", .decomposition = cudnn});
+  t.add({.schema_text = "aten::_cudnn_attention_forward_no_dropout_inplace(Tensor(a!) out, Tensor query, Tensor key, Tensor value, Tensor cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, bool is_causal=False, *, float? scale=None, Tensor? seqused_k=None, Tensor? block_table=None) -> Tensor logsumexp", .decomposition = cudnn_into});
+  t.add({.schema_text = "aten::_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, Tensor attn_bias, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? scale=None) -> (Tensor, Tensor, Tensor)", .decomposition = operand_gradients});
 }
 // clang-format on
 

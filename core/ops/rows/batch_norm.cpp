@@ -198,6 +198,17 @@ auto no_training(Composer& c) -> Datum {
                  c.arg(5), c.arg(6)});
 }
 
+/// Evaluation with a reserve that nothing is kept in.
+auto no_update(Composer& c) -> Datum {
+  const auto results = no_training(c);
+  const auto reserve =
+      c.call("aten.new_zeros.default", {c.arg(0), int_list(Dims{0}), Datum{DType::uint8}});
+  DatumList all;
+  for (std::size_t i = 0; i < 3; ++i) all.push_back(c.item(results, i));
+  all.push_back(reserve);
+  return {std::move(all)};
+}
+
 // ---- backward -----------------------------------------------------------------------------------
 
 // grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
@@ -255,6 +266,17 @@ auto functional(Composer& c) -> Datum {
   return Datum{std::move(all)};
 }
 
+auto functional_update(Composer& c) -> Datum {
+  const auto mean = c.call("aten.clone.default", {c.arg(3)});
+  const auto variance = c.call("aten.clone.default", {c.arg(4)});
+  const auto results = c.call("aten._batch_norm_with_update.default",
+                              {c.arg(0), c.arg(1), c.arg(2), mean, variance, c.arg(5), c.arg(6)});
+  DatumList all;
+  for (std::size_t i = 0; i < 4; ++i) all.push_back(c.item(results, i));
+  all.insert(all.end(), {mean, variance});
+  return {std::move(all)};
+}
+
 /// cuDNN's form always gives three gradients, and trains. input, grad_output, weight, running_mean,
 /// running_var, save_mean, save_var, epsilon, reserve.
 auto cudnn_backward(Composer& c) -> Datum {
@@ -293,6 +315,8 @@ void add_batch_norm_rows(OpTable& t) {
   t.add({.schema_text = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", .decomposition = no_training});
   t.add({.schema_text = "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", .decomposition = functional});
   t.add({.schema_text = "aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
+  t.add({.schema_text = "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", .decomposition = functional_update});
+  t.add({.schema_text = "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", .decomposition = no_update});
   t.add({.schema_text = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", .decomposition = batch_norm});
   t.add({.schema_text = "aten::cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)", .rule = batch_norm_rule, .kernel = batch_norm_kernel});
   t.add({.schema_text = "aten::cudnn_batch_norm_backward(Tensor input, Tensor grad_output, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, float epsilon, Tensor reserveSpace) -> (Tensor, Tensor, Tensor)", .decomposition = cudnn_backward});

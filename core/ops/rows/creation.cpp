@@ -138,6 +138,19 @@ auto arange_rule(MetaCall& c) -> Datum {
   const auto length = range_length(c, start, end, step);
   return c.fresh(factory_dtype(c, real ? kDefaultFloat : DType::int64), {length});
 }
+/// range: the end counts as well, and numbers are floats unless a dtype is given.
+auto inclusive_range_rule(MetaCall& c) -> Datum {
+  const auto [start, end, step] = range_of(c);
+  if (!start.is_const() || !end.is_const() || !step.is_const())
+    return c.unsupported("a range between symbols with its end"), Datum{};
+  const double width = end.as_number().value_or(0) - start.as_number().value_or(0);
+  const double by = step.as_number().value_or(1);
+  if (!c.require(by != 0, "the step is not zero") ||
+      !c.require(width == 0 || (width > 0) == (by > 0), "the bounds agree with the step"))
+    return {};
+  return c.fresh(factory_dtype(c, kDefaultFloat),
+                 {static_cast<std::int64_t>(std::floor(width / by) + 1)});
+}
 void write_range(Tensor& out, double start, double step) {
   const auto count = static_cast<std::size_t>(out.numel());
   if (is_floating(out.dtype())) {
@@ -227,6 +240,8 @@ void add_creation_rows(OpTable& t) {
   t.add({.schema_text = "aten::arange(Scalar end, " ASSAY_FACTORY ") -> Tensor", .rule = arange_rule, .kernel = arange_kernel});
   t.add({.schema_text = "aten::arange.start(Scalar start, Scalar end, " ASSAY_FACTORY ") -> Tensor", .rule = arange_rule, .kernel = arange_kernel});
   t.add({.schema_text = "aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " ASSAY_FACTORY ") -> Tensor", .rule = arange_rule, .kernel = arange_kernel});
+  t.add({.schema_text = "aten::range(Scalar start, Scalar end, " ASSAY_FACTORY ") -> Tensor", .rule = inclusive_range_rule, .kernel = arange_kernel});
+  t.add({.schema_text = "aten::range.step(Scalar start, Scalar end, Scalar step=1, " ASSAY_FACTORY ") -> Tensor", .rule = inclusive_range_rule, .kernel = arange_kernel});
   t.add({.schema_text = "prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .rule = iota_rule, .kernel = iota_kernel});
   t.add({.schema_text = "aten::eye(SymInt n, " ASSAY_FACTORY ") -> Tensor", .rule = eye_rule, .kernel = eye_kernel});
   t.add({.schema_text = "aten::eye.m(SymInt n, SymInt m, " ASSAY_FACTORY ") -> Tensor", .rule = eye_rule, .kernel = eye_kernel});

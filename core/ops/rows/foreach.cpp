@@ -57,6 +57,10 @@ constexpr Each kEach[] = {
      "aten.addcdiv.default", "aten.addcdiv_.default"},
     {"addcdiv.ScalarList", ", Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars",
      "aten.addcdiv.default", "aten.addcdiv_.default"},
+    {"addcmul.Tensor", ", Tensor[] tensor1, Tensor[] tensor2, Tensor scalars",
+     "aten.addcmul.default", "aten.addcmul_.default"},
+    {"addcdiv.Tensor", ", Tensor[] tensor1, Tensor[] tensor2, Tensor scalars",
+     "aten.addcdiv.default", "aten.addcdiv_.default"},
     {"lerp.Scalar", ", Tensor[] tensors1, Scalar weight", "aten.lerp.Scalar", "aten.lerp_.Scalar"},
     {"lerp.List", ", Tensor[] tensors1, Tensor[] weights", "aten.lerp.Tensor", "aten.lerp_.Tensor"},
     {"clamp_max.List", ", Tensor[] other", "aten.minimum.default", "aten.clamp_max_.Tensor"},
@@ -98,6 +102,10 @@ auto each_member(Composer& c) -> Datum {
         if (list->size() != members->size())
           return c.fail("lists of one length are needed"), Datum{};
         args.push_back((*list)[i]);
+      } else if (&arg == &c.args().back() && name.starts_with("addc") && arg.is_tensor()) {
+        const auto at = Datum{Expr(static_cast<std::int64_t>(i))};
+        args.push_back(
+            c.call("aten.item.default", {c.call("aten.select.int", {arg, Datum{Expr(0)}, at})}));
       } else {
         args.push_back(arg);
       }
@@ -108,6 +116,16 @@ auto each_member(Composer& c) -> Datum {
     if (c.error()) return {};
   }
   return in_place ? Datum{} : Datum{std::move(results)};
+}
+
+/// _foreach_pow.ScalarAndTensor: self is the number.
+auto powers_of(Composer& c) -> Datum {
+  const auto* exponents = c.arg(1).list();
+  if (!exponents || exponents->empty()) return c.fail("a list of tensors is needed"), Datum{};
+  DatumList results;
+  for (const auto& exponent : *exponents)
+    results.push_back(c.call("aten.pow.Scalar", {c.arg(0), exponent}));
+  return {std::move(results)};
 }
 
 void add_each(OpTable& t, std::string_view name, std::string_view parameters, bool has_in_place) {
@@ -124,6 +142,9 @@ void add_each(OpTable& t, std::string_view name, std::string_view parameters, bo
 
 void add_foreach_rows(OpTable& t) {
   for (const auto name : kUnary) add_each(t, name, "", true);
+  t.add({.schema_text =
+             "aten::_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]",
+         .decomposition = powers_of});
   for (const auto& each : kEach) add_each(t, each.name, each.parameters, !each.in_place.empty());
 }
 

@@ -26,7 +26,9 @@ auto random_rule(MetaCall& c) -> Datum {
   return c.fresh(is_integer ? DType::int64 : DType::float32, c.exprs(param(c, "size")));
 }
 
-auto is_cuda(const Tensor& tensor) -> bool { return tensor.meta.device.type == "cuda"; }
+auto is_cuda(const Tensor& tensor) -> bool {
+  return tensor.meta.device.type == "cuda";
+}
 
 /// number(seed, position) for every element; positions begin at `offset`.
 template <class T, class Number>

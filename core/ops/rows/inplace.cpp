@@ -81,7 +81,8 @@ auto inplace_schema(std::string_view functional) -> std::string {
 
 void add_inplace_rows(OpTable& t) {
   // Every pointwise operator has one, and these others.
-  constexpr std::string_view kOthers[] = {"aten.masked_fill.Scalar",
+  constexpr std::string_view kOthers[] = {"aten._scaled_addmm.default",
+                                          "aten.masked_fill.Scalar",
                                           "aten.masked_fill.Tensor",
                                           "aten.div.Tensor_mode",
                                           "aten.clamp.Tensor",

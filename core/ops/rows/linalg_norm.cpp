@@ -65,18 +65,27 @@ auto matrix_norm_of(Composer& c, const Datum& given, double order, const Datum& 
   const auto dims = matrix_dims(c, self, dim);
   if (!dims) return {};
   const double size = std::fabs(order);
-  const auto* const extreme = order > 0 ? "aten.amax.default" : "aten.amin.default";
+  // Where there is nothing to compare, the largest is 0.
+  const auto extreme_of = [&](const Datum& values, std::int64_t along) {
+    const auto sizes = c.meta(values).sizes;
+    const auto at = static_cast<std::size_t>(along < 0 ? along + std::ssize(sizes) : along);
+    const bool is_empty =
+        order > 0 && at < sizes.size() && c.decide(eq(sizes[at], 0), "something to compare");
+    return c.call(is_empty    ? "aten.sum.dim_IntList"
+                  : order > 0 ? "aten.amax.default"
+                              : "aten.amin.default",
+                  {values, int_list(Ints{along}), flag_datum(keep)});
+  };
   if (size == 2)
-    return of_singular_values(c, self, *dims, keep, [&](const Datum& values) {
-      return c.call(extreme, {values, int_list(Ints{-1}), flag_datum(keep)});
-    });
+    return of_singular_values(c, self, *dims, keep,
+                              [&](const Datum& values) { return extreme_of(values, -1); });
   if (size != 1 && !std::isinf(size)) return c.fail("the order is 1, 2 or infinite"), Datum{};
   const auto summed = size == 1 ? dims->rows : dims->columns;
   auto compared = size == 1 ? dims->columns : dims->rows;
   if (!keep && summed < compared) --compared;
   const auto sums = c.call("aten.linalg_vector_norm.default",
                            {self, Datum{Expr(1)}, int_list(Ints{summed}), flag_datum(keep)});
-  return c.call(extreme, {sums, int_list(Ints{compared}), flag_datum(keep)});
+  return extreme_of(sums, compared);
 }
 auto named_norm_of(Composer& c, const Datum& given, const std::string& order, const Datum& dim,
                    bool keep, int dtype) -> Datum {

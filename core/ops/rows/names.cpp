@@ -100,6 +100,8 @@ constexpr OtherName kNames[] = {
     {"aten::_grid_sampler_2d_cpu_fallback(Tensor input, Tensor grid, int interpolation_mode, int "
      "padding_mode, bool align_corners) -> Tensor",
      "aten.grid_sampler_2d.default"},
+    {"aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor",
+     "aten.cholesky_solve.default"},
     {"aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
      "aten.multilabel_margin_loss_forward.default", "0"},
 };

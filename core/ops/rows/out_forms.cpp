@@ -11,7 +11,8 @@ namespace {
 auto resized(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
   auto layout = layout_call(c);
   if (!is_contiguous(layout, made)) return c.unsupported("the strides of a resized out"), Datum{};
-  return c.call("aten.resize_.default", {out, int_list(made.sizes)});
+  return c.call("aten._resize_output_.default",
+                {out, int_list(made.sizes), Datum{c.meta(out).device}});
 }
 /// A given tensor takes the result's elements, and its sizes if it has others.
 auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
@@ -96,7 +97,7 @@ auto out_schema(const OpRow& row, const OutForm& form) -> std::string {
   if (close == std::string::npos) return {};
   const auto operator_name = text.substr(0, std::min(text.find('.'), open));
   std::string outs;
-  char alias = 'a';
+  char alias = row.schema.is_mutating() ? 'd' : 'a';  // behind those that it has
   for (std::size_t begin = 0; begin < form.parameters.size(); ++alias) {
     const auto end = std::min(form.parameters.find(' ', begin), form.parameters.size());
     outs += fmt::format("{}Tensor({}!){} {}", outs.empty() ? "" : ", ", alias,
@@ -118,6 +119,19 @@ auto out_schema(const OpRow& row, const OutForm& form) -> std::string {
                                 : "(" + outs + ")");
 }
 
+/// Forms whose operator is named otherwise than the functional one.
+struct OtherForm {
+  std::string_view schema, functional;
+};
+constexpr OtherForm kOtherForms[] = {
+    {"aten::normal.out(Tensor self, float mean=0., float std=1., *, Generator? generator=None, "
+     "Tensor(a!) out) -> Tensor(a!)",
+     "aten.normal_functional.default"},
+    {"aten::adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) "
+     "grad_input) -> Tensor(a!)",
+     "aten._adaptive_avg_pool3d_backward.default"},
+};
+
 }  // namespace
 
 void add_out_rows(OpTable& t) {
@@ -135,6 +149,12 @@ void add_out_rows(OpTable& t) {
                  .inplace_of = row->name()},
                 std::move(schema));
   }
+  for (const auto& [schema, name] : kOtherForms)
+    if (const auto* row = t.find(name); row != nullptr)
+      t.add({.schema_text = schema,
+             .decomposition = run_into_out,
+             .random = row->random,
+             .inplace_of = name});
 }
 
 }  // namespace assay

@@ -24,6 +24,8 @@ constexpr OutName kOutNames[] = {
     {"aten.add.Tensor", "out", "out"},
     {"aten.all.default", "all_out", "out"},
     {"aten.all.dim", "out", "out"},
+    {"aten._batch_norm_with_update.default", "out", "out save_mean save_invstd reserve"},
+    {"aten._native_batch_norm_legit.default", "out", "out save_mean save_invstd"},
     {"aten.aminmax.default", "out", "min max"},
     {"aten.any.default", "all_out", "out"},
     {"aten.any.dim", "out", "out"},
@@ -82,6 +84,8 @@ constexpr OutName kOutNames[] = {
     {"aten.nll_loss_forward.default", "output", "output total_weight"},
     {"aten.norm.ScalarOpt_dim", "out", "out"},
     {"aten.prod.dim_int", "int_out", "out"},
+    {"aten.range.default", "out_", "out"},
+    {"aten.range.step", "out", "out"},
     {"aten.slogdet.default", "out", "sign logabsdet"},
     {"aten.sort.default", "values", "values indices"},
     {"aten.sort.stable", "values_stable", "values indices"},
@@ -108,6 +112,7 @@ constexpr OutName kOutNames[] = {
     {"aten.svd.default", "U", "U S V"}};
 /// Derivatives that write grad_input, in an overload of that name.
 constexpr std::string_view kGradInput[] = {"aten._upsample_bicubic2d_aa_backward.default",
+                                           "aten._upsample_lanczos2d_aa_backward.default",
                                            "aten._upsample_bilinear2d_aa_backward.default",
                                            "aten._upsample_nearest_exact1d_backward.default",
                                            "aten._upsample_nearest_exact2d_backward.default",
@@ -239,6 +244,26 @@ constexpr std::string_view kComposed[] = {"aten._add_relu.Scalar",
                                           "aten._chunk_cat.default",
                                           "aten._grid_sampler_2d_cpu_fallback.default",
                                           "aten._int_mm.default",
+                                          "aten._batch_norm_no_update.default",
+                                          "aten._cholesky_solve_helper.default",
+                                          "aten._compute_linear_combination.default",
+                                          "aten._cudnn_ctc_loss.default",
+                                          "aten._fused_dropout.default",
+                                          "aten._masked_scale.default",
+                                          "aten._masked_softmax_backward.default",
+                                          "aten._native_multi_head_attention.default",
+                                          "aten._scaled_addmm.default",
+                                          "aten._scaled_grouped_mm_v2.default",
+                                          "aten._slow_conv2d_backward.output_mask",
+                                          "aten._transform_bias_rescale_qkv.default",
+                                          "aten._transformer_encoder_layer_fwd.default",
+                                          "aten.addmm.dtype",
+                                          "aten.baddbmm.dtype",
+                                          "aten.bmm.dtype",
+                                          "aten.cudnn_affine_grid_generator.default",
+                                          "aten.cudnn_affine_grid_generator_backward.default",
+                                          "aten.embedding_renorm.default",
+                                          "aten.mm.dtype",
                                           "aten._scaled_mm.default",
                                           "aten._scaled_mm_v2.default",
                                           "aten._euclidean_dist.default",
@@ -404,6 +429,11 @@ constexpr std::string_view kComposed[] = {"aten._add_relu.Scalar",
 /// Kernels that have none.
 constexpr std::string_view kWithout[] = {
     "aten.arange.start",
+    "aten._efficient_attention_backward.default",
+    "aten._flash_attention_backward.default",
+    "aten._flash_attention_forward.default",
+    "aten._flash_attention_forward.quantized",
+    "aten.linalg__powsum.default",
     "aten._pad_packed_sequence.default",
     "aten._pack_padded_sequence_backward.default",
     "aten.gru.data",
@@ -435,10 +465,14 @@ template <class Names>
 auto has_name(const Names& names, std::string_view name) -> bool {
   return std::ranges::find(names, name) != std::end(names);
 }
+/// They write running statistics, noise or an observer's state beside their results.
+constexpr std::string_view kWritesToo[] = {
+    "aten._batch_norm_with_update.default", "aten._fused_moving_avg_obs_fq_helper.default",
+    "aten._native_batch_norm_legit.default", "aten.rrelu_with_noise.default"};
 /// New tensors, each a result of its own or all in one list.
 auto makes_tensors(const Schema& schema) -> bool {
-  return !schema.is_mutating() && !schema.returns.empty() &&
-         std::ranges::all_of(schema.returns, [&](const Return& r) {
+  return (!schema.is_mutating() || has_name(kWritesToo, schema.overload)) &&
+         !schema.returns.empty() && std::ranges::all_of(schema.returns, [&](const Return& r) {
            return r.is_tensor && r.alias == 0 && (!r.is_list || schema.returns.size() == 1);
          });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/composing.h"
+#include "core/ops/reduce.h"
 
 namespace assay {
 namespace {
@@ -98,7 +99,6 @@ constexpr SameArguments kSame[] = {
     {"real", "(Tensor(a) self) -> Tensor(a)", "aten.real.default"},
     {"imag", "(Tensor(a) self) -> Tensor(a)", "aten.imag.default"},
     {"conj", "(Tensor(a) a) -> Tensor(a)", "aten.conj.default"},
-    {"view_of", "(Tensor(a) a) -> Tensor(a)", "aten.alias.default"},
     {"view_of_dtype", "(Tensor(a) a, ScalarType dtype) -> Tensor(a)", "aten.view.dtype"},
     {"cat", "(Tensor[] tensors, int dim) -> Tensor", "aten.cat.default"},
     {"clone", "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", "aten.clone.default"},
@@ -142,7 +142,8 @@ auto reduce(Composer& c, std::string_view target) -> Datum {
   const auto dims = c.has(1) ? c.integers(1) : Ints{};
   auto result = c.arg(0);
   const auto dtype = c.dtype(2);
-  if (dims.empty() && c.has(1)) return dtype ? converted(c, result, *dtype) : result;
+  if (dims.empty() && c.has(1))
+    return call1(c, "aten.clone.default", dtype ? converted(c, result, *dtype) : result);
   if (kHasDType)
     return c.call(target,
                   {result, Datum{DatumList(c.arg(1).is_none() ? DatumList{} : *c.arg(1).list())},
@@ -243,6 +244,51 @@ auto full_like(Composer& c) -> Datum {
 auto scalar_tensor(Composer& c) -> Datum {
   return made(c, "aten.scalar_tensor.default", {0});
 }
+/// A view with the sizes that a has; strides of single elements are those of a view.
+auto view_of(Composer& c) -> Datum {
+  return call2(c, "aten.view.default", c.arg(0), int_list(c.meta(0).sizes));
+}
+auto cube_root(Composer& c) -> Datum {
+  // The root of the magnitude with the sign of the number.
+  const auto root =
+      c.call("aten.pow.Tensor_Scalar", {call1(c, "aten.abs.default", c.arg(0)), number(1.0 / 3)});
+  return call2(c, "aten.copysign.Tensor", root, c.arg(0));
+}
+auto copy_strided(Composer& c) -> Datum {
+  const auto meta = c.meta(0);
+  const auto target =
+      c.call("aten.empty_strided.default",
+             {int_list(meta.sizes), c.arg(1), Datum{meta.dtype}, {}, Datum{meta.device}});
+  return call2(c, "aten.copy_.default", target, c.arg(0));
+}
+/// shape, mean, std, dtype, device.
+auto normal(Composer& c) -> Datum {
+  const auto target = c.call("aten.empty.memory_format", {c.arg(0), c.arg(3), {}, c.arg(4)});
+  return c.call("aten.normal_.default", {target, c.arg(1), c.arg(2)});
+}
+/// shape, low, high, dtype, device, stride.
+auto uniform(Composer& c) -> Datum {
+  const auto target =
+      c.call("aten.empty_strided.default", {c.arg(0), c.arg(5), c.arg(3), {}, c.arg(4)});
+  return c.call("aten.uniform_.default", {target, c.arg(1), c.arg(2)});
+}
+/// inp, dims, output_dtype: dims are gone.
+auto xor_sum_rule(MetaCall& c) -> Datum {
+  const auto& self = c.meta(0);
+  if (!c.require(is_integer(self.dtype), "whole numbers are needed")) return {};
+  auto reduced = reduced_dims(c, 1, self.rank());
+  if (c.has(1) && c.exprs(1).empty()) reduced.assign(reduced.size(), false);
+  return c.fresh(c.dtype(2).value_or(self.dtype), reduced_sizes(self.sizes, reduced, false));
+}
+void xor_sum_kernel(KernelCall& k) {
+  auto chosen = chosen_dims(k, 1, k.in(0).rank());
+  if (k.has(1) && k.integers(1).empty()) chosen.assign(chosen.size(), false);
+  reduce_rows<std::int64_t, std::int64_t>(k.in(0), k.out(), chosen, [](auto row) {
+    std::int64_t bits = 0;
+    for (const auto value : row) bits ^= value;
+    return bits;
+  });
+}
 auto device_put(Composer& c) -> Datum {
   return c.call("aten._to_copy.default", {c.arg(0), {}, {}, c.arg(1), {}, c.arg(2)});
 }
@@ -275,6 +321,12 @@ void add_prims_rows(OpTable& t) {
   composed("prims::full(SymInt[] shape, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full);
   composed("prims::full_like(Tensor a, Scalar fill_value, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", full_like);
   composed("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", scalar_tensor);
+  composed("prims::view_of(Tensor(a) a) -> Tensor(a)", view_of);
+  composed("prims::cbrt(Tensor self) -> Tensor", cube_root);
+  composed("prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor", copy_strided);
+  t.add({.schema_text = "prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", .decomposition = normal, .random = true});
+  t.add({.schema_text = "prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", .decomposition = uniform, .random = true});
+  t.add({.schema_text = "prims::xor_sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", .rule = xor_sum_rule, .kernel = xor_sum_kernel});
   composed("prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put);
   t.add({.schema_text = "prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .decomposition = empty, .uninitialised = true});
   t.add({.schema_text = "prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .decomposition = empty_strided, .uninitialised = true});

@@ -30,6 +30,11 @@ auto like_rule(MetaCall& c) -> Datum {
   auto strides = format_strides(c, self, format);
   return c.fresh(apply_factory_arguments(c, self.dtype), self.sizes, std::move(strides));
 }
+/// The bound is a tensor of one number.
+auto like_bounded_rule(MetaCall& c) -> Datum {
+  if (!c.require(eq(numel(c.meta(1)), 1), "the bound is one number")) return {};
+  return like_rule(c);
+}
 auto randperm_rule(MetaCall& c) -> Datum {
   if (!c.require(ge(c.expr(0), 0), "n is not negative")) return {};
   return c.fresh(apply_factory_arguments(c, DType::int64), {c.expr(0)});
@@ -69,8 +74,9 @@ auto multinomial_rule(MetaCall& c) -> Datum {
 auto native_dropout_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
   const auto strides = preserved_strides(c, input);
-  return {DatumList{c.fresh(input.dtype, input.sizes, strides),
-                    c.fresh(DType::boolean, input.sizes, strides)}};
+  return {DatumList{
+      c.fresh(input.dtype, input.sizes, strides),
+      c.fresh(param(c, "train") < 0 ? DType::uint8 : DType::boolean, input.sizes, strides)}};
 }
 /// Evaluation returns the input itself, as does dropping nothing.
 auto dropout(Composer& c) -> Datum {
@@ -108,6 +114,7 @@ constexpr GeneratorForm kGeneratorForms[] = {{"aten.rand.default", "generator"},
                                              {"aten.randint.low", "low_generator"},
                                              {"aten.randint_like.default", "generator"},
                                              {"aten.randint_like.low_dtype", "low_generator_dtype"},
+                                             {"aten.randint_like.Tensor", "Tensor_generator"},
                                              {"aten.randperm.default", "generator"}};
 /// "aten::rand(SymInt[] size, *, ScalarType? ..." -> "aten::rand.generator(SymInt[] size, *,
 /// Generator? generator, ScalarType? ...".
@@ -137,6 +144,7 @@ void add_random_rows(OpTable& t) {
   t.add(random_row("aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, " ASSAY_LONG_FACTORY ") -> Tensor", sized_rule, random_integer_kernel));
   t.add(random_row("aten::randint_like(Tensor self, SymInt high, *, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", like_rule, random_integer_kernel));
   t.add(random_row("aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", like_rule, random_integer_kernel));
+  t.add(random_row("aten::randint_like.Tensor(Tensor self, Tensor high, *, " ASSAY_FACTORY ", MemoryFormat? memory_format=None) -> Tensor", like_bounded_rule, random_integer_kernel));
   t.add(random_row("aten::randperm(SymInt n, *, " ASSAY_LONG_FACTORY ") -> Tensor", randperm_rule, randperm_kernel));
   t.add(random_row("aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor", normal_rule, normal_kernel));
   t.add(random_row("aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor", normal_rule, normal_kernel));
@@ -170,6 +178,8 @@ void add_random_rows(OpTable& t) {
   t.add(random_row("aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", preserved_like_self, random_integer_kernel));
 
   t.add(random_row("aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", native_dropout_rule, native_dropout_kernel));
+  t.add(random_row("aten::_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)", native_dropout_rule, native_dropout_kernel));
+  t.add({.schema_text = "aten::_fill_mem_eff_dropout_mask_(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)", .rule = returns_self, .kernel = uniform_kernel, .uninitialised = true});
   t.add({.schema_text = "aten::dropout(Tensor input, float p, bool train) -> Tensor", .decomposition = dropout, .random = true});
   t.add(random_row("aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor", rrelu_rule<false>, rrelu_kernel));
   t.add(random_row("aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor(a!)", rrelu_rule<true>, rrelu_kernel));

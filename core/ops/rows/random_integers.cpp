@@ -28,7 +28,8 @@ struct IntegerRange {
 auto integer_range(KernelCall& k, DType dtype) -> IntegerRange {
   const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
     const int i = param(k, name);
-    return i >= 0 && k.has(i) ? std::optional(k.integer(i)) : std::nullopt;
+    if (i < 0 || !k.has(i)) return std::nullopt;
+    return k.is_tensor(i) ? to_vector<std::int64_t>(k.in(i)).at(0) : k.integer(i);
   };
   const auto either = [](const auto& a, const auto& b) { return a ? a : b; };
   const auto low = either(bound("low"), bound("from"));

@@ -248,8 +248,9 @@ void poisson_kernel(KernelCall& k) {
 }
 
 void native_dropout_kernel(KernelCall& k) {
-  const bool is_training = !k.has(2) || k.flag(2);
-  const double keep = is_training ? 1 - k.real(1) : 1;
+  const bool is_fused = param(k, "train") < 0;  // _fused_dropout is told what to keep
+  const bool is_training = is_fused || !k.has(2) || k.flag(2);
+  const double keep = is_fused ? k.real(1) : is_training ? 1 - k.real(1) : 1;
   const auto& input = k.in(0);
   const RandomTarget out(k.out(0));
   if (!is_training || keep == 1) {

@@ -562,6 +562,7 @@ void add_sort_rows(OpTable& t) {
   t.add({.schema_text = "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", .decomposition = unique_uncounted});
   t.add({.schema_text = "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<true>, .measure = measure_distinct<true>});
   t.add({.schema_text = "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<false>, .measure = measure_distinct<false>});
+  t.add({.schema_text = "aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", .rule = unique_rule, .kernel = unique_kernel<true>, .measure = measure_distinct<true>});
   t.add({.schema_text = "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", .rule = bincount_rule, .kernel = bincount_kernel, .measure = measure_bincount});
   t.add({.schema_text = "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", .rule = repeat_positions_rule, .kernel = repeat_positions_kernel, .measure = measure_repeats});
 }

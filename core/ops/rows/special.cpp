@@ -15,6 +15,7 @@
 
 #include "core/ops/bessel.h"
 #include "core/ops/pointwise.h"
+#include "core/ops/rows/digamma.h"
 #include "core/ops/rules.h"
 
 namespace assay {
@@ -30,6 +31,8 @@ using Quiet = policies::policy<
     policies::overflow_error<policies::ignore_error>,
     policies::evaluation_error<policies::ignore_error>, policies::promote_double<false>>;
 constexpr Quiet kQuiet{};
+
+}  // namespace
 
 // ---- gamma function and its kin -----------------------------------------------------------------
 
@@ -49,6 +52,8 @@ auto digamma(double x) -> double {
     for (const double term : kSeries) series = series / (x * x) + term;
   return result + std::log(x) - 0.5 / x - (x < 1e17 ? series / (x * x) : 0);
 }
+
+namespace {
 
 /// sum over k of (q + k)^-x, by Euler and Maclaurin.
 auto hurwitz_zeta(double x, double q) -> double {

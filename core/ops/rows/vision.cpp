@@ -134,6 +134,49 @@ void roi_align_kernel(KernelCall& k) {
   from_vector<double>(k.out(), result);
 }
 
+/// grad, rois, spatial_scale, pooled_height, pooled_width, batch_size, channels, height, width,
+/// ...: each gradient goes where its value came from.
+auto roi_backward_rule(MetaCall& c) -> Datum {
+  const auto& grad = c.meta(0);
+  const auto& rois = c.meta(1);
+  if (!c.require(rois.rank() == 2 && grad.rank() == 4, "planes of bins, and one region per row") ||
+      !c.require(eq(rois.sizes[1], 5), "a region has an image and four coordinates") ||
+      !c.require(rois.dtype == grad.dtype && is_floating(grad.dtype), "one floating dtype") ||
+      !require_same_sizes(c, grad.sizes, {rois.sizes[0], c.expr(6), c.expr(3), c.expr(4)},
+                          "one gradient per bin"))
+    return {};
+  for (int i = 5; i <= 8; ++i)
+    if (!c.require(gt(c.expr(i), 0), "images have pixels")) return {};
+  return c.fresh(grad.dtype, {c.expr(5), c.expr(6), c.expr(7), c.expr(8)});
+}
+void roi_align_backward_kernel(KernelCall& k) {
+  const auto grad = to_vector<double>(k.in(0));
+  const auto rois = to_vector<double>(k.in(1));
+  const auto& sizes = k.out().sizes();
+  const auto height = k.integer(3), width = k.integer(4);
+  std::vector<double> result(static_cast<std::size_t>(k.out().numel()), 0);
+  std::size_t read = 0;
+  for (std::size_t roi = 0; roi * 5 < rois.size(); ++roi) {
+    const double* r = rois.data() + roi * 5;
+    const auto image = static_cast<std::int64_t>(r[0]);
+    if (!(r[0] > -1) || image >= sizes[0]) return void(k.fail("a region names an image"));
+    const auto x = side_of(k, r[1], r[3], width, sizes[3]);
+    const auto y = side_of(k, r[2], r[4], height, sizes[2]);
+    if (k.error()) return;
+    const auto count = static_cast<double>(std::max<std::int64_t>(x.samples * y.samples, 1));
+    for (std::int64_t channel = 0; channel < sizes[1]; ++channel) {
+      double* plane = result.data() + (image * sizes[1] + channel) * sizes[2] * sizes[3];
+      for (std::int64_t bin = 0; bin < height * width; ++bin, ++read)
+        for (std::int64_t i = 0; i < y.samples; ++i)
+          for (std::int64_t j = 0; j < x.samples; ++j)
+            for (const auto& [row, row_weight] : y.taps(y.at(bin / width, i)))
+              for (const auto& [col, col_weight] : x.taps(x.at(bin % width, j)))
+                plane[row * sizes[3] + col] += row_weight * col_weight * grad[read] / count;
+    }
+  }
+  from_vector<double>(k.out(), result);
+}
+
 // ---- affine grids -------------------------------------------------------------------------------
 
 /// theta [N, d, d + 1], size [N, C, sizes...], align_corners: positions [N, sizes..., d].
@@ -183,6 +226,7 @@ void affine_grid_kernel(KernelCall& k) {
 void add_vision_rows(OpTable& t) {
   t.add({.schema_text = "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", .rule = nms_rule, .kernel = nms_kernel, .measure = measure_nms});
   t.add({.schema_text = "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor", .rule = roi_rule, .kernel = roi_align_kernel});
+  t.add({.schema_text = "torchvision::_roi_align_backward(Tensor grad, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, SymInt batch_size, SymInt channels, SymInt height, SymInt width, int sampling_ratio, bool aligned) -> Tensor", .rule = roi_backward_rule, .kernel = roi_align_backward_kernel});
   t.add({.schema_text = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", .rule = affine_grid_rule, .kernel = affine_grid_kernel});
 }
 // clang-format on

@@ -101,5 +101,35 @@ TEST(Random, LikesKeepADenseLayout) {
   EXPECT_EQ(run.tensor("aten.bernoulli.p", {Datum{x}, real(0.5)}).strides(), (Ints{12, 4, 1}));
 }
 
+TEST(Random, OtherFormsDrawTheSameNumbers) {
+  OpRunner run({add_random_rows, add_copy_rows, add_creation_rows, add_pointwise_rows,
+                add_view_rows, add_prims_rows, add_out_rows});
+  const auto x = random_tensor({3, 7}, 1);
+  const auto empty = [] { return Datum{make_tensor({3, 7}, std::vector<double>(21, 0))}; };
+  const Datum device{Device{.type = "cpu", .index = -1}}, dtype{DType::float64};
+
+  const auto normal = run.tensor("aten.normal_functional.default", {Datum{x}, real(1), real(2)});
+  expect_close(run.tensor("aten.normal.out", {Datum{x}, real(1), real(2), {}, empty()}), normal, 0);
+  expect_close(run.tensor("prims.normal.default",
+                          {ints({3, 7}), real(1), real(2), dtype, device, flag(false)}),
+               normal, 0);
+  expect_close(run.tensor("prims.uniform.default",
+                          {ints({3, 7}), real(1), real(2), dtype, device, ints({7, 1})}),
+               run.tensor("aten.uniform_.default", {empty(), real(1), real(2)}), 0);
+
+  const auto noise = empty(), other = empty();
+  const auto slopes = run.tensor("aten.rrelu_with_noise.default",
+                                 {Datum{x}, noise, real(0.1), real(0.4), flag(true)});
+  expect_close(run.tensor("aten.rrelu_with_noise.out",
+                          {Datum{x}, other, real(0.1), real(0.4), flag(true), {}, empty()}),
+               slopes, 0);
+  expect_close(*other.real(), *noise.real(), 0);
+
+  const auto kept = run.run("aten._fused_dropout.default", {Datum{x}, real(0.75)});
+  const auto dropped = run.run("aten.native_dropout.default", {Datum{x}, real(0.25), flag(true)});
+  EXPECT_EQ(kept[1].real()->dtype(), DType::uint8);
+  for (const std::size_t i : {0U, 1U}) expect_close(*kept[i].real(), *dropped[i].real(), 0);
+}
+
 }  // namespace
 }  // namespace assay
