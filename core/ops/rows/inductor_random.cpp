@@ -21,6 +21,8 @@ auto lookup_seed(Composer& c) -> Datum {
 /// Contiguous, on the device of the seed.
 auto random_rule(MetaCall& c) -> Datum {
   const int seed = param(c, "seed");
+  if (!c.decide(eq(numel(c.meta(seed)), 1), "one seed"))
+    return c.unsupported("a seed that is not one number"), Datum{};
   c.set_device(c.meta(seed).device);
   const bool is_integer = seed == 3;  // low and high stand before
   return c.fresh(is_integer ? DType::int64 : DType::float32, c.exprs(param(c, "size")));

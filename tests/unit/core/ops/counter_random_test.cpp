@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/ops/generator.h"
+#include "tests/support/run_op.h"
 
 namespace assay {
 namespace {
@@ -21,6 +22,29 @@ TEST(Philox, UniformNumbersLieBelowOne) {
     EXPECT_GE(value, 0.0F);
     EXPECT_LT(value, 1.0F);
   }
+}
+
+TEST(InductorRandom, ANumberIsAFunctionOfItsSeedAndPosition) {
+  testing::OpRunner ops({add_inductor_random_rows});
+  auto seed = *Tensor::contiguous(DType::int64, {});
+  from_vector(seed, std::span<const std::int64_t>(std::array<std::int64_t, 1>{-77}));
+  const auto numbers =
+      ops.tensor("prims.inductor_random.default",
+                 {testing::ints({2, 3}), Datum{seed}, Datum{std::string("rand")}, Datum{Expr(5)}});
+  std::vector<double> expected;
+  for (std::uint64_t i = 5; i < 11; ++i)
+    expected.push_back(philox_cpu_uniform(static_cast<std::uint64_t>(-77), i));
+  EXPECT_EQ(testing::values_of(numbers), expected);
+}
+
+TEST(InductorRandom, ASeedIsOneNumber) {
+  testing::OpRunner ops({add_inductor_random_rows});
+  const auto seeds = *Tensor::contiguous(DType::int64, {0});
+  const auto refused =
+      ops.run("prims.inductor_randint.default",
+              {Datum{Expr(0)}, Datum{Expr(9)}, testing::ints({2}), Datum{seeds}, Datum{Expr(0)}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
 
 }  // namespace
