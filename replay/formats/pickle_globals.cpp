@@ -15,6 +15,10 @@ constexpr std::array kFunctions = {
     NamedGlobal{"torch._utils._rebuild_tensor_v3", PickleGlobalKind::rebuild_tensor_typed},
     NamedGlobal{"torch._utils._rebuild_parameter", PickleGlobalKind::rebuild_parameter},
     NamedGlobal{"torch._utils._rebuild_parameter_with_state", PickleGlobalKind::rebuild_parameter},
+    NamedGlobal{"torch._tensor._rebuild_from_type_v2", PickleGlobalKind::rebuild_from_type},
+    NamedGlobal{"torch.Tensor", PickleGlobalKind::tensor_class},
+    NamedGlobal{"torch.nn.parameter.Buffer", PickleGlobalKind::tensor_class},
+    NamedGlobal{"torch.nn.parameter.Parameter", PickleGlobalKind::tensor_class},
     NamedGlobal{"collections.OrderedDict", PickleGlobalKind::ordered_dict},
     NamedGlobal{"torch.Size", PickleGlobalKind::torch_size},
     NamedGlobal{"torch.device", PickleGlobalKind::torch_device},
@@ -97,6 +101,22 @@ auto rebuild_parameter(std::span<const PickleId> args, const Pickle& values)
   return PickleValue{std::move(parameter)};
 }
 
+/// What a tensor with attributes of its own is saved as (torch/_tensor.py); they are left out.
+auto rebuild_from_type(std::span<const PickleId> args, const Pickle& values)
+    -> Result<PickleValue> {
+  const auto* function = get<PickleGlobal>(values, args, 0);
+  const auto* type = get<PickleGlobal>(values, args, 1);
+  const auto* arguments = get<PickleList>(values, args, 2);
+  const auto called = function ? find_pickle_global(function->name) : std::nullopt;
+  const auto made = type ? find_pickle_global(type->name) : std::nullopt;
+  using enum PickleGlobalKind;
+  if (!called || !made || made->kind != tensor_class || arguments == nullptr ||
+      (called->kind != rebuild_tensor && called->kind != rebuild_tensor_typed &&
+       called->kind != rebuild_parameter))
+    return bad_input("tensor of a type with wrong arguments");
+  return call_pickle_global(function->name, arguments->items, values);
+}
+
 /// OrderedDict() or OrderedDict([(key, value), ...]).
 auto make_ordered_dict(std::span<const PickleId> args, const Pickle& values)
     -> Result<PickleValue> {
@@ -155,6 +175,8 @@ auto call_pickle_global(std::string_view name, std::span<const PickleId> argumen
       return rebuild_tensor(arguments, values, true);
     case PickleGlobalKind::rebuild_parameter:
       return rebuild_parameter(arguments, values);
+    case PickleGlobalKind::rebuild_from_type:
+      return rebuild_from_type(arguments, values);
     case PickleGlobalKind::ordered_dict:
       return make_ordered_dict(arguments, values);
     case PickleGlobalKind::torch_size: {
@@ -165,6 +187,7 @@ auto call_pickle_global(std::string_view name, std::span<const PickleId> argumen
     case PickleGlobalKind::torch_device:
       return make_device(arguments, values);
     case PickleGlobalKind::storage_class:
+    case PickleGlobalKind::tensor_class:
     case PickleGlobalKind::dtype:
       break;
   }

@@ -12,10 +12,12 @@ enum class PickleGlobalKind {
   rebuild_tensor,        ///< storage, offset, sizes, strides, requires_grad, hooks[, metadata]
   rebuild_tensor_typed,  ///< the same with a dtype after the hooks
   rebuild_parameter,     ///< tensor, requires_grad, hooks, perhaps a state of attributes
+  rebuild_from_type,     ///< one of these, a class, its arguments, a state of attributes
   ordered_dict,
   torch_size,
   torch_device,
   storage_class,  ///< only named, never called
+  tensor_class,   ///< likewise
   dtype,
 };
 

@@ -81,6 +81,24 @@ TEST(Pickle, TensorsOfNewDtypesNameTheirDtype) {
   EXPECT_EQ(root_as<PickleTensor>(*result)->dtype, DType::uint16);
 }
 
+TEST(Pickle, TensorsWithAttributesAreTensors) {
+  const auto storage = op_tuple({op_text("storage"), op_global("torch", "FloatStorage"),
+                                 op_text("7"), op_text("cpu"), op_int(8)}) +
+                       "Q";
+  const auto arguments =
+      op_tuple({storage, op_int(0), op_ints({8}), op_ints({1}), op_bool(false), op_dict({})});
+  const auto rebuilt = [&](const std::string& function, const std::string& type) {
+    return read_pickle(pickle(op_call(op_global("torch._tensor", "_rebuild_from_type_v2"),
+                                      {function, type, arguments, op_dict({})})));
+  };
+  const auto function = op_global("torch._utils", "_rebuild_tensor_v2");
+  const auto result = rebuilt(function, op_global("torch", "Tensor"));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(root_as<PickleTensor>(*result)->storage.key, "7");
+  EXPECT_FALSE(rebuilt(op_global("torch", "device"), op_global("torch", "Tensor")));
+  EXPECT_FALSE(rebuilt(function, op_global("torch", "FloatStorage")));
+}
+
 TEST(Pickle, AttributesOfAStateDictAreIgnored) {
   const auto result =
       read_pickle(pickle(op_call(op_global("collections", "OrderedDict"), {}) + "(" + op_text("w") +
