@@ -48,7 +48,6 @@ auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) 
   return result;
 }
 
-/// Between the domains: which Storage stands behind which fake storage id.
 /// Makes a storage anew in its place, larger and with what it held, so that all its views see it.
 void grow(Storage& storage, std::int64_t bytes) {
   const std::vector<std::byte> held(storage.bytes().begin(), storage.bytes().end());
@@ -66,6 +65,7 @@ auto bytes_up_to(const RealMeta& meta) -> std::int64_t {
   return (last + 1) * size_bytes(meta.dtype);
 }
 
+/// Between the domains: which Storage stands behind which fake storage id.
 class Storages {
  public:
   /// `memory` of fresh allocations; do storages grow where a view needs it?
