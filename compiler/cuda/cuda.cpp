@@ -349,6 +349,7 @@ class CudaProgram final : public CompiledProgram {
                            .libraries = *state_->libraries,
                            .graphs = *state_->graphs,
                            .arena = state_->arena,
+                           .plan = plan_,
                            .is_checked = state_->options.is_checked};
     ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), shared, loader));
     ready->add_time("bind", binding);
@@ -364,6 +365,7 @@ class CudaProgram final : public CompiledProgram {
   std::shared_ptr<CudaState> state_;
   std::map<std::string, LoadedKernel*> kernels_;
   mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
+  mutable MemoryPlan plan_;  ///< of the last binding that was made
 };
 
 }  // namespace

@@ -192,7 +192,8 @@ auto GpuProgram::place_inputs() -> Result<void> {
 }
 
 auto GpuProgram::place_buffers() -> Result<void> {
-  plan_ = plan_memory(bound_, {});
+  plan_ = plan_memory(bound_, {}, &shared_.plan);
+  shared_.plan = plan_;
   const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(plan_.arena_bytes, 1));
   if (shared_.arena == nullptr || shared_.arena->bytes < needed) {
     const auto room = needed + needed / 4;

@@ -80,6 +80,7 @@ struct GpuShared {
   GpuLibraries& libraries;
   GpuGraphs& graphs;
   std::shared_ptr<GpuArena>& arena;
+  MemoryPlan& plan;  ///< of the program's last binding
   bool is_checked = false;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
 
 namespace assay {
 namespace {
@@ -34,20 +36,42 @@ class Planner {
     make_blocks();
   }
 
-  auto run() -> MemoryPlan {
+  auto run() -> MemoryPlan { return made(options_.reuse ? place_best() : place_apart()); }
+
+  /// In the order of another plan; nothing if its blocks are others, or if it packs worse.
+  auto run_like(const MemoryPlan& like) -> std::optional<MemoryPlan> {
+    constexpr double kWorse = 1.01;
+    std::map<std::size_t, std::size_t> block_of;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) block_of[blocks_[i].buffers[0]] = i;
+    if (like.order.size() != blocks_.size() || like.live_bytes == 0) return std::nullopt;
+    for (const auto first : like.order) {
+      const auto known = block_of.find(first);
+      if (known == block_of.end()) return std::nullopt;
+      order_.push_back(known->second);
+    }
+    auto plan = made(place(order_));
+    const auto ratio = [](const MemoryPlan& one) {
+      return static_cast<double>(one.arena_bytes) / static_cast<double>(one.live_bytes);
+    };
+    if (ratio(plan) > kWorse * ratio(like)) return std::nullopt;
+    return plan;
+  }
+
+ private:
+  auto made(std::int64_t arena_bytes) -> MemoryPlan {
     MemoryPlan plan;
     plan.offsets.assign(bound_.buffers.size(), -1);
     plan.live_bytes = live_bytes();
     for (const auto& buffer : bound_.buffers)
       if (is_planned(buffer)) plan.sum_bytes += rounded_up(buffer.size_bytes);
-    plan.arena_bytes = options_.reuse ? place_best() : place_apart();
+    plan.arena_bytes = arena_bytes;
     for (const auto& block : blocks_)
       for (const auto at : block.buffers) plan.offsets[at] = block.offset + options_.redzone_bytes;
+    for (const auto i : order_) plan.order.push_back(blocks_[i].buffers[0]);
+    plan.in_place = in_place_;
     decide(plan);
     return plan;
   }
-
- private:
   void make_blocks() {
     std::vector<std::optional<std::size_t>> block_of(bound_.buffers.size());
     std::vector<std::size_t> order(bound_.buffers.size());
@@ -94,8 +118,8 @@ class Planner {
     return end;
   }
 
-  /// The best of some orders, each improved by placing what ends last first, until little is left
-  /// to gain. The effort is a number of comparisons, so a plan depends on nothing but the program.
+  /// The best of some orders, each improved by placing what ends last first. The effort is a number
+  /// of comparisons, so a plan depends on nothing but the program.
   auto place_best() -> std::int64_t {
     const auto by_size = [](const Block& block) { return static_cast<double>(block.bytes); };
     const auto by_area = [](const Block& block) {
@@ -105,9 +129,7 @@ class Planner {
     const auto by_life = [](const Block& block) {
       return static_cast<double>(block.last - block.first);
     };
-    constexpr std::int64_t kLittle = 50;  // a part of so many
     const auto least = live_blocks();
-    const auto enough = least + least / kLittle;
     auto best = std::numeric_limits<std::int64_t>::max();
     std::vector<Block> chosen = blocks_;
     const auto attempt = [&](const auto& key) {
@@ -115,14 +137,15 @@ class Planner {
       std::iota(order.begin(), order.end(), 0);
       std::ranges::stable_sort(order, std::ranges::greater(),
                                [&](std::size_t i) { return key(blocks_[i]); });
-      constexpr std::size_t kEffort = 2'000'000;
+      constexpr std::size_t kEffort = 10'000'000;
       const auto rounds =
           std::clamp<std::size_t>(kEffort / (blocks_.size() * blocks_.size() + 1), 1, 100);
-      for (std::size_t round = 0; round < rounds && best > enough; ++round) {
+      for (std::size_t round = 0; round < rounds && best > least; ++round) {
         const auto end = place(order);
         if (end < best) {
           best = end;
           chosen = blocks_;
+          order_ = order;
         }
         const auto last = std::ranges::find_if(
             order, [&](std::size_t i) { return blocks_[i].offset + blocks_[i].bytes == end; });
@@ -218,11 +241,16 @@ class Planner {
   MemoryPlanOptions options_;
   bool in_place_;
   std::vector<Block> blocks_;
+  std::vector<std::size_t> order_;  ///< blocks as they were placed
 };
 
 }  // namespace
 
-auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options) -> MemoryPlan {
+auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options,
+                 const MemoryPlan* like) -> MemoryPlan {
+  if (like != nullptr && options.reuse)
+    if (auto plan = Planner(bound, options, like->in_place).run_like(*like))
+      return *std::move(plan);
   auto plan = Planner(bound, options, true).run();
   if (!options.reuse || plan.arena_bytes <= plan.live_bytes) return plan;
   // Chains of buffers in place live long, which may cost more than it saves.

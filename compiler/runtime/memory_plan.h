@@ -32,11 +32,17 @@ struct MemoryPlan {
   std::int64_t live_bytes = 0;
   std::int64_t sum_bytes = 0;  ///< of all temporaries, as without reuse
   std::vector<ReuseDecision> decisions;
+  /// What the search found: the first buffers of what stands in one place, as they were placed, and
+  /// whether buffers stand over others.
+  std::vector<std::size_t> order = {};
+  bool in_place = false;
 };
 
-/// Temporaries get places by size, largest first, in the smallest gap that fits.
-[[nodiscard]] auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options = {})
-    -> MemoryPlan;
+/// Temporaries get places one after the other in the smallest gap that fits, in the best of some
+/// orders. `like`: a plan of the same program at other sizes. Its order is taken where it packs as
+/// well here, since a search takes milliseconds.
+[[nodiscard]] auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options = {},
+                               const MemoryPlan* like = nullptr) -> MemoryPlan;
 
 /// Every broken rule as a line: buffers out of the arena, not aligned, or two in the same bytes
 /// while both live. Knows nothing of how the plan was made.

@@ -226,6 +226,26 @@ TEST(Plan, RandomLivesArePlacedSoundlyAndTightly) {
   EXPECT_LE(worst, 1.25);
 }
 
+TEST(Plan, OtherSizesTakeTheOrderOfAPlan) {
+  int taken = 0;
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    auto bound = random_lives(seed);
+    const auto plan = plan_memory(bound);
+    EXPECT_FALSE(plan.order.empty());
+    for (auto& buffer : bound.buffers) buffer.size_bytes = 3 * buffer.size_bytes + 7;
+    const auto like = plan_memory(bound, {}, &plan);
+    ASSERT_TRUE(check_plan(bound, like).empty()) << "seed " << seed;
+    taken += like.order == plan.order ? 1 : 0;
+    EXPECT_LE(static_cast<double>(like.arena_bytes) / static_cast<double>(like.live_bytes),
+              1.03 * static_cast<double>(plan.arena_bytes) / static_cast<double>(plan.live_bytes));
+  }
+  EXPECT_GT(taken, 25);
+  // Another program's is of no use.
+  const auto other = random_lives(50);
+  const auto of_chain = plan_memory(random_lives(51));
+  EXPECT_TRUE(check_plan(other, plan_memory(other, {}, &of_chain)).empty());
+}
+
 TEST(Plan, TheCheckerSeesTwoBuffersInOnePlace) {
   const auto bound = random_lives(1);
   auto plan = plan_memory(bound);
