@@ -192,6 +192,7 @@ constexpr std::array kRows = {
     ExpansionRow{"prims._low_memory_max_pool_with_offsets.default", max_pool_with_offsets},
     ExpansionRow{"aten.max_pool2d_with_indices.default", max_pool_with_indices},
     ExpansionRow{"aten.avg_pool2d.default", avg_pool},
+    ExpansionRow{"aten.convolution.default", depthwise_convolution},
     ExpansionRow{"aten.max.dim", extreme_pair<true>},
     ExpansionRow{"aten.min.dim", extreme_pair<false>},
 };

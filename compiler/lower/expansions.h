@@ -45,6 +45,8 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 [[nodiscard]] auto max_pool_with_offsets(Composer& c) -> Datum;
 [[nodiscard]] auto max_pool_with_indices(Composer& c) -> Datum;
 [[nodiscard]] auto avg_pool(Composer& c) -> Datum;
+/// A convolution of each channel by itself, on CUDA; others stay library calls.
+[[nodiscard]] auto depthwise_convolution(Composer& c) -> Datum;
 
 /// An operator as calls of others.
 struct ExpansionRow {

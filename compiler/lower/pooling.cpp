@@ -1,6 +1,9 @@
-// Pools over windows as one expression per element: a padded input, one view of it per tap of the
-// window, and what folds the taps. Windows of more taps stay library calls.
+// Pools and depthwise convolutions over windows as one expression per element: a padded input, one
+// view of it per tap of the window, and what folds the taps. Windows of more taps stay library
+// calls.
+#include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "compiler/lower/expansions.h"
 #include "core/ops/window.h"
@@ -171,6 +174,49 @@ auto avg_pool(Composer& c) -> Datum {
     }
   }
   return to(c, c.call("aten.div.Tensor", {sum, divisor}), c.meta(0).dtype);
+}
+
+/// Arguments: input, weight, bias, stride, padding, dilation, transposed, output_padding, groups.
+auto depthwise_convolution(Composer& c) -> Datum {
+  const auto& input = c.meta(0);
+  const auto& weight = c.meta(1);
+  const auto channels = weight.rank() == 4 ? weight.sizes[0].as_int() : std::nullopt;
+  const auto groups = c.expr(8).as_int();
+  // Libraries take the channels one by one on a GPU.
+  if (!channels || input.rank() != 4 || !is_floating(input.dtype) || c.flag(6) ||
+      input.device.type != "cuda" || groups != channels || input.sizes[1] != weight.sizes[0])
+    return c.unsupported("a convolution of this kind"), Datum{};
+  Taps taps;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto number = [&](int arg) {
+      const auto given = c.exprs(arg);
+      return given.empty() ? std::nullopt : given[std::min(i, given.size() - 1)].as_int();
+    };
+    const auto kernel = weight.sizes[2 + i].as_int();
+    const auto stride = number(3), padding = number(4), dilation = number(5);
+    if (!kernel || !stride || !padding || !dilation || *padding < 0)
+      return c.unsupported("a convolution whose window is not known"), Datum{};
+    taps.dims[i] = {.kernel = *kernel,
+                    .stride = *stride,
+                    .padding = *padding,
+                    .dilation = *dilation,
+                    .behind = *padding};
+  }
+  if (taps.count() > kMostTaps) return c.unsupported("a convolution of many taps"), Datum{};
+  const auto by_channel = [&](const Datum& one) {  // [channels, 1, 1]
+    return c.call("aten.view.default", {widened(c, one), int_list(Ints{*channels, 1, 1})});
+  };
+  const auto under_taps = under(c, widened(c, c.arg(0)), taps, 0);
+  std::optional<Datum> sum;
+  if (c.has(2)) sum = by_channel(c.arg(2));
+  for (std::size_t i = 0; i < under_taps.size(); ++i) {
+    const auto [row, column] = std::div(static_cast<std::int64_t>(i), taps.dims[1].kernel);
+    const auto of_row = c.call("aten.select.int", {c.arg(1), whole(-2), whole(row)});
+    const auto of_tap = c.call("aten.select.int", {of_row, whole(-1), whole(column)});
+    const auto part = mul(c, under_taps[i], by_channel(of_tap));
+    sum = sum ? add(c, *sum, part) : part;
+  }
+  return to(c, *sum, input.dtype);
 }
 
 }  // namespace assay::expansions

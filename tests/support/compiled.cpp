@@ -26,11 +26,13 @@ auto split(std::string_view text, char by) -> std::vector<std::string> {
   return parts;
 }
 
-/// "f32[s0, 4]" with the strides of a row-major tensor behind it.
+/// "f32[s0, 4]" or "f32[s0, 4]cuda" with the strides of a row-major tensor, and its device.
 auto with_strides(const std::string& type) -> std::string {
   const auto open = type.find('[');
   if (open == std::string::npos || type.find("][") != std::string::npos) return type;
-  const auto sizes = split(type.substr(open + 1, type.find(']') - open - 1), ',');
+  const auto close = type.find(']');
+  const auto sizes = split(type.substr(open + 1, close - open - 1), ',');
+  const auto device = close + 1 < type.size() ? type.substr(close + 1) : "cpu";
   std::vector<std::string> strides(sizes.size());
   std::string stride = "1";
   for (auto i = sizes.size(); i-- > 0;) {
@@ -38,7 +40,7 @@ auto with_strides(const std::string& type) -> std::string {
     stride =
         stride == "1" ? fmt::format("({})", sizes[i]) : fmt::format("{}*({})", stride, sizes[i]);
   }
-  return fmt::format("{}[{}]cpu", type, fmt::join(strides, ", "));
+  return fmt::format("{}[{}]{}", type.substr(0, close + 1), fmt::join(strides, ", "), device);
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

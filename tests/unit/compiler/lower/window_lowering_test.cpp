@@ -54,6 +54,15 @@ auto pools() -> std::vector<Row> {
         "d = aten.avg_pool2d.default(h, [2, 2])",
         "a, b, c, d"},
        {"s0=5", "s0=8"}},
+      {"DepthwiseConvolution",  // of libraries where it has groups of more channels
+       {"x: f32[2, 4, s0, 9]cuda; w: f32[4, 1, 3, 2]cuda; b: f32[4]cuda; h: bf16[1, 2, 6, 6]cuda; "
+        "v: bf16[2, 1, 3, 3]cuda; g: f32[4, 2, 3, 2]cuda",
+        "a = aten.convolution.default(x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
+        "c = aten.convolution.default(x, w, None, [2, 3], [0, 1], [2, 1], False, [0, 0], 4)\n"
+        "d = aten.convolution.default(h, v, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)\n"
+        "e = aten.convolution.default(x, g, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)",
+        "a, c, d, e"},
+       {"s0=5", "s0=8"}},
       {"MaxPoolGradients",
        {"s0: Sym(s0); x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
         "n = aten.max_pool2d_with_indices.default(x, [3, 2], [2, 2], [1, 1])\nu = n[0]\nv = n[1]\n"
