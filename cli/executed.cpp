@@ -74,6 +74,11 @@ auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {
   if (!options.fault)
     return std::unexpected(
         Error{ErrorCode::usage, fmt::format("\"{}\" is no fault", text.substr(colon + 1))});
+  const auto place = row(*options.fault).place;
+  if (place != FaultPlace::program && place != FaultPlace::lowered && place != FaultPlace::graph)
+    return std::unexpected(
+        Error{ErrorCode::usage,
+              fmt::format("\"{}\" leaves what programs compute as it is", text.substr(colon + 1))});
   return options;
 }
 

@@ -1,0 +1,99 @@
+// Bugs planted into real graphs: each is seen by the tool that must see it, and the right thing is
+// blamed; without one nobody complains.
+#include <iostream>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "replay/bundle/open.h"
+#include "replay/interp/debug.h"
+#include "replay/runner/mutants.h"
+#include "tests/support/corpus.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto table() -> const OpTable& {
+  static const auto kRows = build_op_table();
+  return kRows;
+}
+
+struct Real {
+  std::string name;
+  Capture capture;
+  RunInputs inputs;
+  std::optional<RunInputs> elsewhere;  ///< at sizes that are not the hints
+};
+
+auto at_other_sizes(const Capture& capture) -> std::optional<RunInputs> {
+  const auto hints = capture.graph.env.hints();
+  for (const auto& binding : sample_bindings(capture.graph.env, 12, 7)) {
+    bool is_small = true, differs = false;
+    for (const auto& [symbol, value] : binding) {
+      const auto hint = hints.find(symbol);
+      const auto size = value.as_int();
+      is_small = is_small && size && (hint == hints.end() || *size <= 4 * *hint->second.as_int());
+      differs = differs || (hint != hints.end() && hint->second != value);
+    }
+    if (!is_small || !differs) continue;
+    for (const auto data : {IntegerData::recorded, IntegerData::zero})
+      if (auto inputs = inputs_at(capture, binding, data)) return *std::move(inputs);
+  }
+  return std::nullopt;
+}
+
+/// Graphs of the corpus that are run in a moment.
+auto graphs() -> const std::vector<Real>& {
+  static const auto kGraphs = [] {
+    constexpr int kMostCalls = 150;
+    std::vector<Real> all;
+    for (const auto& path : testing::all_captures()) {
+      auto capture = open_capture(path);
+      if (!capture || capture->graph.call_count() > kMostCalls) continue;
+      auto inputs = recorded_inputs(*capture);
+      if (!inputs) continue;
+      auto elsewhere = at_other_sizes(*capture);
+      all.push_back({path.parent_path().filename().string() + "/" + path.filename().string(),
+                     *std::move(capture), *std::move(inputs), std::move(elsewhere)});
+    }
+    return all;
+  }();
+  return kGraphs;
+}
+
+TEST(FaultsCorpus, NobodyComplainsWithoutOne) {
+  if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
+  for (const auto& graph : graphs()) {
+    const auto said = complaints(graph.capture, graph.inputs, table());
+    if (!said) std::cout << graph.name << ": " << said.error().message << "\n";
+    if (said) EXPECT_EQ(*said, std::vector<std::string>{}) << graph.name;
+  }
+}
+
+/// The table of compiler/faults/README.md says the same.
+TEST(FaultsCorpus, TheNamedToolSeesEachAndBlamesTheRightThing) {
+  if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
+  for (const auto& row : fault_rows()) {
+    if (row.place == FaultPlace::tool) continue;
+    int planted = 0, seen = 0;
+    for (const auto& graph : graphs()) {
+      if (planted >= testing::wanted_graphs(10)) break;
+      MutantOptions options;
+      options.elsewhere = graph.elsewhere ? &*graph.elsewhere : nullptr;
+      const auto mutant = plant_fault(row.fault, graph.capture, graph.inputs, table(), options);
+      if (!mutant || !mutant->is_planted) continue;
+      ++planted;
+      seen += mutant->is_seen ? 1 : 0;
+      EXPECT_TRUE(mutant->is_seen)
+          << row.name << " " << mutant->node << " in " << graph.name << "\n"
+          << fmt::format("{}", fmt::join(mutant->said, "\n"));
+    }
+    std::cout << fmt::format("{:<16} {:<8} seen in {} of {}\n", row.name, name(row.catcher), seen,
+                             planted);
+  }
+}
+
+}  // namespace
+}  // namespace assay
