@@ -70,7 +70,9 @@ auto compile_options(const Options& options) -> Result<CompileOptions> {
     return forbids(filter, decision);
   };
   if (!options.fault.empty()) {
-    asked.fault = find_fault(options.fault);
+    const auto at = options.fault.find('@');
+    if (at != std::string::npos) asked.fault_at = options.fault.substr(at + 1);
+    asked.fault = find_fault(options.fault.substr(0, at));
     if (!asked.fault) {
       std::vector<std::string_view> names;
       for (const auto& row : fault_rows()) names.push_back(row.name);
@@ -273,8 +275,10 @@ auto add_compile(Arguments& arguments) -> Action {
                    "allow only these decisions of their kind, written as with --ban; repeatable");
   arguments.option("--decisions-of", &options->decisions_of,
                    "allow only what was accepted there: output of --decisions --json");
-  arguments.option("--fault", &options->fault,
-                   "make the program wrong on purpose, to see who notices, e.g. short-storage");
+  arguments.option(
+      "--fault", &options->fault,
+      "make the program wrong on purpose, to see who notices, e.g. short-storage; of a "
+      "kernel's code also NAME@NODE: only where that node is computed");
   arguments.flag("--mutants", options->mutants,
                  "plant every such fault in turn and print which of the tools see it");
   arguments.flag("--ptx", options->ptx,

@@ -22,6 +22,7 @@ auto compiled_with(const Capture& capture, const OpTable& table, const ExecutedO
     -> Result<CompiledGraph> {
   CompileOptions asked;
   asked.fault = options.fault;
+  asked.fault_at = options.fault_at;
   return compile_graph(capture, table, asked);
 }
 
@@ -70,15 +71,17 @@ auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {
   const auto colon = text.find(':');
   options.executor.executor = text.substr(0, colon);
   if (colon == std::string::npos) return options;
-  options.fault = find_fault(text.substr(colon + 1));
+  const auto rest = text.substr(colon + 1);
+  const auto at = rest.find('@');
+  const auto fault = rest.substr(0, at);
+  if (at != std::string::npos) options.fault_at = rest.substr(at + 1);
+  options.fault = find_fault(fault);
   if (!options.fault)
-    return std::unexpected(
-        Error{ErrorCode::usage, fmt::format("\"{}\" is no fault", text.substr(colon + 1))});
+    return std::unexpected(Error{ErrorCode::usage, fmt::format("\"{}\" is no fault", fault)});
   const auto place = row(*options.fault).place;
   if (place != FaultPlace::program && place != FaultPlace::lowered && place != FaultPlace::graph)
-    return std::unexpected(
-        Error{ErrorCode::usage,
-              fmt::format("\"{}\" leaves what programs compute as it is", text.substr(colon + 1))});
+    return std::unexpected(Error{
+        ErrorCode::usage, fmt::format("\"{}\" leaves what programs compute as it is", fault)});
   return options;
 }
 
@@ -88,6 +91,7 @@ auto blame_text(const Capture& capture, const OpTable& table, const ExecutedOpti
     const DecisionFilter filter{{}, variant.fusions, true};
     CompileOptions asked;
     asked.fault = options.fault;
+    asked.fault_at = options.fault_at;
     asked.schedule.merge = variant.merge;
     asked.schedule.is_forbidden = [&](const CompileDecision& decision) {
       return forbids(filter, decision);

@@ -37,13 +37,14 @@ constexpr std::array kRows = {
              program, compare, "rounding explains"},
     FaultRow{Fault::lost_store, "lost-store", "more",
              "a kernel that stores several tensors leaves the first one out",
-             "the class of stores taken for dead", program, check, "nothing was written there"},
+             "the class of stores taken for dead", program, FaultCatcher::run,
+             "nothing was written there|output "},
     FaultRow{Fault::negative_pad, "negative-pad", "F2",
-             "rows of what a negative pad cuts stand as far apart as those of its result",
+             "rows leave room for a pad once more than there is, also where it is negative",
              "pytorch#194558", lowered, compare, "output "},
     FaultRow{Fault::shared_layout, "shared-layout", "F4",
              "a tensor and its views share one layout object, which the view writes",
-             "pytorch#180898", lowered, compare, "output "},
+             "pytorch#180898", lowered, FaultCatcher::run, "output |storage"},
     FaultRow{Fault::wrong_strides, "wrong-strides", "F10",
              "the rule of one call gives it another order of strides", "pytorch#87849", claims,
              debug, ""},
@@ -62,11 +63,15 @@ constexpr std::array kRows = {
     FaultRow{Fault::blind_compare, "blind-compare", "F16",
              "every comparison says that nothing differs",
              "the class of checks that are always true", tool, mutants, "not seen"},
+    FaultRow{Fault::lost_tail, "lost-tail", "more",
+             "the outermost loop ends one early unless it is a multiple of eight long",
+             "the class of wrong tails and masks", program, compare, "rounding explains"},
 };
 
 class Injector {
  public:
-  explicit Injector(HostProgram& program) : program_(program), ops_(program.functions.back().ops) {}
+  Injector(HostProgram& program, std::string_view at)
+      : program_(program), ops_(program.functions.back().ops), at_(at) {}
 
   auto run(Fault fault) -> bool {
     switch (fault) {
@@ -88,6 +93,8 @@ class Injector {
         return lose_dependency();
       case Fault::short_loop:
         return each_kernel([](TileKernel& kernel) { return shorten(kernel); });
+      case Fault::lost_tail:
+        return each_kernel([](TileKernel& kernel) { return lose_tail(kernel); });
       case Fault::lost_store:
         return each_kernel([](TileKernel& kernel) { return lose_store(kernel); });
       case Fault::early_death:
@@ -116,6 +123,7 @@ class Injector {
   auto each_kernel(const F& change) -> bool {
     bool any = false;
     for (auto& [name, source] : program_.kernels) {
+      if (!at_.empty() && std::ranges::find(source.nodes, at_) == source.nodes.end()) continue;
       auto kernel = *source.kernel;
       if (!change(kernel)) continue;
       source.kernel = std::make_shared<const TileKernel>(std::move(kernel));
@@ -134,6 +142,16 @@ class Injector {
       if (axis.kind != TileAxis::Kind::parallel || !axis.extent) continue;
       axis.extent = *axis.extent - 1;
       return true;
+    }
+    return false;
+  }
+
+  static auto lose_tail(TileKernel& kernel) -> bool {
+    for (auto& axis : kernel.axes) {
+      if (axis.kind != TileAxis::Kind::parallel || !axis.extent) continue;
+      const auto tail = min(mod(*axis.extent, 8), 1);
+      axis.extent = *axis.extent - tail;
+      return !tail.is_int(0);
     }
     return false;
   }
@@ -307,13 +325,14 @@ class Injector {
 
   HostProgram& program_;
   std::vector<HostOp>& ops_;
+  std::string_view at_;
 };
 
 }  // namespace
 
 auto name(FaultCatcher catcher) -> std::string_view {
-  constexpr std::array<std::string_view, 7> kNames = {"prove", "check", "compare", "plan",
-                                                      "debug", "steps", "mutants"};
+  constexpr std::array<std::string_view, 8> kNames = {"prove", "check", "compare", "run",
+                                                      "plan",  "debug", "steps",   "mutants"};
   return kNames[static_cast<std::size_t>(catcher)];
 }
 
@@ -331,8 +350,8 @@ auto find_fault(std::string_view name) -> std::optional<Fault> {
   return std::nullopt;
 }
 
-auto apply_fault(Fault fault, HostProgram& program) -> bool {
-  return Injector(program).run(fault);
+auto apply_fault(Fault fault, HostProgram& program, std::string_view at) -> bool {
+  return Injector(program, at).run(fault);
 }
 
 }  // namespace assay

@@ -34,6 +34,7 @@ enum class Fault : std::uint8_t {
   lost_gradient,
   looping_rules,
   blind_compare,
+  lost_tail,
 };
 
 /// What is made wrong, by the stage that makes it.
@@ -52,6 +53,7 @@ enum class FaultCatcher : std::uint8_t {
   prove,    ///< `assay compile --prove`: an obligation that is not proved
   check,    ///< `assay compile --check --executor interpret`: a wrong access or a false assert
   compare,  ///< `assay compile --check`: an output or a changed input that differs
+  run,      ///< `assay compile --check`: either of the last two
   plan,     ///< `assay compile --memory`: the checker of memory plans
   debug,    ///< `assay debug`: a root finding
   steps,    ///< every command that compiles: a simplification that did not end
@@ -67,7 +69,8 @@ struct FaultRow {
   std::string_view source;  ///< a PyTorch issue or pull request with a bug of this class
   FaultPlace place = FaultPlace::program;
   FaultCatcher catcher = FaultCatcher::compare;
-  /// What the catcher must say; empty where that is the name of the node that is wrong.
+  /// What the catcher must say, one of several by `|`; empty where that is the name of the node
+  /// that is wrong.
   std::string_view blame;
 };
 /// All of them, in the order of the enumeration.
@@ -78,7 +81,8 @@ struct FaultRow {
 
 /// Makes the program wrong. False where it has nothing that the fault could be about; faults of
 /// other places leave programs as they are and give true.
-[[nodiscard]] auto apply_fault(Fault fault, HostProgram& program) -> bool;
+/// Faults of kernels are in those alone that compute the node `at`, if one is named.
+[[nodiscard]] auto apply_fault(Fault fault, HostProgram& program, std::string_view at = {}) -> bool;
 /// Makes a graph wrong before it is lowered, and says which call no longer is what it was. Nothing
 /// where the graph has none that the fault could be about, and for faults of other places.
 [[nodiscard]] auto apply_fault(Fault fault, Graph& graph) -> std::optional<std::string>;

@@ -44,8 +44,8 @@ auto share_layouts(ScheduleInput& input) -> bool {
   return false;
 }
 
-/// Rows of what is padded stand apart as if there were room for the pad behind them, whatever its
-/// sign.
+/// Rows of what is padded stand apart as if there were room for the pad, once more than there is,
+/// whatever its sign.
 auto pad_in_place(ScheduleInput& input) -> bool {
   auto& defs = input.graph.defs;
   const auto hints = input.env.hints();
@@ -56,12 +56,13 @@ auto pad_in_place(ScheduleInput& input) -> bool {
     const auto rank = def.meta.sizes.size();
     if (!is_own(from, def.reads[0]) || rank < 2 || from.meta.sizes.size() != rank) continue;
     bool cuts = false;
-    for (std::size_t d = 1; d < rank; ++d)
-      cuts = cuts || is_negative(def.meta.sizes[d] - from.meta.sizes[d], hints);
-    if (!cuts) continue;
-    from.meta.strides = def.meta.strides;
+    for (auto d = rank; d-- > 1;) {
+      const auto pad = def.meta.sizes[d] - from.meta.sizes[d];
+      cuts = cuts || is_negative(pad, hints);
+      from.meta.strides[d - 1] = from.meta.strides[d] * (def.meta.sizes[d] + pad);
+    }
     from.cost = 1000;  // what is padded in place is in memory
-    any = true;
+    any = any || cuts;
   }
   return any;
 }

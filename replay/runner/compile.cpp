@@ -281,8 +281,12 @@ auto compile_graph(const Capture& capture, const OpTable& table, const CompileOp
   }
   ASSAY_TRY(auto input, GraphCompiler(wrong ? *wrong : capture, table, options).run());
   if (options.fault && !apply_fault(*options.fault, input)) return nothing;
-  ASSAY_TRY(auto compiled, schedule(std::move(input), options.schedule));
-  if (options.fault && !apply_fault(*options.fault, compiled.program)) return nothing;
+  auto chosen = options.schedule;
+  // What is padded in place is in memory.
+  chosen.fuse = chosen.fuse && options.fault != Fault::negative_pad;
+  ASSAY_TRY(auto compiled, schedule(std::move(input), chosen));
+  if (options.fault && !apply_fault(*options.fault, compiled.program, options.fault_at))
+    return nothing;
   compiled.not_ended = watch.not_ended();
   return compiled;
 }

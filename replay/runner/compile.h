@@ -21,6 +21,7 @@ struct CompileOptions {
   ScheduleOptions schedule;
   std::set<std::string> not_lowered;  ///< operators that stay library calls
   std::optional<Fault> fault;         ///< the program is made wrong on purpose
+  std::string fault_at;               ///< of faults of kernels: only where this node is computed
 };
 
 /// Inputs in the order of the graph's placeholders, then the attributes it reads. Errors:

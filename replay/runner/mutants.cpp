@@ -1,6 +1,7 @@
 #include "replay/runner/mutants.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "compiler/interpret/interpret.h"
@@ -113,8 +114,11 @@ class Planter {
         return {};
       case FaultCatcher::check:
       case FaultCatcher::compare:
+      case FaultCatcher::run:
         assay::run(capture_, wrong, inputs, table_, options_.is_blind, accesses, differences);
-        mutant_.said = row_.catcher == FaultCatcher::check ? accesses : differences;
+        mutant_.said = row_.catcher == FaultCatcher::compare ? differences : accesses;
+        if (row_.catcher == FaultCatcher::run)
+          mutant_.said.insert(mutant_.said.end(), differences.begin(), differences.end());
         return {};
       case FaultCatcher::plan: {
         ASSAY_TRY(mutant_.is_planted, plan(capture_, wrong, inputs, table_, mutant_.said));
@@ -136,8 +140,11 @@ class Planter {
       return !mutant_.said.empty() && std::ranges::all_of(mutant_.said, [&](const auto& line) {
         return line.starts_with(mutant_.node + ": ");
       });
-    return std::ranges::any_of(mutant_.said,
-                               [&](const auto& line) { return line.contains(row_.blame); });
+    return std::ranges::any_of(mutant_.said, [&](const std::string& line) {
+      return std::ranges::any_of(row_.blame | std::views::split('|'), [&](const auto& word) {
+        return line.contains(std::string_view(word));
+      });
+    });
   }
 
   const FaultRow& row_;
@@ -201,7 +208,7 @@ auto mistrace(Fault fault, Graph& graph, const OpTable& table) -> std::optional<
     if (row->schema.is_mutating() || !node.claim.stated.strides) continue;
     const auto id = node.id;
     const bool is_viewed = std::ranges::any_of(graph.nodes, [&](const Node& user) {
-      return user.target == "aten.view.default" && std::ranges::contains(operands(user), id);
+      return user.target == "aten.view.default" && std::ranges::count(operands(user), id) > 0;
     });
     if (fault == Fault::failing_view && !is_viewed) continue;
     auto strides = other_order(graph, *meta);

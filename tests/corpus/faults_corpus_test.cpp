@@ -67,14 +67,15 @@ TEST(FaultsCorpus, NobodyComplainsWithoutOne) {
   if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
   for (const auto& graph : graphs()) {
     const auto said = complaints(graph.capture, graph.inputs, table());
-    if (!said) std::cout << graph.name << ": " << said.error().message << "\n";
-    if (said) EXPECT_EQ(*said, std::vector<std::string>{}) << graph.name;
+    ASSERT_TRUE(said) << graph.name << ": " << said.error().message;
+    EXPECT_EQ(*said, std::vector<std::string>{}) << graph.name;
   }
 }
 
 /// The table of compiler/faults/README.md says the same.
 TEST(FaultsCorpus, TheNamedToolSeesEachAndBlamesTheRightThing) {
   if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
+  const auto readme = testing::read_text(fs::path(ASSAY_SOURCE_DIR) / "compiler/faults/README.md");
   for (const auto& row : fault_rows()) {
     if (row.place == FaultPlace::tool) continue;
     int planted = 0, seen = 0;
@@ -92,6 +93,13 @@ TEST(FaultsCorpus, TheNamedToolSeesEachAndBlamesTheRightThing) {
     }
     std::cout << fmt::format("{:<16} {:<8} seen in {} of {}\n", row.name, name(row.catcher), seen,
                              planted);
+    const auto begin = fmt::format("| `{}` |", row.name);
+    const auto from = readme.find(begin);
+    ASSERT_NE(from, std::string::npos) << row.name;
+    const auto line = readme.substr(from, readme.find('\n', from) - from);
+    EXPECT_TRUE(line.ends_with(fmt::format("| {} of {} |", seen, planted)))
+        << "compiler/faults/README.md says\n"
+        << line << "\nnot " << seen << " of " << planted;
   }
 }
 

@@ -55,7 +55,7 @@ auto taken_apart(std::string_view function, int width) -> SmallGraph {
           fmt::format("a = aten.{}.default(x)\nb = aten.mul.Tensor(a, 3.0)\n"
                       "c = aten.permute.default(b, [1, 0])\n"
                       "d = aten.clone.default(c, memory_format = torch.contiguous_format)\n"
-                      "e = aten.view.default(d, [2*n, {}])\nf = aten.add.Tensor(e, 1.0)",
+                      "m = n * 2\ne = aten.view.default(d, [m, {}])\nf = aten.add.Tensor(e, 1.0)",
                       function, width / 2),
           "f"};
 }
@@ -195,6 +195,10 @@ auto made(const SmallGraph& graph) -> std::optional<Made> {
   if (!capture) return std::nullopt;
   auto& env = capture->graph.env;
   env.set_hint(env.pool().symbol("s0", ExprType::integer), 8);
+  const auto rules = run_symbolic(capture->graph, table(), {.samples = 1, .seed = 1});
+  for (std::size_t i = 0; i < rules.nodes.size(); ++i)
+    if (const auto* fake = rules.nodes[i].ruled.fake())
+      capture->graph.nodes[i].claim.value = fake->meta;
   auto inputs = testing::inputs_of(graph, *capture, "s0=5");
   EXPECT_TRUE(inputs) << graph.body << (inputs ? "" : inputs.error().message);
   if (!inputs) return std::nullopt;
@@ -229,13 +233,11 @@ TEST(Faults, TheNamedToolSeesEachAndBlamesTheRightThing) {
                                    << graph.body << "\n"
                                    << fmt::format("{}", fmt::join(mutant->said, "\n"));
     }
-    std::cout << fmt::format("{:<16} {:<8} seen in {} of {}\n", row.name, name(row.catcher), seen,
-                             planted);
     EXPECT_GE(planted, 5) << row.name;
-    EXPECT_TRUE(readme.contains(fmt::format("| `{}` | {} | {} | {} | `{}` | {} of {} |", row.name,
-                                            row.classes, row.what, row.source, name(row.catcher),
-                                            seen, planted)))
-        << row.name << " stands otherwise in compiler/faults/README.md";
+    const auto line =
+        fmt::format("| `{}` | {} | {} | {} | `{}` | {} of {} |", row.name, row.classes, row.what,
+                    row.source, name(row.catcher), seen, planted);
+    EXPECT_TRUE(readme.contains(line)) << "compiler/faults/README.md lacks\n" << line;
   }
 }
 
@@ -250,10 +252,16 @@ TEST(Faults, ABlindComparisonIsFoundByTheFaultsThatItMisses) {
     const auto blind = plant_faults(one->capture, one->inputs, table(), options);
     ASSERT_TRUE(seeing && blind);
     EXPECT_EQ(not_seen(*seeing), std::vector<std::string>{}) << graph.body;
-    const auto compared = std::ranges::count_if(*blind, [](const Mutant& mutant) {
-      return mutant.is_planted && row(mutant.fault).catcher == FaultCatcher::compare;
-    });
-    EXPECT_EQ(std::ssize(not_seen(*blind)), compared) << graph.body;
+    int compared = 0;
+    for (const auto& mutant : *blind) {
+      if (!mutant.is_planted) continue;
+      const auto catcher = row(mutant.fault).catcher;
+      compared += catcher == FaultCatcher::compare ? 1 : 0;
+      // What looks at accesses too may see it there.
+      if (catcher != FaultCatcher::run) {
+        EXPECT_EQ(mutant.is_seen, catcher != FaultCatcher::compare) << graph.body;
+      }
+    }
     graphs_with += compared > 0 ? 1 : 0;
   }
   EXPECT_GE(graphs_with, 5);
