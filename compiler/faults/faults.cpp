@@ -15,7 +15,7 @@ constexpr std::array kRows = {
              "access-in-bounds"},
     FaultRow{Fault::leaked_strides, "leaked-strides", "F3",
              "what is returned keeps strides padded for alignment", "pytorch#177546", program,
-             compare, "output 0: strides"},
+             compare, ": strides are"},
     FaultRow{Fault::early_death, "early-death", "F5",
              "the memory plan takes buffers for dead one step before they are", "pytorch#100314",
              memory, plan, "share bytes"},

@@ -13,9 +13,11 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-void prove(const Capture& capture, const CompiledGraph& compiled, Lines& said) {
+/// What is refuted, or, with `unknown`, all that is not proved.
+void prove(const Capture& capture, const CompiledGraph& compiled, bool unknown, Lines& said) {
   for (const auto& one : prove_compiled(capture.graph, compiled).obligations)
-    if (!std::holds_alternative<Proved>(one.answer))
+    if (std::holds_alternative<Refuted>(one.answer) ||
+        (unknown && std::holds_alternative<Unknown>(one.answer)))
       said.push_back(
           fmt::format("{}: {} {} {}", name(one.kind), one.statement, one.claim, one.message));
 }
@@ -101,16 +103,20 @@ class Planter {
         row_.place != FaultPlace::lowered || program_text(*wrong) != program_text(right);
     if (!mutant_.is_planted) return {};
     if (row_.fault == Fault::looping_rules) mutant_.is_planted = !wrong->not_ended.empty();
-    return ask(*wrong);
+    return ask(*wrong, right);
   }
 
-  auto ask(CompiledGraph& wrong) -> Result<void> {
+  auto ask(CompiledGraph& wrong, const CompiledGraph& right) -> Result<void> {
     const bool is_elsewhere = row_.fault == Fault::specialised && options_.elsewhere != nullptr;
     const auto& inputs = is_elsewhere ? *options_.elsewhere : inputs_;
     Lines accesses, differences;
     switch (row_.catcher) {
       case FaultCatcher::prove:
-        prove(capture_, wrong, mutant_.said);
+        prove(capture_, wrong, true, mutant_.said);
+        prove(capture_, right, true, accesses);  // what no prover can know is no merit
+        std::erase_if(mutant_.said, [&](const std::string& line) {
+          return std::ranges::find(accesses, line) != accesses.end();
+        });
         return {};
       case FaultCatcher::check:
       case FaultCatcher::compare:
@@ -121,7 +127,8 @@ class Planter {
           mutant_.said.insert(mutant_.said.end(), differences.begin(), differences.end());
         return {};
       case FaultCatcher::plan: {
-        ASSAY_TRY(mutant_.is_planted, plan(capture_, wrong, inputs, table_, mutant_.said));
+        const auto planned = plan(capture_, wrong, inputs, table_, mutant_.said);
+        mutant_.is_planted = planned && *planned;  // what depends on data has no plan
         return {};
       }
       case FaultCatcher::steps:
@@ -251,12 +258,13 @@ auto complaints(const Capture& capture, const RunInputs& inputs, const OpTable& 
     -> Result<std::vector<std::string>> {
   ASSAY_TRY(auto compiled, compile_graph(capture, table));
   Lines said = compiled.not_ended, accesses, differences;
-  prove(capture, compiled, said);
+  prove(capture, compiled, false, said);
   run(capture, compiled, inputs, table, false, accesses, differences);
   said.insert(said.end(), accesses.begin(), accesses.end());
   said.insert(said.end(), differences.begin(), differences.end());
-  ASSAY_TRY(const auto memory, plan_compiled(capture.graph, compiled, inputs, table, {}));
-  said.insert(said.end(), memory.broken.begin(), memory.broken.end());
+  // What depends on data has no plan.
+  if (const auto memory = plan_compiled(capture.graph, compiled, inputs, table, {}))
+    said.insert(said.end(), memory->broken.begin(), memory->broken.end());
   ASSAY_TRY(const auto roots, debug(capture, table));
   said.insert(said.end(), roots.begin(), roots.end());
   return said;
