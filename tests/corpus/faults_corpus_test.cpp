@@ -28,11 +28,15 @@ struct Real {
   std::optional<RunInputs> elsewhere;  ///< at sizes that are not the hints
 };
 
-/// One of the sizes is another than the hint.
+/// One of the sizes that the graph is given is another than the hint.
 auto at_other_sizes(const Capture& capture) -> std::optional<RunInputs> {
   const auto hints = capture.graph.env.hints();
   for (const auto& [symbol, hint] : hints) {
-    if (symbol.type() != ExprType::integer || !hint.as_int()) continue;
+    const bool is_given = std::ranges::any_of(capture.graph.nodes, [&](const Node& node) {
+      const auto* scalar = node.claim.scalar();
+      return node.kind == NodeKind::placeholder && scalar != nullptr && *scalar == symbol;
+    });
+    if (!is_given || !hint.as_int()) continue;
     for (const std::int64_t step : {1, -1, 2, -2, 8, 16, 32}) {
       auto binding = hints;
       binding[symbol] = Expr(*hint.as_int() + step);
