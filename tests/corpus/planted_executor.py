@@ -11,6 +11,8 @@ import argparse, json, pathlib, random, re, subprocess, sys, tempfile, time
 
 import recorded_logs
 
+SLOWEST = 8  # seconds of one question
+
 FAULTS = ["short-loop", "lost-tail", "lost-store"]
 
 
@@ -28,6 +30,15 @@ def sizes_in(text):
     """Sizes of tensors of a graph's text that are numbers."""
     return [int(one) for sizes in re.findall(r": \"\w+\[([^\]]*)\]", text) for one in sizes.split(", ")
             if one.isdigit()]
+
+
+def shows(assay, file, fault, node):
+    """Does the fault change what the program computes, and is that said within a few seconds?"""
+    try:
+        return run([assay, "compile", file, "--check", "--executor", "cpu", "--fault", f"{fault}@{node}"],
+                   SLOWEST).returncode == 1
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def judge(assay, file, fault, node, folder):
@@ -89,6 +100,8 @@ def main():
             if not kernels:
                 continue
             node = rng.choice(rng.choice(kernels))
+            if not shows(arguments.assay, file, fault, node):
+                continue
             name = f"{file.parent.name}/{file.stem} {fault}@{node}"
             result = judge(arguments.assay, file, fault, node, work / f"out{tries}")
             if result is None:
