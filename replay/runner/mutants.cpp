@@ -22,17 +22,22 @@ void prove(const Capture& capture, const CompiledGraph& compiled, bool unknown, 
           fmt::format("{}: {} {} {}", name(one.kind), one.statement, one.claim, one.message));
 }
 
-/// Wrong accesses and false asserts, then what differs.
-void run(const Capture& capture, const CompiledGraph& compiled, const RunInputs& inputs,
-         const OpTable& table, bool is_blind, Lines& accesses, Lines& differences) {
+/// Wrong accesses and false asserts, then what differs. False where nothing is compared, since
+/// random numbers were drawn.
+auto run(const Capture& capture, const CompiledGraph& compiled, const RunInputs& inputs,
+         const OpTable& table, bool is_blind, Lines& accesses, Lines& differences) -> bool {
   const auto result =
       compare_with_reference(capture.graph, compiled, Interpreter(table), inputs, table, is_blind);
-  if (!result) return accesses.push_back(result.error().message);
+  if (!result) {
+    accesses.push_back(result.error().message);
+    return true;
+  }
   for (const auto& finding : result->run.findings)
     accesses.push_back(fmt::format("{} {} {} {}", name(finding.fault), finding.statement,
                                    finding.buffer, finding.message));
   for (const auto& one : result->compared)
     if (!one.message.empty()) differences.push_back(one.what + ": " + one.message);
+  return result->run.randomness == Randomness::none;
 }
 
 auto debug(const Capture& capture, const OpTable& table) -> Result<Lines> {
@@ -121,7 +126,10 @@ class Planter {
       case FaultCatcher::check:
       case FaultCatcher::compare:
       case FaultCatcher::run:
-        assay::run(capture_, wrong, inputs, table_, options_.is_blind, accesses, differences);
+        if (!assay::run(capture_, wrong, inputs, table_, options_.is_blind, accesses,
+                        differences) &&
+            accesses.empty())
+          mutant_.is_planted = false;
         mutant_.said = row_.catcher == FaultCatcher::compare ? differences : accesses;
         if (row_.catcher == FaultCatcher::run)
           mutant_.said.insert(mutant_.said.end(), differences.begin(), differences.end());
@@ -259,7 +267,7 @@ auto complaints(const Capture& capture, const RunInputs& inputs, const OpTable& 
   ASSAY_TRY(auto compiled, compile_graph(capture, table));
   Lines said = compiled.not_ended, accesses, differences;
   prove(capture, compiled, false, said);
-  run(capture, compiled, inputs, table, false, accesses, differences);
+  (void)run(capture, compiled, inputs, table, false, accesses, differences);
   said.insert(said.end(), accesses.begin(), accesses.end());
   said.insert(said.end(), differences.begin(), differences.end());
   // What depends on data has no plan.
