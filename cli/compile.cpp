@@ -1,6 +1,8 @@
 // assay compile: a capture's graph as a program, with every decision and its reason.
 #include "replay/runner/compile.h"
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/executors.h"
 #include "cli/operators.h"
@@ -13,6 +15,7 @@
 #include "replay/report/programs.h"
 #include "replay/runner/decisions.h"
 #include "replay/runner/execute.h"
+#include "replay/runner/mutants.h"
 #include "replay/runner/program_memory.h"
 #include "replay/runner/programs.h"
 
@@ -24,7 +27,8 @@ struct Options {
   ExecutorOptions executor;
   std::vector<std::string> library, ban, only;
   bool check = false, prove = false, all = false, kernels = false, decisions = false,
-       memory = false, no_fusion = false, no_reuse = false, ptx = false, json = false;
+       memory = false, no_fusion = false, no_reuse = false, ptx = false, mutants = false,
+       json = false;
   int architecture = 80;
 };
 
@@ -66,13 +70,20 @@ auto compile_options(const Options& options) -> Result<CompileOptions> {
     return forbids(filter, decision);
   };
   if (!options.fault.empty()) {
-    asked.fault = find_fault(options.fault);
+    const auto at = options.fault.find('@');
+    if (at != std::string::npos) asked.fault_at = options.fault.substr(at + 1);
+    asked.fault = find_fault(options.fault.substr(0, at));
     if (!asked.fault) {
       std::vector<std::string_view> names;
       for (const auto& row : fault_rows()) names.push_back(row.name);
       return std::unexpected(Error{
           ErrorCode::usage, fmt::format("--fault {}: {}", options.fault, fmt::join(names, ", "))});
     }
+    if (row(*asked.fault).place == FaultPlace::claims)
+      return std::unexpected(
+          Error{ErrorCode::usage,
+                fmt::format("--fault {}: it is about what graphs claim; --mutants plants it",
+                            options.fault)});
   }
   return asked;
 }
@@ -87,7 +98,28 @@ auto executor_of(const Options& options, const Job& job) -> Result<std::unique_p
 auto check(const Options& options, const Job& job) -> Result<CompiledComparison> {
   ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
   ASSAY_TRY(const auto executor, executor_of(options, job));
-  return compare_with_reference(job.capture.graph, job.compiled, *executor, inputs, job.table);
+  return compare_with_reference(job.capture.graph, job.compiled, *executor, inputs, job.table,
+                                job.fault == Fault::blind_compare);
+}
+
+/// Plants every fault and prints who saw it.
+auto print_mutants(const Options& options, const Job& job) -> Result<int> {
+  ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
+  MutantOptions asked;
+  asked.is_blind = job.fault == Fault::blind_compare;
+  ASSAY_TRY(const auto mutants, plant_faults(job.capture, inputs, job.table, asked));
+  for (const auto& mutant : mutants) {
+    const auto& fault = row(mutant.fault);
+    if (mutant.is_planted)
+      fmt::print("{:<16} {:<8} {}{}\n", fault.name, name(fault.catcher),
+                 mutant.is_seen ? "seen" : "not seen",
+                 mutant.said.empty() ? "" : ": " + mutant.said.front());
+  }
+  const auto missed = not_seen(mutants);
+  const auto planted = std::ranges::count_if(mutants, &Mutant::is_planted);
+  fmt::print("{} of {} faults have something to be about here, {} are seen\n", planted,
+             mutants.size(), planted - std::ssize(missed));
+  return missed.empty() ? kNothingFound : kFindings;
 }
 
 /// In a run of its own: whoever looks on changes how an executor runs.
@@ -163,19 +195,24 @@ auto print_ptx(const Options& options) -> Result<int> {
 
 auto run_compile(const Options& options) -> Result<int> {
   if (options.ptx) return print_ptx(options);
-  if (!options.at.empty() && !options.check && !options.memory && options.trace.empty())
-    return std::unexpected(Error{ErrorCode::usage, "--at is of --check, --memory and --trace"});
+  if (!options.at.empty() && !options.check && !options.memory && !options.mutants &&
+      options.trace.empty())
+    return std::unexpected(
+        Error{ErrorCode::usage, "--at is of --check, --memory, --mutants and --trace"});
   if (options.prove && options.check && options.json)
     return std::unexpected(Error{ErrorCode::usage, "--json: --check or --prove, one at a time"});
   ASSAY_TRY(const auto asked, compile_options(options));
   ASSAY_TRY(auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(auto known, table_for(capture));
   Job job{std::move(capture), std::move(known.table), {}, asked.fault};
+  if (options.mutants) return print_mutants(options, job);
   ASSAY_TRY(job.compiled, compile_graph(job.capture, job.table, asked));
-  int exit = kNothingFound;
+  for (const auto& line : job.compiled.not_ended)
+    fmt::print(stderr, "assay: warning: simplification: {}\n", line);
+  int exit = job.compiled.not_ended.empty() ? kNothingFound : kFindings;
   std::optional<ProgramMemory> memory;
   if (options.prove) {
-    exit = prove(options, job);
+    exit = std::max(exit, prove(options, job));
     if (!options.check) {
       ASSAY_TRY_VOID(write_trace(options, job, memory, nullptr, exit));
       return exit;
@@ -238,8 +275,12 @@ auto add_compile(Arguments& arguments) -> Action {
                    "allow only these decisions of their kind, written as with --ban; repeatable");
   arguments.option("--decisions-of", &options->decisions_of,
                    "allow only what was accepted there: output of --decisions --json");
-  arguments.option("--fault", &options->fault,
-                   "make the program wrong on purpose, to see who notices, e.g. short-storage");
+  arguments.option(
+      "--fault", &options->fault,
+      "make the program wrong on purpose, to see who notices, e.g. short-storage; of a "
+      "kernel's code also NAME@NODE: only where that node is computed");
+  arguments.flag("--mutants", options->mutants,
+                 "plant every such fault in turn and print which of the tools see it");
   arguments.flag("--ptx", options->ptx,
                  "print the code of the kernels for NVIDIA GPUs; FILE may be a log or wrapper");
   arguments.option("--architecture", &options->architecture,

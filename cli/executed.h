@@ -14,10 +14,11 @@ namespace assay::cli {
 struct ExecutedOptions {
   ExecutorOptions executor;
   std::optional<Fault> fault;
-  Binding at;  ///< empty: at the recorded sizes
+  std::string fault_at = {};  ///< node whose kernel alone is wrong; empty: all
+  Binding at;                 ///< empty: at the recorded sizes
 };
 
-/// "cpu" or "cpu:short-loop". Errors: usage.
+/// "cpu", "cpu:short-loop" or "cpu:short-loop@add_3". Errors: usage.
 [[nodiscard]] auto parse_executed(const std::string& text) -> Result<ExecutedOptions>;
 
 /// Prints what differs, and which choices of the compiler that rests on. True if anything does.

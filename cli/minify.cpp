@@ -337,7 +337,7 @@ auto add_minify(Arguments& arguments) -> Action {
       "command), "
       "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
-      "executor:NAME[:FAULT] (compiled and run there, cpu or interpret, it differs from its "
+      "executor:NAME[:FAULT[@NODE]] (compiled and run there, cpu or interpret, it differs from its "
       "graph), "
       "run[:FAULT] (of compiled programs: what `run --check` finds), "
       "stage (of a TORCH_TRACE log: the launch that gives something else than its graph; prove, "

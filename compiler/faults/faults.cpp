@@ -8,37 +8,71 @@ namespace assay {
 namespace {
 
 using enum FaultCatcher;
+using enum FaultPlace;
 constexpr std::array kRows = {
-    FaultRow{Fault::short_storage, "short-storage", "buffers are allocated without their last row",
-             "pytorch#169760", prove},
-    FaultRow{Fault::leaked_strides, "leaked-strides",
-             "what is returned keeps strides padded for alignment", "pytorch#177546", compare},
-    FaultRow{Fault::early_death, "early-death",
+    FaultRow{Fault::short_storage, "short-storage", "F1",
+             "buffers are allocated without their last row", "pytorch#169760", program, prove,
+             "access-in-bounds"},
+    FaultRow{Fault::leaked_strides, "leaked-strides", "F3",
+             "what is returned keeps strides padded for alignment", "pytorch#177546", program,
+             compare, ": strides are"},
+    FaultRow{Fault::early_death, "early-death", "F5",
              "the memory plan takes buffers for dead one step before they are", "pytorch#100314",
-             plan},
-    FaultRow{Fault::dropped_asserts, "dropped-asserts", "layouts of inputs are not asserted",
-             "pytorch#96296", prove},
-    FaultRow{Fault::narrow_index, "narrow-index", "indices are computed in 32 bits",
-             "pytorch#189108", prove},
-    FaultRow{Fault::specialised, "specialised", "sizes are asserted to be those of the hints",
-             "pytorch#92079", check},
-    FaultRow{Fault::lost_offset, "lost-offset", "views begin where their storage does",
-             "pytorch#191002", compare},
-    FaultRow{Fault::lost_mutation, "lost-mutation", "writes into inputs are dropped",
-             "pytorch#88375", compare},
-    FaultRow{Fault::lost_dependency, "lost-dependency",
+             memory, plan, "share bytes"},
+    FaultRow{Fault::dropped_asserts, "dropped-asserts", "F6", "layouts of inputs are not asserted",
+             "pytorch#96296", program, prove, "access-in-bounds"},
+    FaultRow{Fault::narrow_index, "narrow-index", "F7", "indices are computed in 32 bits",
+             "pytorch#189108", program, prove, "fits-32-bits"},
+    FaultRow{Fault::specialised, "specialised", "F8", "sizes are asserted to be those of the hints",
+             "pytorch#92079", program, check, "is false"},
+    FaultRow{Fault::lost_offset, "lost-offset", "F9", "views begin where their storage does",
+             "pytorch#191002", program, compare, "output "},
+    FaultRow{Fault::lost_mutation, "lost-mutation", "F14", "writes into inputs are dropped",
+             "pytorch#88375", program, compare, " after: "},
+    FaultRow{Fault::lost_dependency, "lost-dependency", "more",
              "a kernel runs before the one whose result it reads", "the class of lost dependencies",
-             check},
-    FaultRow{Fault::short_loop, "short-loop", "the outermost loop of kernels ends one early",
-             "the class of wrong tails and masks", compare},
-    FaultRow{Fault::lost_store, "lost-store",
+             program, check, "uninitialised-read"},
+    FaultRow{Fault::short_loop, "short-loop", "more",
+             "the outermost loop of kernels ends one early", "the class of wrong tails and masks",
+             program, FaultCatcher::run, "rounding explains|nothing was written there"},
+    FaultRow{Fault::lost_store, "lost-store", "more",
              "a kernel that stores several tensors leaves the first one out",
-             "the class of stores taken for dead", check},
+             "the class of stores taken for dead", program, FaultCatcher::run,
+             "nothing was written there|output "},
+    FaultRow{Fault::negative_pad, "negative-pad", "F2",
+             "rows leave room for a pad once more than there is, also where it is negative",
+             "pytorch#194558", lowered, compare, "output "},
+    FaultRow{Fault::shared_layout, "shared-layout", "F4",
+             "a tensor and its views share one layout object, which the view writes",
+             "pytorch#180898", lowered, FaultCatcher::run, "output |storage"},
+    FaultRow{Fault::wrong_strides, "wrong-strides", "F10",
+             "the rule of one call gives it another order of strides", "pytorch#87849", claims,
+             debug, ""},
+    FaultRow{Fault::failing_view, "failing-view", "F11",
+             "the same, of a call that a view behind it needs as it is", "pytorch#83362", claims,
+             debug, ""},
+    FaultRow{Fault::merged_copies, "merged-copies", "F12",
+             "equal calls become one although their results must not share memory",
+             "pytorch#114344", graph, compare, "output "},
+    FaultRow{Fault::lost_gradient, "lost-gradient", "F13",
+             "of two gradients of one tensor the second is not added", "pytorch#181146", graph,
+             compare, "output "},
+    FaultRow{Fault::looping_rules, "looping-rules", "F15",
+             "two rules of simplification undo each other", "the class of rules that loop", rules,
+             steps, "did not end"},
+    FaultRow{Fault::blind_compare, "blind-compare", "F16",
+             "every comparison says that nothing differs",
+             "the class of checks that are always true", tool, mutants, "not seen"},
+    FaultRow{Fault::lost_tail, "lost-tail", "more",
+             "the outermost loop ends one early unless it is a multiple of eight long",
+             "the class of wrong tails and masks", program, FaultCatcher::run,
+             "rounding explains|nothing was written there"},
 };
 
 class Injector {
  public:
-  explicit Injector(HostProgram& program) : program_(program), ops_(program.functions.back().ops) {}
+  Injector(HostProgram& program, std::string_view at)
+      : program_(program), ops_(program.functions.back().ops), at_(at) {}
 
   auto run(Fault fault) -> bool {
     switch (fault) {
@@ -46,8 +80,6 @@ class Injector {
         return each<HostAlloc>([](HostAlloc& alloc) { return shorten(alloc); });
       case Fault::leaked_strides:
         return leak_strides();
-      case Fault::early_death:
-        return true;
       case Fault::dropped_asserts:
         return drop_asserts();
       case Fault::narrow_index:
@@ -62,8 +94,20 @@ class Injector {
         return lose_dependency();
       case Fault::short_loop:
         return each_kernel([](TileKernel& kernel) { return shorten(kernel); });
+      case Fault::lost_tail:
+        return each_kernel([](TileKernel& kernel) { return lose_tail(kernel); });
       case Fault::lost_store:
         return each_kernel([](TileKernel& kernel) { return lose_store(kernel); });
+      case Fault::early_death:
+      case Fault::negative_pad:
+      case Fault::shared_layout:
+      case Fault::wrong_strides:
+      case Fault::failing_view:
+      case Fault::merged_copies:
+      case Fault::lost_gradient:
+      case Fault::looping_rules:
+      case Fault::blind_compare:
+        return true;  // of other places
     }
     return false;
   }
@@ -80,6 +124,7 @@ class Injector {
   auto each_kernel(const F& change) -> bool {
     bool any = false;
     for (auto& [name, source] : program_.kernels) {
+      if (!at_.empty() && std::ranges::find(source.nodes, at_) == source.nodes.end()) continue;
       auto kernel = *source.kernel;
       if (!change(kernel)) continue;
       source.kernel = std::make_shared<const TileKernel>(std::move(kernel));
@@ -98,6 +143,16 @@ class Injector {
       if (axis.kind != TileAxis::Kind::parallel || !axis.extent) continue;
       axis.extent = *axis.extent - 1;
       return true;
+    }
+    return false;
+  }
+
+  static auto lose_tail(TileKernel& kernel) -> bool {
+    for (auto& axis : kernel.axes) {
+      if (axis.kind != TileAxis::Kind::parallel || !axis.extent) continue;
+      const auto tail = min(mod(*axis.extent, 8), 1);
+      axis.extent = *axis.extent - tail;
+      return !tail.is_int(0);
     }
     return false;
   }
@@ -271,17 +326,23 @@ class Injector {
 
   HostProgram& program_;
   std::vector<HostOp>& ops_;
+  std::string_view at_;
 };
 
 }  // namespace
 
 auto name(FaultCatcher catcher) -> std::string_view {
-  constexpr std::array<std::string_view, 4> kNames = {"prove", "check", "compare", "plan"};
+  constexpr std::array<std::string_view, 8> kNames = {"prove", "check", "compare", "run",
+                                                      "plan",  "debug", "steps",   "mutants"};
   return kNames[static_cast<std::size_t>(catcher)];
 }
 
 auto fault_rows() -> std::span<const FaultRow> {
   return kRows;
+}
+
+auto row(Fault fault) -> const FaultRow& {
+  return kRows[static_cast<std::size_t>(fault)];
 }
 
 auto find_fault(std::string_view name) -> std::optional<Fault> {
@@ -290,8 +351,8 @@ auto find_fault(std::string_view name) -> std::optional<Fault> {
   return std::nullopt;
 }
 
-auto apply_fault(Fault fault, HostProgram& program) -> bool {
-  return Injector(program).run(fault);
+auto apply_fault(Fault fault, HostProgram& program, std::string_view at) -> bool {
+  return Injector(program, at).run(fault);
 }
 
 }  // namespace assay

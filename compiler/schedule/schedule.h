@@ -59,6 +59,8 @@ struct CompiledGraph {
   HostProgram program;
   std::vector<CompileDecision> decisions;
   std::map<int, std::string> call_nodes;  ///< node of the library call, by HostOp::line
+  /// Simplifications that ran out of steps (RewriteWatch). The program is right, but may be slow.
+  std::vector<std::string> not_ended;
 };
 
 /// Errors: unsupported (an index that kernels cannot compute).

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/expr/fold.h"
 #include "core/expr/op_table.h"
+#include "core/expr/rewriting.h"
 
 namespace assay {
 
@@ -92,7 +93,10 @@ auto Simplifier::make(ExprOp op, Args args, std::string_view name) -> Expr {
       return fold(op, args).value;
     if (std::ranges::any_of(args, is_infinite)) return with_infinity(op, args);
   }
-  if (--fuel_ < 0 || op == ExprOp::opaque) return keep(op, args, name);
+  --fuel_;
+  if (auto* watch = fuel_ < kWatchedFuel ? RewriteWatch::current() : nullptr)
+    watch->step(op, args, fuel_);
+  if (fuel_ < 0 || op == ExprOp::opaque) return keep(op, args, name);
   return (this->*rule_of(op))(op, args);
 }
 

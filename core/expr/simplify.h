@@ -14,6 +14,8 @@ namespace assay {
 inline constexpr std::int64_t kMaxExpandedTerms = 32;
 /// Rewriting steps one construction may take; afterwards nodes are kept as they are.
 inline constexpr int kSimplifyFuel = 2000;
+/// With less left a RewriteWatch is told of every step.
+inline constexpr int kWatchedFuel = 4;
 /// Operands up to which min, max, and, or look at all pairs.
 inline constexpr std::size_t kMaxPairwise = 16;
 
@@ -58,6 +60,7 @@ class Simplifier {
   auto clean_div(ExprOp op, Args args) -> Expr;
   auto mod(ExprOp op, Args args) -> Expr;
   auto modular_indexing(ExprOp op, Args args) -> Expr;
+  static auto is_undone() -> bool;
   auto floor_div_constant(const Expr& a, std::int64_t k) -> std::optional<Expr>;
   auto floor_div_symbolic(const Expr& a, const Expr& b) -> std::optional<Expr>;
   auto unnest_floor_div(const Poly& rest, std::int64_t k) -> std::optional<Expr>;

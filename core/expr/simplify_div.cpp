@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/expr/fold.h"
+#include "core/expr/rewriting.h"
 #include "core/expr/simplify.h"
 
 namespace assay {
@@ -169,11 +170,18 @@ auto Simplifier::ceil_div(ExprOp op, Args args) -> Expr {
   return exact ? from_poly(*pool_, *exact) : keep(op, args);
 }
 
+/// A fault is on: rules that undo each other.
+auto Simplifier::is_undone() -> bool {
+  const auto* watch = RewriteWatch::current();
+  return watch != nullptr && watch->undoes();
+}
+
 auto Simplifier::mod(ExprOp op, Args args) -> Expr {
   const Expr& a = args[0];
   const Expr& b = args[1];
   if (b.is_int(0)) return Expr::invalid();
   if (b.is_int(1) || b.is_int(-1) || a.is_int(0) || a == b) return 0;
+  if (is_undone()) return make(ExprOp::modular_indexing, {a, Expr(1), b});
   const auto k = b.as_int();
   std::optional<Expr> result;
   if (k && *k > 0) {
@@ -258,6 +266,7 @@ auto Simplifier::modular_indexing(ExprOp op, Args args) -> Expr {
   const Expr& m = args[2];
   if (d.is_int(0) || m.is_int(0)) return Expr::invalid();
   if (x.is_int(0) || m.is_int(1) || m.is_int(-1)) return 0;
+  if (d.is_int(1) && is_undone()) return make(ExprOp::mod, {x, m});
   const auto k = d.as_int();
   if (k && *k > 0) {
     // Move the constant gcd out, as floor_div does.

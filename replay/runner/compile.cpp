@@ -6,6 +6,7 @@
 
 #include "compiler/lower/lowering_domain.h"
 #include "core/base/clock.h"
+#include "core/expr/rewriting.h"
 #include "replay/interp/run.h"
 #include "replay/runner/stage_rounding.h"
 
@@ -200,6 +201,41 @@ auto reference_outputs(const Graph& graph, RunInputs& inputs, const OpTable& tab
   return flat;
 }
 
+/// By output, the first of the inputs and outputs before it whose memory it shares.
+auto shared_with(const DatumList& inputs, const DatumList& outputs)
+    -> std::vector<std::optional<std::string>> {
+  std::map<const void*, std::string> first;
+  const auto memory = [](const Datum& datum) -> const void* {
+    const auto* tensor = datum.real();
+    return tensor == nullptr || numel(tensor->meta) == 0 ? nullptr : tensor->storage.get();
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const auto* there = memory(inputs[i])) first.emplace(there, fmt::format("input {}", i));
+  std::vector<std::optional<std::string>> shared;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto* there = memory(outputs[i]);
+    const auto [known, is_new] = first.emplace(there, fmt::format("output {}", i));
+    shared.push_back(there == nullptr || is_new ? std::nullopt : std::optional(known->second));
+  }
+  return shared;
+}
+
+/// Whoever writes one of two outputs must change the other exactly where the graph's do.
+void compare_sharing(CompiledComparison& result, const DatumList& inputs, const DatumList& expected,
+                     const DatumList& reference_inputs) {
+  const auto mine = shared_with(inputs, result.run.outputs);
+  const auto wanted = shared_with(reference_inputs, expected);
+  const auto words = [](const std::optional<std::string>& other) {
+    return other ? fmt::format("is in the memory of {}", *other)
+                 : std::string("is in its own memory");
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (mine[i] != wanted[i] && result.compared[i].message.empty())
+      result.compared[i] = {result.compared[i].what,
+                            fmt::format("{}, the graph's {}", words(mine[i]), words(wanted[i])),
+                            INFINITY};
+}
+
 auto compare(const Datum& actual, const Datum& expected, std::string what) -> TensorDifference {
   TensorDifference result;
   const auto* tensor = actual.real();
@@ -236,10 +272,22 @@ auto program_inputs(const Graph& graph, const RunInputs& inputs) -> DatumList {
 
 auto compile_graph(const Capture& capture, const OpTable& table, const CompileOptions& options)
     -> Result<CompiledGraph> {
-  ASSAY_TRY(auto input, GraphCompiler(capture, table, options).run());
-  ASSAY_TRY(auto compiled, schedule(std::move(input), options.schedule));
-  if (options.fault && !apply_fault(*options.fault, compiled.program))
-    return bad_input("the fault finds nothing in this program");
+  const auto nothing = bad_input("the fault finds nothing in this program");
+  const RewriteWatch watch(options.fault == Fault::looping_rules);
+  std::optional<Capture> wrong;
+  if (options.fault && row(*options.fault).place == FaultPlace::graph) {
+    wrong = capture;
+    if (!apply_fault(*options.fault, wrong->graph)) return nothing;
+  }
+  ASSAY_TRY(auto input, GraphCompiler(wrong ? *wrong : capture, table, options).run());
+  if (options.fault && !apply_fault(*options.fault, input)) return nothing;
+  auto chosen = options.schedule;
+  // What is padded in place is in memory.
+  chosen.fuse = chosen.fuse && options.fault != Fault::negative_pad;
+  ASSAY_TRY(auto compiled, schedule(std::move(input), chosen));
+  if (options.fault && !apply_fault(*options.fault, compiled.program, options.fault_at))
+    return nothing;
+  compiled.not_ended = watch.not_ended();
   return compiled;
 }
 
@@ -252,8 +300,8 @@ auto prove_compiled(const Graph& graph, const CompiledGraph& compiled) -> Wrappe
 }
 
 auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
-                            const Executor& executor, const RunInputs& inputs, const OpTable& table)
-    -> Result<CompiledComparison> {
+                            const Executor& executor, const RunInputs& inputs, const OpTable& table,
+                            bool is_blind) -> Result<CompiledComparison> {
   ASSAY_TRY(const auto program, executor.compile(compiled.program));
   const auto given = program_inputs(graph, inputs);
   DatumCopier copier;
@@ -278,6 +326,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   MeasuredRounding rounding(graph, inputs, expected.size(), table);
   const auto add = [&](const Datum& actual, const Datum& wanted, std::string what) {
     auto difference = compare(actual, wanted, std::move(what));
+    if (is_blind) difference = {difference.what, {}, 0};
     judge(difference, actual, wanted, rounding, result.notes);
     result.compared.push_back(std::move(difference));
   };
@@ -286,6 +335,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   for (std::size_t i = 0; i < inputs.values.size(); ++i)
     if (inputs.values[i].real() != nullptr)
       add(mine[i], reference.values[i], fmt::format("input {} after", i));
+  if (!is_blind) compare_sharing(result, mine, expected, reference.values);
   return result;
 }
 

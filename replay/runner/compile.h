@@ -21,6 +21,7 @@ struct CompileOptions {
   ScheduleOptions schedule;
   std::set<std::string> not_lowered;  ///< operators that stay library calls
   std::optional<Fault> fault;         ///< the program is made wrong on purpose
+  std::string fault_at;               ///< of faults of kernels: only where this node is computed
 };
 
 /// Inputs in the order of the graph's placeholders, then the attributes it reads. Errors:
@@ -49,11 +50,13 @@ struct CompiledComparison {
 };
 /// Runs the program on these inputs and the graph on copies of them. What is further apart than
 /// compare_tensors allows differs unless rounding, measured by runs in float64, explains it; where
-/// intermediate results overflow, elements that are not finite are undecided, with a note. Errors:
-/// of either run.
+/// intermediate results overflow, elements that are not finite are undecided, with a note. Outputs
+/// that share memory with others or with inputs in only one of the two differ. `is_blind` is a
+/// fault: nothing ever differs. Errors: of either run.
 [[nodiscard]] auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                                           const Executor& executor, const RunInputs& inputs,
-                                          const OpTable& table) -> Result<CompiledComparison>;
+                                          const OpTable& table, bool is_blind = false)
+    -> Result<CompiledComparison>;
 
 /// What a graph and the program made of it compute on the same inputs.
 struct ComparedValues {

@@ -22,7 +22,7 @@ LAYERS = {
     "compiler/lower": ["core", "compiler/program", "compiler/prove"],
     "compiler/schedule": ["core", "compiler/program", "compiler/prove", "compiler/lower"],
     "compiler/runtime": ["core", "compiler/program", "compiler/interpret", "compiler/prove"],
-    "compiler/faults": ["core", "compiler/program"],
+    "compiler/faults": ["core", "compiler/program", "compiler/lower", "compiler/schedule"],
     "compiler/cpu": ["core", "compiler/program", "compiler/interpret", "compiler/runtime"],
     "compiler/cuda": ["core", "compiler/program", "compiler/interpret", "compiler/runtime"],
     "compiler/codegen": ["core", "compiler/program", "compiler/cpu", "compiler/cuda"],

@@ -2,17 +2,20 @@
 // thing; without a fault nobody complains.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "compiler/faults/faults.h"
 #include "compiler/interpret/interpret.h"
 #include "replay/runner/decision_blame.h"
-#include "replay/runner/program_memory.h"
+#include "replay/runner/mutants.h"
 #include "tests/support/compiled.h"
+#include "tests/support/corpus.h"
 
 namespace assay {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::SmallGraph;
 
 auto table() -> const OpTable& {
@@ -30,9 +33,60 @@ auto two_chains(std::string_view first, std::string_view second, int width) -> S
           "e"};
 }
 
+/// A negative pad takes the last two of every row away.
+auto cut_rows(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{}.default(x)\nb = aten.constant_pad_nd.default(a, [0, -2], 0.0)\n"
+                      "c = aten.mul.Tensor(b, 2.0)",
+                      function),
+          "c"};
+}
+
+/// A tensor and its transpose are returned.
+auto seen_turned(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{}.default(x)\nb = aten.permute.default(a, [1, 0])", function),
+          "a, b"};
+}
+
+/// Rows of an even width become rows of half of it.
+auto taken_apart(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{}.default(x)\nb = aten.mul.Tensor(a, 3.0)\n"
+                      "c = aten.permute.default(b, [1, 0])\n"
+                      "d = aten.clone.default(c, memory_format = torch.contiguous_format)\n"
+                      "m = n * 2\ne = aten.view.default(d, [m, {}])\nf = aten.add.Tensor(e, 1.0)",
+                      function, width / 2),
+          "f"};
+}
+
+/// The same call twice, both results returned.
+auto twice(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{0}.default(x)\nb = aten.{0}.default(x)", function), "a, b"};
+}
+/// A copy of what changes afterwards.
+auto copied(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {}]; n: Sym(s0)", width),
+          fmt::format("a = aten.clone.default(x)\nb = aten.{}.default(x)\n"
+                      "c = aten.copy_.default(x, b)\nd = aten.sub.Tensor(a, 1.0)",
+                      function),
+          "d"};
+}
+
+/// Of f(x) * x, for x.
+auto two_gradients(std::string_view function, int width) -> SmallGraph {
+  return {fmt::format("x: f32[s0, {0}]; y: f32[s0, {0}]; n: Sym(s0)", width),
+          fmt::format("a = aten.{}.default(x)\nb = aten.mul.Tensor(y, a)\n"
+                      "c = aten.mul.Tensor(y, x)\nd = aten.cos.default(x)\n"
+                      "e = aten.mul.Tensor(c, d)\nf = aten.add.Tensor(b, e)",
+                      function),
+          "f"};
+}
+
 /// Names differ, so that it can be seen who is blamed.
-auto graphs() -> const std::vector<SmallGraph>& {
-  static const std::vector<SmallGraph> kGraphs = {
+auto written_graphs() -> std::vector<SmallGraph> {
+  return {
       {"x: f32[s0, 4]; n: Sym(s0)",
        "a = aten.exp.default(x)\nb = aten.sum.dim_IntList(a, [0], True)\nc = aten.div.Tensor(a, b)",
        "c"},
@@ -96,147 +150,130 @@ auto graphs() -> const std::vector<SmallGraph>& {
       two_chains("relu", "abs", 6),
       two_chains("erf", "exp", 7),
   };
+}
+
+auto graphs() -> const std::vector<SmallGraph>& {
+  static const auto kGraphs = [] {
+    auto all = written_graphs();
+    all.insert(all.end(), {
+                              // Cut by negative pads.
+                              cut_rows("exp", 6),
+                              cut_rows("sin", 9),
+                              cut_rows("tanh", 5),
+                              cut_rows("neg", 12),
+                              cut_rows("sigmoid", 7),
+                              // Views outside of loops.
+                              seen_turned("exp", 4),
+                              seen_turned("cos", 6),
+                              seen_turned("abs", 3),
+                              seen_turned("tanh", 7),
+                              seen_turned("neg", 8),
+                              // Rows taken apart, which indices with remainders read.
+                              taken_apart("exp", 6),
+                              taken_apart("sin", 10),
+                              taken_apart("tanh", 14),
+                              taken_apart("neg", 18),
+                              taken_apart("cos", 22),
+                              // Calls that repeat others, and copies.
+                              twice("exp", 4),
+                              twice("sin", 5),
+                              twice("abs", 6),
+                              copied("tanh", 3),
+                              copied("cos", 7),
+                              copied("neg", 9),
+                              // Gradients of both uses of one tensor.
+                              two_gradients("exp", 4),
+                              two_gradients("sin", 5),
+                              two_gradients("tanh", 6),
+                              two_gradients("sigmoid", 3),
+                              two_gradients("cos", 8),
+                          });
+    return all;
+  }();
   return kGraphs;
 }
 
-struct Caught {
-  bool by_prove = false, by_check = false, by_compare = false, by_plan = false;
-  std::string text;  ///< what they say
-  [[nodiscard]] auto by(FaultCatcher catcher) const -> bool {
-    switch (catcher) {
-      case FaultCatcher::prove:
-        return by_prove;
-      case FaultCatcher::check:
-        return by_check;
-      case FaultCatcher::compare:
-        return by_compare;
-      case FaultCatcher::plan:
-        return by_plan;
-    }
-    return false;
-  }
-  [[nodiscard]] auto any() const -> bool { return by_prove || by_check || by_compare || by_plan; }
+/// One graph by its text, with inputs away from the hints.
+struct Made {
+  Capture capture;
+  RunInputs inputs;
 };
-
-void prove(const Capture& capture, const CompiledGraph& compiled, Caught& caught) {
-  for (const auto& one : prove_compiled(capture.graph, compiled).obligations) {
-    if (std::holds_alternative<Proved>(one.answer)) continue;
-    caught.by_prove = true;
-    caught.text +=
-        fmt::format("prove: {}: {} {} {}\n", name(one.kind), one.statement, one.claim, one.message);
-  }
-}
-
-void run(const SmallGraph& graph, const Capture& capture, const CompiledGraph& compiled,
-         Caught& caught) {
-  const auto inputs = testing::inputs_of(graph, capture, "s0=5");
-  ASSERT_TRUE(inputs);
-  const auto result =
-      compare_with_reference(capture.graph, compiled, Interpreter(table()), *inputs, table());
-  if (!result) {  // a false assert of the program stops it
-    caught.by_check = true;
-    caught.text += "check: " + result.error().message + "\n";
-    return;
-  }
-  for (const auto& one : result->compared) {
-    if (one.message.empty()) continue;
-    caught.by_compare = true;
-    caught.text += "compare: " + one.what + ": " + one.message + "\n";
-  }
-  for (const auto& finding : result->run.findings) {
-    caught.by_check = true;
-    caught.text += fmt::format("check: {} {} {} {}\n", name(finding.fault), finding.statement,
-                               finding.buffer, finding.message);
-  }
-}
-
-/// False where an early death changes no place.
-auto plan(const SmallGraph& graph, const Capture& capture, CompiledGraph& compiled, bool dies_early,
-          Caught& caught) -> bool {
-  const auto inputs = testing::inputs_of(graph, capture, "s0=5");
-  EXPECT_TRUE(inputs);
-  MemoryPlanOptions options;
-  const auto right = plan_compiled(capture.graph, compiled, *inputs, table(), options);
-  options.dies_early = dies_early;
-  const auto memory = plan_compiled(capture.graph, compiled, *inputs, table(), options);
-  if (!memory || !right) return false;
-  for (const auto& broken : memory->broken) {
-    caught.by_plan = true;
-    caught.text += "plan: " + broken + "\n";
-  }
-  return !dies_early || memory->plan.offsets != right->plan.offsets;
-}
-
-/// Nothing where the fault has nothing to be about.
-auto caught(const SmallGraph& graph, std::optional<Fault> fault) -> std::optional<Caught> {
+auto made(const SmallGraph& graph) -> std::optional<Made> {
   auto capture = testing::capture_of(graph);
-  EXPECT_TRUE(capture) << (capture ? "" : capture.error().message);
+  EXPECT_TRUE(capture) << graph.body << (capture ? "" : capture.error().message);
   if (!capture) return std::nullopt;
   auto& env = capture->graph.env;
   env.set_hint(env.pool().symbol("s0", ExprType::integer), 8);
-  CompileOptions options;
-  options.fault = fault;
-  options.schedule.fuse = fault != Fault::early_death;  // more temporaries
-  auto compiled = compile_graph(*capture, table(), options);
-  if (!compiled) return std::nullopt;
-  Caught result;
-  prove(*capture, *compiled, result);
-  run(graph, *capture, *compiled, result);
-  const bool is_seeded = plan(graph, *capture, *compiled, fault == Fault::early_death, result);
-  return is_seeded || fault != Fault::early_death ? std::optional(result) : std::nullopt;
-}
-
-/// What a finding about the fault must name.
-auto blame(Fault fault) -> std::string_view {
-  switch (fault) {
-    case Fault::short_storage:
-    case Fault::dropped_asserts:
-      return "prove: access-in-bounds";
-    case Fault::narrow_index:
-      return "prove: fits-32-bits";
-    case Fault::early_death:
-      return "share bytes";
-    case Fault::leaked_strides:
-      return "output 0: strides";
-    case Fault::lost_offset:
-      return "output 0: ";
-    case Fault::specialised:
-      return "is false";
-    case Fault::short_loop:
-      return "rounding explains";  // values, of whatever the last iteration made
-    case Fault::lost_store:
-      return "nothing was written there";
-    case Fault::lost_mutation:
-      return " after: ";
-    case Fault::lost_dependency:
-      return "uninitialised-read";
-  }
-  return {};
+  const auto rules = run_symbolic(capture->graph, table(), {.samples = 1, .seed = 1});
+  for (std::size_t i = 0; i < rules.nodes.size(); ++i)
+    if (const auto* fake = rules.nodes[i].ruled.fake())
+      capture->graph.nodes[i].claim.value = fake->meta;
+  auto inputs = testing::inputs_of(graph, *capture, "s0=5");
+  EXPECT_TRUE(inputs) << graph.body << (inputs ? "" : inputs.error().message);
+  if (!inputs) return std::nullopt;
+  return Made{*std::move(capture), *std::move(inputs)};
 }
 
 TEST(Faults, NobodyComplainsWithoutOne) {
   for (const auto& graph : graphs()) {
-    const auto found = caught(graph, std::nullopt);
-    ASSERT_TRUE(found) << graph.body;
-    EXPECT_FALSE(found->any()) << graph.body << "\n" << found->text;
+    const auto one = made(graph);
+    ASSERT_TRUE(one);
+    const auto said = complaints(one->capture, one->inputs, table());
+    ASSERT_TRUE(said) << graph.body << said.error().message;
+    EXPECT_EQ(*said, std::vector<std::string>{}) << graph.body;
   }
 }
 
+/// The table of compiler/faults/README.md says the same.
 TEST(Faults, TheNamedToolSeesEachAndBlamesTheRightThing) {
+  const auto readme = testing::read_text(fs::path(ASSAY_SOURCE_DIR) / "compiler/faults/README.md");
   for (const auto& row : fault_rows()) {
-    int seeded = 0, seen = 0;
+    if (row.place == FaultPlace::tool) continue;
+    int planted = 0, seen = 0;
     for (const auto& graph : graphs()) {
-      const auto found = caught(graph, row.fault);
-      if (!found) continue;
-      ++seeded;
-      const bool is_seen = found->by(row.catcher) && found->text.contains(blame(row.fault));
-      seen += is_seen ? 1 : 0;
-      EXPECT_TRUE(is_seen) << row.name << " in\n" << graph.body << "\n" << found->text;
+      const auto one = made(graph);
+      ASSERT_TRUE(one);
+      const auto mutant = plant_fault(row.fault, one->capture, one->inputs, table());
+      ASSERT_TRUE(mutant) << row.name << " in\n" << graph.body << mutant.error().message;
+      if (!mutant->is_planted) continue;
+      ++planted;
+      seen += mutant->is_seen ? 1 : 0;
+      EXPECT_TRUE(mutant->is_seen) << row.name << " " << mutant->node << " in\n"
+                                   << graph.body << "\n"
+                                   << fmt::format("{}", fmt::join(mutant->said, "\n"));
     }
-    std::cout << fmt::format("{:<16} {:<8} seen in {} of {}\n", row.name, name(row.catcher), seen,
-                             seeded);
-    EXPECT_GE(seeded, 5) << row.name;
+    EXPECT_GE(planted, 5) << row.name;
+    const auto line =
+        fmt::format("| `{}` | {} | {} | {} | `{}` | {} of {} |", row.name, row.classes, row.what,
+                    row.source, name(row.catcher), seen, planted);
+    EXPECT_TRUE(readme.contains(line)) << "compiler/faults/README.md lacks\n" << line;
   }
+}
+
+TEST(Faults, ABlindComparisonIsFoundByTheFaultsThatItMisses) {
+  int graphs_with = 0;
+  for (const auto& graph : graphs()) {
+    const auto one = made(graph);
+    ASSERT_TRUE(one);
+    MutantOptions options;
+    const auto seeing = plant_faults(one->capture, one->inputs, table(), options);
+    options.is_blind = true;
+    const auto blind = plant_faults(one->capture, one->inputs, table(), options);
+    ASSERT_TRUE(seeing && blind);
+    EXPECT_EQ(not_seen(*seeing), std::vector<std::string>{}) << graph.body;
+    int compared = 0;
+    for (const auto& mutant : *blind) {
+      if (!mutant.is_planted) continue;
+      const auto catcher = row(mutant.fault).catcher;
+      compared += catcher == FaultCatcher::compare ? 1 : 0;
+      // What looks at accesses too may see it there.
+      if (catcher != FaultCatcher::run) {
+        EXPECT_EQ(mutant.is_seen, catcher != FaultCatcher::compare) << graph.body;
+      }
+    }
+    graphs_with += compared > 0 ? 1 : 0;
+  }
+  EXPECT_GE(graphs_with, 5);
 }
 
 TEST(Faults, AFaultThatNeedsOneFusionIsBlamedOnIt) {
@@ -260,9 +297,10 @@ TEST(Faults, AFaultThatNeedsOneFusionIsBlamedOnIt) {
     };
     const auto other = compile_graph(*capture, table(), options);
     if (!other) return false;  // no kernel stores two tensors
-    Caught seen;
-    run(graph, *capture, *other, seen);
-    return seen.any();
+    ASSAY_TRY(const auto inputs, testing::inputs_of(graph, *capture, "s0=5"));
+    ASSAY_TRY(const auto found, compare_with_reference(capture->graph, *other, Interpreter(table()),
+                                                       inputs, table()));
+    return !found.run.findings.empty();
   };
   const auto blame = blame_decisions(compiled->decisions, differs);
   ASSERT_TRUE(blame);

@@ -1,0 +1,112 @@
+// Bugs planted into real graphs: each is seen by the tool that must see it, and the right thing is
+// blamed; without one nobody complains.
+#include <iostream>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "replay/bundle/open.h"
+#include "replay/interp/debug.h"
+#include "replay/runner/missing_guards.h"
+#include "replay/runner/mutants.h"
+#include "tests/support/corpus.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto table() -> const OpTable& {
+  static const auto kRows = build_op_table();
+  return kRows;
+}
+
+struct Real {
+  std::string name;
+  Capture capture;
+  RunInputs inputs;
+  std::optional<RunInputs> elsewhere;  ///< at sizes that are not the hints
+};
+
+/// One of the sizes that the graph is given is another than the hint.
+auto at_other_sizes(const Capture& capture) -> std::optional<RunInputs> {
+  const auto hints = capture.graph.env.hints();
+  for (const auto& [symbol, hint] : hints) {
+    const bool is_given = std::ranges::any_of(capture.graph.nodes, [&](const Node& node) {
+      const auto* scalar = node.claim.scalar();
+      return node.kind == NodeKind::placeholder && scalar != nullptr && *scalar == symbol;
+    });
+    if (!is_given || !hint.as_int()) continue;
+    for (const std::int64_t step : {1, -1, 2, -2, 8, 16, 32}) {
+      auto binding = hints;
+      binding[symbol] = Expr(*hint.as_int() + step);
+      if (!admits(capture.graph, binding)) continue;
+      for (const auto data : {IntegerData::recorded, IntegerData::zero})
+        if (auto inputs = inputs_at(capture, binding, data)) return *std::move(inputs);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Graphs of the corpus that are run in a moment.
+auto graphs() -> const std::vector<Real>& {
+  static const auto kGraphs = [] {
+    constexpr int kMostCalls = 150;
+    std::vector<Real> all;
+    for (const auto& path : testing::all_captures()) {
+      auto capture = open_capture(path);
+      if (!capture || capture->graph.call_count() > kMostCalls) continue;
+      auto inputs = recorded_inputs(*capture);
+      if (!inputs) continue;
+      auto elsewhere = at_other_sizes(*capture);
+      all.push_back({path.parent_path().filename().string() + "/" + path.filename().string(),
+                     *std::move(capture), *std::move(inputs), std::move(elsewhere)});
+    }
+    return all;
+  }();
+  return kGraphs;
+}
+
+TEST(FaultsCorpus, NobodyComplainsWithoutOne) {
+  if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
+  for (const auto& graph : graphs()) {
+    const auto said = complaints(graph.capture, graph.inputs, table());
+    ASSERT_TRUE(said) << graph.name << ": " << said.error().message;
+    EXPECT_EQ(*said, std::vector<std::string>{}) << graph.name;
+  }
+}
+
+/// The table of compiler/faults/README.md says the same.
+TEST(FaultsCorpus, TheNamedToolSeesEachAndBlamesTheRightThing) {
+  if (graphs().empty()) GTEST_SKIP() << testing::corpus_missing();
+  const auto readme = testing::read_text(fs::path(ASSAY_SOURCE_DIR) / "compiler/faults/README.md");
+  for (const auto& row : fault_rows()) {
+    if (row.place == FaultPlace::tool) continue;
+    int planted = 0, seen = 0;
+    for (const auto& graph : graphs()) {
+      if (planted >= testing::wanted_graphs(10)) break;
+      if (row.fault == Fault::specialised && !graph.elsewhere) continue;
+      MutantOptions options;
+      options.elsewhere = graph.elsewhere ? &*graph.elsewhere : nullptr;
+      const auto mutant = plant_fault(row.fault, graph.capture, graph.inputs, table(), options);
+      if (!mutant || !mutant->is_planted) continue;
+      ++planted;
+      seen += mutant->is_seen ? 1 : 0;
+      if (!mutant->is_seen)
+        std::cout << row.name << " is not seen in " << graph.name << "\n"
+                  << fmt::format("{}", fmt::join(mutant->said, "\n"));
+    }
+    std::cout << fmt::format("{:<16} {:<8} seen in {} of {}\n", row.name, name(row.catcher), seen,
+                             planted);
+    const auto begin = fmt::format("| `{}` |", row.name);
+    const auto from = readme.find(begin);
+    ASSERT_NE(from, std::string::npos) << row.name;
+    const auto line = readme.substr(from, readme.find('\n', from) - from);
+    EXPECT_TRUE(line.ends_with(fmt::format("| {} of {} |", seen, planted)))
+        << "compiler/faults/README.md says\n"
+        << line << "\nnot " << seen << " of " << planted;
+  }
+}
+
+}  // namespace
+}  // namespace assay
