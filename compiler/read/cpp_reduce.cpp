@@ -331,8 +331,10 @@ auto CppReader::reduction(int node, std::string_view name, bool& is_known) -> R 
     const auto& lambda = syntax_.node(one.children[1]);
     if (lambda.kind != CppKind::lambda) return bad_input("a reduction without a function");
     const auto body = syntax_.node(lambda.children[0]).children;
-    if (body.size() == 1 && syntax_.node(body[0]).kind == CppKind::give) {
-      const auto& result = syntax_.node(syntax_.node(body[0]).children.at(0));
+    const bool gives = body.size() == 1 && syntax_.node(body[0]).kind == CppKind::give &&
+                       !syntax_.node(body[0]).children.empty();
+    if (gives) {
+      const auto& result = syntax_.node(syntax_.node(body[0]).children[0]);
       combine = result.kind == CppKind::call
                     ? find(kFunctions, syntax_.node(result.children[0]).text)
                     : combine_of(result.text);

@@ -452,6 +452,10 @@ TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
   EXPECT_EQ(reason(kParams, "{ auto f = [&]() { return f(); }; p0[0] = f(); }"),
             "a lambda that calls itself");
   EXPECT_EQ(reason(kParams, "atomic_add(&p0[], 1.0f);"), "expected an index, found `]`");
+  EXPECT_EQ(reason(kParams,
+                   "p0[0] = at::vec::vec_reduce_all<float, 1>([](float& x, float& y) { return; }, "
+                   "p0[1]);"),
+            "a reduction by a function that is not known");
   EXPECT_EQ(reason(kParams, "while (n) { p0[0] = 1; }"), "expected `;`, found `{`");
   EXPECT_EQ(reason(kParams, "for(int64_t x0=0; x0<n; x0+=n*2) { p0[x0] = 1; }"),
             "a loop whose step is not known");
