@@ -240,7 +240,9 @@ auto CppReader::combined(const CppValue& before, std::size_t depth, const Update
     if (is_record || before.parts || builder_.type(before.id).axes != 0)
       return bad_input("lanes of a vector that do not start at a neutral value");
     // Each lane begins with it, and all are combined in the end.
-    const auto width = std::ranges::max(loops_, {}, &CppLoop::width).width;
+    std::int64_t width = 1;
+    for (auto i = depth; i < loops_.size(); ++i)
+      if (!loops_[i].is_inside) width = std::max(width, loops_[i].width);
     for (std::int64_t lanes = 1; lanes < width; lanes *= 2) {
       ASSAY_TRY(start, join(update.combine, start, {start}));
     }

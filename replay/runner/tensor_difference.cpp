@@ -49,6 +49,28 @@ auto index_text(const Ints& sizes, std::size_t at) -> std::string {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
+/// The element that is most times as far off as `allowed` of what is expected; two NaNs are equal.
+template <class Allowed>
+auto farthest(const Ints& sizes, const std::vector<Complex>& actual,
+              const std::vector<Complex>& expected, const Allowed& allowed) -> TensorDifference {
+  TensorDifference result;
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] == expected[i] ||
+        (std::isnan(actual[i].real()) && std::isnan(expected[i].real())))
+      continue;
+    const double distance = std::abs(actual[i] - expected[i]), most = allowed(expected[i]);
+    const auto error = std::isfinite(distance) && most > 0 ? distance / most : INFINITY;
+    if (error <= result.error) continue;
+    result.error = error;
+    worst = i;
+  }
+  if (result.error > 1)
+    result.message = fmt::format("element {} is {}, not {}", index_text(sizes, worst),
+                                 actual[worst].real(), expected[worst].real());
+  return result;
+}
+
 }  // namespace
 
 auto compare_tensors(const Tensor& actual, const Tensor& expected) -> TensorDifference {
@@ -76,20 +98,9 @@ auto compare_tensors(const Tensor& actual, const Tensor& expected) -> TensorDiff
   double largest = 0;
   for (const auto& value : b)
     if (std::isfinite(std::abs(value))) largest = std::max(largest, std::abs(value));
-  std::size_t worst = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i].real()) && std::isnan(b[i].real()))) continue;
-    const auto allowed = tolerance(dtype, largest, std::abs(b[i]));
-    const auto difference = std::abs(a[i] - b[i]);
-    const auto error = std::isfinite(difference) && allowed > 0 ? difference / allowed : INFINITY;
-    if (error <= result.error) continue;
-    result.error = error;
-    worst = i;
-  }
-  if (result.error > 1)
-    result.message = fmt::format("element {} is {}, not {}", index_text(actual.sizes(), worst),
-                                 a[worst].real(), b[worst].real());
-  return result;
+  return farthest(actual.sizes(), a, b, [&](const Complex& expected_value) {
+    return tolerance(dtype, largest, std::abs(expected_value));
+  });
 }
 
 auto compare_elements(const Tensor& actual, const Tensor& expected, double tolerance)
@@ -101,16 +112,7 @@ auto compare_elements(const Tensor& actual, const Tensor& expected, double toler
     result.error = INFINITY;
     return result;
   }
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i].real()) && std::isnan(b[i].real()))) continue;
-    const auto distance = std::abs(a[i] - b[i]);
-    const auto error = std::isfinite(distance) && tolerance > 0 ? distance / tolerance : INFINITY;
-    if (error <= result.error || error <= 1) continue;
-    result.error = error;
-    result.message = fmt::format("element {} is {}, not {}", index_text(actual.sizes(), i),
-                                 a[i].real(), b[i].real());
-  }
-  return result;
+  return farthest(actual.sizes(), a, b, [&](const Complex&) { return tolerance; });
 }
 
 auto compare_tensors(const Tensor& actual, const AnsweredTensor& expected) -> TensorDifference {

@@ -103,13 +103,13 @@ auto side_of(KernelCall& k, double low, double high, std::int64_t bins, std::int
   if (k.error()) return {};
   return {start, step, given > 0 ? given : static_cast<std::int64_t>(std::ceil(step)), size};
 }
-void roi_align_kernel(KernelCall& k) {
-  const auto& sizes = k.in(0).sizes();
-  const auto input = to_vector<double>(k.in(0));
+/// Calls `tap(bin, pixel, weight, samples)` for every pixel around every sample of every bin, bins
+/// in the order of [regions, C, pooled_height, pooled_width], pixels of images of `sizes`.
+template <class Tap>
+void each_tap(KernelCall& k, const Ints& sizes, const Tap& tap) {
   const auto rois = to_vector<double>(k.in(1));
-  const auto height = k.integer(3);
-  const auto width = k.integer(4);
-  std::vector<double> result;
+  const auto height = k.integer(3), width = k.integer(4);
+  std::size_t bin = 0;
   for (std::size_t roi = 0; roi * 5 < rois.size(); ++roi) {
     const double* r = rois.data() + roi * 5;
     const auto image = static_cast<std::int64_t>(r[0]);
@@ -119,19 +119,27 @@ void roi_align_kernel(KernelCall& k) {
     if (k.error()) return;
     const auto count = static_cast<double>(std::max<std::int64_t>(x.samples * y.samples, 1));
     for (std::int64_t channel = 0; channel < sizes[1]; ++channel) {
-      const double* plane = input.data() + (image * sizes[1] + channel) * sizes[2] * sizes[3];
-      for (std::int64_t bin = 0; bin < height * width; ++bin) {
-        double sum = 0;
+      const auto plane = (image * sizes[1] + channel) * sizes[2] * sizes[3];
+      for (std::int64_t at = 0; at < height * width; ++at, ++bin)
         for (std::int64_t i = 0; i < y.samples; ++i)
           for (std::int64_t j = 0; j < x.samples; ++j)
-            for (const auto& [row, row_weight] : y.taps(y.at(bin / width, i)))
-              for (const auto& [col, col_weight] : x.taps(x.at(bin % width, j)))
-                sum += row_weight * col_weight * plane[row * sizes[3] + col];
-        result.push_back(sum / count);
-      }
+            for (const auto& [row, row_weight] : y.taps(y.at(at / width, i)))
+              for (const auto& [col, col_weight] : x.taps(x.at(at % width, j)))
+                tap(bin, static_cast<std::size_t>(plane + row * sizes[3] + col),
+                    row_weight * col_weight, count);
     }
   }
-  from_vector<double>(k.out(), result);
+}
+void roi_align_kernel(KernelCall& k) {
+  const auto input = to_vector<double>(k.in(0));
+  std::vector<double> sums(static_cast<std::size_t>(k.out().numel()), 0), counts(sums.size(), 1);
+  each_tap(k, k.in(0).sizes(),
+           [&](std::size_t bin, std::size_t pixel, double weight, double count) {
+             sums[bin] += weight * input[pixel];
+             counts[bin] = count;
+           });
+  for (std::size_t bin = 0; bin < sums.size(); ++bin) sums[bin] /= counts[bin];
+  if (!k.error()) from_vector<double>(k.out(), sums);
 }
 
 /// grad, rois, spatial_scale, pooled_height, pooled_width, batch_size, channels, height, width,
@@ -151,30 +159,12 @@ auto roi_backward_rule(MetaCall& c) -> Datum {
 }
 void roi_align_backward_kernel(KernelCall& k) {
   const auto grad = to_vector<double>(k.in(0));
-  const auto rois = to_vector<double>(k.in(1));
-  const auto& sizes = k.out().sizes();
-  const auto height = k.integer(3), width = k.integer(4);
   std::vector<double> result(static_cast<std::size_t>(k.out().numel()), 0);
-  std::size_t read = 0;
-  for (std::size_t roi = 0; roi * 5 < rois.size(); ++roi) {
-    const double* r = rois.data() + roi * 5;
-    const auto image = static_cast<std::int64_t>(r[0]);
-    if (!(r[0] > -1) || image >= sizes[0]) return void(k.fail("a region names an image"));
-    const auto x = side_of(k, r[1], r[3], width, sizes[3]);
-    const auto y = side_of(k, r[2], r[4], height, sizes[2]);
-    if (k.error()) return;
-    const auto count = static_cast<double>(std::max<std::int64_t>(x.samples * y.samples, 1));
-    for (std::int64_t channel = 0; channel < sizes[1]; ++channel) {
-      double* plane = result.data() + (image * sizes[1] + channel) * sizes[2] * sizes[3];
-      for (std::int64_t bin = 0; bin < height * width; ++bin, ++read)
-        for (std::int64_t i = 0; i < y.samples; ++i)
-          for (std::int64_t j = 0; j < x.samples; ++j)
-            for (const auto& [row, row_weight] : y.taps(y.at(bin / width, i)))
-              for (const auto& [col, col_weight] : x.taps(x.at(bin % width, j)))
-                plane[row * sizes[3] + col] += row_weight * col_weight * grad[read] / count;
-    }
-  }
-  from_vector<double>(k.out(), result);
+  each_tap(k, k.out().sizes(),
+           [&](std::size_t bin, std::size_t pixel, double weight, double count) {
+             result[pixel] += weight * grad[bin] / count;
+           });
+  if (!k.error()) from_vector<double>(k.out(), result);
 }
 
 // ---- affine grids -------------------------------------------------------------------------------
