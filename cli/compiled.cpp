@@ -121,7 +121,7 @@ auto execute_compiled(const CompiledOptions& options, const ProgramBundle& progr
 }
 
 auto exit_code(const LogExecution& execution, bool judges) -> int {
-  if (judges && has_findings(execution)) return kFindings;
+  if ((judges || !execution.compared.empty()) && has_findings(execution)) return kFindings;
   return is_incomplete(execution) ? kUndecided : kNothingFound;
 }
 
