@@ -8,6 +8,7 @@
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
 #include "replay/formats/file.h"
+#include "replay/interp/chosen_numbers.h"
 #include "replay/report/compile_report.h"
 #include "replay/report/run_report.h"
 #include "replay/runner/programs.h"
@@ -83,9 +84,10 @@ auto run_file(const Options& options) -> Result<int> {
   if (!options.at.empty()) {
     ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
   }
-  ASSAY_TRY(const auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
+  ASSAY_TRY(auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
   if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   ASSAY_TRY(const auto known, table_for(capture));
+  choose_numbers(capture.graph, known.table, inputs);
   if (!options.compiled.executor.executor.empty())
     return run_compiled_graph(options, capture, inputs, known.table);
   ASSAY_TRY(const auto random, seeded_generators(compiled));

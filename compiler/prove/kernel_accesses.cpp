@@ -19,6 +19,12 @@ struct Symbolic {
   Expr expr;
   int bits = 0;              ///< 32 or 64; 0 for a constant
   std::vector<Expr> narrow;  ///< 32-bit results on the way to it
+
+  std::optional<Expr> indicates = {};  ///< the condition of which this is 1 or 0
+  struct Chosen {
+    Expr condition, value;
+  };
+  std::optional<Chosen> chosen = {};  ///< the factors of `value * (condition)`
 };
 
 struct ExprRow {
@@ -197,10 +203,16 @@ class AccessReader {
       return set(one, integer(make(a.expr, b.expr), bits, a, b));
     if (what.op == TileOp::add) {
       if (auto found = axis(a, b, name(id))) return set(one, *found);
-      return set(one, integer(a.expr + b.expr, bits, a, b));
+      const auto either = larger_or_smaller(a, b);
+      return set(one, integer(either ? *either : a.expr + b.expr, bits, a, b));
     }
     if (what.op == TileOp::sub) return set(one, integer(a.expr - b.expr, bits, a, b));
-    if (what.op == TileOp::mul) return set(one, integer(a.expr * b.expr, bits, a, b));
+    if (what.op == TileOp::mul) {
+      auto product = integer(a.expr * b.expr, bits, a, b);
+      if (const auto& indicator = a.indicates ? a.indicates : b.indicates)
+        product.chosen = {*indicator, a.indicates ? b.expr : a.expr};
+      return set(one, std::move(product));
+    }
     if (what.op == TileOp::quotient) return divide(one, floor_div(a.expr, b.expr), a, b);
     if (what.op == TileOp::remainder) return divide(one, mod(a.expr, b.expr), a, b);
     if (!a.expr.is_const() || !b.expr.is_const()) return;
@@ -240,7 +252,7 @@ class AccessReader {
       return {Symbolic::Kind::boolean, ne(number(from).expr, 0), 0, {}};
     }
     if (source == DType::boolean)  // a truth value counts as 0 or 1
-      return {Symbolic::Kind::integer, where(truth(from).expr, 1, 0), 0, {}};
+      return {Symbolic::Kind::integer, where(truth(from).expr, 1, 0), 0, {}, truth(from).expr};
     const int bits = width_of(target);
     if (is_floating(source)) {
       auto result = fresh("data", "a number converted to integer", {}, bits);
@@ -274,6 +286,18 @@ class AccessReader {
     for (const auto& narrow : a.narrow) result.narrow.push_back(where(picks.expr, narrow, 0));
     for (const auto& narrow : b.narrow) result.narrow.push_back(where(picks.expr, 0, narrow));
     set(one, std::move(result));
+  }
+
+  /// `a * (a >= b) + b * (b > a)` is how sizes write their maximum, `<=` and `<` their minimum
+  /// (torch/_inductor/codegen/triton.py, TritonPrinter); its terms by themselves have no bound.
+  static auto larger_or_smaller(const Symbolic& a, const Symbolic& b) -> std::optional<Expr> {
+    if (!a.chosen || !b.chosen || a.chosen->condition != logic_not(b.chosen->condition))
+      return std::nullopt;
+    const auto& condition = a.chosen->condition;
+    const auto& [first, second] = std::pair{a.chosen->value, b.chosen->value};
+    if (condition == ge(first, second) || condition == gt(first, second)) return max(first, second);
+    if (condition == le(first, second) || condition == lt(first, second)) return min(first, second);
+    return where(condition, first, second);
   }
 
   /// Whether the offset is a multiple of the block, times program ids only.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/prove/wrapper_walk.h"
+#include "core/expr/poly.h"
 #include "core/expr/text.h"
 
 namespace assay {
@@ -48,6 +49,18 @@ auto count_under(const Expr& condition, const Expr& axis) -> std::optional<Expr>
       mentions_any(count, {axis}))
     return std::nullopt;
   return count;
+}
+
+void collect_divisors(const Expr& e, std::vector<Expr>& divisors) {
+  for (const auto& arg : e.args()) collect_divisors(arg, divisors);
+  if ((e.op() == ExprOp::floor_div || e.op() == ExprOp::mod || e.op() == ExprOp::python_mod) &&
+      std::ranges::find(divisors, e.args()[1]) == divisors.end())
+    divisors.push_back(e.args()[1]);
+}
+auto divisors_of(const Expr& e) -> std::vector<Expr> {
+  std::vector<Expr> divisors;
+  collect_divisors(e, divisors);
+  return divisors;
 }
 
 /// As a signature has it: "i32".
@@ -206,15 +219,22 @@ void WrapperWalk::check_launch(Launch& launch) {
   }
   check_arguments(launch);
   if (!options_.guards_are_known) assume_small_storages(launch);
+  auto ranges = bound(0);
+  ranges.facts.ranges.insert(launch.accesses->ranges.begin(), launch.accesses->ranges.end());
+  auto passed =
+      ranges.facts.ranges;  // parameters as what is passed: products are not expanded there
+  for (const auto& [param, value] : launch.scalars)
+    passed[param] = interval_of(value, ranges.facts.ranges);
+  const auto is_negative_nowhere = [](const Expr& e, const Ranges& in) {
+    return interval_of(e, in).low.as_int().value_or(-1) >= 0;
+  };
   for (const auto& division : launch.accesses->divisions) {
-    auto ranges = bound(0);
-    ranges.facts.ranges.insert(launch.accesses->ranges.begin(), launch.accesses->ranges.end());
     bool good = true;
     for (const auto& side : {division.dividend, division.divisor}) {
       ranges.value = launch.bound(side);
-      good =
-          good && (interval_of(ranges.value, ranges.facts.ranges).low.as_int().value_or(-1) >= 0 ||
-                   proves_nonnegative(ranges.value, ranges.facts));
+      good = good && (is_negative_nowhere(side, passed) ||
+                      is_negative_nowhere(ranges.value, ranges.facts.ranges) ||
+                      proves_nonnegative(ranges.value, ranges.facts));
     }
     if (good) continue;
     launch.bad_divisions.push_back(floor_div(division.dividend, division.divisor));
@@ -284,15 +304,20 @@ auto WrapperWalk::limit_of(const Launch& launch, const KernelAccess& access) con
   return have == want ? elems : floor_div(elems * have, want);
 }
 
-/// A product that is not 0 has no factor that is.
-void WrapperWalk::add_not_empty(const Expr& numel, Bound& bound) {
+/// A product that is not 0 has no factor that is: symbols, and what the index divides by.
+void WrapperWalk::add_not_empty(const Expr& numel, const Expr& index, Bound& bound) {
   bound.facts.conditions.push_back(ge(numel, 1));
-  if (numel.op() != ExprOp::mul) return;
-  for (const auto& factor : numel.args()) {
-    const auto low = interval_of(factor, bound.facts.ranges).low.as_int();
-    if (factor.op() == ExprOp::symbol && low && *low == 0)
+  std::vector<Expr> factors;
+  if (numel.op() == ExprOp::mul)
+    std::ranges::copy_if(numel.args(), std::back_inserter(factors),
+                         [](const Expr& factor) { return factor.op() == ExprOp::symbol; });
+  if (!numel.is_const())
+    for (const auto& divisor : divisors_of(index))
+      if (!divisor.is_const() && divide_exactly(*numel.pool(), to_poly(numel), to_poly(divisor)))
+        factors.push_back(divisor);
+  for (const auto& factor : factors)
+    if (interval_of(factor, bound.facts.ranges).low.as_int() == 0)
       bound.facts.conditions.push_back(ge(factor, 1));
-  }
 }
 
 void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bound& bound) const {
@@ -315,7 +340,7 @@ void WrapperWalk::add_axes(const Launch& launch, const KernelAccess& access, Bou
     const auto block = launch.bound(axis.block);
     bound.axes.push_back({axis.symbol, numel, axis.max_block, block});
     // No lane runs where the extent is 0.
-    add_not_empty(numel, bound);
+    add_not_empty(numel, launch.bound(access.index), bound);
     // A mask `x < n` bounds the axis; a mask that Inductor left out does, where blocks divide n.
     std::optional<Expr> count;
     for (const auto& condition : conditions)

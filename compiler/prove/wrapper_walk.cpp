@@ -220,7 +220,7 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
   auto inside = bound(0);
   Expr last(view.offset);
   for (std::size_t i = 0; i < view.sizes.size(); ++i) {
-    add_not_empty(view.sizes[i], inside);
+    add_not_empty(view.sizes[i], view.strides[i], inside);
     last = last + (view.sizes[i] - 1) * view.strides[i];
   }
   inside.value = *storage.elems - 1 - last;

@@ -125,8 +125,9 @@ class WrapperWalk {
   void check_arguments(const Launch& launch);
   void check_access(const Launch& launch, const KernelAccess& access);
   [[nodiscard]] auto access_bound(const Launch& launch, const KernelAccess& access) const -> Bound;
-  /// The condition that `numel` is at least 1, and what follows from it.
-  static void add_not_empty(const Expr& numel, Bound& bound);
+  /// The condition that `numel`, which `index` takes apart, is at least 1, and what follows from
+  /// it.
+  static void add_not_empty(const Expr& numel, const Expr& index, Bound& bound);
   void add_axes(const Launch& launch, const KernelAccess& access, Bound& bound) const;
   [[nodiscard]] auto limit_of(const Launch& launch, const KernelAccess& access) const
       -> std::optional<Expr>;

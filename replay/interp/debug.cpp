@@ -8,6 +8,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/blame.h"
+#include "replay/interp/chosen_numbers.h"
 #include "replay/interp/compare.h"
 #include "replay/interp/doubt.h"
 #include "replay/interp/not_finite.h"
@@ -65,7 +66,8 @@ class Debugger {
 
  private:
   auto run_recorded() -> Result<GraphRun> {
-    ASSAY_TRY(const auto inputs, recorded_inputs(capture_));
+    ASSAY_TRY(auto inputs, recorded_inputs(capture_));
+    choose_numbers(graph_, table_, inputs);
     chosen_sizes_ = inputs.chosen_sizes;
     return run_graph(graph_, inputs, table_,
                      {.stand_ins = true,
@@ -81,7 +83,8 @@ class Debugger {
   /// place, if more of the graph runs so.
   auto run_elsewhere() -> Result<GraphRun> {
     const auto run_with = [&](IntegerData integers) -> Result<GraphRun> {
-      ASSAY_TRY(const auto inputs, inputs_at(capture_, options_.at, integers));
+      ASSAY_TRY(auto inputs, inputs_at(capture_, options_.at, integers));
+      choose_numbers(graph_, table_, inputs);
       chosen_sizes_ = inputs.chosen_sizes;
       return run_graph(graph_, inputs, table_,
                        {.stand_ins = true,

@@ -63,6 +63,21 @@ TEST_F(KernelTest, IndexArithmeticIsRead) {
   EXPECT_EQ(kernel.divisions.size(), 2U);
 }
 
+TEST_F(KernelTest, MaximaWrittenAsSumsAreMaxima) {
+  const auto kernel = read(
+      "tl.store(out_ptr0 + (xindex*((1) * ((1) >= (ks0 - 3)) + (ks0 - 3) * ((ks0 - 3) > (1)))), "
+      "1.0)\n"
+      "tl.store(out_ptr0 + ((ks0) * ((ks0) <= (7)) + (7) * ((7) < (ks0))), 1.0)\n"
+      "tl.store(out_ptr0 + ((5) * ((ks0) <= (7)) + (9) * ((7) < (ks0))), 1.0)\n"
+      "tl.store(out_ptr0 + ((5) * ((ks0) <= (7)) + (9) * ((6) < (ks0))), 1.0)");
+  const auto ks0 = *pool_.find_symbol("ks0");
+  EXPECT_EQ(kernel.accesses[0].index, kernel.axes[0].symbol * max(Expr(1), ks0 - 3));
+  EXPECT_EQ(kernel.accesses[1].index, min(ks0, 7));
+  EXPECT_EQ(kernel.accesses[2].index, where(le(ks0, 7), 5, 9));
+  EXPECT_EQ(kernel.accesses[3].index, 5 * where(le(ks0, 7), 1, 0) + 9 * where(gt(ks0, 6), 1, 0))
+      << "both hold at 7";
+}
+
 TEST_F(KernelTest, FloatsDoNotReachTheIndex) {
   const auto kernel = read(
       "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"

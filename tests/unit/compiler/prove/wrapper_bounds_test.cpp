@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compiler/prove/bounds_decider.h"
@@ -41,6 +42,23 @@ def gather(in_ptr0, in_ptr1, ks0, xnumel, XBLOCK : tl.constexpr):
     tmp0 = tl.load(in_ptr0 + (xindex), xmask)
     ASSERT
     tmp1 = tl.load(in_ptr1 + (tmp0), xmask)
+''', device_str='cuda')
+
+pooled = async_compile.triton('pooled', '''
+@triton_heuristics.pointwise(
+    size_hints={'x': 512},
+    triton_meta={'signature': {'out_ptr0': '*fp32', 'ks0': 'i64', 'xnumel': 'i64', 'XBLOCK': 'constexpr'}, 'constants': {}},
+    inductor_meta={}
+)
+@triton.jit
+def pooled(out_ptr0, ks0, xnumel, XBLOCK : tl.constexpr):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    x0 = (xindex % ks0)
+    x1 = ((xindex // ks0) % ks0)
+    x2 = xindex // (ks0*ks0)
+    tl.store(out_ptr0 + (x0 + x1*((1) * ((1) >= (ks0)) + (ks0) * ((ks0) > (1))) + x2*((1) * ((1) >= (ks0)) + (ks0) * ((ks0) > (1)))*((1) * ((1) >= (ks0)) + (ks0) * ((ks0) > (1)))), 1.0, xmask)
 ''', device_str='cuda')
 )";
 
@@ -124,6 +142,21 @@ TEST(WrapperBounds, WhereNoAxisIsEmptyTheLargerOfOneAndASizeIsTheSize) {
   };
   EXPECT_TRUE(std::holds_alternative<Proved>(decide_bound(bound(s), prover).answer));
   EXPECT_FALSE(std::holds_alternative<Proved>(decide_bound(bound(s + 1), prover).answer));
+}
+
+TEST(WrapperBounds, WhatDividesANumberOfElementsIsNotZeroWhereOneRuns) {
+  const auto with = [](std::string_view rows) {
+    const auto size = std::string("max(1, ((s77 + 3)//4) - 1)");
+    return check(
+        fmt::format("buf0 = empty_strided_cuda(({0}, {1}, {1}), (({1})*({1}), {1}, 1), "
+                    "torch.float32)\n"
+                    "pooled.run(buf0, ((s77 + 3)//4) - 1, "
+                    "3*(((s77 + 3)//4) - 1)*(((s77 + 3)//4) - 1), stream=s)",
+                    rows, size));
+  };
+  EXPECT_EQ(unknown_count(with("3")), 0);
+  EXPECT_EQ(refuted(with("3")), Kinds{});
+  EXPECT_EQ(refuted(with("2")), Kinds{WrapperClaim::access_in_bounds});
 }
 
 TEST(WrapperBounds, AConditionOnDataHelpsNoProofAndAllowsNoCounterexample) {

@@ -1,6 +1,7 @@
 // When a finding may accuse: what is claimed, on what evidence, and at which node.
 #include "replay/interp/debug.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -170,13 +171,23 @@ TEST(Debug, NumbersReadFromMadeUpDataAreAdmittedOnes) {
   EXPECT_EQ(to_string(report.binding.values), "u0 = 3");
 }
 
-TEST(Debug, AssertsOnMadeUpDataAreLeftOpen) {
-  const std::string body =
-      "item = torch.ops.aten._local_scalar_dense.default(n)\n"
-      "        ge = item >= 3\n"
-      "        a = torch.ops.aten._assert_scalar.default(ge, 'u0 >= 3')\n"
-      "        return (item,)";
-  auto capture = capture_of("n: \"i64[][]cpu\"", body);  // no claims to choose a number by
+TEST(Debug, AssertsOnMadeUpDataHoldWhereANumberCanBeChosen) {
+  const auto body = [](std::string_view second) {  // no claims to choose a number by
+    return fmt::format(
+        "item = torch.ops.aten._local_scalar_dense.default(n)\n"
+        "        ge = item >= 3\n"
+        "        a = torch.ops.aten._assert_scalar.default(ge, 'u0 >= 3')\n"
+        "        other = item {}\n"
+        "        b = torch.ops.aten._assert_scalar.default(other, 'other')\n"
+        "        z = torch.ops.aten.full.default([item], 1.0)\n"
+        "        return (z,)",
+        second);
+  };
+  const auto chosen = debug(capture_of("n: \"i64[][]cpu\"", body("!= 3")));
+  EXPECT_EQ(roots(chosen), Names{});
+  EXPECT_EQ(chosen.counts.blind(), 0);
+  EXPECT_TRUE(chosen.undecided.empty());
+  auto capture = capture_of("n: \"i64[][]cpu\"", body("<= 2"));  // no number does
   const auto report = debug(capture);
   EXPECT_EQ(roots(report), Names{});
   ASSERT_EQ(report.undecided.size(), 1U);

@@ -1,0 +1,14 @@
+// Whole numbers in the place of unrecorded ones, chosen so that what the graph asserts holds.
+#pragma once
+#include "core/graph/graph.h"
+#include "core/ops/op_table.h"
+#include "replay/interp/inputs.h"
+
+namespace assay {
+
+/// Tensors of one whole number whose contents were made up, and on which the graph's asserts rest
+/// (`u0 = x.item(); assert u0 >= 1`), get the first of some small numbers and sizes at which most
+/// asserts hold; the others stay as they are. Only asserts that rest on single numbers are asked.
+void choose_numbers(const Graph& graph, const OpTable& table, RunInputs& inputs);
+
+}  // namespace assay
