@@ -84,10 +84,10 @@ auto run_file(const Options& options) -> Result<int> {
   if (!options.at.empty()) {
     ASSAY_TRY(at, parse_binding(capture.graph.env, options.at));
   }
-  ASSAY_TRY(auto inputs, at.empty() ? recorded_inputs(capture) : inputs_at(capture, at));
-  if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   ASSAY_TRY(const auto known, table_for(capture));
-  choose_numbers(capture.graph, known.table, inputs);
+  auto given = at.empty() ? recorded_inputs(capture) : inputs_at(capture, at);
+  ASSAY_TRY(const auto inputs, with_chosen_numbers(std::move(given), capture.graph, known.table));
+  if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   if (!options.compiled.executor.executor.empty())
     return run_compiled_graph(options, capture, inputs, known.table);
   ASSAY_TRY(const auto random, seeded_generators(compiled));

@@ -209,9 +209,7 @@ class Comparer {
   }
 
   auto claims(const Claim& a, const Claim& b) -> bool {
-    if (a.value.index() != b.value.index() || a.alias_group != b.alias_group ||
-        a.stated != b.stated)
-      return false;
+    if (a.value.index() != b.value.index() || a.alias_group != b.alias_group) return false;
     if (const auto* scalar = a.scalar()) return same(*scalar, *b.scalar());
     if (const auto* items = a.items())
       return std::equal(items->begin(), items->end(), b.items()->begin(), b.items()->end(),
@@ -219,7 +217,7 @@ class Comparer {
     const auto* meta = a.tensor();
     if (meta == nullptr) return true;
     const auto& other = *b.tensor();
-    return meta->dtype == other.dtype && meta->device == other.device &&
+    return a.stated == b.stated && meta->dtype == other.dtype && meta->device == other.device &&
            meta->requires_grad == other.requires_grad && dims(meta->sizes, other.sizes) &&
            dims(meta->strides, other.strides) && same(meta->offset, other.offset);
   }

@@ -226,7 +226,8 @@ auto JsonGraphReader::node(JsonValue value) -> Result<Node> {
     if (auto* subscript = std::get_if<SequenceArg>(&node.args[1].value)) subscript->is_tuple = true;
   auto claimed = claim(value["val"]);
   if (!claimed) return with_context(claimed.error(), "val");
-  node.claim = *std::move(claimed);
+  if (node.kind != NodeKind::output)  // what it returns says all about it
+    node.claim = *std::move(claimed);
   node.origin = origin_of(value["stack"], value["module"]);
   return node;
 }

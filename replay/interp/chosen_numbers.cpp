@@ -114,8 +114,10 @@ class Choice {
 
 }  // namespace
 
-void choose_numbers(const Graph& graph, const OpTable& table, RunInputs& inputs) {
-  Choice(graph, table, inputs).run();
+auto with_chosen_numbers(Result<RunInputs> inputs, const Graph& graph, const OpTable& table)
+    -> Result<RunInputs> {
+  if (inputs) Choice(graph, table, *inputs).run();
+  return inputs;
 }
 
 }  // namespace assay

@@ -6,9 +6,11 @@
 
 namespace assay {
 
-/// Tensors of one whole number whose contents were made up, and on which the graph's asserts rest
-/// (`u0 = x.item(); assert u0 >= 1`), get the first of some small numbers and sizes at which most
-/// asserts hold; the others stay as they are. Only asserts that rest on single numbers are asked.
-void choose_numbers(const Graph& graph, const OpTable& table, RunInputs& inputs);
+/// The inputs, but tensors of one whole number whose contents were made up, and on which the
+/// graph's asserts rest (`u0 = x.item(); assert u0 >= 1`), hold the first of some small numbers and
+/// sizes at which most asserts hold. Only asserts that rest on single numbers are asked. Errors:
+/// the given one.
+[[nodiscard]] auto with_chosen_numbers(Result<RunInputs> inputs, const Graph& graph,
+                                       const OpTable& table) -> Result<RunInputs>;
 
 }  // namespace assay

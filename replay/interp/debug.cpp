@@ -66,8 +66,7 @@ class Debugger {
 
  private:
   auto run_recorded() -> Result<GraphRun> {
-    ASSAY_TRY(auto inputs, recorded_inputs(capture_));
-    choose_numbers(graph_, table_, inputs);
+    ASSAY_TRY(const auto inputs, with_chosen_numbers(recorded_inputs(capture_), graph_, table_));
     chosen_sizes_ = inputs.chosen_sizes;
     return run_graph(graph_, inputs, table_,
                      {.stand_ins = true,
@@ -79,12 +78,11 @@ class Debugger {
                       .progress = options_.progress});
   }
 
-  /// At other sizes recorded indices may lie outside of what they index. Then zeros take their
-  /// place, if more of the graph runs so.
+  /// Where recorded indices fit other sizes no more, zeros do, if more of the graph runs so.
   auto run_elsewhere() -> Result<GraphRun> {
     const auto run_with = [&](IntegerData integers) -> Result<GraphRun> {
-      ASSAY_TRY(auto inputs, inputs_at(capture_, options_.at, integers));
-      choose_numbers(graph_, table_, inputs);
+      auto given = inputs_at(capture_, options_.at, integers);
+      ASSAY_TRY(const auto inputs, with_chosen_numbers(std::move(given), graph_, table_));
       chosen_sizes_ = inputs.chosen_sizes;
       return run_graph(graph_, inputs, table_,
                        {.stand_ins = true,
@@ -92,7 +90,7 @@ class Debugger {
                         .rules = options_.find_not_finite ? nullptr : rules_,
                         .progress = options_.progress});
     };
-    const auto failures = [](const GraphRun& run) {
+    const auto failures = [](const auto& run) {
       return std::ranges::count(run.nodes, NodeStatus::failed, &NodeRun::status);
     };
     ASSAY_TRY(auto run, run_with(IntegerData::recorded));
