@@ -146,7 +146,8 @@ auto json_of(const MinifiedProgram& reduced, const std::string& program, const s
 /// "3 loads, 1 operand"
 auto patches_text(const std::map<std::string, int>& patches) -> std::string {
   std::vector<std::string> parts;
-  for (const auto& [kind, count] : patches) parts.push_back(counted(count, kind));
+  for (const auto& [kind, count] : patches)
+    parts.push_back(counted(count, kind, kind == "axis" ? "axes" : ""));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -171,8 +171,10 @@ auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const Tile
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     auto& argument = launch.arguments[i];
     if (argument.storage == nullptr || !written.contains(argument.storage)) continue;
-    argument.tracks = true;
-    argument.storage->track(size_bytes(kernel.params[i].dtype));
+    argument.tracks = argument.storage->track(size_bytes(kernel.params[i].dtype));
+    if (!argument.tracks)
+      note_once(fmt::format("{} is too large to look for two programs that touch one element",
+                            argument.storage->name()));
   }
   std::int64_t programs = 1;
   for (const auto count : launch.grid) programs *= count;

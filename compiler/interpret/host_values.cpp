@@ -43,6 +43,11 @@ auto HostMachine::adopt(const std::string& name, const Tensor& tensor, bool is_i
   return {tensor, known, known->generation};
 }
 
+void HostMachine::note_once(std::string note) {
+  if (std::ranges::find(result_.notes, note) == result_.notes.end())
+    result_.notes.push_back(std::move(note));
+}
+
 /// A read whose value reaches several places is found at the first.
 void HostMachine::report_once(RunFinding finding) {
   const auto is_same = [&](const RunFinding& known) {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace assay {
+namespace {
+
+constexpr std::int64_t kMostTouches = std::int64_t{1} << 26;  ///< of one storage: 1.9 GB
+
+}  // namespace
 
 RunStorage::RunStorage(std::string name, std::shared_ptr<Storage> storage, int granule,
                        bool is_initialised)
@@ -21,12 +26,15 @@ void RunStorage::set_undefined(std::int64_t offset_bytes, std::int64_t count,
     initialised_[static_cast<std::size_t>(offset_bytes + i)] = 2;
 }
 
-void RunStorage::track(int size) {
+auto RunStorage::track(int size) -> bool {
   if (size < granule_) {
     granule_ = size;
     touches_.clear();
   }
-  if (touches_.empty()) touches_.resize(static_cast<std::size_t>(size_bytes() / granule_) + 1);
+  const auto count = size_bytes() / granule_ + 1;
+  if (count > kMostTouches) return false;
+  if (touches_.empty()) touches_.resize(static_cast<std::size_t>(count));
+  return true;
 }
 
 auto note_read(Touch& touch, const Toucher& who, std::uint32_t first, bool atomic) -> Collision {

@@ -74,8 +74,9 @@ class RunStorage {
     origin_.reset();
   }
 
-  /// Before a launch that writes here, elements of `size` bytes.
-  void track(int size);
+  /// Before a launch that writes here, elements of `size` bytes. False: they are too many to
+  /// remember who touched each.
+  auto track(int size) -> bool;
   [[nodiscard]] auto touches() -> std::vector<Touch>& { return touches_; }
   [[nodiscard]] auto granule() const -> int { return granule_; }
 

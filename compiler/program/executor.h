@@ -76,6 +76,7 @@ struct ProgramRun {
   std::map<std::string, int> on_host;
   /// Of library calls that drew numbers of Assay's own.
   Randomness randomness = Randomness::none;
+  std::vector<std::string> notes = {};  ///< what was not looked for, and why
 };
 
 /// Of the host in s, issued one by one; 0 where there are none or the executor does not tell.

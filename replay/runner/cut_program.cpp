@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/program/liveness.h"
 #include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 #include "core/graph/annotation.h"
@@ -495,6 +496,34 @@ auto runs_to_its_end(std::string_view text, const OpTable& table) -> bool {
   return execution && !execution->programs.empty() && !execution->programs.front().error;
 }
 
+namespace {
+
+/// Loads of a line: how many there are, and how many give what something depends on.
+struct LineLoads {
+  int all = 0, live = 0;
+};
+void count_loads(const TileRegion& region, int line, const std::vector<bool>& live,
+                 LineLoads& loads) {
+  for (const auto& one : region.body) {
+    for (const auto& inner : one.regions) count_loads(inner, line, live, loads);
+    if (one.line != line || !std::holds_alternative<TileLoad>(one.what)) continue;
+    ++loads.all;
+    loads.live += live[static_cast<std::size_t>(one.results.front())] ? 1 : 0;
+  }
+}
+
+/// A compiler leaves out what loads for nothing, so that nothing fails there.
+auto is_left_out(const HostProgram& program, const RunFinding& finding) -> bool {
+  const auto source = program.kernels.find(finding.kernel);
+  if (source == program.kernels.end() || source->second.kernel == nullptr) return false;
+  const auto& kernel = *source->second.kernel;
+  LineLoads loads;
+  count_loads(kernel.body, finding.kernel_line, live_values(kernel), loads);
+  return loads.all > 0 && loads.live == 0;
+}
+
+}  // namespace
+
 auto run_failures(std::string_view text, const OpTable& table) -> std::vector<std::string> {
   std::vector<std::string> failures;
   const auto execution = execute_programs(text, "candidate", table, {});
@@ -504,6 +533,8 @@ auto run_failures(std::string_view text, const OpTable& table) -> std::vector<st
     failure += finding.kernel.empty() ? fmt::format(" of {}", finding.buffer)
                                       : fmt::format(" in {}", finding.kernel);
     if (!finding.param.empty()) failure += fmt::format(", parameter {}", finding.param);
+    if (is_left_out(execution->programs.front().program, finding))
+      failure += ", which nothing uses";
     if (std::ranges::find(failures, failure) == failures.end()) failures.push_back(failure);
   }
   return failures;

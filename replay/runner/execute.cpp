@@ -141,6 +141,8 @@ class LogExecutor {
       execution.run = *std::move(run);
     else
       execution.error = run.error();
+    for (const auto& note : execution.run.notes)
+      add_note(fmt::format("{}: {}", compiled.name, note));
     execution.seconds = seconds_since(start);
     const bool is_done = !execution.error;
     if (answers_ == nullptr) {

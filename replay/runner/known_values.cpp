@@ -47,6 +47,11 @@ auto dimensions_of(const Ints& sizes) -> std::vector<Along> {
   return all;
 }
 
+auto is_whole(DType dtype) -> bool {
+  const auto kind = info(dtype).kind;
+  return kind == DTypeKind::signed_integer || kind == DTypeKind::unsigned_integer;
+}
+
 /// An operator that adds its argument `addend`, and what computes the rest of it.
 struct AddendRow {
   std::string_view op, rest;
@@ -149,6 +154,7 @@ void KnownValues::add(const Datum& value) {
     for (const auto& item : *list) add(item);
   } else if (const auto* tensor = value.real()) {
     if (is_floating(tensor->dtype())) reals_.push_back(to_vector<double>(*tensor));
+    if (is_whole(tensor->dtype())) wholes_.push_back(to_vector<double>(*tensor));
     if (auto elements = flat(*tensor); !elements.is_none())
       tensors_.emplace_back(std::move(elements), in_memory(*tensor));
   }
@@ -181,9 +187,13 @@ auto KnownValues::has_scaled(const std::vector<double>& values) const -> bool {
 }
 
 auto KnownValues::has_part(const Tensor& part) const -> bool {
-  if (!is_floating(part.dtype())) return false;
+  const bool whole = is_whole(part.dtype());
+  if (!whole && !is_floating(part.dtype())) return false;
+  const auto is_known = [&](const std::vector<double>& values) {
+    return whole ? std::ranges::find(wholes_, values) != wholes_.end() : has_scaled(values);
+  };
   const auto values = to_vector<double>(part);
-  if (values.empty() || has_scaled(values)) return !values.empty();
+  if (values.empty() || is_known(values)) return !values.empty();
   for (const auto& along : dimensions_of(part.sizes()))
     for (const auto combine : kCombines) {
       std::vector<double> made;
@@ -194,7 +204,7 @@ auto KnownValues::has_part(const Tensor& part) const -> bool {
             value = combine(value, values[along.at(o, k, i)]);
           made.push_back(value);
         }
-      if (has_scaled(made)) return true;
+      if (is_known(made)) return true;
     }
   return false;
 }

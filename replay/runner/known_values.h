@@ -27,7 +27,7 @@ class KnownValues {
   /// Is it one of them, element by element or as it lies in memory?
   [[nodiscard]] auto contains(const Datum& value) const -> bool;
   /// Is it a step on the way to one of them: a sum, maximum, minimum or product over one dimension
-  /// or all gives it, or the same scaled by how many elements were combined?
+  /// or all gives it, or of floats the same scaled by how many elements were combined?
   [[nodiscard]] auto has_part(const Tensor& part) const -> bool;
   /// Means, sums of squared differences and weights (Welford) that combine to one of them; each
   /// element of another counts as one.
@@ -44,6 +44,7 @@ class KnownValues {
 
   std::vector<std::pair<Datum, Datum>> tensors_;  ///< flat, as in memory
   std::vector<std::vector<double>> reals_;        ///< of floats
+  std::vector<std::vector<double>> wholes_;       ///< of integers
 };
 
 }  // namespace assay

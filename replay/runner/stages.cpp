@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 
 #include "core/expr/text.h"
 #include "replay/interp/debug.h"
@@ -129,7 +130,15 @@ class StageDebugger {
     problem.blame.target = first.kernel;
     problem.blame.call = first.statement;
     problem.blame.line = first.line;
-    if (first.fault == RunFault::uninitialised) blame_writer(*stages_[i].program, first, problem);
+    const auto& program = *stages_[i].program;
+    if (first.fault == RunFault::uninitialised) blame_writer(program, first, problem);
+    if (const auto source = program.kernels.find(problem.blame.target);
+        source != program.kernels.end())
+      problem.blame.nodes = source->second.nodes;
+    for (const auto& name : problem.blame.nodes | std::views::reverse)
+      if (const auto* node = stages_[last_graph(i)].graph->graph.find(std::string_view(name));
+          node != nullptr && !problem.blame.origin)
+        problem.blame.origin = node->origin;
     problem.distance.message =
         fmt::format("{}: {} (element {})", assay::name(first.fault), first.message, first.element);
     if (!first.kernel.empty())
