@@ -1,7 +1,6 @@
 // assay minify: the smallest capture that still fails the same way.
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include "cli/executed.h"
 #include "cli/minify_program.h"
 #include "cli/operators.h"
+#include "cli/step_trace.h"
 #include "compiler/prove/prover.h"
 #include "compiler/read/wrapper.h"
 #include "core/finding/finding.h"
@@ -17,7 +17,6 @@
 #include "replay/formats/file.h"
 #include "replay/report/link.h"
 #include "replay/report/prove_report.h"
-#include "replay/report/trace_rows.h"
 #include "replay/runner/asserted.h"
 #include "replay/runner/programs.h"
 
@@ -129,72 +128,6 @@ auto progress_line(const std::string& phase, int calls, const SessionCounts& cou
                      left);
 }
 
-/// Steps as they come, each committed, so that a viewer can follow.
-class StepTrace {
- public:
-  [[nodiscard]] static auto create(const Options& options, const Capture& capture)
-      -> Result<StepTrace> {
-    ASSAY_TRY(auto writer, TraceWriter::create(options.trace));
-    ASSAY_TRY(const auto run,
-              writer.add(run_row("minify", options.file, capture.format, options.oracle)));
-    ASSAY_TRY_VOID(record_graph(writer, capture.graph,
-                                GraphRow{.run_id = run,
-                                         .parent_id = {},
-                                         .name = "original",
-                                         .kind = capture.kind,
-                                         .hash = {},
-                                         .text = {}}));
-    ASSAY_TRY_VOID(writer.commit());
-    return StepTrace(std::move(writer), run);
-  }
-
-  /// A step that cannot be written is remembered; the search goes on.
-  void add(const MinifyStep& step) {
-    const auto& seen = step.observed;
-    const bool failed = seen.outcome == Outcome::fails;
-    StepRow row{.run_id = run_,
-                .seq = step.seq,
-                .parent_id = {},
-                .phase = step.phase,
-                .key = fmt::format("{:016x}", step.key),
-                .calls = step.calls,
-                .verdict = step.is_wanted ? "same"
-                           : failed       ? "other"
-                                          : std::string(name(seen.outcome)),
-                .failure = failed ? to_string(seen.signature) : std::string(),
-                .at_seconds = step.at_seconds,
-                .seconds = seen.seconds,
-                .output = seen.output,
-                .text = step.text};
-    if (const auto parent = ids_.find(step.parent); parent != ids_.end())
-      row.parent_id = parent->second;
-    const auto id = writer_.add(row);
-    if (id) ids_[step.seq] = *id;
-    if (auto done = writer_.commit(); !done || !id) problem_ = !id ? id.error() : done.error();
-  }
-
-  auto finish(const MinifyResult& result, int exit) -> Result<void> {
-    if (problem_) return std::unexpected(*problem_);
-    ASSAY_TRY_VOID(record_graph(writer_, result.minimal.graph,
-                                GraphRow{.run_id = run_,
-                                         .parent_id = {},
-                                         .name = "minimal",
-                                         .kind = result.minimal.kind,
-                                         .hash = {},
-                                         .text = {}}));
-    ASSAY_TRY_VOID(record_problems(writer_, run_, "warning", result.warnings));
-    ASSAY_TRY_VOID(writer_.finish_run(run_, exit, result.seconds * 1000));
-    return writer_.finalise();
-  }
-
- private:
-  StepTrace(TraceWriter writer, TraceId run) : writer_(std::move(writer)), run_(run) {}
-  TraceWriter writer_;
-  TraceId run_;
-  std::map<int, TraceId> ids_;
-  std::optional<Error> problem_;
-};
-
 void print_result(const MinifyResult& result, const std::string& folder) {
   const auto& before = result.original.graph;
   if (!result.reproduced) {
@@ -239,8 +172,6 @@ auto minify_compiled(const Options& options, const ProgramBundle& program) -> Re
   if (!holds_programs(program.text))
     return usage_error(fmt::format("{}: the file holds no compiled program",
                                    options.programs ? "--programs" : "--oracle " + options.oracle));
-  if (!options.trace.empty())
-    return usage_error("--trace is of captures: candidates of compiled programs are not traced");
   if (!options.inputs.empty() && options.oracle != "stage")
     return usage_error("--inputs is of --oracle stage");
   MinifyProgramOptions settings{.file = options.file,
@@ -248,6 +179,7 @@ auto minify_compiled(const Options& options, const ProgramBundle& program) -> Re
                                 .oracle = options.oracle == "debug" ? "run" : options.oracle,
                                 .inputs = options.inputs,
                                 .python = options.torch.python,
+                                .trace = options.trace,
                                 .limits = {.memory_bytes = options.memory_mib << 20},
                                 .max_seconds = 0,
                                 .max_calls = options.max_calls,
@@ -298,7 +230,9 @@ auto minify_file(const Options& options) -> Result<int> {
   };
   std::optional<StepTrace> trace;
   if (!options.trace.empty()) {
-    ASSAY_TRY(trace, StepTrace::create(options, capture));
+    ASSAY_TRY(trace,
+              StepTrace::create(options.trace, options.file, capture.format, options.oracle));
+    ASSAY_TRY_VOID(trace->add("original", capture));
     settings.on_step = [&](const MinifyStep& step) { trace->add(step); };
   }
   ASSAY_TRY(const auto result, minify(std::move(capture), *oracle, store, table, settings));
@@ -313,7 +247,10 @@ auto minify_file(const Options& options) -> Result<int> {
     fmt::print("  decisions  {}\n", blame);
   }
   const int exit = !result.complete ? kUndecided : result.reproduced ? kFindings : kNothingFound;
-  if (trace) ASSAY_TRY_VOID(trace->finish(result, exit));
+  if (trace) {
+    ASSAY_TRY_VOID(trace->add("minimal", result.minimal));
+    ASSAY_TRY_VOID(trace->finish(result.warnings, result.seconds, exit));
+  }
   if (options.links && !options.json)
     fmt::print("link: {}\n",
                to_string(Link{std::filesystem::absolute(options.trace.empty()

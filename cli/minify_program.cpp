@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/compiled.h"
+#include "cli/step_trace.h"
 #include "core/base/clock.h"
 #include "minifier/oracle/program_oracle.h"
 #include "minifier/oracle/store.h"
@@ -202,6 +203,20 @@ auto stored_answers(const MinifyProgramOptions& options, const Task& task) -> Re
           }};
 }
 
+/// The trace with the program that fails, which is its first step.
+auto traced(const MinifyProgramOptions& options, const Failing& failing) -> Result<StepTrace> {
+  ASSAY_TRY(auto trace, StepTrace::create(options.trace, options.file, "program", options.oracle));
+  const auto& text = failing.program.text;
+  ASSAY_TRY_VOID(trace.add("original", text));
+  MinifyStep given{.phase = "original", .key = text_key(text), .calls = lines_in(text)};
+  given.observed.outcome = Outcome::fails;
+  given.observed.signature.message = failing.failure;
+  given.is_wanted = true;
+  given.text = text;
+  trace.add(given);
+  return trace;
+}
+
 }  // namespace
 
 auto minify_programs(const MinifyProgramOptions& options, const ProgramBundle& program)
@@ -213,6 +228,7 @@ auto minify_programs(const MinifyProgramOptions& options, const ProgramBundle& p
     print_nothing(options.oracle, options.file);
     return kNothingFound;
   }
+  const auto start = Clock::now();
   Progress progress;
   TextBudget budget{
       .workers = options.workers,
@@ -221,12 +237,21 @@ auto minify_programs(const MinifyProgramOptions& options, const ProgramBundle& p
       .progress = [&](int asked) {
         progress.show([&](double) { return fmt::format("minifying: {} asked", asked); });
       }};
+  std::optional<StepTrace> trace;
+  if (!options.trace.empty()) {
+    ASSAY_TRY(trace, traced(options, *task.failing));
+    budget.on_step = [&](const MinifyStep& step) { trace->add(step); };
+  }
   ASSAY_TRY(auto answers, stored_answers(options, task));
   TextOracle oracle(task.failing->failure, task.failures, std::move(budget), std::move(answers));
   const auto& failing = task.failing->program;
   auto done = minify_program(failing.text, table, oracle, settings_of(options, task));
   if (!done) return with_context(std::move(done).error(), failing.name);
   const int exit = done->is_complete ? kFindings : kUndecided;
+  if (trace) {
+    ASSAY_TRY_VOID(trace->add("minimal", done->text));
+    ASSAY_TRY_VOID(trace->finish({}, seconds_since(start), exit));
+  }
   if (options.output == "-") {
     fmt::print("{}", done->text);
     return exit;

@@ -15,6 +15,7 @@ struct MinifyProgramOptions {
   std::string oracle = "run";
   std::string inputs;  ///< `stage`: file of recorded inputs; made up without
   std::string python = "python3";
+  std::string trace;  ///< file that gets every candidate; empty: none
   OracleLimits limits;
   double max_seconds = 0;  ///< then the smallest so far is written; 0: no limit
   int max_calls = 0, workers = 1;

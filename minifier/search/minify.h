@@ -6,23 +6,9 @@
 #include "minifier/emit/emit.h"
 #include "minifier/search/session.h"
 #include "minifier/search/sizes.h"
+#include "minifier/search/step.h"
 
 namespace assay {
-
-/// One answer of the oracle, as a timeline shows it.
-struct MinifyStep {
-  int seq = 0;
-  int parent = -1;  ///< the step that was the best so far when this was asked, -1 for none
-  std::string phase;
-  std::uint64_t key = 0;
-  int calls = 0;
-  Observed observed;
-  bool is_wanted = false;  ///< it fails the way that is looked for
-  double at_seconds = 0;   ///< since the search began
-  std::string text;        ///< of the candidate; empty where it is large
-};
-/// Candidates of more calls are not kept as text.
-inline constexpr int kMostStepCalls = 600;
 
 struct MinifyOptions {
   OracleLimits limits;
@@ -36,8 +22,7 @@ struct MinifyOptions {
   std::function<void(const std::string&, int, const SessionCounts&)> progress;
   /// Every answer and every pass, as one JSON object a line.
   std::function<void(const std::string&)> log;
-  /// Every answer; texts of candidates are made only if somebody listens.
-  std::function<void(const MinifyStep&)> on_step;
+  StepListener on_step;
 };
 
 /// Never fails because of what an oracle does. If the original does not fail, `reproduced` is

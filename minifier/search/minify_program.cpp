@@ -29,6 +29,7 @@ class ProgramMinifier {
 
  private:
   auto statements(const CutProgram& program) -> Result<void> {
+    oracle_.begin("statements");
     const auto all = everything(program.count());
     auto kept = settings_.suspect_line > 0 ? program.units_of_line(settings_.suspect_line) : Kept();
     if (kept.empty() || !oracle_.fails(program.text(kept))) {
@@ -75,6 +76,7 @@ class ProgramMinifier {
 
   /// Lines of the kernels. A text in which none can go stays as it is.
   void lines() {
+    oracle_.begin("lines");
     const CutKernels kernels(result_.text);
     const auto kept = minimal_parts(
         {kernels.count(), [&](const Kept& part) { return kernels.text(part); }}, oracle_);
@@ -84,6 +86,7 @@ class ProgramMinifier {
 
   /// One after the other; behind one that stays the search goes on at its place.
   void patches(TextPatchKind kind) {
+    oracle_.begin(std::string(name(kind)));
     std::size_t from = 0;
     while (!oracle_.is_spent()) {
       const auto all = text_patches(result_.text, kind);
@@ -108,6 +111,7 @@ class ProgramMinifier {
 
   /// At which sizes of its symbols does it fail? The others stay as they are.
   void conditions() {
+    oracle_.begin("conditions");
     const auto divisors = divisors_in(result_.text);
     for (const auto& [symbol, input, value] : number_inputs(result_.text)) {
       if (oracle_.is_spent()) return;
@@ -123,6 +127,7 @@ class ProgramMinifier {
   }
 
   void sizes() {
+    oracle_.begin("sizes");
     for (const auto size : sizes_in(result_.text))
       for (const std::int64_t smaller : {1, 2, 3, 4, 8, 16, 32}) {
         if (smaller >= size) break;
@@ -136,6 +141,7 @@ class ProgramMinifier {
 
   /// Buffers that no kernel names any more.
   void rest_of_call() {
+    oracle_.begin("statements");
     auto options = settings_.cut;
     options.keeps_contents = options.keeps_contents || options.inputs != nullptr;
     options.inputs = nullptr;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "minifier/oracle/store.h"
+
 namespace assay {
 namespace {
 
@@ -27,6 +29,10 @@ auto without_numbers(std::string_view text) -> std::string {
 
 }  // namespace
 
+auto lines_in(std::string_view text) -> int {
+  return static_cast<int>(std::ranges::count(text, '\n'));
+}
+
 auto TextOracle::is_known(const std::string& text) -> bool {
   if (known_.contains(text)) return true;
   auto answer = answers_.find ? answers_.find(text) : std::nullopt;
@@ -41,9 +47,9 @@ auto TextOracle::ask(const std::string& text, const std::vector<std::string>& ah
     is_spent_ = is_spent_ || (budget_.max_calls > 0 && asked_ >= budget_.max_calls) ||
                 (budget_.max_seconds > 0 && seconds_since(start_) >= budget_.max_seconds);
     if (is_spent_) return nullptr;
-    used_.insert(text);
-    ++asked_;
+    used_.emplace(text, ++asked_);
   }
+  const auto begin = Clock::now();
   if (!is_known(text)) {
     std::vector<std::string> texts{text};
     for (const auto& next : ahead)
@@ -56,13 +62,36 @@ auto TextOracle::ask(const std::string& text, const std::vector<std::string>& ah
       known_[texts[i]] = std::move(found[i]);
     }
   }
+  const auto& answer = known_.at(text);
   if (is_new && budget_.progress) budget_.progress(asked_);
-  return &known_.at(text);
+  if (is_new && budget_.on_step) report(text, answer, seconds_since(begin));
+  return &answer;
+}
+
+void TextOracle::report(const std::string& text, const Failures& failures, double seconds) {
+  MinifyStep step{.seq = used_.at(text), .parent = best_step_, .phase = phase_};
+  step.key = text_key(text);
+  step.calls = lines_in(text);
+  step.observed.outcome = failures.empty() ? Outcome::passes : Outcome::fails;
+  step.observed.seconds = seconds;
+  // Numbers of a signature are others where sizes are.
+  const auto shown = std::ranges::find(failures, without_numbers(wanted_), without_numbers);
+  step.is_wanted = shown != failures.end() && *shown == wanted_;
+  if (!failures.empty())
+    step.observed.signature.message = shown != failures.end() ? *shown : failures.front();
+  step.at_seconds = seconds_since(start_);
+  if (step.calls <= kMostStepLines) step.text = text;
+  budget_.on_step(step);
+}
+
+auto TextOracle::is_best(const std::string& text) -> bool {
+  best_step_ = used_.at(text);
+  return true;
 }
 
 auto TextOracle::fails(const std::string& text, const std::vector<std::string>& ahead) -> bool {
   const auto* found = ask(text, ahead);
-  return found != nullptr && std::ranges::find(*found, wanted_) != found->end();
+  return found != nullptr && std::ranges::find(*found, wanted_) != found->end() && is_best(text);
 }
 
 auto TextOracle::fails_alike(const std::string& text) -> bool {
@@ -71,7 +100,7 @@ auto TextOracle::fails_alike(const std::string& text) -> bool {
   const auto found = std::ranges::find(*all, without_numbers(wanted_), without_numbers);
   if (found == all->end()) return false;
   wanted_ = *found;  // from here on with these numbers
-  return true;
+  return is_best(text);
 }
 
 auto TextOracle::fails_at(const std::string& text) -> std::optional<bool> {
@@ -86,7 +115,7 @@ auto TextOracle::adopt(const std::string& text) -> bool {
   const auto* found = ask(text, {});
   if (found == nullptr || found->empty()) return false;
   wanted_ = found->front();
-  return true;
+  return is_best(text);
 }
 
 auto minimal_parts(const TextParts& parts, TextOracle& oracle) -> Kept {

@@ -3,12 +3,12 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/clock.h"
 #include "minifier/search/minimal.h"
+#include "minifier/search/step.h"
 
 namespace assay {
 
@@ -34,6 +34,7 @@ struct TextBudget {
   double max_seconds = 0;  ///< 0: no limit
   int max_calls = 0;       ///< 0: no limit
   std::function<void(int asked)> progress = {};
+  StepListener on_step = {};  ///< of every question, numbered from 1: 0 is what was given
 };
 
 /// Asks whether a failure is there; no text twice. Beyond the budget nothing is found, so that what
@@ -54,6 +55,8 @@ class TextOracle {
   [[nodiscard]] auto fails_at(const std::string& text) -> std::optional<bool>;
   /// Takes whatever fails first in this text for the failure; false where nothing does.
   [[nodiscard]] auto adopt(const std::string& text) -> bool;
+  /// Names what is tried from here on, for timelines.
+  void begin(std::string phase) { phase_ = std::move(phase); }
   /// Questions whose answers were used, or came from the store.
   [[nodiscard]] auto asked() const -> int { return asked_; }
   [[nodiscard]] auto is_spent() const -> bool { return is_spent_; }
@@ -65,17 +68,26 @@ class TextOracle {
   [[nodiscard]] auto ask(const std::string& text, const std::vector<std::string>& ahead)
       -> const Failures*;
   [[nodiscard]] auto is_known(const std::string& text) -> bool;
+  void report(const std::string& text, const Failures& failures, double seconds);
+  /// The text, known to fail as it should, is what the next ones are made of.
+  auto is_best(const std::string& text) -> bool;
 
   std::string wanted_;
   TextFailures failures_;
   TextBudget budget_;
   TextAnswers answers_;
   std::map<std::string, Failures> known_;
-  std::set<std::string> used_;  ///< texts whose answers counted: the same for any number of workers
+  /// Texts whose answers counted, the same for any number of workers, and their steps, from 1.
+  std::map<std::string, int> used_;
+  std::string phase_;
+  int best_step_ = 0;  ///< 0: the program that was given
   Clock::time_point start_ = Clock::now();
   int asked_ = 0;
   bool is_spent_ = false;
 };
+
+/// How large a program is, for timelines.
+[[nodiscard]] auto lines_in(std::string_view text) -> int;
 
 /// What has to stay: none of it can be left out by itself. All of it is known to fail.
 [[nodiscard]] auto minimal_parts(const TextParts& parts, TextOracle& oracle) -> Kept;

@@ -230,7 +230,7 @@ constexpr std::array kColumns = {
     TraceColumn{"steps", "parent_id", integer, "", "steps.id", "the best candidate before it"},
     TraceColumn{"steps", "phase", text, "", "", "of the search: original, calls, sizes, ..."},
     TraceColumn{"steps", "key", text, "", "", "hash of the content, 16 hex digits"},
-    TraceColumn{"steps", "calls", integer, "", "", "calls in the candidate"},
+    TraceColumn{"steps", "calls", integer, "", "", "calls in the candidate; of a program its lines"},
     TraceColumn{"steps", "verdict", text, "", "",
                 "same, other, passes, invalid, timeout, out-of-memory"},
     TraceColumn{"steps", "failure", text, "", "", "signature of what it did"},
