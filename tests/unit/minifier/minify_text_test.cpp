@@ -5,6 +5,7 @@
 
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "minifier/oracle/store.h"
 
@@ -55,6 +56,37 @@ TEST(TextOracle, TheResultAndTheCountAreTheSameForAnyNumberOfWorkers) {
   EXPECT_GT(four.judged, one.judged);  // ahead
   EXPECT_EQ(search(1, {}, 7).kept, search(4, {}, 7).kept);
   EXPECT_TRUE(search(4, {}, 7).is_spent);
+}
+
+TEST(TextOracle, EveryQuestionIsAStepWhoseParentIsTheBestBeforeIt) {
+  std::vector<MinifyStep> steps;
+  TextBudget budget;
+  budget.on_step = [&](const MinifyStep& step) { steps.push_back(step); };
+  const TextFailures failures = [](const std::vector<std::string>& texts) {
+    return std::vector{failures_of(texts.front())};
+  };
+  TextOracle oracle("wrong at 12", failures, std::move(budget));
+  oracle.begin("letters");
+  EXPECT_TRUE(oracle.fails("abcq\n"));
+  EXPECT_FALSE(oracle.fails("abc\n"));
+  EXPECT_FALSE(oracle.fails("ab\n"));
+  EXPECT_FALSE(oracle.fails("abc\n"));  // known: no step of its own
+  EXPECT_TRUE(oracle.fails("cq\n"));
+  EXPECT_EQ(oracle.fails_at("c\nq\n"), true);  // a question, not a candidate
+  EXPECT_FALSE(oracle.fails("q\n"));
+  std::vector<std::tuple<int, int, bool, Outcome>> seen;
+  for (const auto& step : steps) {
+    seen.emplace_back(step.seq, step.parent, step.is_wanted, step.observed.outcome);
+    EXPECT_EQ(step.phase, "letters");
+  }
+  EXPECT_EQ(seen, (decltype(seen){{1, 0, true, Outcome::fails},
+                                  {2, 1, false, Outcome::fails},
+                                  {3, 1, false, Outcome::passes},
+                                  {4, 1, true, Outcome::fails},
+                                  {5, 4, true, Outcome::fails},
+                                  {6, 4, false, Outcome::passes}}));
+  EXPECT_EQ(steps[4].calls, 2);
+  EXPECT_EQ(steps[1].observed.signature.message, "other");
 }
 
 TEST(TextOracle, AnswersOfAnEarlierRunAreNotAskedForAgain) {
