@@ -1,6 +1,7 @@
 // Rules of a kernel.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "compiler/program/kernel.h"
 
@@ -38,8 +39,8 @@ class Verifier {
   }
   void define(TileId id) {
     if (!exists(id)) return say(fmt::format("value %{} does not exist", id));
-    const auto& type = kernel_.type(id);
-    if (kernel_.axes.size() < 32 && (type.axes >> kernel_.axes.size()) != 0)
+    const auto axes = type(id).axes;
+    if (kernel_.axes.size() < 32 && (axes >> kernel_.axes.size()) != 0)
       say(fmt::format("value %{} varies over an axis that does not exist", id));
     if (is_defined_[static_cast<std::size_t>(id)])
       say(fmt::format("value %{} is defined twice", id));
@@ -47,7 +48,7 @@ class Verifier {
   }
   auto use(TileId id) -> bool {
     if (!exists(id)) {
-      say(fmt::format("value %{} does not exist", id));
+      say(id == kNoTile ? "an operand is missing" : fmt::format("value %{} does not exist", id));
       return false;
     }
     if (!is_defined_[static_cast<std::size_t>(id)])
@@ -67,8 +68,11 @@ class Verifier {
   void statement(const TileStatement& one) {
     line_ = one.line;
     bool is_sound = true;
-    for (const auto id : one.operands)
-      if (id != kNoTile) is_sound = use(id) && is_sound;
+    const auto needed =
+        std::visit([&](const auto& what) { return needed_operands(what, one); }, one.what);
+    for (std::size_t i = 0; i < one.operands.size(); ++i) {
+      if (one.operands[i] != kNoTile || i < needed) is_sound = use(one.operands[i]) && is_sound;
+    }
     const auto before = nest_;
     if (const auto* nest = std::get_if<TileNest>(&one.what)) enter(*nest);
     for (const auto& inner : one.regions) region(inner);
@@ -79,6 +83,18 @@ class Verifier {
       std::visit([&](const auto& what) { check(one, what); }, one.what);
   }
 
+  /// Operands from there on may be missing (kNoTile).
+  template <class What>
+  static auto needed_operands(const What& what, const TileStatement& one) -> std::size_t {
+    if constexpr (std::is_same_v<What, TileLoad> || std::is_same_v<What, TileAssert>) return 1;
+    if constexpr (std::is_same_v<What, TileStore> || std::is_same_v<What, TileAtomic> ||
+                  std::is_same_v<What, TileDot>)
+      return 2;
+    if constexpr (std::is_same_v<What, TileSort>) return one.results.size();
+    if constexpr (std::is_same_v<What, TileSearch>) return what.sorter ? 6 : 4;
+    return one.operands.size();
+  }
+
   void enter(const TileNest& what) {
     if (nest_) say("a nest in a nest");
     nest_ = AxisSet{0};
@@ -86,7 +102,11 @@ class Verifier {
       if (i < 32) *nest_ |= AxisSet{1} << i;
   }
 
-  [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
+  /// Of a value that does not exist, which was said, anything.
+  [[nodiscard]] auto type(TileId id) const -> TileType {
+    return exists(id) ? kernel_.type(id) : TileType();
+  }
+  [[nodiscard]] auto dtype(TileId id) const -> DType { return type(id).dtype; }
   void counts(const TileStatement& one, std::size_t operands, std::size_t results,
               std::string_view what) {
     if (one.operands.size() != operands || one.results.size() != results)
@@ -97,8 +117,8 @@ class Verifier {
     if (one.results.empty()) return;
     AxisSet axes = 0;
     for (const auto id : one.operands)
-      if (id != kNoTile) axes |= kernel_.type(id).axes;
-    if ((axes & ~kernel_.type(one.results[0]).axes) != 0)
+      if (id != kNoTile) axes |= type(id).axes;
+    if ((axes & ~type(one.results[0]).axes) != 0)
       say("an operand varies over an axis that the result does not have");
   }
   void param(std::size_t i, TileParam::Kind kind) {
@@ -166,7 +186,7 @@ class Verifier {
   void check(const TileStatement& one, const TileLoad& what) {
     counts(one, 3, 1, "a load");
     param(what.param, TileParam::Kind::buffer);
-    if (one.operands.size() != 3 || one.operands[0] == kNoTile) return say("a load without index");
+    if (one.operands.size() != 3) return;
     covers(one);
     is_index(one.operands[0]);
     is_mask(one.operands[1]);
@@ -174,8 +194,7 @@ class Verifier {
   void check(const TileStatement& one, const TileStore& what) {
     counts(one, 3, 0, "a store");
     param(what.param, TileParam::Kind::buffer);
-    if (one.operands.size() != 3 || one.operands[0] == kNoTile || one.operands[1] == kNoTile)
-      return say("a store without index or value");
+    if (one.operands.size() != 3) return;
     is_index(one.operands[0]);
     is_mask(one.operands[2]);
     if (what.param < kernel_.params.size() &&
@@ -185,8 +204,7 @@ class Verifier {
   void check(const TileStatement& one, const TileAtomic& what) {
     counts(one, 3, 1, "an atomic operation");
     param(what.param, TileParam::Kind::buffer);
-    if (one.operands.size() != 3 || one.operands[0] == kNoTile || one.operands[1] == kNoTile)
-      return say("an atomic operation without index or value");
+    if (one.operands.size() != 3) return;
     covers(one);
     is_index(one.operands[0]);
     is_mask(one.operands[2]);
@@ -196,7 +214,7 @@ class Verifier {
     if (one.operands.empty() || one.operands.size() != one.results.size())
       return say("a reduction gives as many values as it takes");
     for (const auto id : one.results)
-      if (what.axis < 32 && (kernel_.type(id).axes >> what.axis & 1U) != 0)
+      if (what.axis < 32 && (type(id).axes >> what.axis & 1U) != 0)
         say("a reduction leaves its axis");
     combining(one, what.combine);
   }
@@ -257,10 +275,10 @@ class Verifier {
         one.results.size() != carried)
       return say("a loop that carries other values than it yields");
     for (std::size_t i = 0; i < carried; ++i) {
-      const auto& type = kernel_.type(body.params[i + 1]);
-      if (kernel_.type(one.results[i]) != type) say("a loop whose result has another type");
+      const auto wanted = type(body.params[i + 1]);
+      if (type(one.results[i]) != wanted) say("a loop whose result has another type");
       for (const auto id : {one.operands[i + 3], body.yields[i]})
-        if (dtype(id) != type.dtype || (kernel_.type(id).axes & ~type.axes) != 0)
+        if (dtype(id) != wanted.dtype || (type(id).axes & ~wanted.axes) != 0)
           say("a loop that carries a value of another type");
     }
   }
@@ -281,8 +299,7 @@ class Verifier {
   void check(const TileStatement& one, const TileIf&) {
     if (one.operands.size() != 1 || one.regions.size() != 2)
       return say("a branch without condition and two regions");
-    if (kernel_.type(one.operands[0]) != TileType{DType::boolean, 0})
-      say("a branch that lanes decide");
+    if (type(one.operands[0]) != TileType{DType::boolean, 0}) say("a branch that lanes decide");
     for (const auto& inner : one.regions)
       if (inner.yields.size() != one.results.size())
         say("a branch that gives other values than the statement");

@@ -207,7 +207,21 @@ auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std:
       launch.arguments.emplace_back(passed[i], *value);
     }
   }
+  if (launch.grid.empty()) add_known_grid(launch);
   return {};
+}
+
+/// Programs that the kernel's own grid counts, where blocks do not decide how many there are.
+void WrapperWalk::add_known_grid(Launch& launch) {
+  const auto& params = launch.kernel->params;
+  const auto is_known = [&](const Expr& symbol) {
+    const auto param = std::ranges::find(params, symbol, &TileParam::symbol);
+    return param != params.end() && launch.scalars.contains(symbol);
+  };
+  for (const auto& count : launch.kernel->grid) {
+    auto& known = launch.grid.emplace_back();
+    if (std::ranges::all_of(count.symbols(), is_known)) known = launch.bound(count);
+  }
 }
 
 void WrapperWalk::check_launch(Launch& launch) {

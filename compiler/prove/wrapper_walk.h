@@ -120,6 +120,7 @@ class WrapperWalk {
   [[nodiscard]] auto key_of(const Launch& launch) const -> std::string;
   void check_launch(Launch& launch);
   [[nodiscard]] auto bind_arguments(Launch& launch, const HostLaunch& what) -> std::string;
+  static void add_known_grid(Launch& launch);
   void assume(const Expr& condition, std::string why);
   void assume_small_storages(const Launch& launch);
   void check_arguments(const Launch& launch);

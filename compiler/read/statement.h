@@ -74,6 +74,9 @@ class StatementReader {
   [[nodiscard]] auto dims(int node) -> Result<Dims>;
   [[nodiscard]] auto dtype(int node) const -> Result<DType>;
   [[nodiscard]] auto view(int node) -> Result<HostView>;
+  [[nodiscard]] auto slice(int node) -> Result<HostView>;
+  [[nodiscard]] auto reshaped(int node, const Nodes& sizes) -> Result<HostView>;
+  [[nodiscard]] auto allocated(std::string_view name) const -> const HostAlloc*;
   [[nodiscard]] auto argument(int node) -> HostArg;
   [[nodiscard]] auto pointed_to(int node) const -> int;
   [[nodiscard]] auto item_of(int node) const -> std::optional<HostItemOf>;

@@ -78,8 +78,10 @@ auto StatementReader::view(int node) -> Result<HostView> {
     result.base = syntax.text;
     return result;
   }
+  if (syntax.kind == SyntaxKind::subscript) return slice(node);
   const auto name = callee(node);
   const auto args = name.empty() ? Nodes() : cursor_.positional(node);
+  if (name.ends_with(".view") && args.size() > 0) return reshaped(node, args);
   if (name == "c_void_p" && args.size() == 1) return view(pointed_to(args[0]));
   if ((name != "reinterpret_tensor" && !name.ends_with("._reinterpret_tensor") &&
        name != "torch.as_strided" && name != "aten.as_strided" && name != "as_strided") ||
@@ -95,6 +97,56 @@ auto StatementReader::view(int node) -> Result<HostView> {
   if (args.size() > 3) {
     ASSAY_TRY(result.offset, expr(args[3]));
   }
+  return result;
+}
+
+/// What a line before this one allocated under the name, or made of it since: nothing.
+auto StatementReader::allocated(std::string_view name) const -> const HostAlloc* {
+  for (const auto& op : std::views::reverse(function_.ops)) {
+    if (const auto* bound = std::get_if<HostBind>(&op.what);
+        bound != nullptr && bound->name == name)
+      return nullptr;
+    if (const auto* made = std::get_if<HostAlloc>(&op.what); made != nullptr && made->name == name)
+      return made;
+  }
+  return nullptr;
+}
+
+/// `workspace_0[a : b]` of one dimension.
+auto StatementReader::slice(int node) -> Result<HostView> {
+  const auto children = cursor_.children(node);
+  const auto parts = cursor_.children(children[1]);
+  if (cursor_.syntax(children[1]).kind != SyntaxKind::slice || parts.size() != 3 ||
+      cursor_.syntax(parts[2]).kind != SyntaxKind::none)
+    return bad(node, "expected a buffer or a view");
+  ASSAY_TRY(auto whole, view(children[0]));
+  const auto* made = whole.is_reinterpreted ? nullptr : allocated(whole.base);
+  if (made == nullptr || made->sizes.size() != 1 || made->strides[0] != Expr(1))
+    return bad(node, "a slice of something other than a new buffer of one dimension");
+  HostView result;
+  result.base = whole.base;
+  result.is_reinterpreted = true;
+  result.strides = {Expr(1)};
+  const auto end_of = [&](int part, Expr other) -> Result<Expr> {
+    return cursor_.syntax(part).kind == SyntaxKind::none ? Result<Expr>(other) : expr(part);
+  };
+  ASSAY_TRY(result.offset, end_of(parts[0], Expr(0)));
+  ASSAY_TRY(const auto end, end_of(parts[1], made->sizes[0]));
+  result.sizes = {end - result.offset};
+  return result;
+}
+
+/// `workspace_0[a : b].view(n, m)`, of what is contiguous.
+auto StatementReader::reshaped(int node, const Nodes& sizes) -> Result<HostView> {
+  const int method = cursor_.syntax(node).first_child;
+  ASSAY_TRY(auto result, view(cursor_.syntax(method).first_child));
+  if (!result.is_reinterpreted || result.strides != contiguous_strides(result.sizes))
+    return bad(node, "a view of something that may not be contiguous");
+  result.sizes.clear();
+  for (const int size : sizes) {
+    ASSAY_TRY(result.sizes.emplace_back(), expr(size));
+  }
+  result.strides = contiguous_strides(result.sizes);
   return result;
 }
 

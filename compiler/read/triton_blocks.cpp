@@ -7,28 +7,59 @@
 
 namespace assay {
 
-/// Names assigned on the lines behind the cursor that are indented deeper.
-auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
-  std::vector<std::string> names;
-  const auto source = cursor_.lexer().source();
-  auto at = source.find('\n', cursor_.token().offset);
+namespace {
+
+/// Lines behind a place that are indented deeper, without their indentation.
+template <class Take>
+void each_line_below(std::string_view source, std::size_t offset, int indent, Take&& take) {
+  auto at = source.find('\n', offset);
   while (at != std::string_view::npos) {
     const auto start = at + 1;
     at = source.find('\n', start);
     const auto line = source.substr(start, at == std::string_view::npos ? at : at - start);
     const auto first = line.find_first_not_of(' ');
     if (first == std::string_view::npos) continue;
-    if (static_cast<int>(first) <= indent) break;
-    const auto equals = line.find(" = ");
-    if (equals == std::string_view::npos) continue;
-    for (const auto part : split_at_commas(line.substr(first, equals - first))) {
-      const std::string name(trimmed(part.substr(0, part.find(':'))));
-      const auto known = locals_.find(name);
-      if (known == locals_.end() || std::ranges::find(names, name) != names.end()) continue;
-      if (known->second.is_tile() || known->second.is_constant()) names.push_back(name);
-    }
+    if (static_cast<int>(first) <= indent) return;
+    take(line.substr(first));
   }
+}
+
+}  // namespace
+
+/// Names assigned on the lines behind the cursor that are indented deeper.
+auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
+                  [&](std::string_view line) {
+                    for (const auto& name : assigned_in(line)) {
+                      const auto known = locals_.find(name);
+                      if (known == locals_.end() || std::ranges::find(names, name) != names.end())
+                        continue;
+                      if (known->second.is_tile() || known->second.is_constant())
+                        names.push_back(name);
+                    }
+                  });
   return names;
+}
+
+/// Names that only `name += step` changes there: in each round they are what they were before the
+/// loop plus its variable, which begins at 0.
+auto TritonReader::stepped_below(int indent, std::string_view step) -> std::vector<std::string> {
+  std::map<std::string, int> changes;
+  std::vector<std::string> stepped;
+  each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
+                  [&](std::string_view line) {
+                    for (const auto& name : assigned_in(line)) {
+                      ++changes[name];
+                      if (trimmed(line) == fmt::format("{} += {}", name, step))
+                        stepped.push_back(name);
+                    }
+                  });
+  std::erase_if(stepped, [&](const std::string& name) {
+    const auto known = locals_.find(name);
+    return changes.at(name) != 1 || known == locals_.end() || !known->second.is_tile();
+  });
+  return stepped;
 }
 
 auto TritonReader::loop(int indent) -> Result<void> {
@@ -52,7 +83,7 @@ auto TritonReader::loop(int indent) -> Result<void> {
   if (const auto axis = axes_.find(ends[2].origin); axis != axes_.end()) {
     what.axis = axis->second;
     auto& known = kernel_.axes[axis->second];
-    if (known.kind == TileAxis::Kind::lanes) known.kind = TileAxis::Kind::reduction;
+    known.kind = TileAxis::Kind::reduction;
     if (!known.extent) known.extent = expr_of(ends[1]);
   }
   auto dtype = DType::int32;
@@ -65,6 +96,11 @@ auto TritonReader::loop(int indent) -> Result<void> {
     block.statement.operands.push_back(bound.id);
   }
   block.assigned = assigned_below(indent);
+  if (const auto parts = cursor_.children(range); parts.size() > 3 && ends[0].as_int() == 0)
+    block.stepped = stepped_below(indent, cursor_.source_of(parts[3]));
+  std::erase_if(block.assigned, [&](const std::string& one) {
+    return std::ranges::find(block.stepped, one) != block.stepped.end();
+  });
   block.region = std::make_unique<TileRegion>();
   TritonValue variable;
   variable.kind = TritonValue::Kind::tile;
@@ -86,6 +122,12 @@ auto TritonReader::loop(int indent) -> Result<void> {
   block.indent = indent;
   block.before = locals_;
   builder_.push(block.region.get());
+  for (const auto& stepped : block.stepped) {
+    const auto initial = locals_.at(stepped);
+    ASSAY_TRY(const auto round, builder_.as(variable, builder_.type(initial).dtype));
+    ASSAY_TRY(auto now, builder_.binary("+", initial, round));
+    set(stepped, std::move(now));
+  }
   blocks_.push_back(std::move(block));
   return {};
 }
@@ -159,6 +201,7 @@ auto TritonReader::close_loop() -> Result<void> {
   }
   block.statement.regions.push_back(std::move(*block.region));
   builder_.emit(std::move(block.statement));
+  for (const auto& name : block.stepped) after.erase(name);
   locals_ = std::move(after);
   for (const auto& name : block.assigned) set(name, locals_.at(name));
   return done;

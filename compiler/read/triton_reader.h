@@ -47,6 +47,7 @@ class TritonReader {
     TileStatement statement;             ///< as far as it is known
     std::unique_ptr<TileRegion> region;  ///< being filled
     std::vector<std::string> assigned;   ///< names that the body assigns and that exist before
+    std::vector<std::string> stepped;    ///< names that go along with the loop's variable
     Locals before;
     bool is_elif = false;  ///< ends together with the block around it
   };
@@ -55,11 +56,13 @@ class TritonReader {
   [[nodiscard]] auto statement() -> Result<void>;
   [[nodiscard]] auto decorator() -> Result<void>;
   void meta(int node);
+  void take_number(std::string_view name, int value);
   [[nodiscard]] auto member(int dict, std::string_view key) const -> int;
   [[nodiscard]] auto key_of(int node) const -> std::string;
   [[nodiscard]] auto definition() -> Result<void>;
   void add_param(std::string name, std::string type);
   void set_grid();
+  void set_split_grid();
   [[nodiscard]] auto body(int indent) -> Result<void>;
   [[nodiscard]] auto assign(int left, TritonValue value) -> Result<void>;
   void set(std::string_view name, TritonValue value);
@@ -69,6 +72,9 @@ class TritonReader {
   [[nodiscard]] auto close_loop() -> Result<void>;
   [[nodiscard]] auto close_branch(bool goes_on) -> Result<void>;
   [[nodiscard]] auto assigned_below(int indent) -> std::vector<std::string>;
+  [[nodiscard]] auto stepped_below(int indent, std::string_view step) -> std::vector<std::string>;
+  /// Names that a line assigns, `x += 1` among them.
+  [[nodiscard]] static auto assigned_in(std::string_view line) -> std::vector<std::string>;
   void forget_assigned(std::string_view line);
   void keep(const Token& place, std::string reason);
 

@@ -2,6 +2,7 @@
 // branches.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "compiler/read/triton.h"
 #include "compiler/read/triton_reader.h"
@@ -35,6 +36,10 @@ constexpr std::array kTypes = {TypeName{"i1", "int1", DType::boolean},
                                TypeName{"fp8e5b16", "float8e5b16", DType::float8_e5m2fnuz}};
 
 constexpr std::int64_t kMaxGridY = 65535;
+/// Rows of one program where rows and columns are reduced in one kernel.
+constexpr std::string_view kSplitSize = "RSPLIT_SIZE";
+/// How many rounds of a loop are on their way at once: no value depends on it.
+constexpr std::string_view kStages = "NUM_STAGES";
 
 }  // namespace
 
@@ -84,11 +89,19 @@ void TritonReader::keep(const Token& place, std::string reason) {
 
 /// A name whose assignment was not understood has no value.
 void TritonReader::forget_assigned(std::string_view line) {
-  const auto equals = line.find(" = ");
-  if (equals == std::string_view::npos) return;
-  for (const auto name : split_at_commas(trimmed(line.substr(0, equals))))
-    if (const auto known = locals_.find(name.substr(0, name.find(':'))); known != locals_.end())
-      locals_.erase(known);
+  for (const auto& name : assigned_in(line))
+    if (const auto known = locals_.find(name); known != locals_.end()) locals_.erase(known);
+}
+
+auto TritonReader::assigned_in(std::string_view line) -> std::vector<std::string> {
+  const auto equals = line.find('=');
+  if (equals == std::string_view::npos || !line.substr(equals).starts_with("= ")) return {};
+  const auto left = line.substr(0, equals);
+  const auto names = left.substr(0, left.find_last_not_of("+-*/%&|^@ ") + 1);
+  std::vector<std::string> all;
+  for (const auto part : split_at_commas(trimmed(names)))
+    all.emplace_back(trimmed(part.substr(0, part.find(':'))));
+  return all;
 }
 
 auto TritonReader::statement() -> Result<void> {
@@ -135,6 +148,7 @@ auto TritonReader::decorator() -> Result<void> {
       meta_.asserts_are_on = cursor_.source_of(on) != "False";
     if (const int grid = member(argument.first_child, "grid_type"); grid >= 0)
       meta_.grid_type = key_of(grid);
+    take_number(kSplitSize, member(argument.first_child, kSplitSize));
   }
   return {};
 }
@@ -154,6 +168,15 @@ auto TritonReader::member(int dict, std::string_view key) const -> int {
   return -1;
 }
 
+/// A constant of the kernel, where the value is a number.
+void TritonReader::take_number(std::string_view name, int value) {
+  if (value < 0) return;
+  const auto text = cursor_.source_of(value);
+  std::int64_t number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
+    meta_.constants[std::string(name)] = number;
+}
+
 void TritonReader::meta(int node) {
   const auto each = [&](std::string_view key, auto&& take) {
     const int dict = member(node, key);
@@ -161,12 +184,7 @@ void TritonReader::meta(int node) {
     const auto items = cursor_.children(dict);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) take(items[i], items[i + 1]);
   };
-  each("constants", [&](int key, int value) {
-    const auto text = cursor_.source_of(value);
-    std::int64_t number = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
-      meta_.constants[key_of(key)] = number;
-  });
+  each("constants", [&](int key, int value) { take_number(key_of(key), value); });
   each("signature",
        [&](int key, int value) { meta_.signature.emplace_back(key_of(key), key_of(value)); });
 }
@@ -229,6 +247,7 @@ void TritonReader::add_param(std::string name, std::string type) {
     const bool is_constexpr = type == "constexpr" || is_block;
     param.kind = is_block ? TileParam::Kind::block : TileParam::Kind::scalar;
     param.dtype = is_constexpr ? DType::int32 : triton_dtype(type).value_or(DType::int64);
+    if (is_constexpr && param.name == kStages) param.fixed = 1;
     param.is_passed = !is_block && !(is_constexpr && param.fixed);
     param.symbol = pool_.symbol(param.name);
     if (param.fixed) {
@@ -264,6 +283,8 @@ void TritonReader::set_grid() {
     kernel_.grid = {*x, ceil_div(*y, layers), layers};
   } else if (type == "SplitScanGrid") {
     if (const auto r = count("r0_"); r && x) kernel_.grid = {*r, *x};
+  } else if (type == "MixOrderReductionGrid") {
+    set_split_grid();
   } else if (type == "FixedGrid") {
     for (int i = 0; i < 3; ++i) kernel_.grid.push_back(pool_.symbol(fmt::format("_grid_{}", i)));
   } else if (type.empty() || type == "Grid1D" || type == "Grid2D" || type == "Grid3D") {
@@ -272,6 +293,18 @@ void TritonReader::set_grid() {
       kernel_.grid.push_back(*dimension);
     }
   }
+}
+
+/// A program reduces some rows, block after block; the block divides their number.
+void TritonReader::set_split_grid() {
+  const auto* numel = kernel_.param("xnumel");
+  const auto* split = kernel_.param(kSplitSize);
+  const auto axis = axes_.find("XBLOCK");
+  if (numel == nullptr || split == nullptr || !split->fixed || axis == axes_.end()) return;
+  const auto most = static_cast<std::int64_t>(std::bit_floor(std::uint64_t(*split->fixed)));
+  auto& rows = kernel_.axes[axis->second];
+  rows.max_block = std::min(rows.max_block, most);
+  kernel_.grid = {ceil_div(numel->symbol, *split->fixed)};
 }
 
 auto TritonReader::body(int indent) -> Result<void> {
@@ -287,7 +320,16 @@ auto TritonReader::body(int indent) -> Result<void> {
     ASSAY_TRY(const int annotation, cursor_.expression());
     is_constexpr = cursor_.source_of(annotation).contains("constexpr");
   }
-  if (!cursor_.accept("=")) {
+  const auto place = cursor_.token();
+  if (place.kind == TokenKind::symbol && place.text.size() > 1 && place.text.ends_with('=') &&
+      cursor_.accept(place.text)) {  // `x += y`
+    ASSAY_TRY(const int right, cursor_.expression());
+    ASSAY_TRY(const auto before, value(left));
+    ASSAY_TRY(const auto by, value(right));
+    const auto op = place.text.substr(0, place.text.size() - 1);
+    ASSAY_TRY(auto result, at(left, builder_.binary(op, before, by)));
+    ASSAY_TRY_VOID(assign(left, std::move(result)));
+  } else if (!cursor_.accept("=")) {
     ASSAY_TRY_VOID(value(left));
   } else {
     ASSAY_TRY(const int right, cursor_.expression_list());

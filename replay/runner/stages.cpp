@@ -341,21 +341,38 @@ class StageDebugger {
     return kRecorded;
   }
 
-  /// The last stage of each role against what the compiled function really gave.
+  /// The last stage of each role against what the compiled function really gave. Behind one that
+  /// did not run, it is to blame.
   void compare_answers() {
     if (answers_ == nullptr || !answers_->compiled) return;
-    std::map<StageRole, std::size_t> last;
-    for (std::size_t i = 0; i < stages_.size(); ++i)
-      if (runs_[i].not_run.empty() && stages_[i].role != StageRole::joint &&
-          stages_[i].role != StageRole::function)
-        last[stages_[i].role] = i;
-    for (const auto& [role, i] : last) {
+    std::map<StageRole, std::size_t> last, last_run;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if (stages_[i].role == StageRole::joint || stages_[i].role == StageRole::function) continue;
+      last[stages_[i].role] = i;
+      if (runs_[i].not_run.empty()) last_run[stages_[i].role] = i;
+    }
+    for (const auto& [role, i] : last_run) {
       if (result_.rows[i].state != StageState::agrees) continue;
       auto here = against(i, *answers_->compiled, kCompiled);
       if (here.empty()) continue;
-      result_.rows[i].state = StageState::differs;
-      differences_.push_back(worst_of(here));
+      const auto behind = last.at(role);
+      result_.rows[behind].state = StageState::differs;
+      if (behind == i)
+        differences_.push_back(worst_of(here));
+      else
+        blame_unseen(behind, worst_of(here));
     }
+  }
+
+  /// A stage that did not run stands between a stage that is right and answers that are wrong.
+  void blame_unseen(std::size_t i, const Difference& difference) {
+    auto problem = problem_of(i, {});
+    problem.before = stages_[difference.stage].name;
+    problem.distance = difference.distance;
+    problem.distance.message = fmt::format(
+        "what it gave differs from {} in {}: {}; it was not run here: {}", problem.before,
+        difference.value, difference.distance.message, result_.rows[i].reason);
+    finish(std::move(problem));
   }
 
   auto problem_of(std::size_t i, const std::string& value) -> StageProblem {

@@ -40,6 +40,22 @@ TEST_F(VerifyTest, AFloatIsNoIndex) {
   kernel_.body.body[2].operands = {1, 1, kNoTile};
   EXPECT_EQ(verify(kernel_), std::vector<std::string>{"line 3: an index that is no integer"});
 }
+TEST_F(VerifyTest, OnlyMasksAndTheLikeMayBeMissing) {
+  kernel_.body.body[2].operands[2] = kNoTile;
+  EXPECT_EQ(verify(kernel_), std::vector<std::string>{});
+  kernel_.body.body[2].operands[1] = kNoTile;
+  EXPECT_EQ(verify(kernel_), std::vector<std::string>{"line 3: an operand is missing"});
+}
+TEST_F(VerifyTest, AValueThatIsMissingHasNoType) {
+  kernel_.body.body.push_back({.what = TileCompute{TileOp::cast},
+                               .operands = {kNoTile},
+                               .results = {7},
+                               .regions = {},
+                               .line = 4,
+                               .text = {}});
+  EXPECT_EQ(verify(kernel_), (std::vector<std::string>{"line 4: an operand is missing",
+                                                       "line 4: value %7 does not exist"}));
+}
 
 }  // namespace
 }  // namespace assay
