@@ -28,15 +28,24 @@ auto TritonReader::index_of(const TritonValue& pointer) -> TileId {
              : builder_.emit(TileConstant{std::int64_t{0}}, {}, {DType::int32, 0});
 }
 
+/// As operand of an access, in one of the pointer's lanes each.
+auto TritonReader::operand_of(const TritonValue& pointer, const TritonValue& read, DType dtype)
+    -> Result<TileId> {
+  ASSAY_TRY(const auto converted, builder_.as(read, dtype));
+  const auto fitting = broadcast_to(converted, pointer.shape);
+  if (!fitting) return bad_input("an access with a mask or a value of another shape");
+  return fitting->id;
+}
+
 /// The mask of an access, kNoTile if it has none.
-auto TritonReader::mask_of(int node, const Nodes& args, std::size_t position) -> Result<TileId> {
+auto TritonReader::mask_of(int node, const Nodes& args, std::size_t position,
+                           const TritonValue& pointer) -> Result<TileId> {
   int mask = cursor_.keyword(node, "mask");
   if (mask < 0 && args.size() > position) mask = args[position];
   if (mask < 0) return kNoTile;
   ASSAY_TRY(const auto read, value(mask));
   if (read.kind == Kind::none) return kNoTile;
-  ASSAY_TRY(const auto truth, builder_.as(read, DType::boolean));
-  return truth.id;
+  return operand_of(pointer, read, DType::boolean);
 }
 
 auto TritonReader::load(int node) -> Result<TritonValue> {
@@ -44,7 +53,7 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
   if (args.empty()) return bad_input("an access without a pointer");
   ASSAY_TRY(const auto pointer, value(args[0]));
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
-  ASSAY_TRY(const auto mask, mask_of(node, args, 1));
+  ASSAY_TRY(const auto mask, mask_of(node, args, 1, pointer));
   const auto dtype = kernel_.params[pointer.param].dtype;
   int other_node = cursor_.keyword(node, "other");
   if (other_node < 0 && args.size() > 2) other_node = args[2];
@@ -52,8 +61,7 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
   if (other_node >= 0) {
     ASSAY_TRY(const auto read, value(other_node));
     if (read.kind != Kind::none) {
-      ASSAY_TRY(const auto converted, builder_.as(read, dtype));
-      other = converted.id;
+      ASSAY_TRY(other, operand_of(pointer, read, dtype));
     }
   }
   TritonValue result;
@@ -74,9 +82,9 @@ auto TritonReader::store(int node) -> Result<TritonValue> {
   ASSAY_TRY(const auto pointer, value(args[0]));
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto read, value(args[1]));
-  ASSAY_TRY(const auto mask, mask_of(node, args, 2));
-  ASSAY_TRY(const auto stored, builder_.as(read, kernel_.params[pointer.param].dtype));
-  builder_.emit_effect(TileStore{pointer.param}, {index_of(pointer), stored.id, mask});
+  ASSAY_TRY(const auto mask, mask_of(node, args, 2, pointer));
+  ASSAY_TRY(const auto stored, operand_of(pointer, read, kernel_.params[pointer.param].dtype));
+  builder_.emit_effect(TileStore{pointer.param}, {index_of(pointer), stored, mask});
   builder_.annotate(cursor_.source_of(node));
   return TritonValue{};
 }
@@ -88,12 +96,12 @@ auto TritonReader::atomic(int node, std::string_view name) -> Result<TritonValue
   ASSAY_TRY(const auto pointer, value(args[0]));
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto read, value(args[1]));
-  ASSAY_TRY(const auto mask, mask_of(node, args, 2));
+  ASSAY_TRY(const auto mask, mask_of(node, args, 2, pointer));
   const auto dtype = kernel_.params[pointer.param].dtype;
-  ASSAY_TRY(const auto operand, builder_.as(read, dtype));
+  ASSAY_TRY(const auto operand, operand_of(pointer, read, dtype));
   const auto index = index_of(pointer);
   AxisSet axes = 0;
-  for (const auto id : {index, operand.id, mask})
+  for (const auto id : {index, operand, mask})
     if (id != kNoTile) axes |= kernel_.type(id).axes;
   // Every lane of the pointer's tile takes part, also where it does not vary.
   for (const auto& position : pointer.shape)
@@ -102,7 +110,7 @@ auto TritonReader::atomic(int node, std::string_view name) -> Result<TritonValue
   result.kind = Kind::tile;
   result.shape = pointer.shape;
   result.id = builder_.emit(TileAtomic{pointer.param, row->op, row->is_exchange},
-                            {index, operand.id, mask}, {dtype, axes});
+                            {index, operand, mask}, {dtype, axes});
   builder_.annotate(cursor_.source_of(node));
   return result;
 }

@@ -122,7 +122,10 @@ class TritonReader {
   [[nodiscard]] auto store(int node) -> Result<TritonValue>;
   [[nodiscard]] auto atomic(int node, std::string_view name) -> Result<TritonValue>;
   [[nodiscard]] auto index_of(const TritonValue& pointer) -> TileId;
-  [[nodiscard]] auto mask_of(int node, const Nodes& args, std::size_t position) -> Result<TileId>;
+  [[nodiscard]] auto operand_of(const TritonValue& pointer, const TritonValue& read, DType dtype)
+      -> Result<TileId>;
+  [[nodiscard]] auto mask_of(int node, const Nodes& args, std::size_t position,
+                             const TritonValue& pointer) -> Result<TileId>;
   [[nodiscard]] auto search(int node) -> Result<TritonValue>;
   [[nodiscard]] auto random(int node, TileRandomKind kind) -> Result<TritonValue>;
   [[nodiscard]] auto device_assert(int node) -> Result<TritonValue>;

@@ -40,7 +40,7 @@ auto run(std::string_view text, std::int64_t block) -> Outcome {
   for (int i = 0; i < kRows * kColumns; ++i) values.push_back(element(i / kColumns, i % kColumns));
   auto x = Tensor::contiguous(DType::float32, {kRows, kColumns});
   from_vector(*x, std::span<const double>(values));
-  ExecutorOptions options;
+  ProgramRunOptions options;
   options.block = block;
   const auto result = (*ready)->run({Datum{*x}}, options);
   if (!result) return {{}, {}, 0, result.error().message};
