@@ -63,7 +63,7 @@ TEST(TextOracle, EveryQuestionIsAStepWhoseParentIsTheBestBeforeIt) {
   TextBudget budget;
   budget.on_step = [&](const MinifyStep& step) { steps.push_back(step); };
   const TextFailures failures = [](const std::vector<std::string>& texts) {
-    return std::vector{failures_of(texts.front())};
+    return std::vector<std::vector<std::string>>{failures_of(texts.front())};
   };
   TextOracle oracle("wrong at 12", failures, std::move(budget));
   oracle.begin("letters");

@@ -179,7 +179,8 @@ TEST_F(InterpretTest, AScanInALoopCarriesItsLastElement) {
       "        tmp6 = tmp3 + tmp5\n        tmp7 = tmp3 + tmp4\n"
       "        tmp8 = tl.where(roffset > 0, tmp7, tmp4)\n"
       "        tmp3 = tl.where(roffset > 0, tmp6, tmp5)\n"
-      "        tl.store(out_ptr0 + (r0_0), tmp8, r0_mask)\n''', device_str='cuda')\n"
+      "        tl.store(out_ptr0 + (tl.broadcast_to(r0_0, [XBLOCK, R0_BLOCK])), tmp8, "
+      "r0_mask)\n''', device_str='cuda')\n"
       "def call(args):\n    arg0_1, = args\n    assert_size_stride(arg0_1, (40, ), (1, ))\n"
       "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
       "    k.run(arg0_1, buf0, 1, 40, stream=stream0)\n    return (buf0, )\n";

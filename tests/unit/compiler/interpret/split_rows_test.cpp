@@ -1,4 +1,5 @@
-// Kernels that reduce rows and columns at once: a loop over blocks of rows that steps its own index.
+// Kernels that reduce rows and columns at once: a loop over blocks of rows that steps its own
+// index.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +46,9 @@ auto run(std::string_view text, std::int64_t block) -> Outcome {
   const auto result = (*ready)->run({Datum{*x}}, options);
   if (!result) return {{}, {}, 0, result.error().message};
   return {to_vector<double>(*result->outputs.at(0).real()),
-          to_vector<double>(*result->outputs.at(1).real()), result->findings.size(), {}};
+          to_vector<double>(*result->outputs.at(1).real()),
+          result->findings.size(),
+          {}};
 }
 
 TEST(SplitRows, RowsAndColumnsAreReducedForAnyBlock) {
