@@ -202,6 +202,10 @@ auto CppReader::mask_method(int node, CppValue object) -> R {
     return is_lane ? R(object) : bad_input("a mask at no lane");
   }
   const bool is_all = name == "all_masked";
+  if (object.kind == CppValue::Kind::lanes) {
+    ASSAY_TRY(object, all_lanes(object, is_all ? TileCombine::all : TileCombine::any));
+    return is_all ? R(object) : builder_.unary("!", object);
+  }
   if (object.parts == (is_all ? TileCombine::all : TileCombine::any)) {
     object.parts.reset();
     object.is_vector = false;

@@ -256,7 +256,11 @@ auto CppReader::step_of(int node, const Expr& extent) -> Result<std::int64_t> {
 
 auto read_cpp(std::string_view text, ExprPool& pool) -> Result<TileKernel> {
   ASSAY_TRY(auto syntax, CppSyntax::parse(text));
-  return CppReader(std::move(syntax), pool).read();
+  CppReader reader(syntax, pool);
+  auto kernel = reader.read();
+  if (!kernel || !reader.lacks_lanes()) return kernel;
+  auto by_lanes = CppReader(std::move(syntax), pool, true).read();
+  return by_lanes && by_lanes->is_understood() ? std::move(by_lanes) : std::move(kernel);
 }
 
 }  // namespace assay

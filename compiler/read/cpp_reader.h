@@ -60,9 +60,13 @@ struct CppRange {
 
 class CppReader {
  public:
-  CppReader(CppSyntax syntax, ExprPool& pool)
-      : syntax_(std::move(syntax)), builder_(kernel_, pool) {}
+  /// `splits_lanes`: lanes of vectors that loops add to are values of their own; many statements,
+  /// which only a kernel that combines them in several ways needs.
+  CppReader(CppSyntax syntax, ExprPool& pool, bool splits_lanes = false)
+      : syntax_(std::move(syntax)), builder_(kernel_, pool), splits_lanes_(splits_lanes) {}
   [[nodiscard]] auto read() -> Result<TileKernel>;
+  /// Something was not understood that splitting lanes may tell.
+  [[nodiscard]] auto lacks_lanes() const -> bool { return lacks_lanes_; }
 
  private:
   using Values = std::vector<CppValue>;
@@ -220,6 +224,13 @@ class CppReader {
   [[nodiscard]] auto indexed_update(int right, std::string_view name) -> Result<Update>;
   [[nodiscard]] auto helper_update(const std::string& target, int right) -> Result<bool>;
   [[nodiscard]] auto combined(const CppValue& before, std::size_t depth, const Update& update) -> R;
+  [[nodiscard]] auto bad_lanes(std::string_view message) -> std::unexpected<Error>;
+  [[nodiscard]] static auto is_first(const CppValue& before, TileCombine combine) -> bool;
+  [[nodiscard]] auto joined(const CppValue& start, const Update& added) -> R;
+  [[nodiscard]] auto across(std::size_t depth) const -> std::optional<CppLoop>;
+  [[nodiscard]] auto combined_lanes(const CppValue& before, std::size_t depth, const Update& update,
+                                    const CppLoop& loop) -> R;
+  [[nodiscard]] auto all_lanes(const CppValue& vector, TileCombine combine) -> R;
   [[nodiscard]] auto reduced(Update update, std::size_t depth, bool& takes_lanes) -> Result<Update>;
   [[nodiscard]] auto neutral(const Update& update, TileId mask) -> Result<std::vector<TileId>>;
   [[nodiscard]] auto join(TileCombine combine, const CppValue& a, const Values& b) -> R;
@@ -244,7 +255,8 @@ class CppReader {
   int serial_ = 0;
   bool is_threaded_ = false;  ///< an OpenMP loop: its rounds run in any order
   bool is_checked_ = false;   ///< an assert is being read
-  bool needs_mask_ = false;   ///< vectors are loaded under a mask of their own only
+  bool splits_lanes_ = false, lacks_lanes_ = false;
+  bool needs_mask_ = false;  ///< vectors are loaded under a mask of their own only
 };
 
 }  // namespace assay

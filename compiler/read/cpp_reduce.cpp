@@ -222,23 +222,27 @@ auto CppReader::reduced(Update update, std::size_t depth, bool& takes_lanes) -> 
 
 auto CppReader::combined(const CppValue& before, std::size_t depth, const Update& update) -> R {
   if (update.operands.empty()) return before;
-  const bool is_record = before.kind == CppValue::Kind::record;
-  if (!is_record && !before.is_number()) return bad_input("a sum into what is no number");
+  const bool has_lanes = before.kind == CppValue::Kind::lanes;
+  const auto& one = has_lanes ? before.fields[0] : before;
+  const bool is_record = one.kind == CppValue::Kind::record;
+  if (!is_record && !one.is_number()) return bad_input("a sum into what is no number");
   auto operands = update;
   if (!is_record) {
     if (operands.operands.size() != 1) return bad_input("a sum of several values into one");
     if (!operands.operands[0].is_number()) return bad_input("a sum of what is no number");
-    if (before.dtype != operands.operands[0].dtype) {
-      ASSAY_TRY(operands.operands[0], builder_.converted(operands.operands[0], before.dtype));
+    if (one.dtype != operands.operands[0].dtype) {
+      ASSAY_TRY(operands.operands[0], builder_.converted(operands.operands[0], one.dtype));
     }
   }
+  if (splits_lanes_)
+    if (const auto loop = across(depth)) return combined_lanes(before, depth, operands, *loop);
+  if (has_lanes) return bad_input("a sum of all lanes into each");
   bool takes_lanes = false;
   ASSAY_TRY(const auto added, reduced(std::move(operands), depth, takes_lanes));
-  const bool is_first = is_record ? before.is_neutral : is_neutral(update.combine, before);
   auto start = before;
-  if (takes_lanes && !is_first && before.parts != update.combine) {
+  if (takes_lanes && !is_first(before, update.combine) && before.parts != update.combine) {
     if (is_record || before.parts || builder_.type(before.id).axes != 0)
-      return bad_input("lanes of a vector that do not start at a neutral value");
+      return bad_lanes("lanes of a vector that do not start at a neutral value");
     // Each lane begins with it, and all are combined in the end.
     std::int64_t width = 1;
     for (auto i = depth; i < loops_.size(); ++i)
@@ -247,23 +251,76 @@ auto CppReader::combined(const CppValue& before, std::size_t depth, const Update
       ASSAY_TRY(start, join(update.combine, start, {start}));
     }
   }
-  if (!takes_lanes && before.parts) return bad_input("a sum into parts of another");
+  if (!takes_lanes && before.parts) return bad_lanes("a sum into parts of another");
   start.parts.reset();
-  CppValue result;
-  if (is_record) {
-    result = before;
-    result.fields = added.operands;
-    if (!is_first) {
-      ASSAY_TRY(result, join_records(update.combine, start.fields, added.operands));
-    }
-    result.is_neutral = false;
-  } else if (is_first) {
-    result = added.operands[0];
-  } else {
-    ASSAY_TRY(result, join(update.combine, start, added.operands));
-  }
+  ASSAY_TRY(auto result, joined(start, added));
   result.is_vector = before.is_vector || added.operands[0].is_vector;
   result.parts = takes_lanes ? std::optional(update.combine) : std::nullopt;
+  return result;
+}
+
+auto CppReader::bad_lanes(std::string_view message) -> std::unexpected<Error> {
+  lacks_lanes_ = true;
+  return bad_input("{}", message);
+}
+
+auto CppReader::is_first(const CppValue& before, TileCombine combine) -> bool {
+  return before.kind == CppValue::Kind::record ? before.is_neutral : is_neutral(combine, before);
+}
+
+auto CppReader::joined(const CppValue& start, const Update& added) -> R {
+  if (start.kind != CppValue::Kind::record)
+    return is_first(start, added.combine) ? R(added.operands[0])
+                                          : join(added.combine, start, added.operands);
+  auto result = start;
+  result.fields = added.operands;
+  if (!start.is_neutral) {
+    ASSAY_TRY(result, join_records(added.combine, start.fields, added.operands));
+  }
+  result.is_neutral = false;
+  return result;
+}
+
+/// The loop over vectors since the variable was declared, whose lanes add to lanes of theirs.
+auto CppReader::across(std::size_t depth) const -> std::optional<CppLoop> {
+  for (auto i = depth; i < loops_.size(); ++i)
+    if (loops_[i].width > 1 && !loops_[i].is_inside) return loops_[i];
+  return std::nullopt;
+}
+
+/// Lane by lane: every one combines the elements at its place in the loop's vectors.
+auto CppReader::combined_lanes(const CppValue& before, std::size_t depth, const Update& update,
+                               const CppLoop& loop) -> R {
+  CppValue result;
+  result.kind = CppValue::Kind::lanes;
+  result.dtype = before.dtype;
+  result.is_vector = true;
+  const auto width = static_cast<std::size_t>(loop.width);
+  const bool has_lanes = before.kind == CppValue::Kind::lanes;
+  if (has_lanes && before.fields.size() != width) return bad_input("vectors of another width");
+  ASSAY_TRY(const auto lane, builder_.number(loop.lane));
+  const auto outer = mask_;
+  for (std::size_t i = 0; i < width; ++i) {
+    const auto number = builder_.constant(static_cast<std::int64_t>(i), DType::int64);
+    ASSAY_TRY(const auto is_this, builder_.compute(TileOp::eq, {lane, number}));
+    ASSAY_TRY(mask_, both(outer, is_this));
+    bool takes_lanes = false;
+    auto added = reduced(update, depth, takes_lanes);
+    mask_ = outer;
+    if (!added) return std::unexpected(std::move(added).error());
+    ASSAY_TRY(result.fields.emplace_back(), joined(has_lanes ? before.fields[i] : before, *added));
+  }
+  return result;
+}
+
+/// What lanes of a vector give together.
+auto CppReader::all_lanes(const CppValue& vector, TileCombine combine) -> R {
+  auto result = vector.fields[0];
+  for (std::size_t i = 1; i < vector.fields.size(); ++i) {
+    const auto& lane = vector.fields[i];
+    const bool is_record = lane.kind == CppValue::Kind::record;
+    ASSAY_TRY(result, joined(result, {combine, is_record ? lane.fields : Values{lane}}));
+  }
   return result;
 }
 
@@ -346,9 +403,11 @@ auto CppReader::reduction(int node, std::string_view name, bool& is_known) -> R 
   is_known = combine.has_value();
   if (!is_known) return bad_input("the function `{}`", name);
   ASSAY_TRY(auto result, value(one.children.back()));
-  const bool is_start =
-      result.kind == CppValue::Kind::record ? result.is_neutral : is_neutral(*combine, result);
-  if (result.parts != combine && !is_start) return bad_input("lanes that hold no parts of this");
+  if (result.kind == CppValue::Kind::lanes) {
+    ASSAY_TRY(result, all_lanes(result, *combine));
+  } else if (result.parts != combine && !is_first(result, *combine)) {
+    return bad_lanes("lanes that hold no parts of this");
+  }
   result.parts.reset();
   result.is_vector = false;
   for (auto& field : result.fields) field.is_vector = false;

@@ -21,6 +21,7 @@ struct CppValue {
     pointer,  ///< `expr` elements behind a parameter's or a local array's start
     array,    ///< local
     record,   ///< Welford: mean, m2, weight; IndexValue: value, index
+    lanes,    ///< of a vector, each by itself: `fields`
     lambda,
     text,
   };

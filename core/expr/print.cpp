@@ -77,6 +77,7 @@ class Printer {
   auto junction(const Expr& e) const -> Text;
   auto operation(const Expr& e, const OpRow& row) const -> Text;
   auto comparison(const Expr& e) const -> Text;
+  auto choice(const Expr& e) const -> Text;
   auto operand(const Expr& e, Strength needed) const -> std::string {
     const Text text = print(e);
     return text.strength < needed ? "(" + text.text + ")" : text.text;
@@ -214,13 +215,21 @@ auto Printer::print(const Expr& e) const -> Text {
   return operation(e, row);
 }
 
+/// `(a if x else b if y else c)`: one pair of parentheses, however long the chain is.
+auto Printer::choice(const Expr& e) const -> Text {
+  std::string text = "(";
+  auto rest = e;
+  for (; rest.op() == ExprOp::where; rest = rest.args()[2])
+    text += fmt::format("{} if {} else ", operand(rest.args()[1], kCompare),
+                        operand(rest.args()[0], kCompare));
+  return {text + operand(rest, kCompare) + ")"};
+}
+
 /// What the two spellings write as an operator, else a call.
 auto Printer::operation(const Expr& e, const OpRow& row) const -> Text {
   if (e.op() == logic_not)
     return {(python() ? "not " : "~") + operand(e.args()[0], kAtom), python() ? kLoose : kUnary};
-  if (e.op() == where && python())
-    return {fmt::format("({} if {} else {})", operand(e.args()[1], kCompare),
-                        operand(e.args()[0], kCompare), operand(e.args()[2], kCompare))};
+  if (e.op() == where && python()) return choice(e);
   if (e.op() == floor_div && !python())
     return {fmt::format("({}//{})", operand(e.args()[0], kPower), operand(e.args()[1], kPower))};
   const bool division = e.op() == int_true_div || e.op() == float_true_div;

@@ -24,7 +24,8 @@ auto target_of(const HostOp& op) -> std::string {
   return call == nullptr ? std::string() : call->target;
 }
 
-/// Half of the largest distance, so that the script tells the two apart and rounding does not;
+/// An eighth of the largest distance, so that the script tells the two apart also where other blocks
+/// make it smaller, and rounding does not;
 /// where it is not finite, a small part of what is expected. Whole numbers are exact.
 auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
   if (!is_floating(expected.dtype()) && !is_complex(expected.dtype())) return 0;
@@ -39,7 +40,7 @@ auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
     is_finite = is_finite && std::isfinite(distance);
     if (std::isfinite(distance)) farthest = std::max(farthest, distance);
   }
-  return is_finite ? farthest / 2 : kPart * largest;
+  return is_finite ? farthest / 8 : kPart * largest;
 }
 
 /// A program with branches, loops or inner functions as the way that its run took; there the first

@@ -44,6 +44,27 @@ TEST_F(CppKernel, TakesAwayWhatIsSubtracted) {
   gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {-120 + 70, -440 + 150, -760 + 230});
 }
 
+TEST_F(CppKernel, LanesThatCombineInTwoWaysAreValuesOfTheirOwn) {
+  // Sixteen elements are multiplied into lanes that begin with 2, the four of the tail are added.
+  const auto body = sums_of_rows("2", "tmp_acc0_vec = tmp_acc0_vec * tmp0;");
+  gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {240 + 70, 880 + 150, 1520 + 230});
+  std::vector<double> wanted(3, 0);
+  for (int row = 0; row < 3; ++row)
+    for (int lane = 0; lane < 16; ++lane) {
+      const auto at = [&](int column) { return row * 36 + column; };
+      wanted[static_cast<std::size_t>(row)] +=
+          2. * at(lane) * at(lane + 16) + (lane < 4 ? at(32 + lane) : 0);
+    }
+  gives(body, {{count(108)}, {zeros(3)}}, 36, 1, wanted);
+}
+
+TEST_F(CppKernel, LanesMayBeJoinedInAnotherWayThanTheyWereMade) {
+  auto body = sums_of_rows("0", "tmp_acc0_vec = tmp_acc0_vec + tmp0;");
+  const std::string sum = "{ return x + y; }";
+  body.replace(body.find(sum), sum.size(), "{ return at::vec::maximum(x, y); }");
+  gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {3 + 19, 23 + 39, 43 + 59});
+}
+
 TEST_F(CppKernel, SumsOverColumnsOfVectors) {
   const auto body = "{\n" + vectors("ROW", "ROW") + "}";
   auto text = body;

@@ -160,6 +160,8 @@ TEST_F(PrintExpr, WritesPythonThatPythonReads) {
   EXPECT_EQ(python("Eq(s0, 2) & (s1 < 3)"), "s0 == 2 and s1 <= 2");
   EXPECT_EQ(python("CeilToInt(IntTrueDiv(s0, 2))"), "math.ceil(s0 / 2)");
   EXPECT_EQ(python("Where(s0 > 2, s1, 3)"), "(s1 if s0 >= 3 else 3)");
+  EXPECT_EQ(python("Where(s0 > 2, s1, Where(s1 > 4, s0, 3))"),
+            "(s1 if s0 >= 3 else s0 if s1 >= 5 else 3)");
 }
 
 TEST_F(PrintExpr, WritesSreprThatSympyReads) {
