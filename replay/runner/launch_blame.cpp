@@ -62,7 +62,10 @@ class LaunchBlamer {
     if (found == bad_.end()) return at(*last->second, producer);
     const auto& [op, buffer] = found->second;
     auto blame = at(*op, buffer);
-    if (last->second != op) blame.through = fmt::format("line {}", last->second->line);
+    if (last->second == op) return blame;
+    blame.through = fmt::format("line {}", last->second->line);
+    const auto there = at(*last->second, producer);
+    blame.shown = {there.name, there.target, there.wrote, there.expected};
     return blame;
   }
 

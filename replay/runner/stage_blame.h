@@ -12,6 +12,12 @@ struct StageBlame {
   /// Where the difference shows for certain, if what lies between has no counterpart: the node or
   /// launch is the first of several that may be it.
   std::string through;
+  /// The buffer that shows it there, who wrote it, and what it holds.
+  struct Shown {
+    std::string buffer, target;
+    std::optional<Tensor> wrote, expected;
+  };
+  std::optional<Shown> shown;
   std::vector<std::string> nodes;  ///< of the graph that the kernel computes
   std::optional<Origin> origin;
   int line = 0;  ///< in the payload

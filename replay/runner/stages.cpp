@@ -427,6 +427,9 @@ class StageDebugger {
                                   : blame_launch(stage, right, mine, theirs, producer);
     }
     if (!problem.blame.found()) problem.blame.name = producer;
+    if (auto& shown = problem.blame.shown; shown && !shown->expected)
+      if (const auto known = agreed_.find(difference.value); known != agreed_.end())
+        if (const auto* right = known->second.value.value.real()) shown->expected = *right;
     finish(std::move(problem));
   }
 

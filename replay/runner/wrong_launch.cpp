@@ -24,9 +24,9 @@ auto target_of(const HostOp& op) -> std::string {
   return call == nullptr ? std::string() : call->target;
 }
 
-/// An eighth of the largest distance, so that the script tells the two apart also where other blocks
-/// make it smaller, and rounding does not;
-/// where it is not finite, a small part of what is expected. Whole numbers are exact.
+/// An eighth of the largest distance, so that the script tells the two apart also where other
+/// blocks make it smaller, and rounding does not; where it is not finite, a small part of what is
+/// expected. Whole numbers are exact.
 auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
   if (!is_floating(expected.dtype()) && !is_complex(expected.dtype())) return 0;
   constexpr double kPart = 1e-3;
@@ -82,7 +82,13 @@ auto of_problem(const StageProblem& problem, const std::vector<ProgramText>& pro
                     .elements = {},
                     .wrote = blame.wrote,
                     .expected = blame.expected,
+                    .shown = {},
+                    .shown_elements = {},
                     .failure = {}};
+  if (!blame.expected && blame.shown && blame.shown->wrote && blame.shown->expected) {
+    wrong.shown = blame.shown;
+    wrong.shown_elements = elements_of(*blame.shown->wrote);
+  }
   for (const auto& program : programs)
     if (program.log_line == problem.log_line - blame.line) wrong.program = program;
   if (problem.inputs.empty())
@@ -128,16 +134,20 @@ auto wrong_launch(std::string_view bytes, const std::string& name, const OpTable
 auto wrong_launch_failures(std::string_view text, const WrongLaunch& wrong, const OpTable& table)
     -> std::vector<std::string> {
   if (!wrong.wrote) return run_failures(text, table);
-  bool is_same = false;
+  bool is_same = false, is_shown = !wrong.shown;
   ExecuteOptions options;
   options.run.tap = [&](const RunWritten& written) {
-    if (target_of(*written.op) != wrong.target) return;
-    for (const auto& [name, tensor] : written.buffers)
-      if (name == wrong.buffer)
+    const auto target = target_of(*written.op);
+    for (const auto& [name, tensor] : written.buffers) {
+      if (target == wrong.target && name == wrong.buffer)
         is_same = tensor.dtype() == wrong.wrote->dtype() && elements_of(tensor) == wrong.elements;
+      if (wrong.shown && target == wrong.shown->target && name == wrong.shown->buffer)
+        is_shown = elements_of(tensor) == wrong.shown_elements;
+    }
   };
   const auto execution = execute_programs(text, "candidate", table, options);
-  if (!execution || execution->programs.empty() || execution->programs.front().error || !is_same)
+  if (!execution || execution->programs.empty() || execution->programs.front().error || !is_same ||
+      !is_shown)
     return {};
   if (!execution->programs.front().run.findings.empty()) return {};
   return {wrong.failure};
@@ -148,8 +158,14 @@ auto cut_options(const WrongLaunch& wrong) -> CutOptions {
                      .returned = wrong.wrote ? wrong.buffer : std::string(),
                      .expected = wrong.expected,
                      .tolerance = 0};
-  if (wrong.wrote && wrong.expected && wrong.expected->numel() == wrong.wrote->numel())
-    options.tolerance = tolerance_of(*wrong.wrote, *wrong.expected);
+  auto wrote = wrong.wrote;
+  if (wrong.shown) {
+    options.returned = wrong.shown->buffer;
+    options.expected = wrong.shown->expected;
+    wrote = wrong.shown->wrote;
+  }
+  if (wrote && options.expected && options.expected->numel() == wrote->numel())
+    options.tolerance = tolerance_of(*wrote, *options.expected);
   return options;
 }
 

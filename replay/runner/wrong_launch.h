@@ -18,6 +18,9 @@ struct WrongLaunch {
   std::string stage;     ///< "inductor_output_code#2 differs from ... in output 0: ..."
   std::string elements;  ///< bytes of what it wrote, in row-major order
   std::optional<Tensor> wrote, expected;  ///< expected: of the graph, where a node is it
+  /// Where no node is it: what a later launch or call made of it, which a node is.
+  std::optional<StageBlame::Shown> shown;
+  std::string shown_elements;  ///< bytes of what `shown` holds
 
   /// "wrong values in buf3 of triton_poi_fused_0"; of what a check of the run found the finding.
   std::string failure;
