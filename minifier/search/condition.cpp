@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMostSymbols = 4;
-constexpr std::size_t kAsked = 10;     ///< sizes that a condition is made from
-constexpr std::size_t kPredicted = 4;  ///< further sizes that it must foretell
+constexpr std::size_t kAsked = 10;  ///< sizes that a condition is made from
+constexpr int kPredicted = 3;       ///< further sizes of either kind that it must foretell
 
 /// Conditions over one symbol, simplest first.
 auto candidates_for(const Expr& symbol, const std::map<std::int64_t, bool>& answers,
@@ -92,13 +92,16 @@ class ConditionFinder {
     return std::ranges::all_of(
         answers_, [&](const auto& entry) { return holds(condition, entry.first) == entry.second; });
   }
+  /// At sizes that were not asked, near and far, some that should fail and some that should not.
   auto foretells(const Expr& condition, const std::vector<std::int64_t>& later) -> bool {
-    std::size_t asked = 0;
-    for (const auto value : later) {
-      if (asked >= kPredicted) break;
-      if (answers_.contains(value) || !ask(value)) continue;
-      ++asked;
-      if (holds(condition, value) != answers_.at(value)) return false;
+    auto sizes = later;
+    for (const std::int64_t k : {2, 3, 5, 7}) sizes.insert(sizes.end(), {k * now_, now_ / k, k});
+    std::map<bool, int> foretold;
+    for (const auto size : sizes) {
+      const bool expected = holds(condition, size);
+      if (foretold[expected] >= kPredicted || answers_.contains(size) || !ask(size)) continue;
+      ++foretold[expected];
+      if (answers_.at(size) != expected) return false;
     }
     return true;
   }
