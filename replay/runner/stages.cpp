@@ -368,10 +368,18 @@ class StageDebugger {
   void blame_unseen(std::size_t i, const Difference& difference) {
     auto problem = problem_of(i, {});
     problem.before = stages_[difference.stage].name;
-    problem.distance = difference.distance;
-    problem.distance.message = fmt::format(
-        "what it gave differs from {} in {}: {}; it was not run here: {}", problem.before,
-        difference.value, difference.distance.message, result_.rows[i].reason);
+    problem.blame.name = difference.value;
+    // What was recorded is what it gave, the stage before it what it should have given.
+    auto& distance = problem.distance = difference.distance;
+    std::swap(distance.expected, distance.actual);
+    std::swap(distance.expected_error, distance.actual_error);
+    const auto what = distance.element.empty()
+                          ? distance.message
+                          : fmt::format("element {} is {}, not {}", distance.element,
+                                        distance.actual, distance.expected);
+    distance.message =
+        fmt::format("what it gave differs from {} in {}: {}; it was not run here: {}",
+                    problem.before, difference.value, what, result_.rows[i].reason);
     finish(std::move(problem));
   }
 
