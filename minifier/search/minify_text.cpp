@@ -34,20 +34,22 @@ auto lines_in(std::string_view text) -> int {
 }
 
 auto TextOracle::is_known(const std::string& text) -> bool {
-  if (known_.contains(text)) return true;
+  const auto key = text_key(text);
+  if (known_.contains(key)) return true;
   auto answer = answers_.find ? answers_.find(text) : std::nullopt;
-  if (answer) known_[text] = *std::move(answer);
+  if (answer) known_[key] = *std::move(answer);
   return answer.has_value();
 }
 
 auto TextOracle::ask(const std::string& text, const std::vector<std::string>& ahead)
     -> const Failures* {
-  const bool is_new = !used_.contains(text);
+  const auto key = text_key(text);
+  const bool is_new = !used_.contains(key);
   if (is_new) {
     is_spent_ = is_spent_ || (budget_.max_calls > 0 && asked_ >= budget_.max_calls) ||
                 (budget_.max_seconds > 0 && seconds_since(start_) >= budget_.max_seconds);
     if (is_spent_) return nullptr;
-    used_.emplace(text, ++asked_);
+    used_.emplace(key, ++asked_);
   }
   const auto begin = Clock::now();
   if (!is_known(text)) {
@@ -59,17 +61,17 @@ auto TextOracle::ask(const std::string& text, const std::vector<std::string>& ah
     auto found = failures_(texts);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       if (answers_.add) answers_.add(texts[i], found[i]);
-      known_[texts[i]] = std::move(found[i]);
+      known_[text_key(texts[i])] = std::move(found[i]);
     }
   }
-  const auto& answer = known_.at(text);
+  const auto& answer = known_.at(key);
   if (is_new && budget_.progress) budget_.progress(asked_);
   if (is_new && budget_.on_step) report(text, answer, seconds_since(begin));
   return &answer;
 }
 
 void TextOracle::report(const std::string& text, const Failures& failures, double seconds) {
-  MinifyStep step{.seq = used_.at(text), .parent = best_step_, .phase = phase_};
+  MinifyStep step{.seq = used_.at(text_key(text)), .parent = best_step_, .phase = phase_};
   step.key = text_key(text);
   step.calls = lines_in(text);
   step.observed.outcome = failures.empty() ? Outcome::passes : Outcome::fails;
@@ -85,7 +87,7 @@ void TextOracle::report(const std::string& text, const Failures& failures, doubl
 }
 
 auto TextOracle::is_best(const std::string& text) -> bool {
-  best_step_ = used_.at(text);
+  best_step_ = used_.at(text_key(text));
   return true;
 }
 

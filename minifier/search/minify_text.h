@@ -76,9 +76,9 @@ class TextOracle {
   TextFailures failures_;
   TextBudget budget_;
   TextAnswers answers_;
-  std::map<std::string, Failures> known_;
+  std::map<std::uint64_t, Failures> known_;  ///< by key: texts may hold data of megabytes
   /// Texts whose answers counted, the same for any number of workers, and their steps, from 1.
-  std::map<std::string, int> used_;
+  std::map<std::uint64_t, int> used_;
   std::string phase_;
   int best_step_ = 0;  ///< 0: the program that was given
   Clock::time_point start_ = Clock::now();

@@ -120,7 +120,7 @@ TEST_F(KernelTest, LoopsMakeAnAxisUpToTheirEnd) {
 TEST_F(KernelTest, ValuesCarriedThroughALoopAreNotTakenForTheirStart) {
   const auto kernel = read(
       "i = tl.full([1], 0, tl.int64)\nfor j in range(0, ks0, 1):\n"
-      "    tmp0 = tl.load(in_ptr0 + (i), xmask)\n    i = i + 1");
+      "    tmp0 = tl.load(in_ptr0 + (tl.broadcast_to(i, [XBLOCK])), xmask)\n    i = i + 1");
   ASSERT_EQ(kernel.accesses.size(), 1U);
   EXPECT_FALSE(kernel.accesses[0].index.is_const());
 }
