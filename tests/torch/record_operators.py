@@ -336,23 +336,38 @@ def overload_named(name):
     return getattr(getattr(getattr(torch.ops, space), op), overload)
 
 
-def bytes_of(tensor, size):
-    return ctypes.string_at(tensor.untyped_storage().data_ptr(), size) if size else b""
+def bytes_of(storage):
+    host = storage.cpu()
+    return ctypes.string_at(host.data_ptr(), host.nbytes()) if host.nbytes() else b""
 
 
-def record(db, overload, args, kwargs):
-    """One call with the contents of all its tensors, before and after it."""
-    contents = []
+def create_tables(db):
+    db.execute("create table cases(id integer primary key, overload text, opinfo text, variant text,"
+               " json blob, fake_differs text)")
+    db.execute("create table blobs(hash text primary key, nbytes integer, data blob)")
+
+
+def record(db, overload, args, kwargs, opinfo="recorded", variant="plain", most=1 << 30):
+    """One call with the contents of all its tensors, before and after it.
+
+    Errors: those of the call; ValueError if a storage afterwards has more than `most` bytes, or a
+    result is no tensor with strides.
+    """
+    contents = {}
 
     def keep(raw):
         name = hashlib.sha1(raw).hexdigest()[:20]
-        db.execute("insert or ignore into blobs values (?, ?, ?)", (name, len(raw), zlib.compress(raw)))
+        contents[name] = raw
         return name
 
-    tensors = [v for v in tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
-    storages = {t.untyped_storage()._cdata: t for t in tensors}
-    before = {key: keep(bytes_of(t, t.untyped_storage().nbytes())) for key, t in storages.items()}
-    sizes = {key: t.untyped_storage().nbytes() for key, t in storages.items()}
+    def tensors_of(tree):
+        return [v for v in tree_leaves(tree) if isinstance(v, torch.Tensor)]
+
+    tensors = tensors_of((args, kwargs))
+    storages = {t.untyped_storage()._cdata: t.untyped_storage() for t in tensors}
+    before = {key: keep(bytes_of(s)) for key, s in storages.items()}
+    sizes = {key: s.nbytes() for key, s in storages.items()}
+    lazy = [(t.is_conj(), t.is_neg()) for t in tensors]
     results = []
 
     class Spy:
@@ -365,23 +380,28 @@ def record(db, overload, args, kwargs):
         def __call__(self, *a, **k):
             result = overload(*a, **k)
             results[:] = [result]
+            if any(t.layout != torch.strided for t in tensors_of(result)):
+                raise ValueError("a result without strides")
             return result
 
     call, differs = _call(Spy(), args, kwargs)
-    made = {t.untyped_storage()._cdata: t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor)}
+    made = {t.untyped_storage()._cdata: t.untyped_storage() for t in tensors_of(results[0])}
     keys = list(dict.fromkeys([*storages, *made]))
+    if any(s.nbytes() > most for s in (storages | made).values()):
+        raise ValueError("a large result")
     for key, entry in zip(keys, call["storages"]):
-        entry["data"] = before[key] if key in before else keep(bytes_of(made[key], entry["nbytes"]))
+        entry["data"] = before[key] if key in before else keep(bytes_of(made[key]))
         entry["nbytes"] = sizes.get(key, entry["nbytes"])
-    given = [*tensors, *(t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor))]
-    for entry, tensor in zip(call["tensors"], given):
-        if tensor.is_conj():
-            entry["conj"] = True
+    lazy += [(t.is_conj(), t.is_neg()) for t in tensors_of(results[0])]
+    for entry, (conjugated, negated) in zip(call["tensors"], lazy):
+        entry.update({"conj": True} if conjugated else {}, **({"neg": True} if negated else {}))
     if any(a.alias_info is not None and a.alias_info.is_write for a in overload._schema.arguments):
-        call["mutated"] = {str(i): keep(bytes_of(storages[key], sizes[key]))
-                           for i, key in enumerate(keys) if key in storages}
+        call["mutated"] = {str(i): keep(bytes_of(storages[key])) for i, key in enumerate(keys) if key in storages}
+    call["seeded"] = torch.Tag.nondeterministic_seeded in overload.tags
+    db.executemany("insert or ignore into blobs values (?, ?, ?)",
+                   [(name, len(raw), zlib.compress(raw)) for name, raw in contents.items()])
     db.execute("insert into cases(overload, opinfo, variant, json, fake_differs) values (?, ?, ?, ?, ?)",
-               (str(overload), "recorded", "plain", zlib.compress(json.dumps(call).encode()), differs))
+               (str(overload), opinfo, variant, zlib.compress(json.dumps(call).encode()), differs))
 
 
 def main(path):
@@ -393,9 +413,7 @@ def main(path):
     if os.path.exists(path):
         os.remove(path)
     with contextlib.closing(sqlite3.connect(path)) as db, db, torch.no_grad():
-        db.execute("create table cases(id integer primary key, overload text, opinfo text, variant text,"
-                   " json blob, fake_differs text)")
-        db.execute("create table blobs(hash text primary key, nbytes integer, data blob)")
+        create_tables(db)
         for name, args, kwargs in calls():
             try:
                 overload = overload_named(name)
