@@ -48,13 +48,6 @@ auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) 
   return result;
 }
 
-/// Makes a storage anew in its place, larger and with what it held, so that all its views see it.
-void grow(Storage& storage, std::int64_t bytes) {
-  const std::vector<std::byte> held(storage.bytes().begin(), storage.bytes().end());
-  std::destroy_at(&storage);
-  std::construct_at(&storage, bytes);
-  std::ranges::copy(held, storage.bytes().begin());
-}
 /// Bytes from the start of a storage to the end of a view.
 auto bytes_up_to(const RealMeta& meta) -> std::int64_t {
   std::int64_t last = meta.offset;
@@ -131,7 +124,7 @@ class Storages {
     }
     if (const auto needed = bytes_up_to(meta);
         may_grow_ && needed > known->second->size_bytes() && needed < kMostGrown)
-      grow(*known->second, needed);
+      known->second->grow(needed);
     Tensor base{known->second, {}};
     base.meta.device = meta.device;
     base.meta.lazy = meta.lazy;

@@ -7,12 +7,13 @@
 namespace assay {
 namespace {
 
-/// Sizes of an out that PyTorch lets take the result's.
+/// An out that takes the result's sizes, where its own offset is, and grows where it has to.
 auto resized(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
-  auto layout = layout_call(c);
-  if (!is_contiguous(layout, made)) return c.unsupported("the strides of a resized out"), Datum{};
-  return c.call("aten._resize_output_.default",
-                {out, int_list(made.sizes), Datum{c.meta(out).device}});
+  auto sized = c.call("aten._resize_output_.default",
+                      {out, int_list(made.sizes), Datum{c.meta(out).device}});
+  if (c.error() || resizes_row_major(c.row().inplace_of)) return sized;
+  return c.call("aten.as_strided.default", {sized, int_list(made.sizes), int_list(made.strides),
+                                            Datum{c.meta(sized).offset}});
 }
 /// A given tensor takes the result's elements, and its sizes if it has others.
 auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
