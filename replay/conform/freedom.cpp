@@ -567,5 +567,11 @@ auto find_freedom(std::string_view overload) -> const Freedom* {
   const auto* const found = std::ranges::find(kFreedoms, overload, &Freedom::overload);
   return found == std::end(kFreedoms) ? nullptr : found;
 }
+auto find_freedom(const OpRow& row) -> const Freedom* {
+  const auto* found = find_freedom(row.name());
+  // Of a form that writes into its first argument the judge would see the result as the argument.
+  const bool writes_outs = !row.inplace_of.empty() && !row.schema.params.front().written;
+  return found == nullptr && writes_outs ? find_freedom(row.inplace_of) : found;
+}
 
 }  // namespace assay

@@ -150,16 +150,16 @@ DECIDED = {"dtype", "layout", "device", "pin_memory"}  # by the tensor that is g
 
 
 def out_overload(func):
-    """The overload that writes into given tensors, and their parameters' names; nothing without."""
-    names = [a.name for a in func._schema.arguments]
+    """The overload that writes into given tensors, and the parameters' names; nothing without."""
+    types = {a.name: str(a.type) for a in func._schema.arguments}
     packet = getattr(torch.ops.aten, func._schema.name.removeprefix("aten::"))
     for overload in (getattr(packet, name) for name in packet.overloads()):
         arguments = overload._schema.arguments
         outs = [a.name for a in arguments if a.is_out]
-        others = [a.name for a in arguments if not a.is_out]
-        if (outs and len(outs) == len(func._schema.returns) and set(others) <= set(names)
-                and set(names) - set(others) <= DECIDED):
-            return overload, others, outs
+        others = {a.name: str(a.type) for a in arguments if not a.is_out}
+        if (outs and len(outs) == len(func._schema.returns) and others.items() <= types.items()
+                and types.keys() - others.keys() <= DECIDED):
+            return overload, list(others), outs
     return None
 
 

@@ -536,6 +536,54 @@ auto makes_tensors(const Schema& schema) -> bool {
            return r.is_tensor && r.alias == 0 && (!r.is_list || schema.returns.size() == 1);
          });
 }
+/// Kernels that treat their outs otherwise, seen with outs of all layouts on the CPU.
+struct OtherLayout {
+  std::string_view functional;
+  OutLayout layout;
+  int result = -1;       ///< the result that it is said of; -1: of all
+  std::size_t rank = 0;  ///< the rank that it is said of; 0: of all
+};
+constexpr OtherLayout kOtherLayouts[] = {{"abs", OutLayout::iterated},
+                                         {"hardtanh", OutLayout::iterated},
+                                         {"nan_to_num", OutLayout::iterated},
+                                         {"huber_loss_backward", OutLayout::iterated},
+                                         {"log_sigmoid_forward", OutLayout::restrided, 1},
+                                         {"max_pool3d_with_indices", OutLayout::restrided},
+                                         {"max_pool3d_with_indices_backward", OutLayout::restrided},
+                                         {"max_unpool2d", OutLayout::restrided},
+                                         {"reflection_pad2d", OutLayout::restrided, -1, 4},
+                                         {"reflection_pad2d_backward", OutLayout::restrided},
+                                         {"reflection_pad3d", OutLayout::restrided},
+                                         {"reflection_pad3d_backward", OutLayout::restrided},
+                                         {"replication_pad2d", OutLayout::restrided},
+                                         {"replication_pad2d_backward", OutLayout::restrided},
+                                         {"replication_pad3d", OutLayout::restrided},
+                                         {"replication_pad3d_backward", OutLayout::restrided},
+                                         {"_log_softmax", OutLayout::raw},
+                                         {"_log_softmax_backward_data", OutLayout::raw},
+                                         {"_softmax", OutLayout::raw},
+                                         {"_softmax_backward_data", OutLayout::raw},
+                                         {"adaptive_max_pool3d", OutLayout::raw},
+                                         {"avg_pool3d", OutLayout::raw},
+                                         {"fractional_max_pool2d", OutLayout::raw},
+                                         {"fractional_max_pool2d_backward", OutLayout::raw},
+                                         {"fractional_max_pool3d", OutLayout::raw},
+                                         {"fractional_max_pool3d_backward", OutLayout::raw},
+                                         {"narrow_copy", OutLayout::raw},
+                                         {"upsample_bicubic2d_backward", OutLayout::raw},
+                                         {"cholesky_inverse", OutLayout::when_empty},
+                                         {"geqrf", OutLayout::when_empty, 0},
+                                         {"linalg_eig", OutLayout::when_empty},
+                                         {"linalg_householder_product", OutLayout::when_empty},
+                                         {"linalg_lstsq", OutLayout::when_empty},
+                                         {"ormqr", OutLayout::when_empty},
+                                         {"arange", OutLayout::counted},
+                                         {"arange.start_step", OutLayout::counted},
+                                         {"linspace", OutLayout::counted},
+                                         {"logspace", OutLayout::counted},
+                                         {"range", OutLayout::counted},
+                                         {"range.step", OutLayout::counted},
+                                         {"rrelu_with_noise", OutLayout::counted}};
 /// The functional overload as kCopied has it.
 auto short_name(std::string_view overload) -> std::string_view {
   constexpr std::string_view kSpace = "aten.", kDefault = ".default";
@@ -546,10 +594,19 @@ auto short_name(std::string_view overload) -> std::string_view {
 
 }  // namespace
 
-auto resizes_row_major(std::string_view functional) -> bool {
+auto out_layout(std::string_view functional, std::size_t i, std::size_t rank) -> OutLayout {
   const auto name = short_name(functional);
-  if (name.starts_with("_foreach_") || name.starts_with("fft_")) return true;
-  return fmt::format(" {}", kCopied).find(fmt::format(" {} ", name)) != std::string::npos;
+  const auto is_of = [&](const OtherLayout& entry) {
+    return entry.functional == name &&
+           (entry.result < 0 || static_cast<std::size_t>(entry.result) == i) &&
+           (entry.rank == 0 || entry.rank == rank);
+  };
+  const auto* const other = std::ranges::find_if(kOtherLayouts, is_of);
+  if (other != std::end(kOtherLayouts)) return other->layout;
+  if (name.starts_with("_foreach_") || name.starts_with("fft_")) return OutLayout::copied;
+  const bool is_copied =
+      fmt::format(" {}", kCopied).find(fmt::format(" {} ", name)) != std::string::npos;
+  return is_copied ? OutLayout::copied : OutLayout::proposed;
 }
 
 auto out_form(const OpRow& row) -> std::optional<OutForm> {

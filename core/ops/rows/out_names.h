@@ -1,5 +1,7 @@
 // How PyTorch calls the overloads that write into given tensors.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +18,19 @@ struct OutForm {
 /// Nothing if PyTorch has no such form of the row: of operators with a kernel of their own few have
 /// none, of compositions some have one.
 [[nodiscard]] auto out_form(const OpRow& row) -> std::optional<OutForm>;
-/// An `out` of another size takes the result's, and its strides too if the kernel itself resizes it;
-/// where PyTorch runs the functional overload and copies, it becomes row-major.
-[[nodiscard]] auto resizes_row_major(std::string_view functional) -> bool;
+/// What becomes of an `out` in PyTorch. One that has the result's sizes keeps its strides, if
+/// nothing else is said.
+enum class OutLayout : std::uint8_t {
+  proposed,  ///< of other sizes it takes the result's strides: the kernel resizes it
+  copied,  ///< of other sizes it becomes row-major: PyTorch runs the functional overload and copies
+  iterated,   ///< as `proposed`, by a TensorIterator, where the functional overload uses empty_like
+  restrided,  ///< takes the result's strides at any sizes: resize_ with a memory format
+  raw,        ///< is written as if it were row-major, whatever its strides are
+  when_empty,  ///< without elements it takes the result's strides, else as `copied`
+  counted,     ///< of as many elements it keeps its sizes
+};
+/// Of result `i` of the functional overload, by the result's rank.
+[[nodiscard]] auto out_layout(std::string_view functional, std::size_t i, std::size_t rank)
+    -> OutLayout;
 
 }  // namespace assay
