@@ -74,10 +74,9 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
                   {out, c.call("aten.view.default", {result, int_list(given.sizes)})});
   const auto target = fitted(c, layout, out, made);
   if (layout != OutLayout::raw) return c.call("aten.copy_.default", {target, result});
-  const auto row_major = contiguous_strides(made.sizes);
   c.call("aten.copy_.default",
          {c.call("aten.as_strided.default",
-                 {target, int_list(made.sizes), int_list(row_major), Datum{given.offset}}),
+                 {target, int_list(made.sizes), int_list(made.strides), Datum{given.offset}}),
           result});
   return target;
 }
