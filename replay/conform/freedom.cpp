@@ -152,6 +152,14 @@ auto judge_matrix_exp(const JudgedCall& call) -> Difference {
   const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
   return is_half ? Difference{} : compare_result(call, 0);
 }
+/// Where training on x that is not contiguous writes into outs, PyTorch takes what save_mean held
+/// for the mean, and leaves it so.
+auto judge_batch_norm(const JudgedCall& call) -> Difference {
+  const auto* x = arg(call, "input").real();
+  const bool is_written = !call.row.inplace_of.empty() && flag(call, "training");
+  if (!x || !is_written || is_on_cuda(call) || x->is_contiguous()) return compare_result(call, 0);
+  return compare_result(call, 1) ? Difference{} : compare_result(call, 0);
+}
 auto judge_eig(const JudgedCall& call) -> Difference {
   const auto& self = *call.args[0].real();
   const auto a = load_matrices<Complex>(self);
@@ -512,6 +520,8 @@ constexpr std::string_view kTF32 =
 constexpr std::string_view kBag = "CUDA: the bag size of the last offset is not written";
 constexpr std::string_view kLogAlpha = "log_alpha is written up to the lengths of each sample";
 constexpr std::string_view kNoSample = "a loss over no sample is not written";
+constexpr std::string_view kHeldMean =
+    "into outs, of x that is not contiguous: PyTorch takes what save_mean held for the mean";
 constexpr Freedom kFreedoms[] = {
     {"aten._linalg_eigh.default", "A V = V diag(L), V unitary, L equal", judge_eigh},
     {"aten._linalg_svd.default", "U diag(S) Vh = A, U and Vh unitary, S equal", judge_svd},
@@ -530,6 +540,8 @@ constexpr Freedom kFreedoms[] = {
      "info says the same of each matrix; the inverse where there is one", judge_inverse},
     {"aten.linalg_matrix_exp.default", "float16 and bfloat16: PyTorch gives what memory held",
      judge_matrix_exp},
+    {"aten.native_batch_norm.default", kHeldMean, judge_batch_norm},
+    {"aten._native_batch_norm_legit.default", kHeldMean, judge_batch_norm},
     {"aten.sort.default", kEqual, judge_selection},
     {"aten.topk.default", kEqual, judge_selection},
     {"aten.kthvalue.default", kEqual, judge_selection},

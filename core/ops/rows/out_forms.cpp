@@ -55,8 +55,10 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
   if (takes_strides) return restrided(c, out, made);
   if (fits) return out;
   if (layout == OutLayout::iterated) return restrided(c, out, iterator_result(c, made));
-  if (layout == OutLayout::proposed || layout == OutLayout::raw) return restrided(c, out, made);
-  return resized(c, out, made.sizes);
+  if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
+      layout == OutLayout::counted)
+    return resized(c, out, made.sizes);
+  return restrided(c, out, made);
 }
 /// A given tensor takes the elements of result `i`, and its sizes if it has others.
 auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t i) -> Datum {
@@ -73,6 +75,10 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
     return c.call("aten.copy_.default",
                   {out, c.call("aten.view.default", {result, int_list(given.sizes)})});
   const auto target = fitted(c, layout, out, made);
+  if (layout == OutLayout::left) {
+    c.call("aten.copy_.default", {target, result});
+    return out;
+  }
   if (layout != OutLayout::raw) return c.call("aten.copy_.default", {target, result});
   c.call("aten.copy_.default",
          {c.call("aten.as_strided.default",

@@ -27,6 +27,7 @@ enum class OutLayout : std::uint8_t {
   restrided,  ///< takes the result's strides at any sizes: resize_ with a memory format
   raw,        ///< is written as if it were row-major, whatever its strides are
   when_empty,  ///< without elements it takes the result's strides, else as `copied`
+  left,        ///< of other sizes it stays as it is, and its memory takes the result
   counted,     ///< of as many elements it keeps its sizes
 };
 /// Of result `i` of the functional overload, by the result's rank.
