@@ -54,6 +54,8 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
       (layout == OutLayout::when_empty && c.decide(eq(numel(given), 0), "out has no elements"));
   if (takes_strides) return restrided(c, out, made);
   if (fits) return out;
+  if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
+    return resized(c, out, made.sizes);
   if (layout == OutLayout::iterated) return restrided(c, out, iterator_result(c, made));
   if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
       layout == OutLayout::counted)
@@ -79,7 +81,9 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
     c.call("aten.copy_.default", {target, result});
     return out;
   }
-  if (layout != OutLayout::raw) return c.call("aten.copy_.default", {target, result});
+  const bool is_raw = layout == OutLayout::raw || layout == OutLayout::raw_zeros;
+  if (!is_raw) return c.call("aten.copy_.default", {target, result});
+  if (layout == OutLayout::raw_zeros) c.call("aten.zero_.default", {target});
   c.call("aten.copy_.default",
          {c.call("aten.as_strided.default",
                  {target, int_list(made.sizes), int_list(made.strides), Datum{given.offset}}),

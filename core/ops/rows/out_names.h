@@ -26,6 +26,7 @@ enum class OutLayout : std::uint8_t {
   iterated,   ///< as `proposed`, by a TensorIterator, where the functional overload uses empty_like
   restrided,  ///< takes the result's strides at any sizes: resize_ with a memory format
   raw,        ///< is written as if it were row-major, whatever its strides are
+  raw_zeros,  ///< as `raw`, after all of it became zero
   when_empty,  ///< without elements it takes the result's strides, else as `copied`
   left,        ///< of other sizes it stays as it is, and its memory takes the result
   counted,     ///< of as many elements it keeps its sizes
