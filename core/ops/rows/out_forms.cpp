@@ -56,7 +56,8 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
   if (fits) return out;
   if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
     return resized(c, out, made.sizes);
-  if (layout == OutLayout::iterated) return restrided(c, out, iterator_result(c, made));
+  if (layout == OutLayout::iterated || layout == OutLayout::left)
+    return restrided(c, out, iterator_result(c, made));
   if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
       layout == OutLayout::counted)
     return resized(c, out, made.sizes);

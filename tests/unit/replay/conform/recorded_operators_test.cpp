@@ -19,5 +19,19 @@ TEST(RecordedOperators, AreReproduced) {
   EXPECT_EQ(report->total.values_compared, report->total.calls);
 }
 
+// Outs of all layouts and lazy arguments.
+TEST(RecordedOperators, AreReproducedInCorners) {
+  const auto table = build_op_table();
+  const auto report =
+      run_conformance(ASSAY_SOURCE_DIR "/tests/data/operators/corners.sqlite", table);
+  ASSERT_TRUE(report) << report.error().message;
+  for (const auto& failure : report->failures)
+    ADD_FAILURE() << "case " << failure.case_id << " " << failure.overload << " "
+                  << to_string(failure.aspect) << ": " << failure.reason;
+  EXPECT_EQ(report->total.without_row, 0);
+  EXPECT_GT(report->total.calls, 40);
+  EXPECT_EQ(report->total.values_compared, report->total.calls);
+}
+
 }  // namespace
 }  // namespace assay
