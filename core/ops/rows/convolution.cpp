@@ -79,6 +79,7 @@ auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
     backend.input = with_height(std::move(backend.input));
     backend.weight = with_height(std::move(backend.weight));
   }
+  if (on_cuda(backend.input) && backend.input.dtype == DType::float64) return backend;  // cuDNN's
   auto format = suggest_memory_format(c, backend.input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(c, backend.weight);
   if (format == MemoryFormat::contiguous) return backend;

@@ -72,7 +72,9 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  const auto layout = out_layout(c.row().inplace_of, i, made.sizes.size());
+  const auto layout = out_layout(
+      c.row().inplace_of, {.index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
+  if (layout == OutLayout::untouched) return out;
   if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
     return c.call("aten.copy_.default",

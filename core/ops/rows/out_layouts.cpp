@@ -68,55 +68,65 @@ constexpr std::string_view kCopied =
     "var_mean.correction view_as_complex_copy view_as_real_copy view_copy view_copy.dtype zero "
     "zeros_like ";
 
-/// Kernels that treat their outs otherwise, seen with outs of all layouts on the CPU.
+/// Kernels of which device.
+enum class On : std::uint8_t { any, cpu, cuda };
+/// Kernels that treat their outs otherwise, seen with outs of all layouts.
 struct OtherLayout {
   std::string_view functional;
   OutLayout layout;
+  On on = On::any;
   int result = -1;       ///< the result that it is said of; -1: of all
   std::size_t rank = 0;  ///< the rank that it is said of; 0: of all
 };
-constexpr OtherLayout kOtherLayouts[] = {{"abs", OutLayout::iterated},
-                                         {"hardtanh", OutLayout::iterated},
-                                         {"nan_to_num", OutLayout::iterated},
-                                         {"huber_loss_backward", OutLayout::iterated},
-                                         {"log_sigmoid_forward", OutLayout::restrided, 1},
-                                         {"max_pool3d_with_indices", OutLayout::restrided},
-                                         {"max_pool3d_with_indices_backward", OutLayout::restrided},
-                                         {"max_unpool2d", OutLayout::restrided},
-                                         {"reflection_pad2d", OutLayout::restrided, -1, 4},
-                                         {"reflection_pad2d_backward", OutLayout::restrided},
-                                         {"reflection_pad3d", OutLayout::restrided},
-                                         {"reflection_pad3d_backward", OutLayout::restrided},
-                                         {"replication_pad2d", OutLayout::restrided},
-                                         {"replication_pad2d_backward", OutLayout::restrided},
-                                         {"replication_pad3d", OutLayout::restrided},
-                                         {"replication_pad3d_backward", OutLayout::restrided},
-                                         {"_log_softmax", OutLayout::raw},
-                                         {"_log_softmax_backward_data", OutLayout::raw},
-                                         {"_softmax", OutLayout::raw},
-                                         {"_softmax_backward_data", OutLayout::raw},
-                                         {"adaptive_max_pool3d", OutLayout::raw},
-                                         {"avg_pool3d", OutLayout::raw},
-                                         {"fractional_max_pool2d", OutLayout::raw},
-                                         {"fractional_max_pool2d_backward", OutLayout::raw_zeros},
-                                         {"fractional_max_pool3d", OutLayout::raw},
-                                         {"fractional_max_pool3d_backward", OutLayout::raw_zeros},
-                                         {"narrow_copy", OutLayout::raw},
-                                         {"upsample_bicubic2d_backward", OutLayout::raw_zeros},
-                                         {"cholesky_inverse", OutLayout::when_empty},
-                                         {"geqrf", OutLayout::when_empty, 0},
-                                         {"linalg_eig", OutLayout::when_empty},
-                                         {"linalg_householder_product", OutLayout::when_empty},
-                                         {"linalg_lstsq", OutLayout::when_empty},
-                                         {"ormqr", OutLayout::when_empty},
-                                         {"binary_cross_entropy_backward", OutLayout::left},
-                                         {"arange", OutLayout::counted},
-                                         {"arange.start_step", OutLayout::counted},
-                                         {"linspace", OutLayout::counted},
-                                         {"logspace", OutLayout::counted},
-                                         {"range", OutLayout::counted},
-                                         {"range.step", OutLayout::counted},
-                                         {"rrelu_with_noise", OutLayout::counted}};
+constexpr OtherLayout kOtherLayouts[] = {
+    {"abs", OutLayout::iterated},
+    {"hardtanh", OutLayout::iterated},
+    {"nan_to_num", OutLayout::iterated},
+    {"huber_loss_backward", OutLayout::iterated},
+    {"log_sigmoid_forward", OutLayout::restrided, On::cpu, 1},
+    {"log_sigmoid_forward", OutLayout::untouched, On::cuda, 1},
+    {"reflection_pad1d", OutLayout::raw, On::cuda},
+    {"reflection_pad2d", OutLayout::raw, On::cuda},
+    {"_fft_c2c", OutLayout::proposed, On::cuda},
+    {"_fft_c2r", OutLayout::proposed, On::cuda},
+    {"_fft_r2c", OutLayout::proposed, On::cuda},
+    {"max_pool3d_with_indices", OutLayout::restrided, On::cpu},
+    {"max_pool3d_with_indices_backward", OutLayout::restrided, On::cpu},
+    {"max_unpool2d", OutLayout::restrided},
+    {"reflection_pad2d", OutLayout::restrided, On::cpu, -1, 4},
+    {"reflection_pad2d_backward", OutLayout::restrided, On::cpu},
+    {"reflection_pad3d", OutLayout::restrided, On::cpu},
+    {"reflection_pad3d_backward", OutLayout::restrided, On::cpu},
+    {"replication_pad2d", OutLayout::restrided, On::cpu},
+    {"replication_pad2d_backward", OutLayout::restrided, On::cpu},
+    {"replication_pad3d", OutLayout::restrided, On::cpu},
+    {"replication_pad3d_backward", OutLayout::restrided, On::cpu},
+    {"_log_softmax", OutLayout::raw},
+    {"_log_softmax_backward_data", OutLayout::raw},
+    {"_softmax", OutLayout::raw},
+    {"_softmax_backward_data", OutLayout::raw},
+    {"adaptive_max_pool3d", OutLayout::raw},
+    {"avg_pool3d", OutLayout::raw},
+    {"fractional_max_pool2d", OutLayout::raw, On::cpu},
+    {"fractional_max_pool2d_backward", OutLayout::raw_zeros, On::cpu},
+    {"fractional_max_pool3d", OutLayout::raw, On::cpu},
+    {"fractional_max_pool3d_backward", OutLayout::raw_zeros, On::cpu},
+    {"narrow_copy", OutLayout::raw, On::cpu},
+    {"upsample_bicubic2d_backward", OutLayout::raw_zeros, On::cpu},
+    {"cholesky_inverse", OutLayout::when_empty},
+    {"geqrf", OutLayout::when_empty, On::any, 0},
+    {"linalg_eig", OutLayout::when_empty},
+    {"linalg_householder_product", OutLayout::when_empty},
+    {"linalg_lstsq", OutLayout::when_empty},
+    {"ormqr", OutLayout::when_empty},
+    {"binary_cross_entropy_backward", OutLayout::left},
+    {"arange", OutLayout::counted},
+    {"arange.start_step", OutLayout::counted},
+    {"linspace", OutLayout::counted},
+    {"logspace", OutLayout::counted},
+    {"range", OutLayout::counted},
+    {"range.step", OutLayout::counted},
+    {"rrelu_with_noise", OutLayout::counted}};
 /// The functional overload as kCopied has it.
 auto short_name(std::string_view overload) -> std::string_view {
   constexpr std::string_view kSpace = "aten.", kDefault = ".default";
@@ -127,12 +137,13 @@ auto short_name(std::string_view overload) -> std::string_view {
 
 }  // namespace
 
-auto out_layout(std::string_view functional, std::size_t i, std::size_t rank) -> OutLayout {
+auto out_layout(std::string_view functional, const OutResult& result) -> OutLayout {
   const auto name = short_name(functional);
   const auto is_of = [&](const OtherLayout& entry) {
     return entry.functional == name &&
-           (entry.result < 0 || static_cast<std::size_t>(entry.result) == i) &&
-           (entry.rank == 0 || entry.rank == rank);
+           (entry.on == On::any || (entry.on == On::cuda) == result.is_cuda) &&
+           (entry.result < 0 || static_cast<std::size_t>(entry.result) == result.index) &&
+           (entry.rank == 0 || entry.rank == result.rank);
   };
   const auto* const other = std::ranges::find_if(kOtherLayouts, is_of);
   if (other != std::end(kOtherLayouts)) return other->layout;

@@ -28,11 +28,16 @@ enum class OutLayout : std::uint8_t {
   raw,        ///< is written as if it were row-major, whatever its strides are
   raw_zeros,  ///< as `raw`, after all of it became zero
   when_empty,  ///< without elements it takes the result's strides, else as `copied`
+  untouched,   ///< is not looked at
   left,        ///< of other sizes it stays as it is, and its memory takes the result
   counted,     ///< of as many elements it keeps its sizes
 };
-/// Of result `i` of the functional overload, by the result's rank.
-[[nodiscard]] auto out_layout(std::string_view functional, std::size_t i, std::size_t rank)
-    -> OutLayout;
+/// Which result an out is for.
+struct OutResult {
+  std::size_t index = 0;
+  std::size_t rank = 0;
+  bool is_cuda = false;
+};
+[[nodiscard]] auto out_layout(std::string_view functional, const OutResult& result) -> OutLayout;
 
 }  // namespace assay
