@@ -15,6 +15,7 @@ import itertools
 import logging
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -299,7 +300,7 @@ class Sampler:
         favourite = torch.float32 if rng.random() < 0.4 else torch.complex64 if rng.random() < 0.3 else None
         dtype = favourite if favourite in dtypes else rng.choice(dtypes)
         form = rng.choice(FORMS)
-        differentiates = form != "inplace" and dtype.is_floating_point and rng.random() < 0.5
+        differentiates = form != "inplace" and dtype.is_floating_point and rng.random() < 0.7
         torch.manual_seed(rng.randrange(1 << 30))
         with contextlib.suppress(Exception):
             samples = list(itertools.islice(op.sample_inputs(device, dtype, requires_grad=differentiates), 60))
@@ -326,7 +327,8 @@ def sample_all(db, options):
     op_db = import_samples()
     sampler = Sampler(db, options)
     crashing = {value for value, in db.execute("select value from properties where name like 'crash%'")}
-    ops = [op for op in op_db if "sparse" not in op.name and "nested" not in op.name and op.name not in crashing]
+    ops = [op for op in op_db if re.search(options.match, op.name) and "sparse" not in op.name
+           and "nested" not in op.name and op.name not in crashing]
     while True:
         sampler.rng.shuffle(ops)
         for op in ops:
@@ -346,6 +348,7 @@ def parsed():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--seconds", type=float, default=200)
+    parser.add_argument("--match", default="", help="only operators whose names have this regular expression")
     parser.add_argument("--cap", type=int, default=40, help="most calls of an overload")
     parser.add_argument("--samples", type=int, default=4, help="of an operator in a pass")
     parser.add_argument("--bytes", type=int, default=1 << 16, help="most bytes of a call's arguments")
