@@ -62,6 +62,7 @@ auto resolved(const Datum& datum, Domain& domain) -> Result<Datum> {
     return Datum{std::move(items)};
   }
   const auto* clone = domain.find("aten.clone.default");
+  ASSAY_CHECK(clone, "lazy arguments need aten.clone");
   ASSAY_TRY(auto args, bind_arguments(clone->schema, {datum}, {}));
   return domain.run(*clone, std::move(args));
 }
