@@ -285,7 +285,8 @@ class Sampler:
             outs = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
             if inputs and outs:
                 gradients = [transformed(torch.randn_like(t), form, rng) for t in outs]
-                torch.autograd.grad(outs, inputs, gradients, allow_unused=True)
+                with torch.autograd.set_multithreading_enabled(False):  # the mode is this thread's
+                    torch.autograd.grad(outs, inputs, gradients, allow_unused=True)
         for func, a, k in catch.calls:
             self.write(func, a, k, op.name, form)
             if rng.random() < self.options.corners:
