@@ -234,6 +234,30 @@ auto judge_determinant(const JudgedCall& call) -> Difference {
   if (auto difference = compare_result(call, 0)) return difference;
   return judge_factor(call, 1);
 }
+/// Of a singular matrix rounding decides on the sign: both have to follow from their own factor.
+auto judge_slogdet(const JudgedCall& call) -> Difference {
+  const auto dtype = call.args[0].real()->dtype();
+  const auto follows = [&](const DatumList& results) -> Difference {
+    auto packed = load_matrices<Complex>(*tensor(results, 2));
+    const auto pivots = to_vector<std::int64_t>(*tensor(results, 3));
+    const auto size = static_cast<std::size_t>(packed.rows);
+    std::vector<Complex> signs(packed.count, Complex(1)), logs(packed.count, Complex(0));
+    for (std::size_t i = 0; i < packed.count; ++i)
+      for (std::size_t d = 0; d < size; ++d) {
+        const auto u = packed.element(i, static_cast<int>(d), static_cast<int>(d));
+        const bool is_swapped = pivots[i * size + d] != static_cast<std::int64_t>(d) + 1;
+        signs[i] *= (u == Complex(0) ? u : u / std::abs(u)) * (is_swapped ? -1.0 : 1.0);
+        logs[i] += std::log(std::abs(u));
+      }
+    const auto tolerance = tolerance_of(dtype);
+    if (auto wrong = compare_numbers(to_vector<Complex>(*tensor(results, 0)), signs, tolerance))
+      return fmt::format("the sign is not that of P L U: {}", *wrong);
+    auto wrong = compare_numbers(to_vector<Complex>(*tensor(results, 1)), logs, tolerance);
+    return wrong ? fmt::format("the logarithm is not that of U: {}", *wrong) : wrong;
+  };
+  if (auto difference = both_obey(call, follows)) return difference;
+  return judge_factor(call, 2);
+}
 auto judge_lu(const JudgedCall& call) -> Difference {
   const auto& self = *call.args[0].real();
   const auto a = load_matrices<Complex>(self);

@@ -297,6 +297,8 @@ constexpr Freedom kFreedoms[] = {
     {"aten.linalg_lu_factor_ex.default", "L U = P^T A, no multiplier above 1", judge_lu_factor},
     {"aten._linalg_det.default", "det equal, L U = P^T A, no multiplier above 1",
      judge_determinant},
+    {"aten._linalg_slogdet.default", "L U = P^T A, no multiplier above 1, sign and logabsdet of it",
+     judge_slogdet},
     {"aten.linalg_polar.default", "U H = A, U unitary, H equal", judge_polar},
     {"aten.linalg_inv_ex.default",
      "info says the same of each matrix; the inverse where there is one", judge_inverse},

@@ -23,6 +23,7 @@ namespace assay {
 [[nodiscard]] auto judge_qr(const JudgedCall& call) -> Difference;
 [[nodiscard]] auto judge_lu_factor(const JudgedCall& call) -> Difference;
 [[nodiscard]] auto judge_determinant(const JudgedCall& call) -> Difference;
+[[nodiscard]] auto judge_slogdet(const JudgedCall& call) -> Difference;
 [[nodiscard]] auto judge_lu(const JudgedCall& call) -> Difference;
 [[nodiscard]] auto judge_polar(const JudgedCall& call) -> Difference;
 [[nodiscard]] auto judge_inverse(const JudgedCall& call) -> Difference;
