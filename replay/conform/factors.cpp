@@ -1,6 +1,7 @@
 // Judges of decompositions of matrices, by the laws that define them.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "core/ops/domain.h"
 #include "core/ops/matrices.h"
@@ -180,9 +181,11 @@ auto upper_of(Matrix packed, int least) -> Matrix {
       for (int row = 0; row < least; ++row) rows.element(i, row, col) = packed.element(i, row, col);
   return rows;
 }
+/// LAPACK measures complex pivots by |re| + |im|, which is at most sqrt(2) times their size.
 auto no_multiplier_exceeds_1(const Matrix& lower) -> Difference {
   for (const auto& value : lower.values)
-    if (std::abs(value) > 1 + 1e-4) return "a multiplier of L is larger than 1";
+    if (std::abs(value) > (value.imag() == 0 ? 1 : std::numbers::sqrt2) + 1e-4)
+      return "a multiplier of L is larger than 1";
   return std::nullopt;
 }
 /// Two pivots of one size: either may be taken. The factor is result `at`, its pivots the next.
@@ -257,6 +260,34 @@ auto judge_slogdet(const JudgedCall& call) -> Difference {
   };
   if (auto difference = both_obey(call, follows)) return difference;
   return judge_factor(call, 2);
+}
+auto judge_solution(const JudgedCall& call) -> Difference {
+  for (const auto fixed : {0UL, 3UL})
+    if (auto difference = compare_result(call, fixed)) return difference;
+  return judge_factor(call, 1);
+}
+/// Reflectors: of columns that depend on others rounding decides.
+auto judge_reflectors(const JudgedCall& call) -> Difference {
+  const auto& self = *call.args[0].real();
+  const auto a = load_matrices<Complex>(self);
+  return both_obey(call, [&](const DatumList& results) -> Difference {
+    auto packed = load_matrices<Complex>(*tensor(results, 0));
+    const auto scales = to_vector<Complex>(*tensor(results, 1));
+    auto product = packed;
+    keep_triangle(product, true);
+    const int count = std::min(a.rows, a.cols);
+    for (std::size_t i = 0; i < a.count; ++i)
+      for (int k = count; k-- > 0;)
+        for (int col = 0; col < a.cols; ++col) {
+          const auto v = [&](int row) { return row == k ? Complex(1) : packed.element(i, row, k); };
+          Complex along = 0;
+          for (int row = k; row < a.rows; ++row)
+            along += std::conj(v(row)) * product.element(i, row, col);
+          along *= scales[i * static_cast<std::size_t>(count) + static_cast<std::size_t>(k)];
+          for (int row = k; row < a.rows; ++row) product.element(i, row, col) -= along * v(row);
+        }
+    return close(product, a, self.dtype(), "Q R = A");
+  });
 }
 auto judge_lu(const JudgedCall& call) -> Difference {
   const auto& self = *call.args[0].real();

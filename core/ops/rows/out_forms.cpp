@@ -75,6 +75,8 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
   const auto layout = out_layout(
       c.row().inplace_of, {.index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
   if (layout == OutLayout::untouched) return out;
+  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
+    return out;
   if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
     return c.call("aten.copy_.default",

@@ -72,7 +72,7 @@ constexpr std::string_view kCopied =
 enum class On : std::uint8_t { any, cpu, cuda };
 /// Kernels that treat their outs otherwise, seen with outs of all layouts.
 struct OtherLayout {
-  std::string_view functional;
+  std::string_view functional;  ///< one overload, or without one all
   OutLayout layout;
   On on = On::any;
   int result = -1;       ///< the result that it is said of; -1: of all
@@ -119,13 +119,13 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"linalg_householder_product", OutLayout::when_empty},
     {"linalg_lstsq", OutLayout::when_empty},
     {"ormqr", OutLayout::when_empty},
+    {"native_batch_norm", OutLayout::if_made, On::cpu, 1},
+    {"native_batch_norm", OutLayout::if_made, On::cpu, 2},
     {"binary_cross_entropy_backward", OutLayout::left},
     {"arange", OutLayout::counted},
-    {"arange.start_step", OutLayout::counted},
     {"linspace", OutLayout::counted},
     {"logspace", OutLayout::counted},
     {"range", OutLayout::counted},
-    {"range.step", OutLayout::counted},
     {"rrelu_with_noise", OutLayout::counted}};
 /// The functional overload as kCopied has it.
 auto short_name(std::string_view overload) -> std::string_view {
@@ -140,7 +140,7 @@ auto short_name(std::string_view overload) -> std::string_view {
 auto out_layout(std::string_view functional, const OutResult& result) -> OutLayout {
   const auto name = short_name(functional);
   const auto is_of = [&](const OtherLayout& entry) {
-    return entry.functional == name &&
+    return (entry.functional == name || entry.functional == name.substr(0, name.find('.'))) &&
            (entry.on == On::any || (entry.on == On::cuda) == result.is_cuda) &&
            (entry.result < 0 || static_cast<std::size_t>(entry.result) == result.index) &&
            (entry.rank == 0 || entry.rank == result.rank);

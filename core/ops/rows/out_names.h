@@ -29,6 +29,7 @@ enum class OutLayout : std::uint8_t {
   raw_zeros,  ///< as `raw`, after all of it became zero
   when_empty,  ///< without elements it takes the result's strides, else as `copied`
   untouched,   ///< is not looked at
+  if_made,     ///< is not looked at if the result has no elements
   left,        ///< of other sizes it stays as it is, and its memory takes the result
   counted,     ///< of as many elements it keeps its sizes
 };
