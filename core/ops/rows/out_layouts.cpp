@@ -79,6 +79,9 @@ struct OtherLayout {
   std::size_t rank = 0;  ///< the rank that it is said of; 0: of all
 };
 constexpr OtherLayout kOtherLayouts[] = {
+    {"angle", OutLayout::iterated},
+    {"frexp.Tensor", OutLayout::iterated},
+    {"_batch_norm_with_update", OutLayout::if_made, On::cpu, 3},
     {"abs", OutLayout::iterated},
     {"hardtanh", OutLayout::iterated},
     {"nan_to_num", OutLayout::iterated},
@@ -117,7 +120,8 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"geqrf", OutLayout::when_empty, On::any, 0},
     {"linalg_eig", OutLayout::when_empty},
     {"linalg_householder_product", OutLayout::when_empty},
-    {"linalg_lstsq", OutLayout::when_empty},
+    {"linalg_lstsq", OutLayout::when_empty, On::any, 0},
+    {"linalg_lstsq", OutLayout::copied},
     {"ormqr", OutLayout::when_empty},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 1},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 2},
