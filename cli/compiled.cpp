@@ -44,14 +44,19 @@ auto sizes_of_log(const std::string& bytes, const std::string& text, ShapeEnv& e
 
 }  // namespace
 
-auto seeded_generators(const CompiledOptions& options) -> Result<std::shared_ptr<RandomState>> {
+auto seeded_generators(const CompiledOptions& options, const Capture* capture)
+    -> Result<std::shared_ptr<RandomState>> {
   const auto& text = options.seed;
   if (text.empty()) return nullptr;
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error != std::errc() || end != text.data() + text.size())
     return std::unexpected(Error{ErrorCode::usage, fmt::format("--seed {}: a number", text)});
-  return std::make_shared<RandomState>(seed);
+  std::string_view version;
+  if (capture != nullptr)
+    for (const auto& [key, value] : capture->environment)
+      if (key == "torch") version = value;
+  return std::make_shared<RandomState>(seed, GpuSize{}, half_draws(version));
 }
 
 void add_compiled(Arguments& arguments, CompiledOptions& options) {

@@ -8,6 +8,7 @@
 #include "cli/executors.h"
 #include "core/base/result.h"
 #include "replay/bundle/bundle.h"
+#include "replay/formats/capture.h"
 #include "replay/report/verdict.h"
 
 namespace assay {
@@ -22,8 +23,10 @@ struct CompiledOptions {
   bool check = false, json = false;
 };
 void add_compiled(Arguments& arguments, CompiledOptions& options);
-/// Generators with the seed that --seed names; null without. Errors: usage.
-[[nodiscard]] auto seeded_generators(const CompiledOptions& options)
+/// Generators with the seed that --seed names, of the PyTorch that a capture was made with if it
+/// says so; null without. Errors: usage.
+[[nodiscard]] auto seeded_generators(const CompiledOptions& options,
+                                     const Capture* capture = nullptr)
     -> Result<std::shared_ptr<RandomState>>;
 /// What `--inputs` names, else what the program was packed with. Errors: of the reader.
 [[nodiscard]] auto answers_for(const CompiledOptions& options, const ProgramBundle& program)

@@ -75,7 +75,7 @@ auto run_debug(const Options& options) -> Result<int> {
   }
   debug.sweep = options.sweep;
   debug.find_not_finite = options.nan;
-  ASSAY_TRY(debug.random, seeded_generators(options.compiled));
+  ASSAY_TRY(debug.random, seeded_generators(options.compiled, &capture));
   if (debug.random && !options.at.empty())
     return std::unexpected(Error{ErrorCode::usage, "--seed is of the recorded run, without --at"});
   Progress progress("running");

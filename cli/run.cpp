@@ -55,7 +55,7 @@ auto run_compiled_graph(const Options& options, const Capture& capture, const Ru
   ASSAY_TRY(const auto compiled, compile_graph(capture, table));
   ASSAY_TRY(const auto program, executor->compile(compiled.program));
   ProgramRunOptions asked;
-  ASSAY_TRY(asked.random, seeded_generators(options.compiled));
+  ASSAY_TRY(asked.random, seeded_generators(options.compiled, &capture));
   ASSAY_TRY(const auto run, program->run(program_inputs(capture.graph, inputs), asked));
   fmt::print("{}", outputs_text(run));
   for (const auto& finding : run.findings)
@@ -90,7 +90,7 @@ auto run_file(const Options& options) -> Result<int> {
   if (!inputs.chosen_sizes.empty() && !options.json) fmt::print("{}\n", inputs.chosen_sizes);
   if (!options.compiled.executor.executor.empty())
     return run_compiled_graph(options, capture, inputs, known.table);
-  ASSAY_TRY(const auto random, seeded_generators(compiled));
+  ASSAY_TRY(const auto random, seeded_generators(compiled, &capture));
   Progress progress("running");
   const auto run = run_graph(
       capture.graph, inputs, known.table,

@@ -41,6 +41,40 @@ auto run_rule(const OpRow& row, const DatumList& args, ShapeContext& context) ->
   return result;
 }
 
+auto is_lazy(const Datum& datum) -> bool {
+  if (const auto* fake = datum.fake()) return fake->meta.lazy != Lazy::none;
+  if (const auto* tensor = datum.real()) return tensor->meta.lazy != Lazy::none;
+  return datum.list() != nullptr && std::ranges::any_of(*datum.list(), is_lazy);
+}
+/// Operators but those that give views or write compute on clones of lazy arguments.
+auto takes_lazy(const OpRow& row) -> bool {
+  return row.name() == "aten.clone.default" || row.name() == "aten._unsafe_view.default" ||
+         row.schema.is_mutating() ||
+         std::ranges::any_of(row.schema.returns, [](const Return& r) { return r.alias != 0; });
+}
+auto resolved(const Datum& datum, Domain& domain) -> Result<Datum> {
+  if (!is_lazy(datum)) return datum;
+  if (const auto* list = datum.list()) {
+    DatumList items;
+    for (const auto& item : *list) {
+      ASSAY_TRY(items.emplace_back(), resolved(item, domain));
+    }
+    return Datum{std::move(items)};
+  }
+  const auto* clone = domain.find("aten.clone.default");
+  ASSAY_CHECK(clone, "lazy arguments need aten.clone");
+  ASSAY_TRY(auto args, bind_arguments(clone->schema, {datum}, {}));
+  return domain.run(*clone, std::move(args));
+}
+/// The arguments as a leaf operator sees them.
+auto resolve(const OpRow& row, DatumList& args, Domain& domain) -> Result<void> {
+  if (std::ranges::none_of(args, is_lazy) || takes_lazy(row)) return {};
+  for (auto& arg : args) {
+    ASSAY_TRY(arg, resolved(arg, domain));
+  }
+  return {};
+}
+
 auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) -> Result<Datum> {
   Composer composer(row, args, domain);
   auto result = row.decomposition(composer);
@@ -48,13 +82,6 @@ auto run_decomposition(const OpRow& row, const DatumList& args, Domain& domain) 
   return result;
 }
 
-/// Makes a storage anew in its place, larger and with what it held, so that all its views see it.
-void grow(Storage& storage, std::int64_t bytes) {
-  const std::vector<std::byte> held(storage.bytes().begin(), storage.bytes().end());
-  std::destroy_at(&storage);
-  std::construct_at(&storage, bytes);
-  std::ranges::copy(held, storage.bytes().begin());
-}
 /// Bytes from the start of a storage to the end of a view.
 auto bytes_up_to(const RealMeta& meta) -> std::int64_t {
   std::int64_t last = meta.offset;
@@ -131,7 +158,7 @@ class Storages {
     }
     if (const auto needed = bytes_up_to(meta);
         may_grow_ && needed > known->second->size_bytes() && needed < kMostGrown)
-      grow(*known->second, needed);
+      known->second->grow(needed);
     Tensor base{known->second, {}};
     base.meta.device = meta.device;
     base.meta.lazy = meta.lazy;
@@ -188,6 +215,7 @@ class LeafDomain final : public Domain {
       : like_(like), storages_(storages), context_(context), leaf_(leaf) {}
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override {
     if (row.decomposition) return run_decomposition(row, args, *this);
+    ASSAY_TRY_VOID(resolve(row, args, *this));
     ASSAY_TRY(auto layout, run_rule(row, args, context_));
     if (has_unknown(layout, row.kernel != nullptr) || !has_constant_layout(layout))
       return unsupported("{}: what it gives depends on data", row.name());
@@ -235,6 +263,7 @@ auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
 
 auto FakeDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
+  ASSAY_TRY_VOID(resolve(row, args, *this));
   return run_rule(row, args, context_);
 }
 
@@ -248,6 +277,7 @@ RealDomain::RealDomain(const OpTable& table, std::shared_ptr<RandomState> random
 
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
+  ASSAY_TRY_VOID(resolve(row, args, *this));
   ShapeContext context;
   if (row.measure) {
     Datum nothing;

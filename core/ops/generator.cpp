@@ -1,5 +1,6 @@
 #include "core/ops/generator.h"
 
+#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -56,8 +57,20 @@ auto CpuGenerator::bits64() -> std::uint64_t {
   const std::uint64_t first = bits32();
   return first << 32U | bits32();
 }
+auto half_draws(std::string_view torch_version) -> HalfDraws {
+  constexpr std::string_view kTwo = "2.";
+  int minor = 0;
+  if (!torch_version.starts_with(kTwo)) return HalfDraws::in_float;
+  const auto* const end = torch_version.data() + torch_version.size();
+  const auto read = std::from_chars(torch_version.data() + kTwo.size(), end, minor);
+  return read.ec == std::errc() && minor < 12 ? HalfDraws::in_dtype : HalfDraws::in_float;
+}
+auto CpuGenerator::drawn_as(DType dtype) const -> DType {
+  const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
+  return is_half && halves_ == HalfDraws::in_float ? DType::float32 : dtype;
+}
 auto CpuGenerator::uniform(DType dtype) -> double {
-  const int bits = significand_bits(dtype);
+  const int bits = significand_bits(drawn_as(dtype));
   const auto word = dtype == DType::float64 ? bits64() : bits32();
   return std::ldexp(static_cast<double>(word & ((std::uint64_t{1} << bits) - 1)), -bits);
 }
@@ -86,7 +99,7 @@ void RandomState::begin_operator() {
   cuda_.reset();
 }
 auto RandomState::cpu() -> CpuGenerator& {
-  if (!cpu_) cpu_.emplace(seed_.value_or(0));
+  if (!cpu_) cpu_.emplace(seed_.value_or(0), halves_);
   return *cpu_;
 }
 auto RandomState::cuda() -> CudaGenerator& {

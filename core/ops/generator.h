@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <string_view>
 
 #include "core/tensor/dtype.h"
 
@@ -17,14 +18,26 @@ using PhiloxWords = std::array<std::uint32_t, 4>;
 /// Bits of a floating dtype's significand, the hidden one among them.
 [[nodiscard]] auto significand_bits(DType dtype) -> int;
 
+/// How PyTorch draws uniform and normal numbers of 16 bits on the CPU.
+enum class HalfDraws : std::uint8_t {
+  in_dtype,  ///< with as many bits as the dtype's significand has, each step rounded: seen in 2.11
+  in_float,  ///< as float32's, rounded at the end: seen in 2.15
+};
+/// What a version ("2.11.0+cu130") does; what is no version, and 2.12 to 2.14, counts as 2.15.
+[[nodiscard]] auto half_draws(std::string_view torch_version) -> HalfDraws;
+
 class CpuGenerator {
  public:
   /// MT19937 takes the lower 32 bits of a seed.
-  explicit CpuGenerator(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
+  explicit CpuGenerator(std::uint64_t seed, HalfDraws halves = HalfDraws::in_float)
+      : engine_(static_cast<std::uint32_t>(seed)), halves_(halves) {}
   auto bits32() -> std::uint32_t { return static_cast<std::uint32_t>(engine_()); }
   auto bits64() -> std::uint64_t;
-  /// In [0, 1), a multiple of 2^-significand_bits(dtype): at::uniform_real_distribution.
+  /// In [0, 1), a multiple of 2^-significand_bits of drawn_as(dtype):
+  /// at::uniform_real_distribution.
   auto uniform(DType dtype) -> double;
+  /// The dtype itself, or float32 for those that are drawn in it.
+  [[nodiscard]] auto drawn_as(DType dtype) const -> DType;
   auto uniform() -> double { return uniform(DType::float64); }
   /// Mean 0, deviation 1; every other draw is the second half of a pair
   /// (at::normal_distribution<double>).
@@ -32,6 +45,7 @@ class CpuGenerator {
 
  private:
   std::mt19937 engine_;
+  HalfDraws halves_;
   std::optional<double> second_;
 };
 
@@ -80,7 +94,8 @@ class RandomState {
  public:
   RandomState() = default;
   /// torch.manual_seed(seed): an operator goes on where the one before it stopped.
-  explicit RandomState(std::uint64_t seed, GpuSize gpu = {}) : seed_(seed), gpu_(gpu) {}
+  explicit RandomState(std::uint64_t seed, GpuSize gpu = {}, HalfDraws halves = HalfDraws::in_float)
+      : seed_(seed), gpu_(gpu), halves_(halves) {}
   void begin_operator();
   [[nodiscard]] auto is_seeded() const -> bool { return seed_.has_value(); }
   [[nodiscard]] auto gpu() const -> const GpuSize& { return gpu_; }
@@ -90,6 +105,7 @@ class RandomState {
  private:
   std::optional<std::uint64_t> seed_;
   GpuSize gpu_;
+  HalfDraws halves_ = HalfDraws::in_float;
   std::optional<CpuGenerator> cpu_;  // made when first asked: seeding it costs a microsecond
   std::optional<CudaGenerator> cuda_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
 
 #include "core/expr/text.h"
@@ -358,11 +359,19 @@ auto pointwise_rule(MetaCall& c) -> Datum {
   // A number becomes a tensor without dimensions, which keeps TensorIterator off its fast path.
   static const TensorMeta kNumber;
   std::vector<const TensorMeta*> operands;
+  std::vector<std::unique_ptr<TensorMeta>> converted;
   for (const int i : pointwise_operands(c.row().schema)) {
-    if (c.is_tensor(i))
-      operands.push_back(&c.meta(i));
-    else if (c.has(i) && !c.row().numbers_are_parameters)
-      operands.push_back(&kNumber);
+    if (!c.is_tensor(i)) {
+      if (c.has(i) && !c.row().numbers_are_parameters) operands.push_back(&kNumber);
+      continue;
+    }
+    const auto& meta = c.meta(i);
+    operands.push_back(&meta);
+    if (meta.dtype == *common || meta.device.type == "cuda") continue;
+    // On the CPU an operand of another dtype is converted before anything is asked of its layout.
+    converted.push_back(std::make_unique<TensorMeta>(meta));
+    converted.back()->strides = preserved_strides(c, meta);
+    operands.back() = converted.back().get();
   }
   Dims sizes;
   for (const auto* operand : operands) sizes = broadcast(c, sizes, operand->sizes);

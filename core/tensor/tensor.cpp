@@ -163,6 +163,16 @@ Storage::Storage(std::int64_t size_bytes, Memory memory)
 void Storage::make_zeros() const {
   data_ = std::make_unique<std::byte[]>(size_);
 }
+void Storage::grow(std::int64_t size_bytes) {
+  const auto size = static_cast<std::size_t>(size_bytes);
+  ASSAY_CHECK(size >= size_, "a storage of {} bytes does not shrink to {}", size_, size);
+  if (data_ != nullptr) {
+    auto larger = std::make_unique<std::byte[]>(size);
+    std::ranges::copy(bytes(), larger.get());
+    data_ = std::move(larger);
+  }
+  size_ = size;
+}
 
 auto Tensor::allocate(DType dtype, Ints sizes, Ints strides, Device device, Storage::Memory memory)
     -> Result<Tensor> {

@@ -30,6 +30,9 @@ class Storage {
     return {data_.get(), size_};
   }
   [[nodiscard]] auto size_bytes() const -> std::int64_t { return static_cast<std::int64_t>(size_); }
+  /// Becomes that large, with zeros behind what it held; all its views see it. Does not shrink.
+  /// Spans of bytes from before are invalid.
+  void grow(std::int64_t size_bytes);
 
  private:
   void make_zeros() const;

@@ -1,8 +1,9 @@
 // The only file that knows the SQLite schema and the JSON of recorded calls.
 #include "replay/conform/case_file.h"
 
-#include <cstring>
+#include <algorithm>
 #include <limits>
+#include <span>
 
 #include <sqlite3.h>
 #include <zlib.h>
@@ -134,14 +135,16 @@ class CaseReader {
                          static_cast<std::size_t>(sqlite3_column_bytes(blob_, 1)), expected);
   }
 
+  /// With what the blob holds, which may be more than `size_bytes`: after a call that let it grow.
   auto make_storage(std::int64_t size_bytes, const Json& hash) -> Result<std::shared_ptr<Storage>> {
     if (size_bytes < 0 || static_cast<std::size_t>(size_bytes) > kMaxRecordBytes)
       return bad_input("a storage of {} bytes", size_bytes);
     auto storage = std::make_shared<Storage>(size_bytes);
     if (hash.is_null()) return storage;
     ASSAY_TRY(const auto bytes, read_blob(hash.get<std::string>()));
-    std::memcpy(storage->bytes().data(), bytes.data(),
-                std::min(bytes.size(), static_cast<std::size_t>(size_bytes)));
+    if (const auto held = static_cast<std::int64_t>(bytes.size()); held > size_bytes)
+      storage->grow(held);
+    std::ranges::copy(std::as_bytes(std::span(bytes)), storage->bytes().begin());
     return storage;
   }
 
@@ -182,8 +185,10 @@ class CaseReader {
       if (item.value("conj", false)) meta.lazy = meta.lazy ^ Lazy::conjugated;
       if (item.value("neg", false)) meta.lazy = meta.lazy ^ Lazy::negated;
       ASSAY_TRY(const auto elems, required_elems(meta.sizes, meta.strides, meta.offset));
-      if (record_.is_recorded[storage] && elems > meta.storage_bytes / size_bytes(*dtype)) {
-        if (metas_.size() < inputs || elems > kMostResizedElems)
+      const bool is_input = metas_.size() < inputs;
+      const auto& held = is_input ? record_.before[storage] : record_.after[storage];
+      if (record_.is_recorded[storage] && elems > held->size_bytes() / size_bytes(*dtype)) {
+        if (is_input || elems > kMostResizedElems)
           return bad_input("tensor {} runs past its storage", metas_.size());
         // The call resized its argument; the content after it was cut at the old size.
         record_.is_recorded[storage] = false;

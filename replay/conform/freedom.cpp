@@ -1,16 +1,12 @@
-#include "replay/conform/freedom.h"
+#include "replay/conform/judges.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/ops/domain.h"
 #include "core/ops/elements.h"
-#include "core/ops/matrices.h"
 
 namespace assay {
-namespace {
-
-using Matrix = Matrices<Complex>;
 
 auto arg(const JudgedCall& call, std::string_view name) -> const Datum& {
   static const Datum kNone;
@@ -21,19 +17,12 @@ auto flag(const JudgedCall& call, std::string_view name) -> bool {
   const auto* scalar = arg(call, name).scalar();
   return scalar && scalar->as_bool().value_or(scalar->as_int().value_or(0) != 0);
 }
-/// The same of a parameter that not every overload has.
 auto flag_or(const JudgedCall& call, std::string_view name, bool otherwise) -> bool {
   return call.row.schema.index_of(name) < 0 ? otherwise : flag(call, name);
-}
-auto is_on_cuda(const JudgedCall& call) -> bool {
-  return std::ranges::any_of(call.args, [](const Datum& datum) {
-    return datum.real() && datum.real()->meta.device.type == "cuda";
-  });
 }
 auto tensor(const DatumList& results, std::size_t i) -> const Tensor* {
   return i < results.size() ? results[i].real() : nullptr;
 }
-/// The results that are fixed.
 auto compare_result(const JudgedCall& call, std::size_t i) -> Difference {
   const auto* ours = tensor(call.actual, i);
   const auto* theirs = tensor(call.expected, i);
@@ -43,108 +32,12 @@ auto compare_result(const JudgedCall& call, std::size_t i) -> Difference {
   return difference ? fmt::format("result {}: {}", i, *difference) : difference;
 }
 
-// ---- decompositions -----------------------------------------------------------------------------
+namespace {
 
-/// Sums of a few products of rounded numbers.
-auto close(const Matrix& actual, const Matrix& expected, DType dtype, std::string_view law)
-    -> Difference {
-  auto tolerance = tolerance_of(dtype);
-  const double terms = std::max(actual.rows, 4);
-  tolerance.absolute *= terms;
-  if (actual.values.size() != expected.values.size()) return fmt::format("{}: other sizes", law);
-  const auto difference = compare_numbers(actual.values, expected.values, tolerance);
-  return difference ? fmt::format("{} does not hold: {}", law, *difference) : difference;
-}
-auto columns(Matrix& m, int count) -> Matrix {
-  auto part = new_matrices<Complex>(m.count, m.rows, count);
-  for (std::size_t i = 0; i < m.count; ++i)
-    for (int col = 0; col < count; ++col)
-      for (int row = 0; row < m.rows; ++row) part.element(i, row, col) = m.element(i, row, col);
-  return part;
-}
-/// Every column times its number.
-auto scaled(Matrix m, const std::vector<Complex>& by) -> Matrix {
-  for (std::size_t i = 0; i < m.count; ++i)
-    for (int col = 0; col < m.cols; ++col)
-      for (int row = 0; row < m.rows; ++row)
-        m.element(i, row, col) *=
-            by[i * static_cast<std::size_t>(m.cols) + static_cast<std::size_t>(col)];
-  return m;
-}
-auto is_unitary(Matrix& m, DType dtype, std::string_view law) -> Difference {
-  auto other = adjoint(m);
-  return close(product(other, m), identity<Complex>(m.count, m.cols), dtype, law);
-}
-
-/// A law about one set of results; both ours and eager's have to obey it.
-template <class Law>
-auto both_obey(const JudgedCall& call, const Law& law) -> Difference {
-  if (const auto wrong = law(call.expected)) return "eager's: " + *wrong;
-  return law(call.actual);
-}
-
-auto judge_eigh(const JudgedCall& call) -> Difference {
-  if (auto difference = compare_result(call, 0)) return difference;
-  if (!flag_or(call, "compute_v", true)) return std::nullopt;
-  const auto& self = *call.args[0].real();
-  const auto* triangle = std::get_if<std::string>(&arg(call, "UPLO").value);
-  auto a = load_matrices<Complex>(self);
-  keep_triangle(a, triangle && (*triangle == "U" || *triangle == "u"));
-  for (std::size_t i = 0; i < a.count; ++i)
-    for (int col = 0; col < a.cols; ++col)
-      for (int row = 0; row < col; ++row) {
-        const auto value = a.element(i, row, col) + std::conj(a.element(i, col, row));
-        a.element(i, row, col) = value;
-        a.element(i, col, row) = std::conj(value);
-      }
-  for (std::size_t i = 0; i < a.count; ++i)
-    for (int d = 0; d < a.cols; ++d) a.element(i, d, d) = a.element(i, d, d).real();
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto v = load_matrices<Complex>(*tensor(results, 1));
-    if (auto wrong = is_unitary(v, self.dtype(), "V^H V = I")) return wrong;
-    return close(product(a, v), scaled(v, to_vector<Complex>(*tensor(results, 0))), self.dtype(),
-                 "A V = V diag(L)");
+auto is_on_cuda(const JudgedCall& call) -> bool {
+  return std::ranges::any_of(call.args, [](const Datum& datum) {
+    return datum.real() && datum.real()->meta.device.type == "cuda";
   });
-}
-
-auto judge_svd(const JudgedCall& call) -> Difference {
-  if (auto difference = compare_result(call, 1)) return difference;
-  if (!flag_or(call, "compute_uv", true)) return std::nullopt;
-  const auto& self = *call.args[0].real();
-  const auto a = load_matrices<Complex>(self);
-  const bool gives_v = call.row.name() == "aten.svd.default";
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto u = load_matrices<Complex>(*tensor(results, 0));
-    auto third = load_matrices<Complex>(*tensor(results, 2));
-    auto turned = adjoint(third);
-    auto& v = gives_v ? third : turned;
-    if (auto wrong = is_unitary(u, self.dtype(), "U^H U = I")) return wrong;
-    if (auto wrong = is_unitary(v, self.dtype(), "Vh Vh^H = I")) return wrong;
-    const int least = std::min(a.rows, a.cols);
-    auto left = scaled(columns(u, least), to_vector<Complex>(*tensor(results, 1)));
-    auto right = columns(v, least);
-    auto right_h = adjoint(right);
-    return close(product(left, right_h), a, self.dtype(), "U diag(S) Vh = A");
-  });
-}
-
-/// Each number of one list has one in the other.
-auto same_multiset(const std::vector<Complex>& ours, std::vector<Complex> theirs, std::size_t each,
-                   const Tolerance& tolerance) -> Difference {
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    const auto first = theirs.begin() + static_cast<std::ptrdiff_t>(i - i % each);
-    const auto last = theirs.begin() + static_cast<std::ptrdiff_t>(i - i % each + each);
-    // What was taken already is NaN.
-    const auto nearest = std::min_element(first, last, [&](const Complex& a, const Complex& b) {
-      return !std::isnan(a.real()) &&
-             (std::isnan(b.real()) || std::abs(a - ours[i]) < std::abs(b - ours[i]));
-    });
-    const double scale = std::max(1.0, std::abs(ours[i]));
-    if (!(std::abs(*nearest - ours[i]) <= 10 * tolerance.absolute * scale))
-      return fmt::format("eager has no eigenvalue {}", to_string(Datum{ours[i]}));
-    *nearest = std::nan("");
-  }
-  return std::nullopt;
 }
 /// PyTorch reads the coefficients of its series in another dtype for half types.
 auto judge_matrix_exp(const JudgedCall& call) -> Difference {
@@ -152,138 +45,13 @@ auto judge_matrix_exp(const JudgedCall& call) -> Difference {
   const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
   return is_half ? Difference{} : compare_result(call, 0);
 }
-auto judge_eig(const JudgedCall& call) -> Difference {
-  const auto& self = *call.args[0].real();
-  const auto a = load_matrices<Complex>(self);
-  const auto dtype = real_of(self.dtype());
-  if (auto difference = same_multiset(to_vector<Complex>(*tensor(call.actual, 0)),
-                                      to_vector<Complex>(*tensor(call.expected, 0)),
-                                      static_cast<std::size_t>(a.cols), tolerance_of(dtype)))
-    return difference;
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto v = load_matrices<Complex>(*tensor(results, 1));
-    std::vector<Complex> norms(v.count * static_cast<std::size_t>(v.cols));
-    for (std::size_t e = 0; e < v.values.size(); ++e)
-      norms[e / static_cast<std::size_t>(v.rows)] += std::norm(v.values[e]);
-    if (auto wrong =
-            compare_numbers(norms, std::vector<Complex>(norms.size(), 1), tolerance_of(dtype)))
-      return "the vectors have norm 1: " + *wrong;
-    auto matrices = a;
-    return close(product(matrices, v), scaled(v, to_vector<Complex>(*tensor(results, 0))), dtype,
-                 "A V = V diag(L)");
-  });
-}
-
-auto judge_qr(const JudgedCall& call) -> Difference {
-  const auto& self = *call.args[0].real();
-  auto a = load_matrices<Complex>(self);
-  const bool has_q = tensor(call.expected, 0)->numel() > 0;
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto r = load_matrices<Complex>(*tensor(results, 1));
-    auto upper = r;
-    keep_triangle(upper, true);
-    if (auto wrong = close(r, upper, self.dtype(), "R is upper triangular")) return wrong;
-    if (!has_q) {
-      auto rh = adjoint(r);
-      auto ah = adjoint(a);
-      return close(product(rh, r), product(ah, a), self.dtype(), "R^H R = A^H A");
-    }
-    auto q = load_matrices<Complex>(*tensor(results, 0));
-    if (auto wrong = is_unitary(q, self.dtype(), "Q^H Q = I")) return wrong;
-    return close(product(q, r), a, self.dtype(), "Q R = A");
-  });
-}
-
-/// L with ones on its diagonal and U of a packed factor.
-auto lower_of(Matrix packed, int least) -> Matrix {
-  keep_triangle(packed, false);
-  for (std::size_t i = 0; i < packed.count; ++i)
-    for (int d = 0; d < least; ++d) packed.element(i, d, d) = 1;
-  return columns(packed, least);
-}
-auto upper_of(Matrix packed, int least) -> Matrix {
-  keep_triangle(packed, true);
-  auto rows = new_matrices<Complex>(packed.count, least, packed.cols);
-  for (std::size_t i = 0; i < packed.count; ++i)
-    for (int col = 0; col < packed.cols; ++col)
-      for (int row = 0; row < least; ++row) rows.element(i, row, col) = packed.element(i, row, col);
-  return rows;
-}
-auto no_multiplier_exceeds_1(const Matrix& lower) -> Difference {
-  for (const auto& value : lower.values)
-    if (std::abs(value) > 1 + 1e-4) return "a multiplier of L is larger than 1";
-  return std::nullopt;
-}
-/// Two pivots of one size: either may be taken.
-auto judge_lu_factor(const JudgedCall& call) -> Difference {
-  if (auto difference = compare_result(call, 2)) return difference;
-  const auto& self = *call.args[0].real();
-  const auto a = load_matrices<Complex>(self);
-  const int least = std::min(a.rows, a.cols);
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    const auto packed = load_matrices<Complex>(*tensor(results, 0));
-    const auto pivots = to_vector<std::int64_t>(*tensor(results, 1));
-    auto lower = lower_of(packed, least);
-    auto upper = upper_of(packed, least);
-    if (flag(call, "pivot"))
-      if (auto wrong = no_multiplier_exceeds_1(lower)) return wrong;
-    auto exchanged = a;
-    for (std::size_t i = 0; i < a.count; ++i)
-      for (int d = 0; d < least; ++d) {
-        const auto other =
-            pivots[i * static_cast<std::size_t>(least) + static_cast<std::size_t>(d)];
-        if (other < 1 || other > a.rows) return "a pivot is out of range";
-        for (int col = 0; col < a.cols; ++col)
-          std::swap(exchanged.element(i, d, col),
-                    exchanged.element(i, static_cast<int>(other) - 1, col));
-      }
-    return close(product(lower, upper), exchanged, self.dtype(), "L U = P^T A");
-  });
-}
-auto judge_lu(const JudgedCall& call) -> Difference {
-  const auto& self = *call.args[0].real();
-  const auto a = load_matrices<Complex>(self);
-  const bool has_p = tensor(call.expected, 0)->numel() > 0;
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto lower = load_matrices<Complex>(*tensor(results, 1));
-    auto upper = load_matrices<Complex>(*tensor(results, 2));
-    auto made = product(lower, upper);
-    if (has_p) {
-      if (auto wrong = no_multiplier_exceeds_1(lower)) return wrong;
-      auto p = load_matrices<Complex>(*tensor(results, 0));
-      if (auto wrong = is_unitary(p, self.dtype(), "P is a permutation")) return wrong;
-      made = product(p, made);
-    }
-    return close(made, a, self.dtype(), "P L U = A");
-  });
-}
-
-/// U of a matrix without full rank is free in what H maps to nothing.
-auto judge_polar(const JudgedCall& call) -> Difference {
-  if (auto difference = compare_result(call, 1)) return difference;
-  const auto& self = *call.args[0].real();
-  const auto a = load_matrices<Complex>(self);
-  return both_obey(call, [&](const DatumList& results) -> Difference {
-    auto u = load_matrices<Complex>(*tensor(results, 0));
-    auto h = load_matrices<Complex>(*tensor(results, 1));
-    if (auto wrong = is_unitary(u, self.dtype(), "U^H U = I")) return wrong;
-    return close(product(u, h), a, self.dtype(), "U H = A");
-  });
-}
-/// Where info says that a matrix has no inverse, the elements are what the elimination left.
-auto judge_inverse(const JudgedCall& call) -> Difference {
-  auto ours = load_matrices<Complex>(*tensor(call.actual, 0));
-  auto theirs = load_matrices<Complex>(*tensor(call.expected, 0));
-  const auto codes = to_vector<std::int64_t>(*tensor(call.expected, 1));
-  const auto our_codes = to_vector<std::int64_t>(*tensor(call.actual, 1));
-  for (std::size_t i = 0; i < codes.size(); ++i)
-    if ((codes[i] == 0) != (our_codes[i] == 0)) return "which matrices have an inverse differs";
-  const auto elements = static_cast<std::size_t>(ours.rows) * static_cast<std::size_t>(ours.cols);
-  for (std::size_t i = 0; i < ours.values.size(); ++i)
-    if (codes[i / elements] != 0) ours.values[i] = theirs.values[i] = 0;
-  const auto wrong =
-      compare_numbers(ours.values, theirs.values, tolerance_of(tensor(call.expected, 0)->dtype()));
-  return wrong ? "result 0: " + *wrong : wrong;
+/// Where training on x that is not contiguous writes into outs, PyTorch takes what save_mean held
+/// for the mean, and leaves it so.
+auto judge_batch_norm(const JudgedCall& call) -> Difference {
+  const auto* x = arg(call, "input").real();
+  const bool is_written = !call.row.inplace_of.empty() && flag_or(call, "training", true);
+  if (!x || !is_written || is_on_cuda(call) || x->is_contiguous()) return compare_result(call, 0);
+  return compare_result(call, 1) ? Difference{} : compare_result(call, 0);
 }
 
 // ---- indices of equal elements ------------------------------------------------------------------
@@ -512,6 +280,8 @@ constexpr std::string_view kTF32 =
 constexpr std::string_view kBag = "CUDA: the bag size of the last offset is not written";
 constexpr std::string_view kLogAlpha = "log_alpha is written up to the lengths of each sample";
 constexpr std::string_view kNoSample = "a loss over no sample is not written";
+constexpr std::string_view kHeldMean =
+    "into outs, of x that is not contiguous: PyTorch takes what save_mean held for the mean";
 constexpr Freedom kFreedoms[] = {
     {"aten._linalg_eigh.default", "A V = V diag(L), V unitary, L equal", judge_eigh},
     {"aten._linalg_svd.default", "U diag(S) Vh = A, U and Vh unitary, S equal", judge_svd},
@@ -525,11 +295,22 @@ constexpr Freedom kFreedoms[] = {
     {"aten.linalg_lu.default", "P L U = A, no multiplier above 1", judge_lu},
     {"aten._lu_with_info.default", "L U = P^T A, no multiplier above 1", judge_lu_factor},
     {"aten.linalg_lu_factor_ex.default", "L U = P^T A, no multiplier above 1", judge_lu_factor},
+    {"aten._linalg_det.default", "det equal, L U = P^T A, no multiplier above 1",
+     judge_determinant},
+    {"aten._linalg_slogdet.default", "L U = P^T A, no multiplier above 1, sign and logabsdet of it",
+     judge_slogdet},
+    {"aten._linalg_solve_ex.default", "result and info equal, L U = P^T A, no multiplier above 1",
+     judge_solution},
+    {"aten.geqrf.default", "Q R = A with Q of the reflectors", judge_reflectors},
     {"aten.linalg_polar.default", "U H = A, U unitary, H equal", judge_polar},
     {"aten.linalg_inv_ex.default",
      "info says the same of each matrix; the inverse where there is one", judge_inverse},
     {"aten.linalg_matrix_exp.default", "float16 and bfloat16: PyTorch gives what memory held",
      judge_matrix_exp},
+    {"aten.native_batch_norm.default", kHeldMean, judge_batch_norm},
+    {"aten._native_batch_norm_legit.default", kHeldMean, judge_batch_norm},
+    {"aten._batch_norm_with_update.default", kHeldMean, judge_batch_norm},
+    {"aten._native_batch_norm_legit.no_stats", kHeldMean, judge_batch_norm},
     {"aten.sort.default", kEqual, judge_selection},
     {"aten.topk.default", kEqual, judge_selection},
     {"aten.kthvalue.default", kEqual, judge_selection},
@@ -549,6 +330,8 @@ constexpr Freedom kFreedoms[] = {
     {"aten.multilabel_margin_loss_forward.default", kNoSample, judge_loss_of_samples},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default",
      "features that are not dense: PyTorch reads other elements", judge_dense_features},
+    {"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+     "features that are not dense: PyTorch reads other elements", judge_dense_features},
     {"aten._embedding_bag.default", kBag, judge_bag_sizes},
     {"aten._embedding_bag_forward_only.default", kBag, judge_bag_sizes},
     {"aten.convolution.default", kTF32, judge_tf32},
@@ -566,6 +349,12 @@ auto freedoms() -> std::span<const Freedom> {
 auto find_freedom(std::string_view overload) -> const Freedom* {
   const auto* const found = std::ranges::find(kFreedoms, overload, &Freedom::overload);
   return found == std::end(kFreedoms) ? nullptr : found;
+}
+auto find_freedom(const OpRow& row) -> const Freedom* {
+  const auto* found = find_freedom(row.name());
+  // Of a form that writes into its first argument the judge would see the result as the argument.
+  const bool writes_outs = !row.inplace_of.empty() && !row.schema.params.front().written;
+  return found == nullptr && writes_outs ? find_freedom(row.inplace_of) : found;
 }
 
 }  // namespace assay

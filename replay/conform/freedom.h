@@ -29,5 +29,7 @@ struct Freedom {
 [[nodiscard]] auto freedoms() -> std::span<const Freedom>;
 /// Null if the operator's values are fixed.
 [[nodiscard]] auto find_freedom(std::string_view overload) -> const Freedom*;
+/// The same of a row, or of the one whose results it writes into given tensors.
+[[nodiscard]] auto find_freedom(const OpRow& row) -> const Freedom*;
 
 }  // namespace assay

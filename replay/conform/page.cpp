@@ -234,6 +234,10 @@ auto command_of(const std::string& cases, std::int64_t id) -> std::string {
   const std::string_view quote = is_plain ? "" : "'";
   return fmt::format("assay conform {0}{1}{0} --case {2}", quote, cases, id);
 }
+auto matters(const WrongPrediction& wrong) -> std::string {
+  return wrong.matter == 0 ? "no: sizes of 1 or no elements only"
+                           : fmt::format("yes, in {}", wrong.matter);
+}
 /// Those that matter first.
 void write_predictions(Page& page, const ConformReport& report, const std::string& cases) {
   auto predictions = report.wrong_predictions;
@@ -241,10 +245,8 @@ void write_predictions(Page& page, const ConformReport& report, const std::strin
   std::vector<Row> rows;
   for (const auto& wrong : predictions)
     rows.push_back({command_of(cases, wrong.example), wrong.overload, std::to_string(wrong.calls),
-                    wrong.wrong,
-                    wrong.matter == 0 ? "no: sizes of 1 or no elements only"
-                                      : fmt::format("yes, in {}", wrong.matter),
-                    fmt::format("right in {}", wrong.table_right), wrong.differs});
+                    wrong.wrong, matters(wrong), fmt::format("right in {}", wrong.table_right),
+                    wrong.differs});
   page.table({"command", "operator", "calls", "wrong", "matters", "Assay's rule", "first of them"},
              rows);
 }
@@ -306,6 +308,30 @@ void write_changes(Page& page, const ConformReport& report, const ConformReport&
   page.table({"operator", "call", "aspect", "difference"}, mended);
 }
 
+/// Operators whose fake prediction is not what eager did, device by device; those that matter
+/// first.
+void write_deviations(Page& page, const ConformReport& cpu, const ConformReport& cuda) {
+  std::vector<std::pair<std::string_view, WrongPrediction>> wrong;
+  for (const auto& one : cpu.wrong_predictions) wrong.emplace_back("CPU", one);
+  for (const auto& one : cuda.wrong_predictions) wrong.emplace_back("CUDA", one);
+  if (wrong.empty()) return;
+  std::ranges::stable_sort(wrong, [](const auto& a, const auto& b) {
+    const bool first = a.second.matter > 0, second = b.second.matter > 0;
+    return first != second ? first : a.second.overload < b.second.overload;
+  });
+  std::vector<Row> rows;
+  for (const auto& [device, one] : wrong)
+    rows.push_back({one.overload, std::string(device), one.wrong, matters(one),
+                    fmt::format("{}/{}", one.table_right, one.calls), one.differs});
+  page.heading(2, "Where PyTorch's fake tensors deviate");
+  page.paragraph(
+      "Operators whose fake prediction is not what eager did in a recorded call. It matters where "
+      "a "
+      "size, the dtype, the offset or the stride of a dimension larger than 1 is wrong. The last "
+      "columns count such calls that the rule here gets right, and show one.");
+  page.table({"operator", "device", "wrong", "matters", "right here", "first of them"}, rows);
+}
+
 auto kind_of(const OpRow& row) -> std::string_view {
   if (row.inferred) return "inferred";
   if (row.decomposition) return "composed";
@@ -321,7 +347,7 @@ auto coverage(const ConformReport& report, std::string_view overload) -> std::st
 auto deviation_of(const OpRow& row) -> std::string {
   if (row.random) return "random: values for a seed";
   if (row.uninitialised) return "uninitialised: layouts only";
-  const auto* freedom = find_freedom(row.name());
+  const auto* freedom = find_freedom(row);
   return freedom ? std::string(freedom->judged_by) : "";
 }
 /// Overloads that write an operator's results somewhere, by the functional row's name.
@@ -531,6 +557,7 @@ auto operators_page(const OpTable& table, const ConformReport& cpu, const Confor
     page.heading(2, family);
     page.table({"operator", "kind", "CPU", "CUDA", "deviations", "derived forms", "schema"}, rows);
   }
+  write_deviations(page, cpu, cuda);
   if (!placed.empty()) write_absent(page, placed);
   return page.finish("Operators");
 }

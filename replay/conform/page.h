@@ -25,7 +25,8 @@ enum class PageFormat : std::uint8_t { html, markdown };
 
 /// Every operator of the table with kind, coverage by recorded calls of each device (reports may be
 /// empty), known deviations, derived forms and schema; where the operators of PyTorch's list (which
-/// may be empty) stand, and why some are not there. Markdown.
+/// may be empty) stand, and why some are not there; where PyTorch's fake predictions are wrong.
+/// Markdown.
 [[nodiscard]] auto operators_page(const OpTable& table, const ConformReport& cpu,
                                   const ConformReport& cuda, const SchemaList& list) -> std::string;
 

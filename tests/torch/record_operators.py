@@ -1,6 +1,7 @@
 """Records what PyTorch gives for calls of operators that other recordings seldom hold.
 
-    python tests/torch/record_operators.py tests/data/operators/cpu.sqlite
+    python tests/torch/record_operators.py tests/data/operators/cpu.sqlite calls
+    python tests/torch/record_operators.py tests/data/operators/corners.sqlite corners
 
 A new operator gets a line in `calls`: the overload and its arguments. The file is one of recorded
 calls (`assay conform FILE`); the unit tests hold the table to it. Operators of libraries that are not
@@ -218,6 +219,73 @@ def calls():
     yield from library_calls(image, regions)
 
 
+def outs_of_other_layouts():
+    """One call for each thing that PyTorch makes of an `out` (core/ops/rows/out_names.h)."""
+    empty, wrong, x = (lambda: torch.ones(0)), (lambda: torch.ones(7)), turned(3, 4)
+    behind = torch.ones(30)[5:9].view(2, 2)
+    for out in (empty(), wrong(), behind, torch.ones(6, 8)[::2, ::2]):
+        yield "aten.add.out", (x, turned(3, 4, seed=1)), {"out": out}
+    yield "aten.isnan.out", (x,), {"out": torch.ones(0, dtype=torch.bool)}
+    yield "aten.clone.out", (x,), {"out": wrong()}
+    yield "aten.abs.out", (values(20).as_strided((1, 10), (20, 1)),), {"out": torch.ones(3)}
+    yield "aten.abs.out", (turned(3, 4, dtype=torch.complex64),), {"out": empty()}
+    yield "aten.huber_loss_backward.out", (values(), turned(3, 4), values(3, 4), 1, 1.0), {"grad_input": empty()}
+    volume = turned(1, 2, 4, 4, 4)
+    indices = torch.ones(1, 2, 2, 2, 2, dtype=torch.int64).mT
+    yield "aten.max_pool3d_with_indices.out", (volume, [2, 2, 2]), {"out": turned(1, 2, 2, 2, 2), "indices": indices}
+    yield "aten.replication_pad2d.out", (values(1, 2, 3, 4), [1, 0, 0, 1]), {"out": turned(1, 2, 4, 5)}
+    yield "aten.log_sigmoid_forward.output", (x,), {"output": torch.ones(4, 3).t(), "buffer": torch.ones(3, 4)}
+    for name, arguments in (("_softmax", (values(3, 4), 1, False)), ("_log_softmax", (values(3, 4), 0, False))):
+        yield f"aten.{name}.out", arguments, {"out": torch.ones(4, 3).t()}
+    yield "aten.avg_pool3d.out", (volume, [2, 2, 2]), {"out": torch.ones(2, 2, 2, 2, 1).permute(4, 3, 2, 1, 0)}
+    windows = torch.tensor([[[[0, 2], [9, 11]]]])
+    yield ("aten.fractional_max_pool2d_backward.grad_input",
+           (values(1, 1, 2, 2), values(1, 1, 4, 4), [2, 2], [2, 2], windows),
+           {"grad_input": torch.ones(1, 1, 4, 8)[..., ::2]})
+    square = values(3, 3) + 3 * torch.eye(3)
+    for out in (empty(), wrong()):
+        yield "aten.geqrf.a", (values(4, 3),), {"a": out.clone(), "tau": out.clone()}
+        yield "aten.cholesky_inverse.out", (square.tril(),), {"out": out}
+    yield "aten.linalg_qr.out", (values(4, 3),), {"Q": empty(), "R": wrong()}
+    yield "aten.linspace.out", (0, 1, 6), {"out": torch.ones(3, 2).t()}
+    yield "aten.sort.values", (x, 0), {"values": empty(), "indices": torch.ones(7, dtype=torch.int64)}
+    yield "aten.split_copy.Tensor_out", (x, 2), {"out": [torch.ones(4, 2).t(), torch.ones(2, 4)[:1]]}
+    probability, label = turned(3, 4, low=0.1, high=0.9), values(3, 4, low=0, high=1)
+    for out, reduction in ((torch.ones(()), 1), (torch.ones(5), 2), (torch.ones(2), 0), (torch.ones(3, 4), 0)):
+        yield "aten.binary_cross_entropy.out", (probability, label, None, reduction), {"out": out}
+    yield ("aten.binary_cross_entropy_backward.grad_input", (values(3, 4), probability, label, None, 0),
+           {"grad_input": torch.ones(5)})
+    yield "aten.addbmm_.default", (values(1), values(2, 3, 4), values(2, 4, 5)), {"beta": 0.5}
+    yield "aten._linalg_svd.U", (values(4, 3),), {"U": empty(), "S": empty(), "Vh": wrong()}
+
+
+def corners():
+    """Arguments of unusual layouts."""
+    yield from outs_of_other_layouts()
+    yield from lazy_arguments()
+
+
+def lazy_arguments():
+    """Conjugated and negated when they are read."""
+    z = values(2, 3, dtype=torch.complex64)
+    scalar = torch.tensor(1.5 - 2j)
+    for number in (scalar, scalar.conj()):
+        yield "aten._local_scalar_dense.default", (number,), {}
+    yield "aten.view_as_real.default", (torch._neg_view(z),), {}
+    yield "aten.unsafe_split.Tensor", (z.conj(), 1), {}
+    yield "aten.squeeze_.dim", (values(3, 1, 2, dtype=torch.complex64).permute(1, 2, 0).conj(), 0), {}
+    yield "aten._fft_c2c.default", (z[:1].expand(4, 3).conj(), [1], 0, True), {}
+    yield "aten.as_strided_scatter.default", (z.t().conj(), z[0].conj(), [3], [2], 1), {}
+    yield "aten.mul.Tensor", (z.t().conj(), torch._neg_view(values(3, 2))), {}
+    # A number of another dtype is converted before layouts are compared.
+    yield "aten.div.Tensor", (values(3, 4, dtype=torch.complex64)[None].as_strided((1, 3, 4), (1, 4, 1)),
+                              values(3)[None, :, None].expand(1, 3, 4)), {}
+    yield "aten.polygamma.default", (1, torch.tensor([-3, 0, 2], dtype=torch.int16)), {}
+    input = values(18).as_strided((1, 6, 3), (3, 3, 1))
+    yield ("aten.native_group_norm_backward.default", (values(1, 6, 3), input, values(1, 2), values(1, 2, low=0.5),
+                                                       values(6), 1, 6, 3, 2, [True, True, True]), {})
+
+
 def library_calls(image, regions):
     """Operators that composites and libraries call, and gradients of theirs."""
     x = values(3, 5)
@@ -336,23 +404,38 @@ def overload_named(name):
     return getattr(getattr(getattr(torch.ops, space), op), overload)
 
 
-def bytes_of(tensor, size):
-    return ctypes.string_at(tensor.untyped_storage().data_ptr(), size) if size else b""
+def bytes_of(storage):
+    host = storage.cpu()
+    return ctypes.string_at(host.data_ptr(), host.nbytes()) if host.nbytes() else b""
 
 
-def record(db, overload, args, kwargs):
-    """One call with the contents of all its tensors, before and after it."""
-    contents = []
+def create_tables(db):
+    db.execute("create table cases(id integer primary key, overload text, opinfo text, variant text,"
+               " json blob, fake_differs text)")
+    db.execute("create table blobs(hash text primary key, nbytes integer, data blob)")
+
+
+def record(db, overload, args, kwargs, opinfo="recorded", variant="plain", most=1 << 30):
+    """One call with the contents of all its tensors, before and after it.
+
+    Errors: those of the call; ValueError if a storage afterwards has more than `most` bytes, or a
+    result is no tensor with strides.
+    """
+    contents = {}
 
     def keep(raw):
         name = hashlib.sha1(raw).hexdigest()[:20]
-        db.execute("insert or ignore into blobs values (?, ?, ?)", (name, len(raw), zlib.compress(raw)))
+        contents[name] = raw
         return name
 
-    tensors = [v for v in tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
-    storages = {t.untyped_storage()._cdata: t for t in tensors}
-    before = {key: keep(bytes_of(t, t.untyped_storage().nbytes())) for key, t in storages.items()}
-    sizes = {key: t.untyped_storage().nbytes() for key, t in storages.items()}
+    def tensors_of(tree):
+        return [v for v in tree_leaves(tree) if isinstance(v, torch.Tensor)]
+
+    tensors = tensors_of((args, kwargs))
+    storages = {t.untyped_storage()._cdata: t.untyped_storage() for t in tensors}
+    before = {key: keep(bytes_of(s)) for key, s in storages.items()}
+    sizes = {key: s.nbytes() for key, s in storages.items()}
+    lazy = [(t.is_conj(), t.is_neg()) for t in tensors]
     results = []
 
     class Spy:
@@ -365,26 +448,31 @@ def record(db, overload, args, kwargs):
         def __call__(self, *a, **k):
             result = overload(*a, **k)
             results[:] = [result]
+            if any(t.layout != torch.strided for t in tensors_of(result)):
+                raise ValueError("a result without strides")
             return result
 
     call, differs = _call(Spy(), args, kwargs)
-    made = {t.untyped_storage()._cdata: t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor)}
+    made = {t.untyped_storage()._cdata: t.untyped_storage() for t in tensors_of(results[0])}
     keys = list(dict.fromkeys([*storages, *made]))
+    if any(s.nbytes() > most for s in (storages | made).values()):
+        raise ValueError("a large result")
     for key, entry in zip(keys, call["storages"]):
-        entry["data"] = before[key] if key in before else keep(bytes_of(made[key], entry["nbytes"]))
+        entry["data"] = before[key] if key in before else keep(bytes_of(made[key]))
         entry["nbytes"] = sizes.get(key, entry["nbytes"])
-    given = [*tensors, *(t for t in tree_leaves(results[0]) if isinstance(t, torch.Tensor))]
-    for entry, tensor in zip(call["tensors"], given):
-        if tensor.is_conj():
-            entry["conj"] = True
+    lazy += [(t.is_conj(), t.is_neg()) for t in tensors_of(results[0])]
+    for entry, (conjugated, negated) in zip(call["tensors"], lazy):
+        entry.update({"conj": True} if conjugated else {}, **({"neg": True} if negated else {}))
     if any(a.alias_info is not None and a.alias_info.is_write for a in overload._schema.arguments):
-        call["mutated"] = {str(i): keep(bytes_of(storages[key], sizes[key]))
-                           for i, key in enumerate(keys) if key in storages}
+        call["mutated"] = {str(i): keep(bytes_of(storages[key])) for i, key in enumerate(keys) if key in storages}
+    call["seeded"] = torch.Tag.nondeterministic_seeded in overload.tags
+    db.executemany("insert or ignore into blobs values (?, ?, ?)",
+                   [(name, len(raw), zlib.compress(raw)) for name, raw in contents.items()])
     db.execute("insert into cases(overload, opinfo, variant, json, fake_differs) values (?, ?, ?, ?, ?)",
-               (str(overload), "recorded", "plain", zlib.compress(json.dumps(call).encode()), differs))
+               (str(overload), opinfo, variant, zlib.compress(json.dumps(call).encode()), differs))
 
 
-def main(path):
+def main(path, which):
     for library in ("torchvision", "torch.ao.quantization.fx._decomposed", "transformers.integrations.moe"):
         try:
             importlib.import_module(library)
@@ -393,10 +481,8 @@ def main(path):
     if os.path.exists(path):
         os.remove(path)
     with contextlib.closing(sqlite3.connect(path)) as db, db, torch.no_grad():
-        db.execute("create table cases(id integer primary key, overload text, opinfo text, variant text,"
-                   " json blob, fake_differs text)")
-        db.execute("create table blobs(hash text primary key, nbytes integer, data blob)")
-        for name, args, kwargs in calls():
+        create_tables(db)
+        for name, args, kwargs in {"calls": calls, "corners": corners}[which]():
             try:
                 overload = overload_named(name)
             except AttributeError:
@@ -409,4 +495,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:3])

@@ -318,7 +318,9 @@ auto view_copy(Composer& c) -> Datum {
   auto name = c.row().name();
   name.erase(name.find("_copy"), 5);
   if (name == "aten.view.default") name = "aten.reshape.default";
-  const auto view = c.call(name, DatumList(c.args().begin(), c.args().end()));
+  DatumList args(c.args().begin(), c.args().end());
+  if (c.meta(0).lazy != Lazy::none) args[0] = c.call("aten.clone.default", {args[0]});
+  const auto view = c.call(name, std::move(args));
   const auto copy = [&](const Datum& tensor) {
     return c.call("aten.clone.default", {tensor, Datum{MemoryFormat::contiguous}});
   };

@@ -263,7 +263,20 @@ auto view_in_place(Composer& c) -> Datum {
   auto name = c.row().name();
   name.erase(name.find("_."), 1);
   if (name == "aten.transpose.default") name = "aten.transpose.int";
-  return c.call(name, DatumList(c.args().begin(), c.args().end()));
+  auto view = c.call(name, DatumList(c.args().begin(), c.args().end()));
+  const bool computes = name == "aten.squeeze.dim" || name == "aten.squeeze.dims";
+  if (c.error() || c.meta(0).lazy == Lazy::none || !computes) return view;
+  // PyTorch runs it on a copy that is not lazy, and writes that back.
+  view = c.call("aten.clone.default", {view});
+  const auto sized = c.call("aten._resize_output_.default",
+                            {c.arg(0), int_list(c.meta(view).sizes), Datum{c.meta(0).device}});
+  return c.call("aten.copy_.default", {sized, view});
+}
+/// Parts in one storage. What is lazy is computed before.
+auto unsafe_parts(Composer& c, std::string_view split) -> Datum {
+  DatumList args(c.args().begin(), c.args().end());
+  if (c.meta(0).lazy != Lazy::none) args[0] = c.call("aten.clone.default", {args[0]});
+  return c.call(split, std::move(args));
 }
 
 // ---- arithmetic ---------------------------------------------------------------------------------
@@ -317,19 +330,26 @@ auto assert_scalar_rule(MetaCall& c) -> Datum {
     c.fail(c.text(1).empty() ? "the assertion does not hold" : c.text(1));
   return {};
 }
-/// item: the one element, which only the data tell.
+/// item: the one element, which only the data tell. A complex one is no expression: on layouts
+/// it is a number that is none.
 auto item_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
-  if (!c.require(eq(numel(self), 1), "the tensor has one element") ||
-      !c.require(!is_complex(self.dtype), "the element is real"))
-    return {};
-  const auto type = is_floating(self.dtype) ? ExprType::real : ExprType::integer;
+  if (!c.require(eq(numel(self), 1), "the tensor has one element")) return {};
+  const auto type =
+      is_floating(self.dtype) || is_complex(self.dtype) ? ExprType::real : ExprType::integer;
   const auto value = c.context().data_dependent_value(type);
+  if (is_complex(self.dtype)) {
+    const auto re = value.as_number();
+    const auto im = re ? c.context().data_dependent_value(type).as_number() : std::nullopt;
+    return {im ? Complex(*re, *im) : Complex(std::nan(""), std::nan(""))};
+  }
   return {self.dtype == DType::boolean ? eq(value, 1) : value};
 }
 auto measure_item(KernelCall& k) -> Dims {
   if (k.in(0).numel() != 1) return k.fail("the tensor has one element"), Dims{0};
-  if (is_floating(k.in(0).dtype())) return {Expr::real(to_vector<double>(k.in(0))[0])};
+  const auto value = to_vector<Complex>(k.in(0))[0];
+  if (is_complex(k.in(0).dtype())) return {Expr::real(value.real()), Expr::real(value.imag())};
+  if (is_floating(k.in(0).dtype())) return {Expr::real(value.real())};
   return {to_vector<std::int64_t>(k.in(0))[0]};
 }
 /// equal: one shape and the same elements; NaN equals nothing.
@@ -391,8 +411,8 @@ void add_composite_rows(OpTable& t) {
   t.add(composite("aten::mT(Tensor(a) self) -> Tensor(a)", matrix_transposed));
   t.add(composite("aten::meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid));
   t.add(composite("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid));
-  t.add(composite("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", [](Composer& c) { return c.call("aten.split.Tensor", {c.arg(0), c.arg(1), c.arg(2)}); }));
-  t.add(composite("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", [](Composer& c) { return c.call("aten.split_with_sizes.default", {c.arg(0), c.arg(1), c.arg(2)}); }));
+  t.add(composite("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", [](Composer& c) { return unsafe_parts(c, "aten.split.Tensor"); }));
+  t.add(composite("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", [](Composer& c) { return unsafe_parts(c, "aten.split_with_sizes.default"); }));
   t.add(composite("aten::square(Tensor self) -> Tensor", square));
   t.add(composite("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", diff));
 

@@ -79,6 +79,7 @@ auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
     backend.input = with_height(std::move(backend.input));
     backend.weight = with_height(std::move(backend.weight));
   }
+  if (on_cuda(backend.input) && backend.input.dtype == DType::float64) return backend;  // cuDNN's
   auto format = suggest_memory_format(c, backend.input);
   if (format == MemoryFormat::contiguous) format = suggest_memory_format(c, backend.weight);
   if (format == MemoryFormat::contiguous) return backend;
@@ -165,14 +166,15 @@ auto convolution_rule(MetaCall& c) -> Datum {
   return c.fresh(dtype, std::move(sizes), std::move(strides));
 }
 
-/// Gradients have the backend's format. Only the slow kernels without dilation follow what the
-/// weight suggests after it was made contiguous in that format, which differs where sizes of 1 make
-/// the layout ambiguous.
+/// Gradients have the backend's format. Only the slow kernels without dilation, but for those in
+/// three dimensions, follow what the weight suggests after it was made contiguous in that format,
+/// which differs where sizes of 1 make the layout ambiguous.
 auto weight_gradient_strides(MetaCall& c, const Backend& backend) -> Dims {
   bool dilated = false;
   for (const auto& dilation : c.exprs(kBackward.dilation)) dilated |= !dilation.is_int(1);
   auto format = backend.format;
-  const bool slow = !backend.onednn && (!dilated || c.flag(kBackward.transposed));
+  const bool is_plain_3d = backend.weight.rank() == 5 && !c.flag(kBackward.transposed);
+  const bool slow = !backend.onednn && !is_plain_3d && (!dilated || c.flag(kBackward.transposed));
   if (slow && is_contiguous(c, backend.weight, format))
     format = suggest_memory_format(c, backend.weight);
   auto strides = strides_for(backend.weight.sizes, format);

@@ -15,8 +15,11 @@ auto run_functional(Composer& c) -> Datum {
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(self.dtype))),
            Datum{};
-  if (made.sizes.size() != self.sizes.size() && c.row().inplace_of == "aten.addbmm.default")
-    return c.unsupported("self is resized to the result"), Datum{};
+  if (c.row().inplace_of == "aten.addbmm.default") {  // whose result self grows to
+    const auto sized = c.call("aten._resize_output_.default",
+                              {c.arg(0), int_list(made.sizes), Datum{self.device}});
+    return c.call("aten.copy_.default", {sized, result});
+  }
   if (made.sizes.size() != self.sizes.size())
     return c.fail("the result does not have self's shape"), Datum{};
   return c.call("aten.copy_.default", {c.arg(0), result});

@@ -168,6 +168,35 @@ auto bce_rule(MetaCall& c) -> Datum {
       if (!require_expands(c, c.meta(i).sizes, sizes, "weights broadcast to self")) return {};
   return loss_rule<kLike>(c);
 }
+/// self, target, weight, reduction, out: PyTorch writes the losses into a view of out's memory,
+/// which grows, and reduces what out itself shows: of a scalar out the first of them.
+auto bce_out(Composer& c) -> Datum {
+  const auto& out = c.arg(4);
+  const auto losses = c.call("aten.binary_cross_entropy.default",
+                             {c.arg(0), c.arg(1), c.arg(2), Datum{Expr(kNone)}});
+  const auto squeezed = c.call("aten.squeeze.default", {losses});
+  auto target = c.call("aten.squeeze.default", {out});
+  if (c.error()) return {};
+  const auto made = c.meta(squeezed);
+  const auto given = c.meta(target);
+  bool fits = made.sizes.size() == given.sizes.size();
+  for (std::size_t d = 0; fits && d < made.sizes.size(); ++d)
+    fits = c.decide(eq(made.sizes[d], given.sizes[d]), "out has the losses' sizes");
+  if (!fits) {
+    const auto elements = numel(made);
+    const auto sized = c.call("aten._resize_output_.default",
+                              {out, int_list({&elements, 1}), Datum{given.device}});
+    target = c.call("aten.as_strided.default",
+                    {sized, int_list(made.sizes), int_list(made.strides), Datum{given.offset}});
+  }
+  c.call("aten.copy_.default", {target, squeezed});
+  if (c.integer(3) == kNone) return out;
+  const auto* const reduce = c.integer(3) == kMean ? "aten.mean.default" : "aten.sum.default";
+  const auto reduced = c.call(reduce, {out});
+  const auto sized =
+      c.call("aten._resize_output_.default", {out, Datum{DatumList{}}, Datum{given.device}});
+  return c.call("aten.copy_.default", {sized, reduced});
+}
 auto bce_backward_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(1);
   if (!require_same_sizes(c, c.meta(2).sizes, self.sizes, "target has self's shape") ||
@@ -332,6 +361,7 @@ void add_loss_rows(OpTable& t) {
   t.add(backward_row<Huber>("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"));
   t.add({.schema_text = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", .rule = target_first_rule, .kernel = soft_margin_backward_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::self>, .kernel = bce_kernel});
+  t.add({.schema_text = "aten::binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)", .decomposition = bce_out, .inplace_of = "aten.binary_cross_entropy.default"});
   t.add({.schema_text = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_backward_rule, .kernel = bce_backward_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::target>, .kernel = bce_logits_kernel});
   t.add({.schema_text = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .rule = nll_rule, .kernel = nll_kernel});

@@ -244,7 +244,11 @@ auto group_norm_backward_rule(MetaCall& c) -> Datum {
       !require_count(c, 2, groups, "one mean per group") ||
       !require_count(c, 3, groups, "one rstd per group"))
     return {};
-  return masked_results(mask, {suggested(c, input, input.dtype, input.sizes),
+  // The gradient is like input.contiguous() in input's format, which is input itself if it is that.
+  const bool stays = is_contiguous(c, input, suggest_memory_format(c, input)) &&
+                     c.decide(gt(numel(input), 0), "there are elements");
+  return masked_results(mask, {stays ? c.fresh(input.dtype, input.sizes, input.strides)
+                                     : suggested(c, input, input.dtype, input.sizes),
                                c.fresh(dtype, channels), c.fresh(dtype, channels)});
 }
 void group_norm_backward_kernel(KernelCall& k) {

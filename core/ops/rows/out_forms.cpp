@@ -7,15 +7,64 @@
 namespace assay {
 namespace {
 
-/// Sizes of an out that PyTorch lets take the result's.
-auto resized(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
-  auto layout = layout_call(c);
-  if (!is_contiguous(layout, made)) return c.unsupported("the strides of a resized out"), Datum{};
-  return c.call("aten._resize_output_.default",
-                {out, int_list(made.sizes), Datum{c.meta(out).device}});
+/// Elements from a view's first to its last, at least as many as it has.
+auto extent(const TensorMeta& meta) -> Expr {
+  Expr last(0);
+  for (std::size_t d = 0; d < meta.sizes.size(); ++d)
+    last = last + (meta.sizes[d] - 1) * meta.strides[d];
+  return max(last + 1, numel(meta));
 }
-/// A given tensor takes the result's elements, and its sizes if it has others.
-auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
+/// An out that takes the result's sizes and these strides where its own offset is.
+auto restrided(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
+  const Expr elements = extent(made);
+  const auto sized = c.call("aten._resize_output_.default",
+                            {out, int_list({&elements, 1}), Datum{c.meta(out).device}});
+  return c.call("aten.as_strided.default",
+                {sized, int_list(made.sizes), int_list(made.strides), Datum{c.meta(out).offset}});
+}
+auto resized(Composer& c, const Datum& out, const Dims& sizes) -> Datum {
+  return c.call("aten._resize_output_.default", {out, int_list(sizes), Datum{c.meta(out).device}});
+}
+/// Strides that a TensorIterator over the call's tensors gives its result.
+auto iterator_result(Composer& c, TensorMeta made) -> TensorMeta {
+  std::vector<TensorMeta> operands;
+  for (std::size_t i = 0; i < c.args().size(); ++i)
+    if (c.args()[i].is_tensor() && !c.row().schema.params[i].written)
+      operands.push_back(c.meta(c.args()[i]));
+  std::vector<const TensorMeta*> pointers;
+  for (const auto& operand : operands) pointers.push_back(&operand);
+  auto layout = layout_call(c);
+  made.strides = iterator_strides(layout, pointers, made.sizes);
+  return made;
+}
+auto has_sizes(Composer& c, const TensorMeta& given, const TensorMeta& made) -> bool {
+  if (made.sizes.size() != given.sizes.size()) return false;
+  for (std::size_t d = 0; d < made.sizes.size(); ++d)
+    if (!(made.sizes[d] == given.sizes[d]) &&
+        !c.decide(eq(made.sizes[d], given.sizes[d]), "out has the result's sizes"))
+      return false;
+  return true;
+}
+/// The given tensor as PyTorch makes it fit the result.
+auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& made) -> Datum {
+  const auto given = c.meta(out);
+  const bool fits = has_sizes(c, given, made);
+  const bool takes_strides =
+      layout == OutLayout::restrided ||
+      (layout == OutLayout::when_empty && c.decide(eq(numel(given), 0), "out has no elements"));
+  if (takes_strides) return restrided(c, out, made);
+  if (fits) return out;
+  if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
+    return resized(c, out, made.sizes);
+  if (layout == OutLayout::iterated || layout == OutLayout::left)
+    return restrided(c, out, iterator_result(c, made));
+  if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
+      layout == OutLayout::counted)
+    return resized(c, out, made.sizes);
+  return restrided(c, out, made);
+}
+/// A given tensor takes the elements of result `i`, and its sizes if it has others.
+auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t i) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
   if (c.error()) return {};
@@ -23,11 +72,28 @@ auto write_into(Composer& c, const Datum& out, const Datum& result) -> Datum {
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  bool fits = made.sizes.size() == given.sizes.size();
-  for (std::size_t d = 0; fits && d < made.sizes.size(); ++d)
-    fits = made.sizes[d] == given.sizes[d] ||
-           c.decide(eq(made.sizes[d], given.sizes[d]), "out has the result's sizes");
-  return c.call("aten.copy_.default", {fits ? out : resized(c, out, made), result});
+  const auto layout = out_layout(
+      c.row().inplace_of, {.index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
+  if (layout == OutLayout::untouched) return out;
+  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
+    return out;
+  if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
+      c.decide(eq(numel(given), numel(made)), "out has as many elements"))
+    return c.call("aten.copy_.default",
+                  {out, c.call("aten.view.default", {result, int_list(given.sizes)})});
+  const auto target = fitted(c, layout, out, made);
+  if (layout == OutLayout::left) {
+    c.call("aten.copy_.default", {target, result});
+    return out;
+  }
+  const bool is_raw = layout == OutLayout::raw || layout == OutLayout::raw_zeros;
+  if (!is_raw) return c.call("aten.copy_.default", {target, result});
+  if (layout == OutLayout::raw_zeros) c.call("aten.zero_.default", {target});
+  c.call("aten.copy_.default",
+         {c.call("aten.as_strided.default",
+                 {target, int_list(made.sizes), int_list(made.strides), Datum{given.offset}}),
+          result});
+  return target;
 }
 /// The functional row's arguments: those of the same name, and what a given tensor decides where
 /// the row makes its own.
@@ -58,7 +124,7 @@ auto run_into_list(Composer& c) -> Datum {
   const auto *made = result.list(), *outs = given.list();
   if (made == nullptr || outs == nullptr || made->size() != outs->size())
     return c.fail("one out per result is needed"), Datum{};
-  for (std::size_t i = 0; i < made->size(); ++i) write_into(c, (*outs)[i], (*made)[i]);
+  for (std::size_t i = 0; i < made->size(); ++i) write_into(c, (*outs)[i], (*made)[i], i);
   return {};
 }
 /// The given tensors stand behind the functional row's arguments.
@@ -67,10 +133,10 @@ auto run_into_out(Composer& c) -> Datum {
   const DatumList given(c.args().end() - count, c.args().end());
   const auto result = c.call(c.row().inplace_of, functional_args(c, given.front()));
   if (c.error()) return {};
-  if (count == 1) return write_into(c, given[0], result);
+  if (count == 1) return write_into(c, given[0], result, 0);
   DatumList written;
   for (std::size_t i = 0; i < given.size(); ++i)
-    written.push_back(write_into(c, given[i], c.item(result, i)));
+    written.push_back(write_into(c, given[i], c.item(result, i), i));
   return {std::move(written)};
 }
 

@@ -1,5 +1,7 @@
 // How PyTorch calls the overloads that write into given tensors.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,5 +18,27 @@ struct OutForm {
 /// Nothing if PyTorch has no such form of the row: of operators with a kernel of their own few have
 /// none, of compositions some have one.
 [[nodiscard]] auto out_form(const OpRow& row) -> std::optional<OutForm>;
+/// What becomes of an `out` in PyTorch. One that has the result's sizes keeps its strides, if
+/// nothing else is said.
+enum class OutLayout : std::uint8_t {
+  proposed,  ///< of other sizes it takes the result's strides: the kernel resizes it
+  copied,  ///< of other sizes it becomes row-major: PyTorch runs the functional overload and copies
+  iterated,   ///< as `proposed`, by a TensorIterator, where the functional overload uses empty_like
+  restrided,  ///< takes the result's strides at any sizes: resize_ with a memory format
+  raw,        ///< is written as if it were row-major, whatever its strides are
+  raw_zeros,  ///< as `raw`, after all of it became zero
+  when_empty,  ///< without elements it takes the result's strides, else as `copied`
+  untouched,   ///< is not looked at
+  if_made,     ///< is not looked at if the result has no elements
+  left,        ///< of other sizes it stays as it is, and its memory takes the result
+  counted,     ///< of as many elements it keeps its sizes
+};
+/// Which result an out is for.
+struct OutResult {
+  std::size_t index = 0;
+  std::size_t rank = 0;
+  bool is_cuda = false;
+};
+[[nodiscard]] auto out_layout(std::string_view functional, const OutResult& result) -> OutLayout;
 
 }  // namespace assay

@@ -17,7 +17,7 @@ namespace {
 // ---- normal numbers -----------------------------------------------------------------------------
 
 /// Sixteen uniform numbers become normal ones, the first eight radii, the others angles; every step
-/// is rounded to the dtype.
+/// is rounded to the dtype that it is drawn in.
 void normal_sixteen(std::span<double> u, DType dtype, double mean, double deviation) {
   const auto r = [dtype](double x) { return round_to(dtype, x); };
   for (std::size_t j = 0; j < 8; ++j) {
@@ -28,17 +28,21 @@ void normal_sixteen(std::span<double> u, DType dtype, double mean, double deviat
   }
 }
 /// normal_fill: rows of sixteen; what is left over is drawn again together with numbers before it.
+/// All uniform numbers are drawn before, but for those of 16 bits that float32 draws, where each
+/// row draws its own.
 auto normal_filled(CpuGenerator& g, std::size_t count, DType dtype, double mean, double deviation)
     -> std::vector<double> {
   std::vector<double> values(count);
+  const auto drawn = g.drawn_as(dtype);
   const auto uniform = [&] { return g.uniform(dtype); };
-  std::ranges::generate(values, uniform);
-  for (std::size_t i = 0; i + 15 < count; i += 16)
-    normal_sixteen(std::span(values).subspan(i, 16), dtype, mean, deviation);
-  if (count % 16 == 0) return values;
+  const auto whole = count / 16 * 16;
+  std::ranges::generate(std::span(values).first(drawn == dtype ? count : whole), uniform);
+  for (std::size_t i = 0; i < whole; i += 16)
+    normal_sixteen(std::span(values).subspan(i, 16), drawn, mean, deviation);
+  if (count == whole) return values;
   const auto last = std::span(values).last(16);
   std::ranges::generate(last, uniform);
-  normal_sixteen(last, dtype, mean, deviation);
+  normal_sixteen(last, drawn, mean, deviation);
   return values;
 }
 void fill_normal(KernelCall& k, RandomTarget target, double mean, double deviation) {
@@ -99,9 +103,10 @@ auto cuda_dropout_mask(RandomState& state, const Tensor& input, double keep) -> 
 void uniform_kernel(KernelCall& k) {
   RandomTarget target(k);
   const auto dtype = target.dtype();
-  const double low = round_to(dtype, real_or(k, "from", 0));
-  const double high = round_to(dtype, real_or(k, "to", 1));
-  const double range = round_to(dtype, high - low);
+  const auto width = target.is_cuda() ? dtype : k.random().cpu().drawn_as(dtype);
+  const double low = round_to(width, real_or(k, "from", 0));
+  const double high = round_to(width, real_or(k, "to", 1));
+  const double range = round_to(width, high - low);
   const auto scaled = in_width(dtype == DType::float64, [=]<class T>(T x) {
     return std::fma(x, static_cast<T>(range), static_cast<T>(low));
   });

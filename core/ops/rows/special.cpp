@@ -102,17 +102,19 @@ auto hurwitz_zeta(double x, double q) -> double {
   return sum;
 }
 
+/// `Real` is what the dtype computes in: at whole numbers below 0 the sine is all rounding.
+template <class Real>
 auto trigamma(double x) -> double {
   if (x == 0) return kInf;
   if (x < 0.5) {
-    const double sine = std::sin(kPi * x);
-    return kPi * kPi / (sine * sine) - trigamma(1 - x);
+    const double sine = std::sin(static_cast<Real>(kPi) * static_cast<Real>(x));
+    return kPi * kPi / (sine * sine) - trigamma<Real>(1 - x);
   }
   return hurwitz_zeta(2, x);
 }
-auto polygamma(double n, double x) -> double {
+auto polygamma(double n, double x, bool is_double) -> double {
   if (n == 0) return digamma(x);
-  if (n == 1) return trigamma(x);
+  if (n == 1) return is_double ? trigamma<double>(x) : trigamma<float>(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
   return sign * std::exp(std::lgamma(n + 1)) * hurwitz_zeta(n + 1, x);
 }
@@ -415,8 +417,9 @@ auto polygamma_rule(MetaCall& c) -> Datum {
 }
 void polygamma_kernel(KernelCall& k) {
   const auto n = static_cast<double>(k.integer(0));
+  const bool is_double = k.out().dtype() == DType::float64;
   run_pointwise<double, 1>({PointwiseOperand<double>{.tensor = &k.in(1)}}, k.out(),
-                           [n](double x) { return polygamma(n, x); });
+                           [=](double x) { return polygamma(n, x, is_double); });
 }
 auto polygamma_in_place(Composer& c) -> Datum {
   return c.call("aten.copy_.default",

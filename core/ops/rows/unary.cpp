@@ -360,7 +360,7 @@ auto abs_rule(MetaCall& c) -> Datum {
 /// angle of real numbers: 0 or pi; NaN stays.
 auto angle_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
-  if (is_complex(self.dtype)) return abs_rule(c);
+  if (is_complex(self.dtype)) return c.fresh(real_of(self.dtype), self.sizes);
   const TensorMeta* operands[] = {&self};
   return c.fresh(is_floating(self.dtype) ? self.dtype : kDefaultFloat, self.sizes,
                  iterator_strides(c, operands, self.sizes));

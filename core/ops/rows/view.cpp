@@ -314,7 +314,8 @@ auto unfold(MetaCall& c) -> Datum {
 auto view_as_real(MetaCall& c) -> Datum {
   auto self = c.tensor(0);
   if (!c.require(is_complex(self.meta.dtype), "a complex tensor is needed") ||
-      !c.require(self.meta.lazy == Lazy::none, "a tensor that is to be conjugated has no pairs"))
+      !c.require(self.meta.lazy == Lazy::none || self.meta.lazy == Lazy::negated,
+                 "a tensor that is to be conjugated has no pairs"))
     return {};
   auto sizes = self.meta.sizes;
   auto strides = self.meta.strides;

@@ -78,7 +78,8 @@ class RandomStream : public ::testing::TestWithParam<const char*> {
       gpu = {.multiprocessors = environment.at("multiprocessors"),
              .threads_per_multiprocessor = environment.at("threads")};
     const auto random =
-        std::make_shared<RandomState>(environment.at("seed").get<std::uint64_t>(), gpu);
+        std::make_shared<RandomState>(environment.at("seed").get<std::uint64_t>(), gpu,
+                                      half_draws(environment.at("torch").get<std::string>()));
     RealDomain domain(table(), random);
     DatumList args;
     for (const auto& arg : one.at("args")) args.push_back(argument(arg, device));
@@ -119,9 +120,11 @@ TEST_P(RandomStream, DrawsWhatPyTorchDrew) {
     check(one, environment);
     ++cases;
   }
-  EXPECT_GT(cases, 150);
+  EXPECT_GT(cases, 80);
 }
-INSTANTIATE_TEST_SUITE_P(, RandomStream, ::testing::Values("cpu.jsonl", "cuda.jsonl"));
+// The last has what PyTorch 2.15 draws otherwise, numbers of 16 bits.
+INSTANTIATE_TEST_SUITE_P(, RandomStream,
+                         ::testing::Values("cpu.jsonl", "cuda.jsonl", "cpu_halves.jsonl"));
 
 }  // namespace
 }  // namespace assay
