@@ -351,6 +351,12 @@ void ldl_solve_kernel(KernelCall& k) {
       if (p == 0 || p > b.rows || p < -b.rows) return void(k.fail("a pivot is out of range"));
       pivots.push_back(static_cast<int>(p));
     }
+    // Negative ones are of blocks of two rows: with half a block LAPACK would leave its memory.
+    for (std::size_t row = 0; row < pivots.size(); ++row) {
+      if (pivots[row] > 0) continue;
+      const bool ends = (row + 1) % static_cast<std::size_t>(b.rows) == 0;
+      if (ends || pivots[++row] > 0) return void(k.unsupported("pivots of half a block"));
+    }
     for (std::size_t i = 0; i < b.count && b.size() > 0; ++i)
       lapack::ldl_solve(k.flag(3), b.rows, b.cols, ld.at(i),
                         pivots.data() + i * static_cast<std::size_t>(b.rows), b.at(i));

@@ -110,6 +110,8 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"_softmax_backward_data", OutLayout::raw},
     {"adaptive_max_pool3d", OutLayout::raw},
     {"avg_pool3d", OutLayout::raw},
+    {"avg_pool3d_backward", OutLayout::raw_zeros, On::cpu},
+    {"adaptive_max_pool3d_backward", OutLayout::raw_zeros, On::cpu},
     {"fractional_max_pool2d", OutLayout::raw, On::cpu},
     {"fractional_max_pool2d_backward", OutLayout::raw_zeros, On::cpu},
     {"fractional_max_pool3d", OutLayout::raw, On::cpu},

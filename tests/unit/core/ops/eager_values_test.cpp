@@ -190,6 +190,17 @@ TEST(EagerPooling, AdaptiveMaximumAndWhereItStood) {
                 {0, 0, 0, 0, 0, 2, 4, 0, 0, 0, 0, 0});
 }
 
+TEST(EagerSolutions, HalfABlockOfPivotsIsRefused) {
+  auto run = OpRunner({add_creation_rows, add_linalg_solve_rows});
+  const Datum ld = run.run("aten.eye.default", {integer(3)}).at(0);
+  const Datum b = run.run("aten.eye.default", {integer(3)}).at(0);
+  EXPECT_TRUE(
+      run.try_run("aten.linalg_ldl_solve.default", {ld, vector_of({1, -3, -3}, DType::int32), b}));
+  for (const auto& pivots : {Values{1, 2, -3}, Values{-2, 2, 3}})
+    EXPECT_FALSE(
+        run.try_run("aten.linalg_ldl_solve.default", {ld, vector_of(pivots, DType::int32), b}));
+}
+
 TEST(EagerItems, AreReadFromTheData) {
   auto run = ops();
   const auto item = [&](const Datum& x) { return run.run("aten.item.default", {x}).at(0); };
