@@ -54,14 +54,14 @@ class PlaceLabel : public QLabel {
     const QFontMetrics metrics(bold);
     const auto name =
         metrics.elidedText(property("node").toString(), Qt::ElideMiddle, area.width());
-    const int used = metrics.horizontalAdvance(name + QStringLiteral("  "));
+    const int used = name.isEmpty() ? 0 : metrics.horizontalAdvance(name + QStringLiteral("  "));
     painter.setFont(bold);
     painter.drawText(area, Qt::AlignVCenter, name);
     painter.setFont(font());
     painter.setPen(palette().color(QPalette::PlaceholderText));
     const auto rest = area.adjusted(used, 0, 0, 0);
     painter.drawText(rest, Qt::AlignVCenter,
-                     fontMetrics().elidedText(property("target").toString(), Qt::ElideRight,
+                     fontMetrics().elidedText(property("about").toString(), Qt::ElideRight,
                                               std::max(rest.width(), 0)));
   }
 };
@@ -376,17 +376,24 @@ void Window::follow(const Cursor& cursor) {
   for (auto* one : views_) one->look_at(cursor);
   actions_[QStringLiteral("go.back")]->setEnabled(history_.can_go_back());
   actions_[QStringLiteral("go.forward")]->setEnabled(history_.can_go_forward());
-  if (!store_ || cursor.node == 0) {
-    for (const auto* part : {"node", "target"}) place_label_->setProperty(part, QString());
-    return place_label_->setText({});
-  }
+  if (!store_ || cursor.node == 0) return show_place({}, {});
   store_->ask(this, "node", {cursor.node}, [this](Result<TraceAnswer> node) {
     if (!node || node->rows.empty()) return;
-    place_label_->setProperty("node", qt(to_text(node->rows[0][3])));
-    place_label_->setProperty("target", qt(to_text(node->rows[0][4])));
-    place_label_->setText(QStringLiteral("%1    %2")
-                              .arg(qt(to_text(node->rows[0][3])), qt(to_text(node->rows[0][4]))));
+    show_place(qt(to_text(node->rows[0][3])), qt(to_text(node->rows[0][4])));
   });
+}
+
+/// In the bar above all views: of a trace of many graphs also which one.
+void Window::show_place(const QString& node, const QString& target) {
+  const auto& graphs = triage_->triage().graphs;
+  const auto graph = std::ranges::find(graphs, cursor_.graph, &TriageGraph::id);
+  QStringList facts;
+  if (!target.isEmpty()) facts << target;
+  if (graphs.size() > 1 && graph != graphs.end())
+    facts << tr("graph %1 (%2)").arg(qt(graph->name), qt(graph->kind));
+  place_label_->setProperty("node", node);
+  place_label_->setProperty("about", facts.join(QStringLiteral("   ")));
+  place_label_->setText(node + QStringLiteral("    ") + facts.join(QStringLiteral("    ")));
 }
 
 void Window::walk_findings(int step) {
@@ -420,6 +427,9 @@ void Window::trim_titles() {
     const bool is_tab = !dock->isFloating() && std::ranges::any_of(beside, [](const auto* other) {
       return !other->isHidden();
     });
+    const auto* one = view(id);
+    const auto title = is_tab ? one->tab_title() : one->title();
+    dock->setWindowTitle(one->is_pinned() ? tr("%1 (pinned)").arg(title) : title);
     auto* bar = dock->titleBarWidget();
     if (is_tab == (bar != nullptr)) continue;
     dock->setTitleBarWidget(is_tab ? new QWidget(dock) : nullptr);

@@ -92,8 +92,9 @@ class Window : public QMainWindow {
   void export_dialog(const QString& format);
   void ready();
   void follow(const Cursor& cursor);
+  void show_place(const QString& node, const QString& target);
   void clear_tab_lines();
-  /// A dock that is a tab has its name there: its own title is left out.
+  /// A dock that is a tab has its name there, in short: its own title is left out.
   void trim_titles();
   void tell_failure(const QString& why);
   void offer_recent();

@@ -160,7 +160,9 @@ void GraphCanvas::reveal(int node, bool close) {
   placed_ = true;
   if (close && 40 * scale() < kDetailHeight) level_ = -1;
   const auto r = rect_of(node);
-  if (QRectF(rect()).adjusted(40, 40, -40, -40).contains(r) && !close) return update();
+  const bool is_seen = QRectF(rect()).adjusted(40, 40, -40, -40).contains(r);
+  const bool is_high = double(paint_.scene->height) * scale() > height();
+  if (is_seen && (!close || !is_high)) return update();
   origin_ += (r.center() - QRectF(rect()).center()) / scale();
   update();
 }

@@ -106,6 +106,7 @@ StorageView::StorageView(Desk& desk)
       picture_(new StoragePicture(desk)),
       sentence_(new QLabel),
       text_(new QTextBrowser) {
+  set_tab_title(tr("Storage"));
   auto* body = new QWidget;
   auto* column = new QVBoxLayout(body);
   column->setContentsMargins(14, 10, 14, 8);

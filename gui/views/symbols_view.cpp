@@ -28,6 +28,7 @@ SymbolsView::SymbolsView(Desk& desk)
       area_(new QScrollArea),
       summary_(new QLabel),
       reset_(new QPushButton(tr("Sizes of the run"))) {
+  set_tab_title(tr("Symbols"));
   area_->setWidgetResizable(true);
   area_->setMaximumHeight(200);
   area_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
