@@ -390,7 +390,7 @@ void Window::show_place(const QString& node, const QString& target) {
   QStringList facts;
   if (!target.isEmpty()) facts << target;
   if (graphs.size() > 1 && graph != graphs.end())
-    facts << tr("graph %1 (%2)").arg(qt(graph->name), qt(graph->kind));
+    facts << QStringLiteral("%1 (%2)").arg(qt(graph->name), qt(graph->kind));
   place_label_->setProperty("node", node);
   place_label_->setProperty("about", facts.join(QStringLiteral("   ")));
   place_label_->setText(node + QStringLiteral("    ") + facts.join(QStringLiteral("    ")));

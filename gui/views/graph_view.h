@@ -39,6 +39,9 @@ class GraphView : public View {
   using Choice = std::function<std::vector<int>(const GraphData&, StopFlag)>;
   /// `anchor`: a node that keeps its place on the screen, -1 for none.
   void lay_out(int anchor, Choice choose = {});
+  /// The cursor's graph, or what is near to the cursor.
+  void read();
+  [[nodiscard]] auto is_beyond(const Cursor& cursor) const -> bool;
   void reveal_cursor(bool close);
   void show_counts();
   [[nodiscard]] auto node_of_cursor() const -> int;

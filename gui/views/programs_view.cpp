@@ -182,8 +182,8 @@ void ProgramsView::fill_launches() {
   }
   launch_model_->set_rows(std::move(rows));
   summary_->setText(
-      tr("%1 kernels, %2 other steps%3")
-          .arg(kernels)
+      tr("%1, %2 other steps%3")
+          .arg(kernels == 1 ? tr("1 kernel") : tr("%1 kernels").arg(kernels))
           .arg(std::ssize(program_.launches) - kernels)
           .arg(program_.sizes.empty() ? QString() : tr(", sizes: %1").arg(qt(program_.sizes))));
 }

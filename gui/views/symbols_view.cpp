@@ -59,6 +59,7 @@ void SymbolsView::follow(const Cursor& cursor) {
   if (!store() || cursor.graph == 0) return;
   if (cursor.graph == graph_) return select();
   graph_ = cursor.graph;
+  set_state(ViewState::loading, tr("Reading what the graph claims…"));
   using Proved = std::map<std::string, std::array<std::string, 3>>;
   using Both = std::pair<std::shared_ptr<LiveSizes>, Proved>;
   store()->ask<Both>(

@@ -396,6 +396,47 @@ TEST_F(GuiWindow, ATabHasNoSecondTitle) {
   EXPECT_TRUE(testing::wait_until([&] { return title_of("storage") == nullptr; }));
 }
 
+TEST_F(GuiWindow, NamesOfTabsAreWholeInANarrowWindow) {
+  open_small();
+  window_.resize(860, 600);
+  int tabs = 0;
+  for (const auto& row : layout_rows()) {
+    window_.apply_layout(QString::fromUtf8(row.id.data(), qsizetype(row.id.size())));
+    ASSERT_TRUE(idle());
+    for (const auto* bar : window_.findChildren<QTabBar*>())
+      for (int i = 0; bar->isVisible() && i < bar->count(); ++i, ++tabs)
+        EXPECT_LT(bar->fontMetrics().horizontalAdvance(bar->tabText(i)), bar->tabRect(i).width())
+            << row.id << ": " << bar->tabText(i).toStdString();
+  }
+  EXPECT_GT(tabs, 9 * std::ssize(layout_rows())) << "the bar of layouts and those of docks";
+}
+
+TEST_F(GuiWindow, ProblemsThatSayTheSameAreOneRowWithItsPlaces) {
+  const auto path = folder_ / "t.sqlite";
+  auto writer = TraceWriter::create(path);
+  ASSERT_TRUE(writer);
+  const auto run = writer->add(RunRow{"debug", "x.log", "log", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  for (const auto* line : {"20", "3"})
+    ASSERT_TRUE(writer->add(
+        ProblemRow{*run, "warning", fmt::format("line {}: payload of `k` is cut", line), 1}));
+  ASSERT_TRUE(writer->finish_run(*run, 0, 1));
+  ASSERT_TRUE(writer->finalise());
+  open(path);
+  window_.apply_layout(QStringLiteral("runs"));
+  auto* problems = window_.view(QStringLiteral("problems"));
+  EXPECT_EQ(problems->table()->csv().count('\n'), 2);
+  QTest::keyClick(const_cast<RowTable*>(problems->table()), Qt::Key_Home);
+  EXPECT_TRUE(visible_text(*problems).contains(
+      QStringLiteral("line 3: payload of `k` is cut\nline 20: payload of `k` is cut")))
+      << visible_text(*problems).toStdString();
+  const auto rows = QString::fromStdString((folder_ / "p.csv").string());
+  ASSERT_TRUE(window_.export_view(*problems, QStringLiteral("csv"), rows));
+  QFile file(rows);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_EQ(file.readAll().count('\n'), 3) << "each on its own";
+}
+
 TEST_F(GuiWindow, TheMemoryPlanIsWrittenAsRows) {
   auto* memory = window_.view(QStringLiteral("memory"));
   const auto path = QString::fromStdString((folder_ / "memory.csv").string());
