@@ -411,6 +411,41 @@ TEST_F(GuiWindow, NamesOfTabsAreWholeInANarrowWindow) {
   EXPECT_GT(tabs, 9 * std::ssize(layout_rows())) << "the bar of layouts and those of docks";
 }
 
+TEST_F(GuiWindow, OfManyFindingsThoseAroundTheOneThatIsShownAreListed) {
+  const auto path = folder_ / "t.sqlite";
+  auto writer = TraceWriter::create(path);
+  ASSERT_TRUE(writer);
+  const auto run = writer->add(RunRow{"debug", "x.json", "json", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  const auto graph = writer->add(GraphRow{*run, {}, "g", "fwd", "00", ""});
+  ASSERT_TRUE(graph);
+  for (int i = 0; i < 100; ++i) {
+    NodeRow row;
+    row.graph_id = *graph;
+    row.seq = i;
+    row.name = fmt::format("node_{}", i);
+    const auto node = writer->add(row);
+    ASSERT_TRUE(node);
+    FindingRow lie;
+    lie.run_id = *run;
+    lie.graph_id = *graph;
+    lie.node_id = *node;
+    lie.kind = "wrong-stride";
+    lie.blame = "root";
+    lie.severity = "finding";
+    ASSERT_TRUE(writer->add(lie));
+  }
+  ASSERT_TRUE(writer->finish_run(*run, 1, 1));
+  ASSERT_TRUE(writer->finalise());
+  open(path);
+  EXPECT_TRUE(screen().contains(QStringLiteral("Findings 1 to 40 of 100")))
+      << screen().toStdString();
+  window_.action(QStringLiteral("go.previous_finding"))->trigger();
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "node_99");
+  EXPECT_TRUE(screen().contains(QStringLiteral("Findings 61 to 100 of 100")));
+}
+
 TEST_F(GuiWindow, ProblemsThatSayTheSameAreOneRowWithItsPlaces) {
   const auto path = folder_ / "t.sqlite";
   auto writer = TraceWriter::create(path);
@@ -427,6 +462,7 @@ TEST_F(GuiWindow, ProblemsThatSayTheSameAreOneRowWithItsPlaces) {
   auto* problems = window_.view(QStringLiteral("problems"));
   EXPECT_EQ(problems->table()->csv().count('\n'), 2);
   QTest::keyClick(const_cast<RowTable*>(problems->table()), Qt::Key_Home);
+  ASSERT_TRUE(idle());
   EXPECT_TRUE(visible_text(*problems).contains(
       QStringLiteral("line 3: payload of `k` is cut\nline 20: payload of `k` is cut")))
       << visible_text(*problems).toStdString();
