@@ -286,7 +286,10 @@ void Window::add_handlers() {
   add_run_handlers();
   add_graph_handlers();
   add_tool_handlers();
-  handle(QStringLiteral("view.theme"), [this] { apply_theme(!is_dark()); });
+  handle(QStringLiteral("view.theme"), [this] {
+    apply_theme(!is_dark());
+    if (session_) session_->save_theme(is_dark());
+  });
   handle(QStringLiteral("view.reset"), [this] { apply_layout(QStringLiteral("triage")); });
 }
 
