@@ -58,7 +58,7 @@ class Window : public QMainWindow {
   /// A view that stays where it is while the others follow the cursor.
   void set_pinned(View& view, bool pinned);
 
-  /// The view that has the focus, else the first.
+  /// The view that has the focus or whose tab has it, else the first that is seen.
   [[nodiscard]] auto current_view() const -> View*;
   /// As "png", "svg" or "csv"; false if it cannot be written or is no table.
   auto export_view(View& view, const QString& format, const QString& path) -> bool;

@@ -1,4 +1,5 @@
 // Palette, keys, cards, exports, session: tools of the window that belong to no view.
+#include <algorithm>
 #include <array>
 
 #include <QCloseEvent>
@@ -24,7 +25,15 @@ namespace assay {
 auto Window::current_view() const -> View* {
   for (auto* widget = focusWidget(); widget; widget = widget->parentWidget())
     if (auto* found = qobject_cast<View*>(widget)) return found;
-  return views_.front();
+  // On a tab of docks the view below it is meant.
+  const auto* bar = qobject_cast<const QTabBar*>(focusWidget());
+  const auto seen = [](const View* one) { return one->isVisible(); };
+  for (auto* one : views_)
+    if (bar && seen(one) &&
+        docks_.at(one->id())->windowTitle() == bar->tabText(bar->currentIndex()))
+      return one;
+  const auto first = std::ranges::find_if(views_, seen);
+  return first == views_.end() ? views_.front() : *first;
 }
 
 auto Window::export_view(View& view, const QString& format, const QString& path) -> bool {

@@ -396,6 +396,17 @@ TEST_F(GuiWindow, ATabHasNoSecondTitle) {
   EXPECT_TRUE(testing::wait_until([&] { return title_of("storage") == nullptr; }));
 }
 
+TEST_F(GuiWindow, OnATabTheViewBelowItIsMeant) {
+  open_small();
+  window_.apply_layout(QStringLiteral("diff"));
+  ASSERT_TRUE(idle());
+  for (auto* bar : window_.findChildren<QTabBar*>())
+    if (bar->isVisible() && bar->tabText(0) == QStringLiteral("Storage")) bar->setFocus();
+  EXPECT_EQ(window_.current_view()->id(), QStringLiteral("storage"));
+  window_.findChild<QTabBar*>()->clearFocus();
+  EXPECT_TRUE(window_.current_view()->isVisible()) << "Triage is not in this layout";
+}
+
 TEST_F(GuiWindow, NamesOfTabsAreWholeInANarrowWindow) {
   open_small();
   window_.resize(860, 600);
