@@ -41,12 +41,12 @@ auto Window::export_view(View& view, const QString& format, const QString& path)
   if (format == QStringLiteral("svg")) {
     QSvgGenerator svg;
     svg.setFileName(path);
-    svg.setSize(view.size());
-    svg.setViewBox(view.rect());
+    svg.setSize(view.picture_size());
+    svg.setViewBox(QRect({0, 0}, view.picture_size()));
     svg.setTitle(view.title());
     QPainter painter;
     if (!painter.begin(&svg)) return false;
-    if (!view.draw_picture(painter, view.size())) view.render(&painter);
+    if (!view.draw_picture(painter, view.picture_size())) view.render(&painter);
     return painter.end();
   }
   return view.grab().save(path);

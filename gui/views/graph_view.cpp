@@ -14,6 +14,7 @@ namespace {
 /// Nodes of a graph that is read and laid out whole; of a larger one what is near to the cursor.
 constexpr std::int64_t kMostWhole = 1'500'000;
 constexpr int kFirstRadius = 3;
+constexpr std::size_t kMostWritten = 20'000;
 
 /// Of a closed or open module: how many nodes, and the worst that became of one.
 auto module_card(const Scene& scene, const SceneBox& box) -> QString {
@@ -298,8 +299,15 @@ void GraphView::fit() {
   canvas_->fit();
 }
 
+/// Every box with its name, unless there are too many for one file.
+auto GraphView::picture_size() const -> QSize {
+  const auto& scene = canvas_->scene();
+  if (!scene || state() != ViewState::ready || scene->boxes.size() > kMostWritten) return size();
+  return QSizeF(double(scene->width), double(scene->height)).toSize();
+}
+
 auto GraphView::draw_picture(QPainter& painter, const QSize& size) -> bool {
-  if (!canvas_->scene()) return false;
+  if (!canvas_->scene() || state() != ViewState::ready) return false;
   const auto& scene = canvas_->scene();
   const double scale =
       std::min(size.width() / double(scene->width), size.height() / double(scene->height));

@@ -19,6 +19,7 @@ class GraphView : public View {
   void theme_changed() override { canvas_->theme_changed(); }
   [[nodiscard]] auto is_busy() const -> bool override;
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
+  [[nodiscard]] auto picture_size() const -> QSize override;
   [[nodiscard]] auto canvas() -> GraphCanvas* { return canvas_; }
 
   [[nodiscard]] auto is_costly() const -> bool override { return true; }

@@ -163,6 +163,7 @@ void StorageView::follow_sizes() {
 }
 
 auto StorageView::draw_picture(QPainter& painter, const QSize& size) -> bool {
+  if (state() != ViewState::ready || picture_->is_empty()) return false;
   picture_->paint(painter, size);
   return true;
 }

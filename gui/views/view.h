@@ -69,6 +69,8 @@ class View : public QWidget {
   [[nodiscard]] virtual auto has_csv() const -> bool { return table() != nullptr; }
   /// Draws the view's picture in vectors where it has one.
   virtual auto draw_picture(QPainter& painter, const QSize& size) -> bool;
+  /// The size at which all of the picture can be read.
+  [[nodiscard]] virtual auto picture_size() const -> QSize { return size(); }
 
   [[nodiscard]] auto state() const -> ViewState { return state_; }
 

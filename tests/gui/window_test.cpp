@@ -357,6 +357,29 @@ TEST_F(GuiWindow, ExportsAreWritten) {
                                   "PythonMod(-s77, 8), 32] : [32, 1]\"")));
 }
 
+TEST_F(GuiWindow, AGraphIsWrittenWholeAndAViewWithoutAPictureAsItIsSeen) {
+  open_small();
+  window_.apply_layout(QStringLiteral("graph"));
+  ASSERT_TRUE(idle());
+  window_.action(QStringLiteral("graph.expand_all"))->trigger();
+  ASSERT_TRUE(idle());
+  const auto written = [&](const char* id) {
+    const auto path = QString::fromStdString((folder_ / "x.svg").string());
+    EXPECT_TRUE(window_.export_view(*window_.view(QLatin1String(id)), QStringLiteral("svg"), path));
+    QFile file(path);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return file.readAll();
+  };
+  auto* graph = window_.view(QStringLiteral("graph"));
+  graph->resize(60, 60);  // names would not fit there
+  const auto svg = written("graph");
+  for (const auto* name : {">x<", ">relu<", ">pad<", ">mul<", ">add<", ">output<"})
+    EXPECT_TRUE(svg.contains(name)) << name;
+  window_.go({.graph = 1});
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(written("storage").contains("Choose a node")) << "no storage map, but a sentence";
+}
+
 TEST_F(GuiWindow, AllNodesAreExportedNotOnlyThoseThatWereSeen) {
   testing::write_generated_trace(folder_ / "g.sqlite", 12'000);
   open(folder_ / "g.sqlite");
