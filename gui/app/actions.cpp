@@ -16,6 +16,8 @@ constexpr std::array kActions = {
     ActionRow{"go.forward", "Forward", "Alt+Right", "Go", ""},
     ActionRow{"go.next_finding", "Next finding", "F8", "Go", ""},
     ActionRow{"go.previous_finding", "Previous finding", "Shift+F8", "Go", ""},
+    ActionRow{"go.next_graph", "Next graph or stage", "]", "Go", ""},
+    ActionRow{"go.previous_graph", "Previous graph or stage", "[", "Go", ""},
     ActionRow{"go.node", "Go to node…", "Ctrl+G", "Go", ""},
     ActionRow{"nodes.filter", "Filter nodes", "Ctrl+F /", "Go", ""},
     ActionRow{"copy.link", "Copy link", "Ctrl+L", "Go", ""},

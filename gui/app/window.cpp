@@ -271,6 +271,8 @@ void Window::add_handlers() {
   });
   handle(QStringLiteral("go.next_finding"), [this] { walk_findings(1); });
   handle(QStringLiteral("go.previous_finding"), [this] { walk_findings(-1); });
+  handle(QStringLiteral("go.next_graph"), [this] { walk_graphs(1); });
+  handle(QStringLiteral("go.previous_graph"), [this] { walk_graphs(-1); });
   handle(QStringLiteral("go.node"), [this] {
     const auto name = QInputDialog::getText(this, tr("Go to node"), tr("Name of a node:"));
     if (!name.isEmpty()) go_to(QStringLiteral("node:") + name);
@@ -402,6 +404,18 @@ void Window::show_place(const QString& node, const QString& target) {
 void Window::walk_findings(int step) {
   if (const auto* finding = triage_->neighbour(cursor_, step)) return go(finding->cursor);
   desk_.say(tr("There are no findings"));
+}
+
+/// Diff compares the graph with the one before it.
+void Window::walk_graphs(int step) {
+  const auto& graphs = triage_->triage().graphs;
+  const auto at = std::ranges::find(graphs, cursor_.graph, &TriageGraph::id);
+  const auto next = at == graphs.end() ? 0 : at - graphs.begin() + step;
+  if (next < 0 || next >= std::ssize(graphs))
+    return desk_.say(step > 0 ? tr("This is the last graph") : tr("This is the first graph"));
+  const auto graph = graphs[static_cast<std::size_t>(next)].id;
+  diff_->compare_with_previous(graph);
+  go({.graph = graph});
 }
 
 void Window::show_view(const QString& id) {

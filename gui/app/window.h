@@ -100,6 +100,7 @@ class Window : public QMainWindow {
   void offer_recent();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
+  void walk_graphs(int step);
   using Found = std::function<void(const Cursor&)>;
   /// Looks the place up and hands it to `found`; says so where there is none. A newer question of
   /// the same asker replaces an older one.

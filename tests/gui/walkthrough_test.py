@@ -70,6 +70,17 @@ class Walkthrough(unittest.TestCase):
             {"expect": "nodes in"}])
         self.assertLessEqual(gestures, 4)
 
+    def test_stages_of_a_log_are_stepped_through_and_compared(self):
+        trace = self.folder / "log.sqlite"
+        self.assay("trace", LOG, "-o", trace)
+        names = [name for name, in self.rows(trace, "SELECT name FROM graphs ORDER BY id LIMIT 3")]
+        gestures, _ = self.play([trace], [
+            {"go": "graph:1"},
+            {"key": "]"}, {"key": "]"}, {"expect": f"{names[2]} ("},
+            {"key": "["}, {"expect": f"{names[1]} ("},
+            {"do": "layout.diff"}, {"expect": " changed, "}, {"expect": f"2  {names[1]}"}])
+        self.assertLessEqual(gestures, 4)
+
     def test_a_reduction_is_watched_and_a_candidate_looked_at(self):
         out = self.assay("minify", STRIDES, "-o", self.folder / "small", "--trace",
                          self.folder / "steps.sqlite", "--links")
