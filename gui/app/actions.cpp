@@ -51,7 +51,7 @@ constexpr std::array kLayouts = {
     LayoutRow{"triage", "Triage", "triage / nodes | storage, problems, bundle"},
     LayoutRow{"graph", "Graph", "graph / nodes | storage"},
     LayoutRow{"source", "Source", "source / nodes, storage"},
-    LayoutRow{"sizes", "Sizes", "symbols | storage / proofs"},
+    LayoutRow{"sizes", "Sizes", "symbols / proofs | storage"},
     LayoutRow{"compile", "Compile", "compile / nodes | source, storage"},
     LayoutRow{"program", "Program", "programs | memory / storage, nodes"},
     LayoutRow{"minify", "Reduction", "steps | triage / nodes"},

@@ -47,7 +47,10 @@ DiffView::DiffView(Desk& desk)
       counts_(new QLabel) {
   left_->setAccessibleName(tr("Left graph"));
   right_->setAccessibleName(tr("Right graph"));
-  for (auto* box : {left_, right_}) box->setMinimumContentsLength(18);
+  for (auto* box : {left_, right_}) {
+    box->setMinimumContentsLength(22);
+    connect(box, &QComboBox::currentTextChanged, box, &QWidget::setToolTip);
+  }
   same_->setText(tr("Same too"));
   same_->setCheckable(true);
   open_->setText(tr("Other trace…"));

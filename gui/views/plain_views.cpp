@@ -99,7 +99,10 @@ ProofsView::ProofsView(Desk& desk)
   counts_->setForegroundRole(QPalette::PlaceholderText);
   bar()->addWidget(kinds_);
   bar()->addWidget(counts_, 1);
-  column()->addWidget(picture_);
+  auto* below = new QHBoxLayout;
+  below->setContentsMargins(10, 0, 10, 0);
+  below->addWidget(picture_);
+  column()->addLayout(below);
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] { fill(); });
 }
 
@@ -197,7 +200,9 @@ void ProofsView::chosen(const TextRow& row) {
 void ProofsView::look_into(const Proof& proof) {
   shown_ = proof.cursor.proof;
   at_witness_.sizes = sizes_of_witness(proof.witness);
-  if (proof.cursor.node != 0)
+  if (proof.verdict != "refuted")
+    picture_->show_map({});
+  else if (proof.cursor.node != 0)
     picture_->show_node(proof.cursor);
   else
     picture_->show_map(storage_map_of(proof.reason));
