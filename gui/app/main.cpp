@@ -14,8 +14,13 @@
 namespace {
 
 struct Options {
-  QString file, at, script, screenshot;
-  bool exit = false, dark = false;
+  QString file, at, script, screenshot, settings;
+  bool exit = false, dark = false, reset_layout = false;
+
+  /// What a script shows depends on nothing but the script, unless it says on what.
+  [[nodiscard]] auto has_session() const -> bool {
+    return !settings.isEmpty() || (script.isEmpty() && screenshot.isEmpty() && !exit);
+  }
 };
 
 auto parse(QApplication& app) -> Options {
@@ -39,14 +44,20 @@ auto parse(QApplication& app) -> Options {
       {QStringLiteral("exit"),
        QObject::tr("end after script and picture; exit code 1 if a step failed")},
       {QStringLiteral("dark"), QObject::tr("start with the dark theme")},
+      {QStringLiteral("settings"),
+       QObject::tr("keep layout, theme, keys, places and pins in this file"),
+       QStringLiteral("FILE.ini")},
+      {QStringLiteral("reset-layout"), QObject::tr("start with the layout of the first start")},
   });
   parser.process(app);
   return {.file = parser.positionalArguments().value(0),
           .at = parser.value(QStringLiteral("at")),
           .script = parser.value(QStringLiteral("script")),
           .screenshot = parser.value(QStringLiteral("screenshot")),
+          .settings = parser.value(QStringLiteral("settings")),
           .exit = parser.isSet(QStringLiteral("exit")),
-          .dark = parser.isSet(QStringLiteral("dark"))};
+          .dark = parser.isSet(QStringLiteral("dark")),
+          .reset_layout = parser.isSet(QStringLiteral("reset-layout"))};
 }
 
 auto steps_of(const Options& options) -> std::optional<QJsonArray> {
@@ -63,6 +74,19 @@ auto steps_of(const Options& options) -> std::optional<QJsonArray> {
   return steps;
 }
 
+/// The session, if there is to be one, and its theme.
+auto session_of(const Options& options) -> std::unique_ptr<assay::Session> {
+  assay::set_theme(options.dark);
+  if (!options.has_session()) return nullptr;
+  auto session = options.settings.isEmpty() ? assay::Session::of_user()
+                                            : assay::Session::in_file(options.settings);
+  if (options.reset_layout) session->forget_window();
+  constexpr int kHalf = 128;
+  const bool desktop = QGuiApplication::palette().color(QPalette::Window).lightness() < kHalf;
+  assay::set_theme(options.dark || session->is_dark().value_or(desktop));
+  return session;
+}
+
 }  // namespace
 
 auto main(int argc, char** argv) -> int {
@@ -76,11 +100,9 @@ auto main(int argc, char** argv) -> int {
     std::fprintf(stderr, "assay-view: error: %s: no list of steps\n", qPrintable(options.script));
     return 2;
   }
-  assay::set_theme(options.dark);
+  auto session = session_of(options);
   assay::Window window;
-  // What a script shows depends on nothing but the script.
-  if (options.script.isEmpty() && options.screenshot.isEmpty() && !options.exit)
-    window.use_session(assay::Session::of_user());
+  if (session) window.use_session(std::move(session));
   window.show();
   if (!options.file.isEmpty()) window.open(options.file);
   if (!options.at.isEmpty()) window.go_to(options.at);
@@ -91,7 +113,9 @@ auto main(int argc, char** argv) -> int {
       std::fprintf(stderr, "assay-view: %s\n", qPrintable(failure));
     if (!options.script.isEmpty()) std::printf("gestures: %d\n", script.gestures());
     code = failures.isEmpty() ? 0 : 1;
-    if (options.exit) QApplication::exit(code);
+    if (!options.exit) return;
+    window.close();
+    QApplication::exit(code);
   });
   const int left = QApplication::exec();
   return options.exit ? code : left;

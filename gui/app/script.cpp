@@ -3,6 +3,7 @@
 #include <QAbstractButton>
 #include <QAbstractScrollArea>
 #include <QApplication>
+#include <QComboBox>
 #include <QJsonObject>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -47,6 +48,7 @@ auto visible_text(const QWidget& widget) -> QString {
     if (const auto* label = qobject_cast<const QLabel*>(child)) text += label->text() + '\n';
     if (const auto* button = qobject_cast<const QAbstractButton*>(child))
       text += button->text() + '\n';
+    if (const auto* box = qobject_cast<const QComboBox*>(child)) text += box->currentText() + '\n';
     if (const auto* line = qobject_cast<const QLineEdit*>(child)) text += line->text() + '\n';
     if (const auto* rich = qobject_cast<const QTextEdit*>(child))
       text += rich->toPlainText() + '\n';

@@ -28,6 +28,23 @@ auto Session::of_user() -> std::unique_ptr<Session> {
                                   QStringLiteral("assay"), QStringLiteral("assay-view")));
 }
 
+auto Session::in_file(const QString& path) -> std::unique_ptr<Session> {
+  return std::make_unique<Session>(std::make_unique<QSettings>(path, QSettings::IniFormat));
+}
+
+void Session::forget_window() {
+  settings_->remove(QStringLiteral("window"));
+}
+
+void Session::save_theme(bool dark) {
+  settings_->setValue(QStringLiteral("theme/dark"), dark);
+}
+
+auto Session::is_dark() const -> std::optional<bool> {
+  const auto value = settings_->value(QStringLiteral("theme/dark"));
+  return value.isValid() ? std::optional(value.toBool()) : std::nullopt;
+}
+
 void Session::save_window(const QMainWindow& window, const QString& layout) {
   settings_->setValue(QStringLiteral("window/geometry"), window.saveGeometry());
   settings_->setValue(QStringLiteral("window/docks"), window.saveState(kDocksVersion));

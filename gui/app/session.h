@@ -1,5 +1,6 @@
-// What a window keeps from one start to the next: its place on the screen, its layout, keys that
-// the user chose, and for each file where the user was. Only a window that a person opens has one.
+// What a window keeps from one start to the next: its place on the screen, its layout, its theme,
+// keys that the user chose, and for each file where the user was. A window that plays a script has
+// one only where it is named.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,10 +17,14 @@ class Session {
  public:
   explicit Session(std::unique_ptr<QSettings> settings) : settings_(std::move(settings)) {}
   [[nodiscard]] static auto of_user() -> std::unique_ptr<Session>;
+  [[nodiscard]] static auto in_file(const QString& path) -> std::unique_ptr<Session>;
 
   /// Geometry and docks; `layout` is the id of the layout that they began as.
   void save_window(const QMainWindow& window, const QString& layout);
   [[nodiscard]] auto layout() const -> QString;  ///< empty: none was saved
+  void forget_window();                          ///< the next start begins as the first did
+  void save_theme(bool dark);
+  [[nodiscard]] auto is_dark() const -> std::optional<bool>;  ///< nothing: that of the desktop
   /// Once the layout is there. What was saved by another arrangement of docks is left alone.
   void restore_window(QMainWindow& window) const;
 

@@ -54,14 +54,14 @@ class PlaceLabel : public QLabel {
     const QFontMetrics metrics(bold);
     const auto name =
         metrics.elidedText(property("node").toString(), Qt::ElideMiddle, area.width());
-    const int used = metrics.horizontalAdvance(name + QStringLiteral("  "));
+    const int used = name.isEmpty() ? 0 : metrics.horizontalAdvance(name + QStringLiteral("  "));
     painter.setFont(bold);
     painter.drawText(area, Qt::AlignVCenter, name);
     painter.setFont(font());
     painter.setPen(palette().color(QPalette::PlaceholderText));
     const auto rest = area.adjusted(used, 0, 0, 0);
     painter.drawText(rest, Qt::AlignVCenter,
-                     fontMetrics().elidedText(property("target").toString(), Qt::ElideRight,
+                     fontMetrics().elidedText(property("about").toString(), Qt::ElideRight,
                                               std::max(rest.width(), 0)));
   }
 };
@@ -271,6 +271,8 @@ void Window::add_handlers() {
   });
   handle(QStringLiteral("go.next_finding"), [this] { walk_findings(1); });
   handle(QStringLiteral("go.previous_finding"), [this] { walk_findings(-1); });
+  handle(QStringLiteral("go.next_graph"), [this] { walk_graphs(1); });
+  handle(QStringLiteral("go.previous_graph"), [this] { walk_graphs(-1); });
   handle(QStringLiteral("go.node"), [this] {
     const auto name = QInputDialog::getText(this, tr("Go to node"), tr("Name of a node:"));
     if (!name.isEmpty()) go_to(QStringLiteral("node:") + name);
@@ -286,7 +288,10 @@ void Window::add_handlers() {
   add_run_handlers();
   add_graph_handlers();
   add_tool_handlers();
-  handle(QStringLiteral("view.theme"), [this] { apply_theme(!is_dark()); });
+  handle(QStringLiteral("view.theme"), [this] {
+    apply_theme(!is_dark());
+    if (session_) session_->save_theme(is_dark());
+  });
   handle(QStringLiteral("view.reset"), [this] { apply_layout(QStringLiteral("triage")); });
 }
 
@@ -376,22 +381,41 @@ void Window::follow(const Cursor& cursor) {
   for (auto* one : views_) one->look_at(cursor);
   actions_[QStringLiteral("go.back")]->setEnabled(history_.can_go_back());
   actions_[QStringLiteral("go.forward")]->setEnabled(history_.can_go_forward());
-  if (!store_ || cursor.node == 0) {
-    for (const auto* part : {"node", "target"}) place_label_->setProperty(part, QString());
-    return place_label_->setText({});
-  }
+  if (!store_ || cursor.node == 0) return show_place({}, {});
   store_->ask(this, "node", {cursor.node}, [this](Result<TraceAnswer> node) {
     if (!node || node->rows.empty()) return;
-    place_label_->setProperty("node", qt(to_text(node->rows[0][3])));
-    place_label_->setProperty("target", qt(to_text(node->rows[0][4])));
-    place_label_->setText(QStringLiteral("%1    %2")
-                              .arg(qt(to_text(node->rows[0][3])), qt(to_text(node->rows[0][4]))));
+    show_place(qt(to_text(node->rows[0][3])), qt(to_text(node->rows[0][4])));
   });
+}
+
+/// In the bar above all views: of a trace of many graphs also which one.
+void Window::show_place(const QString& node, const QString& target) {
+  const auto& graphs = triage_->triage().graphs;
+  const auto graph = std::ranges::find(graphs, cursor_.graph, &TriageGraph::id);
+  QStringList facts;
+  if (!target.isEmpty()) facts << target;
+  if (graphs.size() > 1 && graph != graphs.end())
+    facts << QStringLiteral("%1 (%2)").arg(qt(graph->name), qt(graph->kind));
+  place_label_->setProperty("node", node);
+  place_label_->setProperty("about", facts.join(QStringLiteral("   ")));
+  place_label_->setText(node + QStringLiteral("    ") + facts.join(QStringLiteral("    ")));
 }
 
 void Window::walk_findings(int step) {
   if (const auto* finding = triage_->neighbour(cursor_, step)) return go(finding->cursor);
   desk_.say(tr("There are no findings"));
+}
+
+/// Diff compares the graph with the one before it.
+void Window::walk_graphs(int step) {
+  const auto& graphs = triage_->triage().graphs;
+  const auto at = std::ranges::find(graphs, cursor_.graph, &TriageGraph::id);
+  const auto next = at == graphs.end() ? 0 : at - graphs.begin() + step;
+  if (next < 0 || next >= std::ssize(graphs))
+    return desk_.say(step > 0 ? tr("This is the last graph") : tr("This is the first graph"));
+  const auto graph = graphs[static_cast<std::size_t>(next)].id;
+  diff_->compare_with_previous(graph);
+  go({.graph = graph});
 }
 
 void Window::show_view(const QString& id) {
@@ -420,6 +444,9 @@ void Window::trim_titles() {
     const bool is_tab = !dock->isFloating() && std::ranges::any_of(beside, [](const auto* other) {
       return !other->isHidden();
     });
+    const auto* one = view(id);
+    const auto title = is_tab ? one->tab_title() : one->title();
+    dock->setWindowTitle(one->is_pinned() ? tr("%1 (pinned)").arg(title) : title);
     auto* bar = dock->titleBarWidget();
     if (is_tab == (bar != nullptr)) continue;
     dock->setTitleBarWidget(is_tab ? new QWidget(dock) : nullptr);

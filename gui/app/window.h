@@ -58,7 +58,7 @@ class Window : public QMainWindow {
   /// A view that stays where it is while the others follow the cursor.
   void set_pinned(View& view, bool pinned);
 
-  /// The view that has the focus, else the first.
+  /// The view that has the focus or whose tab has it, else the first that is seen.
   [[nodiscard]] auto current_view() const -> View*;
   /// As "png", "svg" or "csv"; false if it cannot be written or is no table.
   auto export_view(View& view, const QString& format, const QString& path) -> bool;
@@ -92,13 +92,15 @@ class Window : public QMainWindow {
   void export_dialog(const QString& format);
   void ready();
   void follow(const Cursor& cursor);
+  void show_place(const QString& node, const QString& target);
   void clear_tab_lines();
-  /// A dock that is a tab has its name there: its own title is left out.
+  /// A dock that is a tab has its name there, in short: its own title is left out.
   void trim_titles();
   void tell_failure(const QString& why);
   void offer_recent();
   void fill_column(const std::vector<QList<QDockWidget*>>& rows);
   void walk_findings(int step);
+  void walk_graphs(int step);
   using Found = std::function<void(const Cursor&)>;
   /// Looks the place up and hands it to `found`; says so where there is none. A newer question of
   /// the same asker replaces an older one.

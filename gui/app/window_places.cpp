@@ -108,7 +108,7 @@ void Window::set_pinned(View& view, bool pinned) {
     pins_[view.id()] = place(true);
   else
     pins_.erase(view.id());
-  docks_[view.id()]->setWindowTitle(pinned ? tr("%1 (pinned)").arg(view.title()) : view.title());
+  trim_titles();
 }
 
 /// Where the user is in the file that is open, and what is pinned.

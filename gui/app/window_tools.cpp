@@ -1,4 +1,5 @@
 // Palette, keys, cards, exports, session: tools of the window that belong to no view.
+#include <algorithm>
 #include <array>
 
 #include <QCloseEvent>
@@ -24,7 +25,15 @@ namespace assay {
 auto Window::current_view() const -> View* {
   for (auto* widget = focusWidget(); widget; widget = widget->parentWidget())
     if (auto* found = qobject_cast<View*>(widget)) return found;
-  return views_.front();
+  // On a tab of docks the view below it is meant.
+  const auto* bar = qobject_cast<const QTabBar*>(focusWidget());
+  const auto seen = [](const View* one) { return one->isVisible(); };
+  for (auto* one : views_)
+    if (bar && seen(one) &&
+        docks_.at(one->id())->windowTitle() == bar->tabText(bar->currentIndex()))
+      return one;
+  const auto first = std::ranges::find_if(views_, seen);
+  return first == views_.end() ? views_.front() : *first;
 }
 
 auto Window::export_view(View& view, const QString& format, const QString& path) -> bool {
@@ -32,12 +41,12 @@ auto Window::export_view(View& view, const QString& format, const QString& path)
   if (format == QStringLiteral("svg")) {
     QSvgGenerator svg;
     svg.setFileName(path);
-    svg.setSize(view.size());
-    svg.setViewBox(view.rect());
+    svg.setSize(view.picture_size());
+    svg.setViewBox(QRect({0, 0}, view.picture_size()));
     svg.setTitle(view.title());
     QPainter painter;
     if (!painter.begin(&svg)) return false;
-    if (!view.draw_picture(painter, view.size())) view.render(&painter);
+    if (!view.draw_picture(painter, view.picture_size())) view.render(&painter);
     return painter.end();
   }
   return view.grab().save(path);

@@ -1,6 +1,7 @@
 #include "gui/data/graph_data.h"
 
 #include <map>
+#include <set>
 
 #include "gui/data/statements.h"
 
@@ -19,6 +20,27 @@ class GraphReader {
   auto run() -> Result<GraphData> {
     ASSAY_TRY_VOID(nodes());
     ASSAY_TRY_VOID(index());
+    data_.total = std::ssize(data_.nodes);
+    if (!data_.nodes.empty()) ranges_ = {range()};
+    return rest();
+  }
+
+  auto run(const std::set<TraceId>& ids) -> Result<GraphData> {
+    for (const auto id : ids) {
+      ranges_.push_back({id, id});
+      const std::vector<TraceValue> parameters = {id};
+      ASSAY_TRY(const auto answer, reader_.query(statement("node", reader_.version()), parameters));
+      for (const auto& row : answer.rows) add(id, row[3], row[4], row[10], row[11]);
+    }
+    ASSAY_TRY_VOID(index());
+    ASSAY_TRY(data_.total, count_nodes(reader_, data_.graph));
+    return rest();
+  }
+
+ private:
+  using Row = std::span<const TraceValue>;
+
+  auto rest() -> Result<GraphData> {
     if (data_.nodes.empty()) return std::move(data_);
     ASSAY_TRY_VOID(of_nodes("graph claims", [](GraphNode& node, Row row, GraphReader& self) {
       if (node.dtype != 0 || node.sizes != 0) return;  // its first leaf counts
@@ -37,18 +59,20 @@ class GraphReader {
     return std::move(data_);
   }
 
- private:
-  using Row = std::span<const TraceValue>;
+  void add(TraceId id, const TraceValue& name, const TraceValue& target, const TraceValue& module,
+           const TraceValue& status) {
+    auto& node = data_.add_node(id, view_of(name), view_of(module));
+    node.target = data_.texts.number(view_of(target));
+    node.mark = mark_of(view_of(status), "", "");
+  }
 
   auto nodes() -> Result<void> {
     const std::vector<TraceValue> parameters = {data_.graph};
-    return reader_.each(
-        statement("graph nodes", reader_.version()), parameters, [&](Row row) -> Result<void> {
-          auto& node = data_.add_node(to_number(row[0]), view_of(row[1]), view_of(row[3]));
-          node.target = data_.texts.number(view_of(row[2]));
-          node.mark = mark_of(view_of(row[4]), "", "");
-          return {};
-        });
+    return reader_.each(statement("graph nodes", reader_.version()), parameters,
+                        [&](Row row) -> Result<void> {
+                          add(to_number(row[0]), row[1], row[2], row[3], row[4]);
+                          return {};
+                        });
   }
 
   auto index() -> Result<void> {
@@ -74,36 +98,51 @@ class GraphReader {
 
   template <class F>
   auto of_nodes(std::string_view name, const F& take) -> Result<void> {
-    const auto parameters = range();
-    return reader_.each(statement(name, reader_.version()), parameters,
-                        [&](Row row) -> Result<void> {
-                          if (const int at = data_.find(to_number(row[0])); at >= 0)
-                            take(data_.nodes[static_cast<std::size_t>(at)], row, *this);
-                          return {};
-                        });
+    return each(name, [&](Row row) -> Result<void> {
+      if (const int at = data_.find(to_number(row[0])); at >= 0)
+        take(data_.nodes[static_cast<std::size_t>(at)], row, *this);
+      return {};
+    });
+  }
+
+  template <class F>
+  auto each(std::string_view name, const F& visit) -> Result<void> {
+    for (const auto& parameters : ranges_)
+      ASSAY_TRY_VOID(reader_.each(statement(name, reader_.version()), parameters, visit));
+    return {};
   }
 
   auto edges() -> Result<void> {
-    const auto parameters = range();
     std::size_t first_of_reader = 0;
-    return reader_.each(statement("graph edges", reader_.version()), parameters,
-                        [&](Row row) -> Result<void> {
-                          const int to = data_.find(to_number(row[0]));
-                          const int from = data_.find(to_number(row[1]));
-                          if (from < 0 || to < 0) return {};
-                          auto& all = data_.edges;
-                          if (all.empty() || all.back().second != to) first_of_reader = all.size();
-                          const std::pair edge(from, to);
-                          if (std::find(all.begin() + static_cast<std::ptrdiff_t>(first_of_reader),
-                                        all.end(), edge) == all.end())
-                            all.push_back(edge);
-                          return {};
-                        });
+    return each("graph edges", [&](Row row) -> Result<void> {
+      const int to = data_.find(to_number(row[0]));
+      const int from = data_.find(to_number(row[1]));
+      if (from < 0 || to < 0) return {};
+      auto& all = data_.edges;
+      if (all.empty() || all.back().second != to) first_of_reader = all.size();
+      const std::pair edge(from, to);
+      if (std::find(all.begin() + static_cast<std::ptrdiff_t>(first_of_reader), all.end(), edge) ==
+          all.end())
+        all.push_back(edge);
+      return {};
+    });
   }
 
   const TraceReader& reader_;
   GraphData data_;
+  std::vector<std::vector<TraceValue>> ranges_;  ///< of ids, ends included
 };
+
+/// The nodes at the other ends of a node's edges.
+auto neighbours(const TraceReader& reader, TraceId node) -> Result<std::vector<TraceId>> {
+  const std::vector<TraceValue> parameters = {node};
+  ASSAY_TRY(const auto users, reader.query(statement("users", reader.version()), parameters));
+  ASSAY_TRY(const auto inputs, reader.query(statement("inputs", reader.version()), parameters));
+  std::vector<TraceId> ids;
+  for (const auto* side : {&users, &inputs})
+    for (const auto& row : side->rows) ids.push_back(to_number(row[0]));
+  return ids;
+}
 
 /// Edges from a start to everything that it reaches, -1 for the rest.
 auto distances(const Adjacency& next, std::size_t items, int start, StopFlag stop)
@@ -189,6 +228,26 @@ auto modules_above(const GraphData& data, int node) -> std::vector<std::string> 
   return modules;
 }
 
+auto read_around(const TraceReader& reader, const Cursor& at, int radius, std::size_t most)
+    -> Result<GraphData> {
+  std::set<TraceId> ids = {at.node};
+  std::vector<TraceId> open = {at.node};
+  for (int far = 0; far < radius; ++far) {
+    std::vector<TraceId> next;
+    for (const auto one : open) {
+      const std::vector<TraceValue> parameters = {one};
+      ASSAY_TRY(const auto node, reader.query(statement("node", reader.version()), parameters));
+      const bool is_output = !node.rows.empty() && to_text(node.rows[0][14]) == "output";
+      if (is_output && far > 0) continue;
+      ASSAY_TRY(const auto others, neighbours(reader, one));
+      for (const auto other : others)
+        if (ids.size() < most && ids.insert(other).second) next.push_back(other);
+    }
+    open = std::move(next);
+  }
+  return GraphReader(reader, at.graph).run(ids);
+}
+
 auto neighbourhood(const GraphData& data, int node, int radius, std::size_t most, StopFlag stop)
     -> std::vector<int> {
   const auto readers = adjacency(data.nodes.size(), data.edges, true, stop);
@@ -200,6 +259,7 @@ auto neighbourhood(const GraphData& data, int node, int radius, std::size_t most
     const int one = open.front();
     open.pop_front();
     if (distance[one] == radius) continue;
+    if (one != node && readers.of(one).empty() && data.target(one) == "output") continue;
     for (const auto* side : {&readers, &producers})
       for (const int other : side->of(one))
         if (distance.size() < most && distance.try_emplace(other, distance[one] + 1).second)

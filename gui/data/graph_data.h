@@ -44,6 +44,7 @@ struct GraphNode {
 
 struct GraphData {
   TraceId graph = 0;
+  std::int64_t total = 0;                  ///< nodes of the graph: more than `nodes` of a part
   std::vector<GraphNode> nodes;            ///< in execution order
   std::vector<std::pair<int, int>> edges;  ///< producer and reader, each pair once
   SharedTexts texts;
@@ -59,12 +60,17 @@ struct GraphData {
   [[nodiscard]] auto sizes(int node) const -> std::string_view;
   [[nodiscard]] auto is_dynamic(int node) const -> bool;  ///< a size is no number
 
+  [[nodiscard]] auto is_part() const -> bool { return total > std::ssize(nodes); }
   /// Position of a node, -1 if this graph has none of that id.
   [[nodiscard]] auto find(TraceId id) const -> int;
 };
 
 /// Errors: of the reader, also if it is interrupted, which it notices at once.
 [[nodiscard]] auto read_graph(const TraceReader& reader, TraceId graph) -> Result<GraphData>;
+/// Of a graph that is too large to be read whole: a node and what lies within `radius` edges of it,
+/// at most `most`, with the edges among them. No way leads through what a graph returns.
+[[nodiscard]] auto read_around(const TraceReader& reader, const Cursor& at, int radius,
+                               std::size_t most = 400) -> Result<GraphData>;
 
 /// What comes behind a module path up to the next dot: `a.b` is the child of `a` on the way to
 /// `a.b.c`. Empty if the module does not lie below.
@@ -72,7 +78,7 @@ struct GraphData {
     -> std::string_view;
 /// Containers that have to be open for a node to be seen.
 [[nodiscard]] auto modules_above(const GraphData& data, int node) -> std::vector<std::string>;
-/// Nodes within `radius` edges, at most `most`.
+/// Nodes within `radius` edges, at most `most`; no way leads through what a graph returns.
 [[nodiscard]] auto neighbourhood(const GraphData& data, int node, int radius,
                                  std::size_t most = 400, StopFlag stop = nullptr)
     -> std::vector<int>;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <set>
+#include <unordered_map>
 
 #include "core/expr/text.h"
 #include "gui/data/statements.h"
@@ -93,13 +95,34 @@ auto LiveSizes::read(const TraceReader& reader, TraceId graph)
                                parsed ? std::optional<Expr>(*parsed) : std::nullopt);
   }
   ASSAY_TRY(live->nodes_, count_nodes(reader, graph));
-  ASSAY_TRY(const auto claims, ask(reader, "claims of graph", graph));
-  for (const auto& row : claims.rows)
-    if (auto sizes = parse_list(live->pool_, to_text(row[2]));
-        sizes && !std::ranges::all_of(*sizes, &Expr::is_const))
-      live->claims_.push_back({to_number(row[0]), to_text(row[1]), std::move(*sizes)});
+  ASSAY_TRY_VOID(live->read_claims(reader, graph));
   live->sort_symbols();
   return live;
+}
+
+auto LiveSizes::read_claims(const TraceReader& reader, TraceId graph) -> Result<void> {
+  std::unordered_map<std::string, std::optional<std::size_t>> places;
+  const std::vector<TraceValue> parameters = {graph};
+  std::int64_t at = 0;
+  return reader.each(statement("claims of graph", reader.version()), parameters,
+                     [&](std::span<const TraceValue> row) -> Result<void> {
+                       ++at;
+                       const auto* text = std::get_if<std::string>(&row[2]);
+                       if (text == nullptr) return {};
+                       const auto [place, is_new] = places.try_emplace(*text);
+                       if (is_new)
+                         if (auto sizes = parse_list(pool_, *text);
+                             sizes && !std::ranges::all_of(*sizes, &Expr::is_const)) {
+                           place->second = claims_.size();
+                           claims_.push_back({.sizes = std::move(*sizes), .count = 0, .first = {}});
+                         }
+                       if (!place->second) return {};
+                       auto& claims = claims_[*place->second];
+                       ++claims.count;
+                       if (claims.first.size() < kMostChanged)
+                         claims.first.push_back({at, to_number(row[0]), to_text(row[1])});
+                       return {};
+                     });
 }
 
 /// Of a number that nobody recorded the only one that its range admits, if there is one.
@@ -145,17 +168,24 @@ auto LiveSizes::at(const NamedSizes& changed) const -> LiveState {
     if (!condition) continue;
     if (const auto value = evaluate(*condition, now)) state.guards.back().holds = value->as_bool();
   }
-  for (const auto& claim : claims_) {
-    ++state.dynamic_count;
-    const auto after = numbers(claim.sizes, now);
-    if (!after || std::ranges::any_of(*after, [](auto size) { return size < 0; })) ++state.failed;
-    const auto first = numbers(claim.sizes, before);
+  std::vector<std::pair<std::int64_t, LiveNode>> differing;
+  for (const auto& claims : claims_) {
+    state.dynamic_count += claims.count;
+    const auto after = numbers(claims.sizes, now);
+    if (!after || std::ranges::any_of(*after, [](auto size) { return size < 0; }))
+      state.failed += claims.count;
+    const auto first = numbers(claims.sizes, before);
     if (!after || after == first) continue;
-    if (++state.changed_count <= static_cast<std::int64_t>(kMostChanged))
-      state.changed.push_back(
-          {claim.node, claim.name, fmt::format("[{}]", fmt::join(*after, ", ")),
-           first ? fmt::format("[{}]", fmt::join(*first, ", ")) : std::string()});
+    state.changed_count += claims.count;
+    for (const auto& claimer : claims.first)
+      differing.emplace_back(
+          claimer.at,
+          LiveNode{claimer.node, claimer.name, fmt::format("[{}]", fmt::join(*after, ", ")),
+                   first ? fmt::format("[{}]", fmt::join(*first, ", ")) : std::string()});
   }
+  std::ranges::sort(differing, {}, &std::pair<std::int64_t, LiveNode>::first);
+  for (auto& [at, node] : differing | std::views::take(kMostChanged))
+    state.changed.push_back(std::move(node));
   return state;
 }
 

@@ -33,7 +33,7 @@ struct LiveState {
   [[nodiscard]] auto broken_guards() const -> int;
 };
 
-/// Parsed once per graph; evaluation takes what the numbers take. Safe from several threads.
+/// Parsed once per graph; evaluation takes what different sizes take. Safe from several threads.
 class LiveSizes {
  public:
   [[nodiscard]] static auto read(const TraceReader& reader, TraceId graph)
@@ -45,19 +45,26 @@ class LiveSizes {
  private:
   void read_real(const SymbolRange& symbol, const std::string& value);
   void sort_symbols();
+  auto read_claims(const TraceReader& reader, TraceId graph) -> Result<void>;
   [[nodiscard]] auto binding(const NamedSizes& sizes) const -> Binding;
 
-  struct Claim {
+  struct Claimer {
+    std::int64_t at = 0;  ///< in execution order
     TraceId node = 0;
     std::string name;
+  };
+  /// Sizes with symbols and who claims them: millions of nodes share a few.
+  struct Claims {
     std::vector<Expr> sizes;
+    std::int64_t count = 0;
+    std::vector<Claimer> first;  ///< as many as are ever named
   };
   mutable std::mutex mutex_;
   mutable ExprPool pool_;
   std::vector<SymbolRange> symbols_;
   NamedSizes run_;
-  Binding fixed_;              ///< real numbers: nobody slides them
-  std::vector<Claim> claims_;  ///< those with symbols
+  Binding fixed_;  ///< real numbers: nobody slides them
+  std::vector<Claims> claims_;
   std::vector<std::pair<LiveGuard, std::optional<Expr>>> guards_;
   std::int64_t nodes_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "gui/data/node_facts.h"
 
+#include <algorithm>
+
 #include "gui/data/statements.h"
 #include "replay/trace/pages.h"
 
@@ -76,6 +78,9 @@ auto read_node_facts(const TraceReader& reader, TraceId node) -> Result<NodeFact
   facts.inputs = refs_of(inputs);
   ASSAY_TRY(const auto users, ask(reader, "users", node));
   facts.users = refs_of(users);
+  // One that reads it twice is one reader.
+  const auto twice = std::ranges::unique(facts.users, {}, &NodeRef::id);
+  facts.users.erase(twice.begin(), twice.end());
   ASSAY_TRY(const auto findings, ask(reader, "node findings", node));
   for (const auto& finding : findings.rows)
     facts.findings.push_back(

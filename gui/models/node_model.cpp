@@ -15,6 +15,12 @@ constexpr std::int64_t kMostRows = 2'000'000'000;
 constexpr std::int64_t kFirstHits = 1000;
 constexpr std::int64_t kMoreHits = 200'000;
 constexpr std::int64_t kExportedAtOnce = 5'000;
+constexpr std::array<std::pair<int, NodeOrder>, 5> kOrders = {
+    {{NodeModel::kSeq, NodeOrder::seq},
+     {NodeModel::kName, NodeOrder::name},
+     {NodeModel::kOperator, NodeOrder::target},
+     {NodeModel::kModule, NodeOrder::module},
+     {NodeModel::kReal, NodeOrder::storage_bytes}}};
 
 auto qt(const std::string& text) -> QString {
   return QString::fromStdString(text);
@@ -48,13 +54,11 @@ auto NodeModel::set_filter(const std::string& text) -> Result<Filter> {
   return filter;
 }
 
+auto NodeModel::can_sort(int column) -> bool {
+  return std::ranges::find(kOrders, column, &std::pair<int, NodeOrder>::first) != kOrders.end();
+}
+
 void NodeModel::sort(int column, Qt::SortOrder order) {
-  constexpr std::array<std::pair<int, NodeOrder>, 5> kOrders = {
-      {{kSeq, NodeOrder::seq},
-       {kName, NodeOrder::name},
-       {kOperator, NodeOrder::target},
-       {kModule, NodeOrder::module},
-       {kReal, NodeOrder::storage_bytes}}};
   const auto found = std::ranges::find(kOrders, column, &std::pair<int, NodeOrder>::first);
   if (found == kOrders.end()) return;
   order_ = found->second;
@@ -85,6 +89,7 @@ void NodeModel::restart() {
   map_.clear();
   rows_ = 0;
   in_flight_ = false;
+  is_searching_ = store_ != nullptr && graph_ != 0;
   mapped_ = !filter_.empty() || order_ != NodeOrder::seq || descending_;
   endResetModel();
   if (!store_ || graph_ == 0) return;
@@ -92,6 +97,7 @@ void NodeModel::restart() {
     store_->ask<std::int64_t>(
         this, "rows", [graph = graph_](const TraceReader& r) { return count_nodes(r, graph); },
         [this](Result<std::int64_t> count) {
+          is_searching_ = false;
           if (!count) return emit failed(qt(count.error().message));
           set_rows(static_cast<int>(std::min(*count, kMostRows)));
           emit counted();
@@ -106,6 +112,7 @@ void NodeModel::restart() {
         return sorted_nodes(r, graph, filter, order, down);
       },
       [this](Result<std::vector<TraceId>> ids) {
+        is_searching_ = false;
         if (!ids) return emit failed(qt(ids.error().message));
         const auto count = static_cast<int>(ids->size());
         map_ = std::move(*ids);
@@ -119,11 +126,12 @@ void NodeModel::more_hits(const std::shared_ptr<NodeHits>& hits) {
   store_->ask<std::vector<TraceId>>(
       this, "rows", [hits, limit](const TraceReader& r) { return hits->next(r, limit); },
       [this, hits, limit](Result<std::vector<TraceId>> ids) {
+        is_searching_ = ids && std::ssize(*ids) == limit;
         if (!ids) return emit failed(qt(ids.error().message));
         map_.insert(map_.end(), ids->begin(), ids->end());
         set_rows(static_cast<int>(map_.size()));
         emit counted();
-        if (std::ssize(*ids) == limit) more_hits(hits);
+        if (is_searching_) more_hits(hits);
       });
 }
 

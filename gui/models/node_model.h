@@ -43,12 +43,15 @@ class NodeModel : public QAbstractTableModel {
   [[nodiscard]] auto headerData(int section, Qt::Orientation orientation, int role) const
       -> QVariant override;
   void sort(int column, Qt::SortOrder order) override;
+  [[nodiscard]] static auto can_sort(int column) -> bool;
 
   /// Null while the page is on its way.
   [[nodiscard]] auto line(int row) const -> const NodeLine*;
   /// The row of a node, if it is in sight of the filter. `then(-1)` if it is not.
   void find_row(TraceId node, std::function<void(int)> then);
   [[nodiscard]] auto is_filtered() const -> bool { return mapped_; }
+  /// Rows are being looked for; those that there are stay.
+  [[nodiscard]] auto is_searching() const -> bool { return is_searching_; }
   /// All rows, read by a worker. `then` gets how many were written.
   void write_csv(const QString& path, std::function<void(Result<std::int64_t>)> then);
 
@@ -84,6 +87,7 @@ class NodeModel : public QAbstractTableModel {
   mutable std::vector<int> wanted_;
   mutable int newest_wanted_ = -1;
   bool in_flight_ = false;
+  bool is_searching_ = false;
   int generation_ = 0;
 };
 

@@ -1,6 +1,15 @@
 #include "gui/models/text_model.h"
 
+#include <algorithm>
+
 namespace assay {
+namespace {
+
+auto is_marked(const TextRow& row) -> bool {
+  return row.mark >= 0;
+}
+
+}  // namespace
 
 auto csv_line(const QStringList& cells) -> QString {
   QStringList quoted;
@@ -13,20 +22,20 @@ auto csv_line(const QStringList& cells) -> QString {
 }
 
 void TextModel::set_rows(std::vector<TextRow> rows) {
-  beginResetModel();
-  rows_ = std::move(rows);
-  endResetModel();
+  set_table(std::move(columns_), std::move(rows));
 }
 
 void TextModel::set_table(QStringList columns, std::vector<TextRow> rows) {
   beginResetModel();
   columns_ = std::move(columns);
   rows_ = std::move(rows);
+  has_marks_ = std::ranges::any_of(rows_, is_marked);
   endResetModel();
 }
 
 void TextModel::append(std::vector<TextRow> rows) {
   if (rows.empty()) return;
+  has_marks_ = has_marks_ || std::ranges::any_of(rows, is_marked);
   const int first = rowCount();
   beginInsertRows({}, first, first + static_cast<int>(rows.size()) - 1);
   rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()),
@@ -35,6 +44,7 @@ void TextModel::append(std::vector<TextRow> rows) {
 }
 
 void TextModel::replace(int row, TextRow with) {
+  has_marks_ = has_marks_ || is_marked(with);
   rows_[static_cast<std::size_t>(row)] = std::move(with);
   emit dataChanged(index(row, 0), index(row, columnCount() - 1));
 }
@@ -56,7 +66,7 @@ auto TextModel::data(const QModelIndex& index, int role) const -> QVariant {
     case kBadRole:
       return row->bad_column == index.column();
     case kMarkRole:
-      return row->mark < 0 ? QVariant() : QVariant(row->mark);
+      return has_marks_ ? QVariant(row->mark) : QVariant();
     default:
       return {};
   }

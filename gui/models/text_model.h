@@ -25,6 +25,7 @@ class TextModel : public QAbstractTableModel {
   Q_OBJECT
 
  public:
+  /// kMarkRole: a NodeMark; -1 for none, in a table where others have one; else nothing.
   enum Role { kBadRole = Qt::UserRole, kMarkRole };
   explicit TextModel(QStringList columns, QObject* parent = nullptr)
       : QAbstractTableModel(parent), columns_(std::move(columns)) {}
@@ -45,6 +46,7 @@ class TextModel : public QAbstractTableModel {
  private:
   QStringList columns_;
   std::vector<TextRow> rows_;
+  bool has_marks_ = false;
 };
 
 }  // namespace assay

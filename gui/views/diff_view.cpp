@@ -47,7 +47,10 @@ DiffView::DiffView(Desk& desk)
       counts_(new QLabel) {
   left_->setAccessibleName(tr("Left graph"));
   right_->setAccessibleName(tr("Right graph"));
-  for (auto* box : {left_, right_}) box->setMinimumContentsLength(18);
+  for (auto* box : {left_, right_}) {
+    box->setMinimumContentsLength(22);
+    connect(box, &QComboBox::currentTextChanged, box, &QWidget::setToolTip);
+  }
   same_->setText(tr("Same too"));
   same_->setCheckable(true);
   open_->setText(tr("Other trace…"));
@@ -70,6 +73,7 @@ void DiffView::load(Store* store) {
   right_->clear();
   other_.clear();
   diff_ = {};
+  is_due_ = false;
   ListView::load(store);
 }
 
@@ -110,8 +114,22 @@ void DiffView::set_other(const QString& path) {
   compare();
 }
 
+void DiffView::compare_with_previous(TraceId graph) {
+  const int at = other_.isEmpty() ? right_->findData(qlonglong{graph}) : -1;
+  if (at < 1) return;
+  left_->setCurrentIndex(at - 1);
+  right_->setCurrentIndex(at);
+  compare();
+}
+
+void DiffView::showEvent(QShowEvent* event) {
+  ListView::showEvent(event);
+  if (is_due_) compare();
+}
+
 void DiffView::compare() {
-  if (!store() || left_->currentIndex() < 0 || right_->currentIndex() < 0) return;
+  is_due_ = !isVisible();
+  if (is_due_ || !store() || left_->currentIndex() < 0 || right_->currentIndex() < 0) return;
   const auto left = left_->currentData().toLongLong();
   const auto right = right_->currentData().toLongLong();
   counts_->setText(tr("Comparing…"));

@@ -17,12 +17,16 @@ class DiffView : public ListView {
   void follow(const Cursor& cursor) override;
   /// Another trace on the right side; its graphs are offered there.
   void set_other(const QString& path);
+  /// That graph on the right, the one before it on the left; not while another trace is there.
+  void compare_with_previous(TraceId graph);
 
  protected:
+  void showEvent(QShowEvent* event) override;
   void fetch() override;
   void chosen(const TextRow& row) override;
 
  private:
+  /// At once, or when the view is seen: both graphs are read whole.
   void compare();
   void show(const GraphDiff& diff);
 
@@ -33,7 +37,7 @@ class DiffView : public ListView {
   QLabel* counts_;
   GraphDiff diff_;
   QString other_;
-  bool asked_ = false;
+  bool is_due_ = false;
 };
 
 }  // namespace assay

@@ -19,6 +19,10 @@ constexpr int kLowest = -48;
 constexpr int kHighest = 6;
 constexpr std::size_t kMostTiles = 600;  ///< 256 KiB each at one pixel a point
 constexpr int kMinimap = 150;            ///< at most, and no more than a fifth of the canvas
+constexpr double kReadable = 0.7;
+constexpr double kOverview = 0.02;
+constexpr std::size_t kMostBoxesFit = 120;    ///< that are not made smaller than can be read
+constexpr std::size_t kMostBoxesRead = 5000;  ///< that are shown so at first, with F all of them
 /// More closed boxes than this in a tile are drawn as density.
 constexpr int kMostDrawn = 1500;
 
@@ -88,7 +92,7 @@ void GraphCanvas::set_scene(std::shared_ptr<const Scene> scene, int anchor) {
     origin_ += (after.topLeft() - before.topLeft()) / scale();
   } else {
     placed_ = false;
-    fit();
+    start();
   }
   update();
 }
@@ -136,13 +140,20 @@ auto GraphCanvas::middle_of_boxes() const -> double {
   return double(*half);
 }
 
+void GraphCanvas::start() {
+  fit_at(paint_.scene && paint_.scene->by_top.size() <= kMostBoxesRead ? kReadable : kOverview);
+}
 void GraphCanvas::fit() {
+  fit_at(paint_.scene && paint_.scene->by_top.size() <= kMostBoxesFit ? kReadable : kOverview);
+}
+
+void GraphCanvas::fit_at(double least) {
+  least_ = least;
   if (!paint_.scene || paint_.scene->width <= 0 || width() < 10) return;
   const double margin = 24;
   const double scale_x = (width() - 2 * margin) / double(paint_.scene->width);
   const double scale_y = (height() - 2 * margin) / double(paint_.scene->height);
   // A long graph is shown from its top at a scale that can be read, not as a thread.
-  const double least = paint_.scene->by_top.size() <= 120 ? 0.7 : 0.02;
   const double wanted = std::min(std::max(scale_x, least / 2), std::max(scale_y, least));
   level_ = std::clamp(static_cast<int>(std::floor(4 * std::log2(std::min(wanted, 1.0)))), kLowest,
                       kHighest);
@@ -160,7 +171,9 @@ void GraphCanvas::reveal(int node, bool close) {
   placed_ = true;
   if (close && 40 * scale() < kDetailHeight) level_ = -1;
   const auto r = rect_of(node);
-  if (QRectF(rect()).adjusted(40, 40, -40, -40).contains(r) && !close) return update();
+  const bool is_seen = QRectF(rect()).adjusted(40, 40, -40, -40).contains(r);
+  const bool is_high = double(paint_.scene->height) * scale() > height();
+  if (is_seen && (!close || !is_high)) return update();
   origin_ += (r.center() - QRectF(rect()).center()) / scale();
   update();
 }
@@ -334,7 +347,7 @@ void GraphCanvas::paint_minimap(QPainter& painter) {
 
 void GraphCanvas::resizeEvent(QResizeEvent*) {
   make_minimap();
-  if (!placed_) fit();
+  if (!placed_) fit_at(least_);
 }
 
 void GraphCanvas::wheelEvent(QWheelEvent* event) {

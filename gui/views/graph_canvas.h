@@ -67,6 +67,10 @@ class GraphCanvas : public QWidget {
   void paint_overlay(QPainter& painter);
   void paint_minimap(QPainter& painter);
   void make_minimap();
+  /// Where a scene is looked at first.
+  void start();
+  /// All of the scene, but at no smaller scale than that.
+  void fit_at(double least);
   [[nodiscard]] auto middle_of_boxes() const -> double;
   [[nodiscard]] auto minimap_rect() const -> QRectF;
   [[nodiscard]] auto to_scene(QPointF point) const -> QPointF;
@@ -79,7 +83,8 @@ class GraphCanvas : public QWidget {
   int second_ = -1;
   QPointF pressed_;
   bool dragging_ = false;
-  bool placed_ = false;  ///< fitted or moved since the scene came
+  double least_ = 0;     ///< the scale that fit_at() was last called with
+  bool placed_ = false;  ///< moved since the scene came
   std::unordered_map<TileKey, QImage, TileHash> tiles_;
   std::vector<TileKey> wanted_;
   QImage minimap_;

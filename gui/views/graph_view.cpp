@@ -11,6 +11,11 @@
 namespace assay {
 namespace {
 
+/// Nodes of a graph that is read and laid out whole; of a larger one what is near to the cursor.
+constexpr std::int64_t kMostWhole = 1'500'000;
+constexpr int kFirstRadius = 3;
+constexpr std::size_t kMostWritten = 20'000;
+
 /// Of a closed or open module: how many nodes, and the worst that became of one.
 auto module_card(const Scene& scene, const SceneBox& box) -> QString {
   return card_html({.title = scene.module(box),
@@ -99,7 +104,8 @@ void GraphView::load(Store* store) {
 
 void GraphView::follow(const Cursor& cursor) {
   if (!store_) return;
-  const bool other_graph = cursor.graph != 0 && (!data_ || data_->graph != cursor.graph);
+  const bool other_graph =
+      cursor.graph != 0 && (!data_ || data_->graph != cursor.graph || is_beyond(cursor));
   const bool moved = cursor.node != cursor_.node;
   if (cursor.graph == 0) return;
   cursor_ = cursor;
@@ -108,16 +114,42 @@ void GraphView::follow(const Cursor& cursor) {
     if (moved) reveal_cursor(false);
     return;
   }
-  set_state(ViewState::loading, tr("Reading the graph…"));
+  radius_ = 0;
+  read();
+}
+
+/// A node that the part which was read does not hold.
+auto GraphView::is_beyond(const Cursor& cursor) const -> bool {
+  return data_->is_part() && cursor.node != 0 && data_->find(cursor.node) < 0;
+}
+
+void GraphView::read() {
+  if (!data_ || data_->graph != cursor_.graph)
+    set_state(ViewState::loading, tr("Reading the graph…"));
+  if (radius_ == 0) radius_ = kFirstRadius;
   store_->ask<GraphData>(
       this, "graph",
-      [graph = cursor.graph](const TraceReader& reader) { return read_graph(reader, graph); },
+      [at = cursor_, radius = radius_](const TraceReader& reader) -> Result<GraphData> {
+        ASSAY_TRY(const auto count, count_nodes(reader, at.graph));
+        if (count <= kMostWhole) return read_graph(reader, at.graph);
+        if (at.node != 0) return read_around(reader, at, radius);
+        GraphData nothing;
+        nothing.total = count;
+        return nothing;
+      },
       [this](Result<GraphData> read) {
         if (!read) return set_state(ViewState::failed, qt(read.error().message));
+        if (read->is_part() && read->nodes.empty())
+          return set_state(ViewState::empty,
+                           tr("Of %1 nodes not all are drawn at once.\nChoose one, in Nodes or by "
+                              "Ctrl+G: what is near to it stands here.")
+                               .arg(QLocale().toString(qlonglong{read->total})));
         if (read->nodes.empty())
           return set_state(ViewState::empty, tr("This graph has no nodes in the trace"));
         data_ = std::make_shared<const GraphData>(std::move(*read));
+        if (!data_->is_part()) radius_ = 0;
         options_ = {};
+        options_.flat = data_->is_part();
         if (const int node = node_of_cursor(); node >= 0)
           for (const auto& module : modules_above(*data_, node)) options_.open.insert(module);
         reveal_after_ = true;
@@ -166,9 +198,12 @@ void GraphView::show_counts() {
   const auto& scene = *canvas_->scene();
   const auto shown = std::ranges::count_if(scene.boxes, [](const auto& b) { return !b.is_open; });
   const auto portals = std::ranges::count_if(scene.edges, &SceneEdge::is_portal);
-  auto text = tr("%1 nodes in %2 boxes")
-                  .arg(QLocale().toString(qlonglong(data_->nodes.size())),
-                       QLocale().toString(qlonglong(shown)));
+  const auto all = QLocale().toString(qlonglong{data_->total});
+  auto text = data_->is_part()
+                  ? tr("%1 of %2 nodes, within %3 edges: N shows more")
+                        .arg(QLocale().toString(qlonglong(data_->nodes.size())), all)
+                        .arg(radius_)
+                  : tr("%1 nodes in %2 boxes").arg(all, QLocale().toString(qlonglong(shown)));
   if (!options_.only.empty())
     text = path_from_ >= 0 && radius_ == 0
                ? tr("%1 nodes on ways between the two").arg(options_.only.size())
@@ -219,6 +254,10 @@ void GraphView::collapse_all() {
 void GraphView::show_neighbourhood() {
   const int node = node_of_cursor();
   if (node < 0) return desk().say(tr("Choose a node first"));
+  if (data_->is_part()) {
+    ++radius_;
+    return read();
+  }
   radius_ = options_.only.empty() || radius_ == 0 ? 2 : radius_ + 1;
   path_from_ = -1;
   reveal_after_ = true;
@@ -243,9 +282,14 @@ void GraphView::show_path() {
 
 void GraphView::show_everything() {
   options_.only.clear();
+  path_from_ = -1;
+  if (data_ && data_->is_part()) {
+    radius_ = 0;
+    canvas_->set_second(-1);
+    return read();
+  }
   options_.flat = false;
   radius_ = 0;
-  path_from_ = -1;
   canvas_->set_second(-1);
   reveal_after_ = true;
   lay_out(node_of_cursor());
@@ -255,8 +299,15 @@ void GraphView::fit() {
   canvas_->fit();
 }
 
+/// Every box with its name, unless there are too many for one file.
+auto GraphView::picture_size() const -> QSize {
+  const auto& scene = canvas_->scene();
+  if (!scene || state() != ViewState::ready || scene->boxes.size() > kMostWritten) return size();
+  return QSizeF(double(scene->width), double(scene->height)).toSize();
+}
+
 auto GraphView::draw_picture(QPainter& painter, const QSize& size) -> bool {
-  if (!canvas_->scene()) return false;
+  if (!canvas_->scene() || state() != ViewState::ready) return false;
   const auto& scene = canvas_->scene();
   const double scale =
       std::min(size.width() / double(scene->width), size.height() / double(scene->height));

@@ -19,6 +19,7 @@ class GraphView : public View {
   void theme_changed() override { canvas_->theme_changed(); }
   [[nodiscard]] auto is_busy() const -> bool override;
   auto draw_picture(QPainter& painter, const QSize& size) -> bool override;
+  [[nodiscard]] auto picture_size() const -> QSize override;
   [[nodiscard]] auto canvas() -> GraphCanvas* { return canvas_; }
 
   [[nodiscard]] auto is_costly() const -> bool override { return true; }
@@ -39,6 +40,9 @@ class GraphView : public View {
   using Choice = std::function<std::vector<int>(const GraphData&, StopFlag)>;
   /// `anchor`: a node that keeps its place on the screen, -1 for none.
   void lay_out(int anchor, Choice choose = {});
+  /// The cursor's graph, or what is near to the cursor.
+  void read();
+  [[nodiscard]] auto is_beyond(const Cursor& cursor) const -> bool;
   void reveal_cursor(bool close);
   void show_counts();
   [[nodiscard]] auto node_of_cursor() const -> int;

@@ -1,5 +1,6 @@
 #include "gui/views/list_view.h"
 
+#include <QScrollBar>
 #include <QSplitter>
 
 #include "gui/data/sizes.h"
@@ -79,6 +80,9 @@ void ListView::chosen(const TextRow& row) {
 void ListView::set_detail(const QString& text) {
   detail_->setHtml(style_of_links() + text);
   detail_->setVisible(!text.isEmpty());
+  // Once it has its height: a browser that has none yet scrolls to its cursor.
+  auto* bar = detail_->verticalScrollBar();
+  QMetaObject::invokeMethod(bar, [bar] { bar->setValue(0); }, Qt::QueuedConnection);
 }
 
 void ListView::set_rows(std::vector<TextRow> rows, const QString& none) {

@@ -20,6 +20,14 @@ constexpr int kLeft = 84;
 constexpr int kRight = 16;
 constexpr int kTop = 16;
 constexpr int kBottom = 34;
+constexpr double kDensePixels = 10;  ///< a step; where it is less, lines are thin
+
+/// The least of 1, 2, 5, 10, 20, 50, ... that is not less.
+auto round_step(std::int64_t least) -> std::int64_t {
+  for (std::int64_t power = 1;; power *= 10)
+    for (const std::int64_t digit : {1, 2, 5})
+      if (digit * power >= least || power > least) return digit * power;
+}
 
 auto bytes_text(std::int64_t bytes) -> QString {
   return QLocale().toString(qlonglong{bytes});
@@ -77,8 +85,11 @@ auto MemoryPicture::text_of(const BufferFacts& buffer) -> QString {
 void MemoryPicture::paint_axes(QPainter& painter, const QSize& size) const {
   const auto height = painter.fontMetrics().height();
   const int rows = std::clamp((size.height() - kTop - kBottom) / (3 * height), 1, 6);
-  for (int i = 0; i <= rows; ++i) {
-    const auto byte = program_.arena_bytes * i / rows;
+  const auto step = round_step(program_.arena_bytes / rows);
+  std::vector<std::int64_t> marks = {program_.arena_bytes};
+  for (std::int64_t byte = 0; byte < program_.arena_bytes; byte += step)
+    if (y_of(byte, size) - kTop > height) marks.push_back(byte);
+  for (const auto byte : marks) {
     const auto y = y_of(byte, size);
     painter.setPen(tone(Token::line));
     painter.drawLine(QPointF(kLeft, y), QPointF(size.width() - kRight, y));
@@ -89,11 +100,14 @@ void MemoryPicture::paint_axes(QPainter& painter, const QSize& size) const {
   const QRectF below(kLeft, size.height() - kBottom + 4, size.width() - kLeft - kRight, height);
   painter.drawText(below, Qt::AlignLeft, tr("step 0"));
   const auto metrics = painter.fontMetrics();
-  const int room = static_cast<int>(below.width()) - 4 * metrics.horizontalAdvance(tr("step 0"));
-  painter.drawText(below, Qt::AlignHCenter,
-                   metrics.elidedText(tr("launch order; upwards: bytes of the arena"),
-                                      Qt::ElideRight, std::max(room, 0)));
-  painter.drawText(below, Qt::AlignRight, tr("step %1").arg(steps_ - 1));
+  const auto last = tr("step %1").arg(steps_ - 1);
+  const double room = below.width() - 2 * metrics.horizontalAdvance(last) - 4 * metrics.height();
+  for (const auto& caption : {tr("launch order; upwards: bytes of the arena"), tr("launch order")})
+    if (metrics.horizontalAdvance(caption) <= room) {
+      painter.drawText(below, Qt::AlignHCenter, caption);
+      break;
+    }
+  painter.drawText(below, Qt::AlignRight, last);
 }
 
 /// The sum of what lives, as a line of steps: where it meets the top the arena has no hole.
@@ -104,7 +118,8 @@ void MemoryPicture::paint_live(QPainter& painter, const QSize& size) const {
     line << QPointF(x_of(step, size), y_of(live_[i], size))
          << QPointF(x_of(step + 1, size), y_of(live_[i], size));
   }
-  painter.setPen(QPen(tone(Token::text), 1.5, Qt::DashLine));
+  const bool is_dense = x_of(1, size) - x_of(0, size) < kDensePixels;
+  painter.setPen(QPen(tone(Token::text), is_dense ? 1 : 1.5, Qt::DashLine));
   painter.setBrush(Qt::NoBrush);
   painter.drawPolyline(line);
 }

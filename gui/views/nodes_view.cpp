@@ -71,6 +71,7 @@ NodesView::NodesView(Desk& desk)
     table_->setFocus();
   });
   connect(table_->header(), &QHeaderView::sectionClicked, this, [this](int section) {
+    if (!NodeModel::can_sort(section)) return;
     const bool again = table_->header()->isSortIndicatorShown() &&
                        table_->header()->sortIndicatorSection() == section &&
                        table_->header()->sortIndicatorOrder() == Qt::AscendingOrder;
@@ -86,6 +87,10 @@ NodesView::NodesView(Desk& desk)
     this->desk().go(cursor_);
   });
   connect(model_, &NodeModel::counted, this, &NodesView::show_count);
+  connect(model_, &NodeModel::modelReset, this, [this] {
+    count_->setText(model_->is_searching() ? tr("Searching…") : QString());
+    table_->set_empty_text(count_->text());
+  });
   connect(model_, &NodeModel::failed, this,
           [this](const QString& why) { set_state(ViewState::failed, why); });
 }
@@ -125,7 +130,9 @@ void NodesView::apply_filter() {
 
 void NodesView::show_count() {
   const int rows = model_->rowCount();
-  count_->setText(tr("%1 %2").arg(QLocale().toString(rows), rows == 1 ? tr("node") : tr("nodes")));
+  count_->setText(tr("%1 %2%3").arg(QLocale().toString(rows), rows == 1 ? tr("node") : tr("nodes"),
+                                    model_->is_searching() ? tr(" so far") : QString()));
+  table_->set_empty_text(tr("No node passes the filter"));
   if (rows == 0 && !model_->is_filtered())
     return set_state(ViewState::empty, tr("This graph has no nodes in the trace.\nIts text is in "
                                           "the Source view."));

@@ -17,8 +17,9 @@ NotesView::NotesView(Desk& desk)
   text_->setAccessibleName(tr("Note on the node"));
   text_->setPlaceholderText(tr("A remark on this node; it is saved beside the file"));
   text_->setTabChangesFocus(true);
-  text_->document()->setDocumentMargin(10);
-  text_->setFixedHeight(5 * fontMetrics().height());
+  text_->document()->setDocumentMargin(6);
+  text_->setProperty("framed", true);
+  text_->setFixedHeight(6 * fontMetrics().height());
   column()->insertWidget(1, text_);
   connect(text_, &QPlainTextEdit::textChanged, this, &NotesView::save);
 }

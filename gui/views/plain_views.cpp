@@ -5,6 +5,7 @@
 
 #include <array>
 #include <set>
+#include <span>
 
 #include <QFileInfo>
 #include <QSysInfo>
@@ -47,18 +48,42 @@ ProblemsView::ProblemsView(Desk& desk)
                {tr("Kind"), tr("Times"), tr("Message")}, {130, 60, 700}) {}
 
 void ProblemsView::fetch() {
-  fetch_rows(
-      "problems", {},
-      [](const std::vector<TraceValue>& row) {
-        const bool is_open = to_text(row[1]) != "assumed";
-        return TextRow{.cells = {cell(row[1]), cell(row[3]), cell(row[2])},
-                       .mark = mark(is_open ? NodeMark::unchecked : NodeMark::note)};
-      },
-      store()->version() < 2 ? tr("A trace of version 1 does not record problems")
-                             : tr("Nothing was left unread or unchecked"));
+  const auto receive = [this](Result<TraceAnswer> answer) {
+    if (!answer) return set_state(ViewState::failed, qt(answer.error().message));
+    std::vector<Problem> problems;
+    for (const auto& row : answer->rows)
+      problems.push_back({to_text(row[1]), to_text(row[2]), to_number(row[3])});
+    groups_ = group_problems(std::move(problems));
+    std::vector<TextRow> rows;
+    for (const auto& group : groups_)
+      rows.push_back({.cells = {qt(group.kind), QString::number(group.times), qt(group.text)},
+                      .mark = mark(group.kind == "assumed" ? NodeMark::note : NodeMark::unchecked),
+                      .key = std::ssize(rows)});
+    set_rows(std::move(rows), store()->version() < 2
+                                  ? tr("A trace of version 1 does not record problems")
+                                  : tr("Nothing was left unread or unchecked"));
+  };
+  store()->ask(this, "problems", {}, receive);
 }
+
 void ProblemsView::chosen(const TextRow& row) {
-  set_detail(QStringLiteral("<p>%1</p>").arg(row.cells.value(2).toHtmlEscaped()));
+  constexpr std::size_t kMostShown = 500;
+  const auto& problems = groups_[static_cast<std::size_t>(row.key)].problems;
+  QString text;
+  for (const auto& problem : std::span(problems).first(std::min(problems.size(), kMostShown)))
+    text += html(problem.message) + QStringLiteral("<br>");
+  if (problems.size() > kMostShown)
+    text += tr("and %1 more: File > Export table as CSV").arg(problems.size() - kMostShown);
+  set_detail(QStringLiteral("<p>%1</p>").arg(text));
+}
+
+auto ProblemsView::write_csv(const QString& path) -> bool {
+  auto text = csv_line({tr("Kind"), tr("Times"), tr("Message")});
+  for (const auto& group : groups_)
+    for (const auto& problem : group.problems)
+      text += csv_line({qt(problem.kind), QString::number(problem.times), qt(problem.message)});
+  QFile file(path);
+  return file.open(QIODevice::WriteOnly) && file.write(text.toUtf8()) >= 0;
 }
 
 ProofsView::ProofsView(Desk& desk)
@@ -74,7 +99,10 @@ ProofsView::ProofsView(Desk& desk)
   counts_->setForegroundRole(QPalette::PlaceholderText);
   bar()->addWidget(kinds_);
   bar()->addWidget(counts_, 1);
-  column()->addWidget(picture_);
+  auto* below = new QHBoxLayout;
+  below->setContentsMargins(10, 0, 10, 0);
+  below->addWidget(picture_);
+  column()->addLayout(below);
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] { fill(); });
 }
 
@@ -172,7 +200,9 @@ void ProofsView::chosen(const TextRow& row) {
 void ProofsView::look_into(const Proof& proof) {
   shown_ = proof.cursor.proof;
   at_witness_.sizes = sizes_of_witness(proof.witness);
-  if (proof.cursor.node != 0)
+  if (proof.verdict != "refuted")
+    picture_->show_map({});
+  else if (proof.cursor.node != 0)
     picture_->show_node(proof.cursor);
   else
     picture_->show_map(storage_map_of(proof.reason));
@@ -201,7 +231,9 @@ void ProofsView::show(const Proof& proof, const std::vector<std::int64_t>& guard
 
 EnvironmentView::EnvironmentView(Desk& desk)
     : ListView(QStringLiteral("bundle"), tr("Bundle and environment"), desk,
-               {tr("Name"), tr("Recorded"), tr("This machine")}, {220, 320, 240}) {}
+               {tr("Name"), tr("Recorded"), tr("This machine")}, {220, 320, 240}) {
+  set_tab_title(tr("Bundle"));
+}
 
 void EnvironmentView::fetch() {
   const auto path = path_.toStdString();
@@ -261,7 +293,7 @@ void add_verdict(TextRow& row, const std::vector<TraceValue>& stage) {
 }
 
 auto stage_row(const std::vector<TraceValue>& stage, TraceId compilation) -> TextRow {
-  TextRow row{.cells = {QStringLiteral("      %1").arg(cell(stage[1])), {}, {}, cell(stage[3])},
+  TextRow row{.cells = {QStringLiteral("    %1").arg(cell(stage[1])), {}, {}, cell(stage[3])},
               .key = compilation};
   add_verdict(row, stage);
   return row;
@@ -329,7 +361,7 @@ void CompileView::build(const TraceAnswer& compilations, const TraceAnswer& grap
     std::set<std::int64_t> with_graph;
     for (const auto& graph : graphs.rows) {
       if (to_number(graph[4]) != id) continue;
-      rows.push_back({.cells = {QStringLiteral("      ") + cell(graph[1]),
+      rows.push_back({.cells = {QStringLiteral("    ") + cell(graph[1]),
                                 cell(graph[2]),
                                 {},
                                 to_number(graph[3]) > 0 ? cell(graph[3]) : QString()},

@@ -2,20 +2,27 @@
 #pragma once
 #include <QComboBox>
 
+#include "gui/data/problem_groups.h"
 #include "gui/views/list_view.h"
 #include "gui/views/storage_picture.h"
 
 namespace assay {
 
-/// What was not read, not checked or assumed, and how often.
+/// What was not read, not checked or assumed, and how often: what is said alike of many places is
+/// one row, its places are the details.
 class ProblemsView : public ListView {
   Q_OBJECT
  public:
   explicit ProblemsView(Desk& desk);
+  /// Each problem on its own.
+  auto write_csv(const QString& path) -> bool override;
 
  protected:
   void fetch() override;
   void chosen(const TextRow& row) override;
+
+ private:
+  std::vector<ProblemGroup> groups_;
 };
 
 /// Conditions decided for all sizes: refuted first, with the witness on the storage map.

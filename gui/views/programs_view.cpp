@@ -69,6 +69,7 @@ ProgramsView::ProgramsView(Desk& desk)
   line->setContentsMargins(8, 6, 8, 6);
   line->addWidget(filter_, 1);
   line->addWidget(counts_);
+  decision_side_ = with_head(bar, decisions_);
   choice_->setAccessibleName(tr("Program"));
   choice_->hide();
   found_->setFrameShape(QFrame::NoFrame);
@@ -76,10 +77,11 @@ ProgramsView::ProgramsView(Desk& desk)
   found_->setMaximumHeight(130);
   found_->hide();
   auto* head = new QWidget;
-  auto* over = new QHBoxLayout(head);
+  auto* over = new QVBoxLayout(head);
   over->setContentsMargins(8, 4, 8, 4);
-  over->addWidget(choice_);
-  over->addWidget(summary_, 1);
+  over->setSpacing(0);
+  over->addWidget(choice_, 0, Qt::AlignLeft);
+  over->addWidget(summary_);
   auto* upper = new QSplitter(Qt::Horizontal);
   upper->setChildrenCollapsible(false);
   upper->addWidget(with_head(head, launches_));
@@ -91,7 +93,7 @@ ProgramsView::ProgramsView(Desk& desk)
   auto* parts = new QSplitter(Qt::Vertical);
   parts->setChildrenCollapsible(false);
   parts->addWidget(upper);
-  parts->addWidget(with_head(bar, decisions_));
+  parts->addWidget(decision_side_);
   parts->setStretchFactor(0, 3);
   parts->setStretchFactor(1, 2);
   set_body(parts);
@@ -180,8 +182,8 @@ void ProgramsView::fill_launches() {
   }
   launch_model_->set_rows(std::move(rows));
   summary_->setText(
-      tr("kernels: %1, other steps: %2%3")
-          .arg(kernels)
+      tr("%1, %2 other steps%3")
+          .arg(kernels == 1 ? tr("1 kernel") : tr("%1 kernels").arg(kernels))
           .arg(std::ssize(program_.launches) - kernels)
           .arg(program_.sizes.empty() ? QString() : tr(", sizes: %1").arg(qt(program_.sizes))));
 }
@@ -200,9 +202,8 @@ void ProgramsView::fill_decisions() {
     rows.push_back({.cells = cells, .cursor = made.cursor, .mark = static_cast<int>(mark)});
   }
   counts_->setText(tr("%1 of %2").arg(rows.size()).arg(program_.decisions.size()));
-  decisions_->set_empty_text(program_.decisions.empty()
-                                 ? tr("Only Assay's own compiler records its decisions")
-                                 : tr("No decision fits"));
+  decisions_->set_empty_text(tr("No decision fits"));
+  decision_side_->setVisible(!program_.decisions.empty());
   decision_model_->set_rows(std::move(rows));
 }
 

@@ -50,6 +50,7 @@ class ProgramsView : public View {
   TextModel* decision_model_;
   RowTable* launches_;
   RowTable* decisions_;
+  QWidget* decision_side_ = nullptr;  ///< with their filter; of programs that have none hidden
   QLineEdit* filter_;
   QLabel* counts_;
   QLabel* text_name_;

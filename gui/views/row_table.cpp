@@ -267,14 +267,15 @@ void RowTable::paint_row(QPainter& painter, int row, int top) {
       color = own.value<QColor>();
     cell.adjust(kCellMargin, 0, -kCellMargin, 0);
     if (i == 0 && mark_role_ >= 0) {
-      if (const auto mark = model_->data(index, mark_role_); mark.isValid()) {
+      const auto mark = model_->data(index, mark_role_);
+      if (mark.isValid() && mark.toInt() >= 0) {
         const auto kind = static_cast<NodeMark>(mark.toInt());
         draw_mark(painter,
                   {double(cell.left()), top + (height - kMarkSize) / 2.0, kMarkSize, kMarkSize},
                   kind);
         if (kind != NodeMark::ok) color = tone(token_of(kind));
-        cell.adjust(kMarkSpace, 0, 0, 0);
       }
+      if (mark.isValid()) cell.adjust(kMarkSpace, 0, 0, 0);
     }
     painter.setPen(color);
     const auto align = model_->data(index, Qt::TextAlignmentRole);

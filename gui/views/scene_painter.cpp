@@ -201,13 +201,16 @@ class ScenePainter {
     font.setPixelSize(9);
     p_.setFont(font);
     const auto pen = p_.pen();
+    const QFontMetricsF metrics(font);
+    auto text = (down ? QStringLiteral("→ ") : QStringLiteral("← ")) +
+                metrics.elidedText(qt(scene_.label(*others.front())), Qt::ElideRight, 80);
+    if (others.size() > 1) text += QStringLiteral(" +%1").arg(others.size() - 1);
+    const QPointF at = end + QPointF(5, down ? 4 : 3);
+    auto plate = tone_of(Token::panel);  // edges run below it
+    plate.setAlphaF(0.85F);
+    p_.fillRect(metrics.boundingRect(text).translated(at), plate);
     p_.setPen(tone_of(Token::muted));
-    const auto more = others.size() > 1 ? QStringLiteral(" +%1").arg(others.size() - 1) : QString();
-    p_.drawText(
-        end + QPointF(5, down ? 4 : 3),
-        (down ? QStringLiteral("→ ") : QStringLiteral("← ")) +
-            QFontMetrics(font).elidedText(qt(scene_.label(*others.front())), Qt::ElideRight, 80) +
-            more);
+    p_.drawText(at, text);
     p_.setPen(pen);
   }
 

@@ -19,8 +19,9 @@ SqlView::SqlView(Desk& desk)
   text_->setAccessibleName(tr("Statement"));
   text_->setPlainText(QString::fromLatin1(kFirst));
   text_->setTabChangesFocus(true);
-  text_->setFixedHeight(6 * fontMetrics().height());
-  text_->document()->setDocumentMargin(10);
+  text_->setFixedHeight(7 * fontMetrics().height());
+  text_->document()->setDocumentMargin(6);
+  text_->setProperty("framed", true);
   rows()->set_empty_text(tr("Ctrl+E runs the statement"));
   auto* go = new QPushButton(tr("Run"));
   go->setObjectName(QStringLiteral("sql_run"));

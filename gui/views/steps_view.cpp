@@ -263,6 +263,7 @@ void StepsView::show_step(TraceId step) {
 }
 
 auto StepsView::draw_picture(QPainter& painter, const QSize& size) -> bool {
+  if (state() != ViewState::ready) return false;
   chart_->paint(painter, size);
   return true;
 }

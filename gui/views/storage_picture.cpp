@@ -94,7 +94,8 @@ void StoragePicture::paint_axis(QPainter& painter, double left, double width) co
       map_.storage_bytes < 0
           ? View::tr("storage not recorded")
           : View::tr("storage of %1: %2 bytes").arg(qt(map_.owner), bytes(map_.storage_bytes));
-  painter.drawText(QRectF(left + 6, line + 6, width - 6, line + 4), Qt::AlignVCenter, who);
+  painter.drawText(QRectF(left + 6, line + 6, width - 6, line + 4), Qt::AlignVCenter,
+                   fontMetrics().elidedText(who, Qt::ElideRight, static_cast<int>(width) - 8));
   painter.setPen(tone(Token::muted));
   painter.drawText(QRectF(left, 0, 40, line), Qt::AlignLeft, QStringLiteral("0"));
   if (map_.storage_bytes > 0 && map_.span() > map_.storage_bytes) {
@@ -171,7 +172,7 @@ void StoragePicture::paint(QPainter& painter, const QSize& size) const {
   int top = lanes_top();
   int lanes = 0;
   for (const auto& lane : map_.footprints) {
-    if (++lanes > kMostLanes) break;
+    if (++lanes > kMostLanes || top + lane_height() - 8 > size.height()) break;
     paint_lane(painter, lane, left, width, top);
     top += lane_height();
   }

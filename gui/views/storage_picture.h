@@ -15,6 +15,7 @@ class StoragePicture : public QWidget {
   void show_node(const Cursor& cursor);
   /// A map that stands in no trace.
   void show_map(StorageMap map);
+  [[nodiscard]] auto is_empty() const -> bool { return map_.empty(); }
   void paint(QPainter& painter, const QSize& size) const;
   [[nodiscard]] auto map() const -> const StorageMap& { return map_; }
 

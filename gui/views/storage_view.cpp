@@ -106,6 +106,7 @@ StorageView::StorageView(Desk& desk)
       picture_(new StoragePicture(desk)),
       sentence_(new QLabel),
       text_(new QTextBrowser) {
+  set_tab_title(tr("Storage"));
   auto* body = new QWidget;
   auto* column = new QVBoxLayout(body);
   column->setContentsMargins(14, 10, 14, 8);
@@ -162,6 +163,7 @@ void StorageView::follow_sizes() {
 }
 
 auto StorageView::draw_picture(QPainter& painter, const QSize& size) -> bool {
+  if (state() != ViewState::ready || picture_->is_empty()) return false;
   picture_->paint(painter, size);
   return true;
 }

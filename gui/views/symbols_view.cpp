@@ -28,6 +28,7 @@ SymbolsView::SymbolsView(Desk& desk)
       area_(new QScrollArea),
       summary_(new QLabel),
       reset_(new QPushButton(tr("Sizes of the run"))) {
+  set_tab_title(tr("Symbols"));
   area_->setWidgetResizable(true);
   area_->setMaximumHeight(200);
   area_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -58,6 +59,7 @@ void SymbolsView::follow(const Cursor& cursor) {
   if (!store() || cursor.graph == 0) return;
   if (cursor.graph == graph_) return select();
   graph_ = cursor.graph;
+  set_state(ViewState::loading, tr("Reading what the graph claims…"));
   using Proved = std::map<std::string, std::array<std::string, 3>>;
   using Both = std::pair<std::shared_ptr<LiveSizes>, Proved>;
   store()->ask<Both>(

@@ -60,8 +60,13 @@ QToolButton:focus, QPushButton:focus { border: 1px solid %6; }
 QPushButton { background: %3; color: %4; border: 1px solid %7; border-radius: 4px; padding: 5px 12px; }
 QPushButton:hover, QPushButton:focus { border-color: %6; }
 QPushButton:disabled, QToolButton:disabled { color: %5; }
-QLineEdit, QPlainTextEdit { background: %2; color: %4; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
+QLineEdit, QPlainTextEdit { background: %2; border: 1px solid %7; border-radius: 4px; padding: 3px 6px; selection-background-color: %8; selection-color: %4; }
 QPlainTextEdit { border-radius: 0; border: 0; padding: 0; font-family: "%9"; }
+QPlainTextEdit[framed="true"] { border: 1px solid %7; border-radius: 4px; margin: 6px; }
+QPlainTextEdit[framed="true"]:focus { border-color: %6; }
+QSlider::groove:horizontal { background: %7; height: 4px; border-radius: 2px; }
+QSlider::handle:horizontal { background: %3; border: 1px solid %5; border-radius: 6px; width: 11px; margin: -5px 0; }
+QSlider::handle:horizontal:focus { background: %8; border-color: %6; }
 QPushButton:checked { background: %8; border-color: %6; }
 QLineEdit:focus { border: 1px solid %6; }
 QHeaderView::section { background: %3; color: %5; border: 0; border-right: 1px solid %7; border-bottom: 1px solid %7; padding: 4px 8px; }

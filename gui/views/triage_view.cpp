@@ -26,6 +26,7 @@ constexpr std::array kNextSteps = {
     NextStep{"run.bundle", "Export bundle", "Pack input and verdict into one file", false},
 };
 constexpr std::size_t kMostGraphs = 100;
+constexpr std::size_t kMostListed = 40;
 
 auto row(const QString& name, const std::string& value, Token token) -> QString {
   if (value.empty()) return {};
@@ -141,6 +142,7 @@ void TriageView::show_start_page() {
 }
 
 void TriageView::follow(const Cursor& cursor) {
+  const auto before = shown_;
   for (std::size_t i = 0; i < triage_.findings.size(); ++i)
     if (triage_.findings[i].id == cursor.finding ||
         (cursor.finding == 0 && cursor.node != 0 &&
@@ -148,7 +150,7 @@ void TriageView::follow(const Cursor& cursor) {
       shown_ = i;
       break;
     }
-  if (!triage_.command.empty()) show_finding();
+  if (shown_ != before) show_finding();
 }
 
 void TriageView::theme_changed() {
@@ -269,27 +271,41 @@ void TriageView::show_finding() {
   const auto& finding = triage_.findings[shown_];
   static_cast<StoragePicture*>(picture_)->show_node(finding.cursor);
   text += finding_html(finding);
-  if (triage_.findings.size() > 1) {
-    text += tr("<h4>All findings (F8 next, Shift+F8 previous)</h4><table>");
-    for (std::size_t i = 0; i < triage_.findings.size(); ++i) {
-      const auto& one = triage_.findings[i];
-      text += QStringLiteral(
-                  "<tr><td style='color:%1; padding-right:12px'>%2</td><td style='padding-right:"
-                  "12px'><a href='finding:%3'>%4</a></td><td style='color:%5'>%6</td></tr>")
-                  .arg(tone(one.is_note()              ? Token::note
-                            : one.blame == "inherited" ? Token::inherited
-                                                       : Token::bad)
-                           .name(),
-                       one.is_note()              ? tr("○ note")
-                       : one.blame == "inherited" ? tr("△ inherited")
-                                                  : tr("▲ root"))
-                  .arg(i)
-                  .arg(html(one.who().empty() ? one.kind : one.who()), tone(Token::muted).name(),
-                       html(one.message));
-    }
-    text += QStringLiteral("</table>");
+  text_->setHtml(text + list_html());
+}
+
+/// All findings; of many those around the one that is shown: a table of hundreds takes long to lay
+/// out.
+auto TriageView::list_html() const -> QString {
+  const auto count = triage_.findings.size();
+  if (count < 2) return {};
+  const auto first =
+      std::min(shown_ - std::min(shown_, kMostListed / 2), count - std::min(count, kMostListed));
+  const auto end = std::min(first + kMostListed, count);
+  auto text = count <= kMostListed
+                  ? tr("<h4>All findings (F8 next, Shift+F8 previous)</h4><table>")
+                  : tr("<h4>Findings %1 to %2 of %3 (F8 next, Shift+F8 previous; the filter "
+                       "status:mismatch of Nodes has them all)</h4><table>")
+                        .arg(first + 1)
+                        .arg(end)
+                        .arg(count);
+  for (auto i = first; i < end; ++i) {
+    const auto& one = triage_.findings[i];
+    text += QStringLiteral(
+                "<tr><td style='color:%1; padding-right:12px'>%2</td><td style='padding-right:"
+                "12px'><a href='finding:%3'>%4</a></td><td style='color:%5'>%6</td></tr>")
+                .arg(tone(one.is_note()              ? Token::note
+                          : one.blame == "inherited" ? Token::inherited
+                                                     : Token::bad)
+                         .name(),
+                     one.is_note()              ? tr("○ note")
+                     : one.blame == "inherited" ? tr("△ inherited")
+                                                : tr("▲ root"))
+                .arg(i)
+                .arg(html(one.who().empty() ? one.kind : one.who()), tone(Token::muted).name(),
+                     html(one.message));
   }
-  text_->setHtml(text);
+  return text + QStringLiteral("</table>");
 }
 
 }  // namespace assay

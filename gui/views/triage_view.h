@@ -32,6 +32,7 @@ class TriageView : public View {
   void show_start_page();
   void show_triage();
   void show_finding();
+  [[nodiscard]] auto list_html() const -> QString;
   [[nodiscard]] auto finding_html(const TriageFinding& finding) const -> QString;
   [[nodiscard]] auto overview_html() const -> QString;
 

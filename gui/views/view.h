@@ -42,6 +42,10 @@ class View : public QWidget {
   View(const QString& id, const QString& title, Desk& desk);
   [[nodiscard]] auto id() const -> QString { return objectName(); }
   [[nodiscard]] auto title() const -> QString { return title_; }
+  /// The title, or a shorter one where it is a tab beside others.
+  [[nodiscard]] auto tab_title() const -> QString {
+    return tab_title_.isEmpty() ? title_ : tab_title_;
+  }
 
   /// Another trace; null for none.
   virtual void load(Store* store) = 0;
@@ -65,6 +69,8 @@ class View : public QWidget {
   [[nodiscard]] virtual auto has_csv() const -> bool { return table() != nullptr; }
   /// Draws the view's picture in vectors where it has one.
   virtual auto draw_picture(QPainter& painter, const QSize& size) -> bool;
+  /// The size at which all of the picture can be read.
+  [[nodiscard]] virtual auto picture_size() const -> QSize { return size(); }
 
   [[nodiscard]] auto state() const -> ViewState { return state_; }
 
@@ -72,6 +78,7 @@ class View : public QWidget {
   /// Reads a whole graph: not done for a view that nobody looks at.
   [[nodiscard]] virtual auto is_costly() const -> bool { return false; }
   void showEvent(QShowEvent* event) override;
+  void set_tab_title(const QString& title) { tab_title_ = title; }
   void set_body(QWidget* body);
   void set_state(ViewState state, const QString& sentence = {});
   /// A sentence in rich text; what its links name is opened.
@@ -86,7 +93,7 @@ class View : public QWidget {
  private:
   void show_at(const Cursor& cursor);
 
-  QString title_;
+  QString title_, tab_title_;
   Desk& desk_;
   ViewState state_ = ViewState::empty;
   std::optional<Cursor> unseen_;

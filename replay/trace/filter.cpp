@@ -73,12 +73,13 @@ constexpr std::array kStatuses = {
 };
 
 // Names are looked up graph by graph, in an index, once for the whole filter; edges stay in a
-// graph.
+// graph. What a graph returns is near to its output, not to each other.
 constexpr std::string_view kNear =
     "n.id IN (WITH RECURSIVE near(id, far) AS (SELECT x.id, 0 FROM graphs g CROSS JOIN nodes x ON "
     "x.graph_id = g.id WHERE x.name = ? UNION SELECT CASE WHEN o.node_id = near.id THEN "
     "o.producer_id ELSE o.node_id END, far + 1 FROM near JOIN operands o ON o.node_id = near.id OR "
-    "o.producer_id = near.id WHERE far < ? LIMIT 20000) SELECT id FROM near)";
+    "o.producer_id = near.id WHERE far < ? AND (far = 0 OR NOT EXISTS (SELECT 1 FROM nodes p WHERE "
+    "p.id = near.id AND p.kind = 'output')) LIMIT 20000) SELECT id FROM near)";
 /// What one node reaches along the edges, by their end that is asked for.
 constexpr std::string_view kBelow =
     "n.id IN (WITH RECURSIVE reach(id) AS (SELECT x.id FROM graphs g CROSS JOIN nodes x ON "

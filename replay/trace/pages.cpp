@@ -165,12 +165,16 @@ auto sorted_nodes(const TraceReader& reader, TraceId graph, const Filter& filter
     where += " AND n.id IN (SELECT rowid FROM node_text WHERE node_text MATCH ?)";
     parameters.emplace_back(filter.match);
   }
-  ASSAY_TRY(const auto answer,
-            reader.query(fmt::format("SELECT n.id FROM nodes n WHERE n.graph_id = ? AND {} ORDER "
-                                     "BY {} {}, n.seq",
-                                     where, order_column(order), descending ? "DESC" : "ASC"),
-                         parameters, SIZE_MAX));
-  return ids_of(answer);
+  std::vector<TraceId> ids;
+  ASSAY_TRY_VOID(
+      reader.each(fmt::format("SELECT n.id FROM nodes n WHERE n.graph_id = ? AND {} ORDER BY {} "
+                              "{}, n.seq",
+                              where, order_column(order), descending ? "DESC" : "ASC"),
+                  parameters, [&](std::span<const TraceValue> row) -> Result<void> {
+                    ids.push_back(to_number(row[0]));
+                    return {};
+                  }));
+  return ids;
 }
 
 }  // namespace assay

@@ -131,7 +131,7 @@ TEST_F(GuiSession, APinnedViewStaysAndCatchesUp) {
   ASSERT_TRUE(idle());
   EXPECT_TRUE(visible_text(*storage).contains(QStringLiteral("aten.as_strided.default")))
       << visible_text(*storage).toStdString();
-  EXPECT_EQ(storage->parentWidget()->windowTitle(), QStringLiteral("Tensor and storage (pinned)"));
+  EXPECT_EQ(storage->parentWidget()->windowTitle(), QStringLiteral("Storage (pinned)"));
   EXPECT_EQ(node_name(), "add") << "the others follow";
   window_.set_pinned(*storage, false);
   ASSERT_TRUE(idle());
@@ -163,8 +163,7 @@ TEST_F(GuiSession, PinnedViewsComeBackWhereTheyWereAndOnlyInTheirFile) {
   EXPECT_EQ(node_name(second), "mul");
   ASSERT_TRUE(storage_of(second)->is_pinned());
   EXPECT_TRUE(visible_text(*storage_of(second)).contains(QStringLiteral("aten.add.Tensor")));
-  EXPECT_EQ(storage_of(second)->parentWidget()->windowTitle(),
-            QStringLiteral("Tensor and storage (pinned)"));
+  EXPECT_EQ(storage_of(second)->parentWidget()->windowTitle(), QStringLiteral("Storage (pinned)"));
   open_in(second, "b.sqlite");
   EXPECT_FALSE(storage_of(second)->is_pinned()) << "another file begins without";
   open_in(second, "a.sqlite");

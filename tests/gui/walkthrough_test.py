@@ -70,6 +70,17 @@ class Walkthrough(unittest.TestCase):
             {"expect": "nodes in"}])
         self.assertLessEqual(gestures, 4)
 
+    def test_stages_of_a_log_are_stepped_through_and_compared(self):
+        trace = self.folder / "log.sqlite"
+        self.assay("trace", LOG, "-o", trace)
+        names = [name for name, in self.rows(trace, "SELECT name FROM graphs ORDER BY id LIMIT 3")]
+        gestures, _ = self.play([trace], [
+            {"go": "graph:1"},
+            {"key": "]"}, {"key": "]"}, {"expect": f"{names[2]} ("},
+            {"key": "["}, {"expect": f"{names[1]} ("},
+            {"do": "layout.diff"}, {"expect": " changed, "}, {"expect": f"2  {names[1]}"}])
+        self.assertLessEqual(gestures, 4)
+
     def test_a_reduction_is_watched_and_a_candidate_looked_at(self):
         out = self.assay("minify", STRIDES, "-o", self.folder / "small", "--trace",
                          self.folder / "steps.sqlite", "--links")
@@ -215,10 +226,33 @@ class Walkthrough(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(picture.stat().st_size, 20_000)
 
+    def test_what_was_pinned_and_laid_out_comes_back(self):
+        trace, settings = self.folder / "run.sqlite", self.folder / "own.ini"
+        self.assay("trace", STRIDES, "-o", trace)
+        with_settings = [trace, "--settings", settings]
+        self.play(with_settings, [{"size": [1100, 700]}, {"layout": "graph"}, {"do": "view.theme"},
+                                  {"go": "node:replication_pad2d"}, {"view": "storage"},
+                                  {"do": "view.pin"}, {"go": "node:relu"}])
+        self.assertIn("dark=true", settings.read_text())
+        back = self.folder / "back.png"
+        self.play(with_settings, [
+            {"expect": "nodes in 11 boxes"},  # the layout
+            {"expect": "aten.replication_pad2d.default #7"},  # in the pinned view
+            {"expect": "relu    aten.relu.default"},  # the others' place
+            {"screenshot": str(back)},
+            {"do": "view.reset"}, {"expect": "claimed stride 64"}])
+        self.assertEqual(int.from_bytes(back.read_bytes()[16:20], "big"), 1100)
+        self.play(with_settings, [{"layout": "graph"}])
+        self.play([*with_settings, "--reset-layout"], [{"expect": "claimed stride 64"}])
+        self.play([trace], [{"expect": "replication_pad2d    aten.replication_pad2d.default"}])
+        # The start page offers what was open.
+        self.play(["--settings", settings], [{"expect": "run.sqlite"}])
+
     def test_help_names_every_option(self):
         done = subprocess.run([VIEWER, "--help"], env=environment(self.folder), capture_output=True,
                               text=True, timeout=60)
-        for option in ("--at", "--script", "--screenshot", "--exit", "--dark", "FILE"):
+        for option in ("--at", "--script", "--screenshot", "--exit", "--dark", "--settings",
+                       "--reset-layout", "FILE"):
             self.assertIn(option, done.stdout)
 
 

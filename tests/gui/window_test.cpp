@@ -357,6 +357,29 @@ TEST_F(GuiWindow, ExportsAreWritten) {
                                   "PythonMod(-s77, 8), 32] : [32, 1]\"")));
 }
 
+TEST_F(GuiWindow, AGraphIsWrittenWholeAndAViewWithoutAPictureAsItIsSeen) {
+  open_small();
+  window_.apply_layout(QStringLiteral("graph"));
+  ASSERT_TRUE(idle());
+  window_.action(QStringLiteral("graph.expand_all"))->trigger();
+  ASSERT_TRUE(idle());
+  const auto written = [&](const char* id) {
+    const auto path = QString::fromStdString((folder_ / "x.svg").string());
+    EXPECT_TRUE(window_.export_view(*window_.view(QLatin1String(id)), QStringLiteral("svg"), path));
+    QFile file(path);
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return file.readAll();
+  };
+  auto* graph = window_.view(QStringLiteral("graph"));
+  graph->resize(60, 60);  // names would not fit there
+  const auto svg = written("graph");
+  for (const auto* name : {">x<", ">relu<", ">pad<", ">mul<", ">add<", ">output<"})
+    EXPECT_TRUE(svg.contains(name)) << name;
+  window_.go({.graph = 1});
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(written("storage").contains("Choose a node")) << "no storage map, but a sentence";
+}
+
 TEST_F(GuiWindow, AllNodesAreExportedNotOnlyThoseThatWereSeen) {
   testing::write_generated_trace(folder_ / "g.sqlite", 12'000);
   open(folder_ / "g.sqlite");
@@ -394,6 +417,94 @@ TEST_F(GuiWindow, ATabHasNoSecondTitle) {
     window_.view(QLatin1String(other))->parentWidget()->hide();
   }
   EXPECT_TRUE(testing::wait_until([&] { return title_of("storage") == nullptr; }));
+}
+
+TEST_F(GuiWindow, OnATabTheViewBelowItIsMeant) {
+  open_small();
+  window_.apply_layout(QStringLiteral("diff"));
+  ASSERT_TRUE(idle());
+  for (auto* bar : window_.findChildren<QTabBar*>())
+    if (bar->isVisible() && bar->tabText(0) == QStringLiteral("Storage")) bar->setFocus();
+  EXPECT_EQ(window_.current_view()->id(), QStringLiteral("storage"));
+  window_.findChild<QTabBar*>()->clearFocus();
+  EXPECT_TRUE(window_.current_view()->isVisible()) << "Triage is not in this layout";
+}
+
+TEST_F(GuiWindow, NamesOfTabsAreWholeInANarrowWindow) {
+  open_small();
+  window_.resize(860, 600);
+  int tabs = 0;
+  for (const auto& row : layout_rows()) {
+    window_.apply_layout(QString::fromUtf8(row.id.data(), qsizetype(row.id.size())));
+    ASSERT_TRUE(idle());
+    for (const auto* bar : window_.findChildren<QTabBar*>())
+      for (int i = 0; bar->isVisible() && i < bar->count(); ++i, ++tabs)
+        EXPECT_LT(bar->fontMetrics().horizontalAdvance(bar->tabText(i)), bar->tabRect(i).width())
+            << row.id << ": " << bar->tabText(i).toStdString();
+  }
+  EXPECT_GT(tabs, 9 * std::ssize(layout_rows())) << "the bar of layouts and those of docks";
+}
+
+TEST_F(GuiWindow, OfManyFindingsThoseAroundTheOneThatIsShownAreListed) {
+  const auto path = folder_ / "t.sqlite";
+  auto writer = TraceWriter::create(path);
+  ASSERT_TRUE(writer);
+  const auto run = writer->add(RunRow{"debug", "x.json", "json", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  const auto graph = writer->add(GraphRow{*run, {}, "g", "fwd", "00", ""});
+  ASSERT_TRUE(graph);
+  for (int i = 0; i < 100; ++i) {
+    NodeRow row;
+    row.graph_id = *graph;
+    row.seq = i;
+    row.name = fmt::format("node_{}", i);
+    const auto node = writer->add(row);
+    ASSERT_TRUE(node);
+    FindingRow lie;
+    lie.run_id = *run;
+    lie.graph_id = *graph;
+    lie.node_id = *node;
+    lie.kind = "wrong-stride";
+    lie.blame = "root";
+    lie.severity = "finding";
+    ASSERT_TRUE(writer->add(lie));
+  }
+  ASSERT_TRUE(writer->finish_run(*run, 1, 1));
+  ASSERT_TRUE(writer->finalise());
+  open(path);
+  EXPECT_TRUE(screen().contains(QStringLiteral("Findings 1 to 40 of 100")))
+      << screen().toStdString();
+  window_.action(QStringLiteral("go.previous_finding"))->trigger();
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "node_99");
+  EXPECT_TRUE(screen().contains(QStringLiteral("Findings 61 to 100 of 100")));
+}
+
+TEST_F(GuiWindow, ProblemsThatSayTheSameAreOneRowWithItsPlaces) {
+  const auto path = folder_ / "t.sqlite";
+  auto writer = TraceWriter::create(path);
+  ASSERT_TRUE(writer);
+  const auto run = writer->add(RunRow{"debug", "x.log", "log", "", "assay 0", "2000-01-01"});
+  ASSERT_TRUE(run);
+  for (const auto* line : {"20", "3"})
+    ASSERT_TRUE(writer->add(
+        ProblemRow{*run, "warning", fmt::format("line {}: payload of `k` is cut", line), 1}));
+  ASSERT_TRUE(writer->finish_run(*run, 0, 1));
+  ASSERT_TRUE(writer->finalise());
+  open(path);
+  window_.apply_layout(QStringLiteral("runs"));
+  auto* problems = window_.view(QStringLiteral("problems"));
+  EXPECT_EQ(problems->table()->csv().count('\n'), 2);
+  QTest::keyClick(const_cast<RowTable*>(problems->table()), Qt::Key_Home);
+  ASSERT_TRUE(idle());
+  EXPECT_TRUE(visible_text(*problems).contains(
+      QStringLiteral("line 3: payload of `k` is cut\nline 20: payload of `k` is cut")))
+      << visible_text(*problems).toStdString();
+  const auto rows = QString::fromStdString((folder_ / "p.csv").string());
+  ASSERT_TRUE(window_.export_view(*problems, QStringLiteral("csv"), rows));
+  QFile file(rows);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_EQ(file.readAll().count('\n'), 3) << "each on its own";
 }
 
 TEST_F(GuiWindow, TheMemoryPlanIsWrittenAsRows) {

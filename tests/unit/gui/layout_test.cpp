@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "gui/data/scene.h"
+#include "tests/support/traces.h"
 
 namespace assay {
 namespace {
@@ -198,6 +200,50 @@ TEST(Scene, NeighbourhoodAndPathsFollowEdges) {
   EXPECT_EQ(neighbourhood(*data, 5, 2), (std::vector<int>{3, 4, 5, 6, 7}));
   EXPECT_EQ(path_between(*data, 7, 3), (std::vector<int>{3, 4, 5, 6, 7}));
   EXPECT_EQ(modules_above(*data, 0), (std::vector<std::string>{"a", "a.x"}));
+}
+
+TEST(Scene, WhatAGraphReturnsIsNoWay) {
+  GraphData data;
+  for (const auto* name : {"x", "a", "b", "c", "output"})
+    data.add_node(std::ssize(data.nodes) + 1, name).target = data.texts.number(name);
+  data.edges = {{0, 1}, {1, 2}, {2, 4}, {3, 4}};
+  EXPECT_EQ(neighbourhood(data, 2, 2), (std::vector<int>{0, 1, 2, 4})) << "c is only returned too";
+  EXPECT_EQ(neighbourhood(data, 4, 1), (std::vector<int>{2, 3, 4}));
+}
+
+TEST(GraphPart, HoldsWhatTheNeighbourhoodInTheWholeGraphHolds) {
+  const testing::TemporaryFolder folder;
+  testing::write_generated_trace(folder / "g.sqlite", 12'000);
+  const auto reader = TraceReader::open(folder / "g.sqlite");
+  ASSERT_TRUE(reader);
+  const auto whole = read_graph(*reader, 1);
+  ASSERT_TRUE(whole);
+  EXPECT_FALSE(whole->is_part());
+  for (const int node : {0, 4'999, 11'999}) {
+    const auto id = whole->nodes[static_cast<std::size_t>(node)].id;
+    const auto part = read_around(*reader, {.graph = 1, .node = id}, 2);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_TRUE(part->is_part());
+    EXPECT_EQ(part->total, 12'000);
+    const auto near = neighbourhood(*whole, node, 2);
+    ASSERT_EQ(part->nodes.size(), near.size());
+    std::set<std::pair<int, int>> edges;
+    for (const auto& [from, to] : whole->edges)
+      if (std::ranges::binary_search(near, from) && std::ranges::binary_search(near, to))
+        edges.emplace(from, to);
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      const auto at = static_cast<int>(i);
+      EXPECT_EQ(part->name(at), whole->name(near[i]));
+      EXPECT_EQ(part->target(at), whole->target(near[i]));
+      EXPECT_EQ(part->sizes(at), whole->sizes(near[i]));
+      EXPECT_EQ(part->nodes[i].mark, whole->nodes[static_cast<std::size_t>(near[i])].mark);
+    }
+    for (const auto& [from, to] : part->edges)
+      EXPECT_EQ(
+          edges.erase({near[static_cast<std::size_t>(from)], near[static_cast<std::size_t>(to)]}),
+          1);
+    EXPECT_TRUE(edges.empty());
+  }
 }
 
 }  // namespace

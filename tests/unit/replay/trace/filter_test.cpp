@@ -71,6 +71,8 @@ TEST_F(TraceFilter, StatusKnowsFindings) {
 
 TEST_F(TraceFilter, FunctionsFollowEdges) {
   EXPECT_EQ(hits("near(pad,1)"), "relu pad mul");
+  EXPECT_EQ(hits("near(add,2)"), "y add output") << "mul is returned too, which is no way to it";
+  EXPECT_EQ(hits("near(output,1)"), "mul add output");
   EXPECT_EQ(hits("path(x,mul)"), "x relu pad mul");
   EXPECT_EQ(hits("users(y)"), "add");
   EXPECT_EQ(hits("inputs(output)"), "mul add");
