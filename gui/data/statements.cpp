@@ -120,10 +120,11 @@ constexpr std::array kStatements = {
     Statement{"steps", 2,
               "SELECT id, seq, parent_id, phase, calls, verdict, failure, at_seconds, seconds, key "
               "FROM steps WHERE run_id = 1 AND seq > ? ORDER BY seq LIMIT 20000"},
-    Statement{"step counts", 2,
-              "SELECT count(*), sum(verdict = 'same'), max(CASE WHEN seq = 0 THEN calls END), "
-              "min(CASE WHEN verdict = 'same' THEN calls END), max(CASE WHEN seq = 0 THEN failure "
-              "END) FROM steps WHERE run_id = 1"},
+    Statement{
+        "step counts", 2,
+        "SELECT count(*), sum(verdict = 'same'), max(CASE WHEN seq = 0 THEN calls END), "
+        "min(CASE WHEN verdict = 'same' THEN calls END), max(CASE WHEN seq = 0 THEN failure "
+        "END), (SELECT format = 'program' FROM runs WHERE id = 1) FROM steps WHERE run_id = 1"},
     Statement{"step", 2,
               "SELECT s.phase, s.calls, s.verdict, s.failure, s.seconds, s.output, s.text, p.text, "
               "p.seq, p.calls, s.key FROM steps s LEFT JOIN steps p ON p.id = s.parent_id WHERE "

@@ -76,6 +76,7 @@ auto read_counts(const TraceReader& reader, Triage& triage) -> Result<TriageCoun
     counts.calls = to_number(row[2]);
     counts.least_calls = to_number(row[3]);
     triage.failure = to_text(row[4]);
+    counts.counts_lines = to_number(row[5]) != 0;
   }
   if (const auto sql = statement("problems", reader.version()); !sql.empty()) {
     ASSAY_TRY(const auto problems, reader.query(sql));
@@ -97,8 +98,8 @@ auto sentence_of(const Triage& triage) -> std::string {
     return "nothing found: the program ran as it should";
   if (counts.candidates > 0)
     return fmt::format("reduced from {} to {}: {} of {} fail the same way",
-                       plural(counts.calls, "call"), counts.least_calls, counts.same,
-                       plural(counts.candidates, "candidate"));
+                       plural(counts.calls, counts.counts_lines ? "line" : "call"),
+                       counts.least_calls, counts.same, plural(counts.candidates, "candidate"));
   if (counts.unknown > 0)
     return fmt::format("nothing refuted; {} undecided", plural(counts.unknown, "condition"));
   if (triage.command.empty()) return "the trace holds no run";

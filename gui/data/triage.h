@@ -27,6 +27,7 @@ struct TriageCounts {
   std::int64_t proved = 0, refuted = 0, unknown = 0;  ///< proofs
   std::int64_t nodes = 0;
   std::int64_t candidates = 0, same = 0, calls = 0, least_calls = 0;  ///< of a reduction
+  bool counts_lines = false;  ///< it reduced a program: these are lines, not calls
 };
 
 struct TriageGraph {

@@ -87,7 +87,7 @@ void StepChart::paint(QPainter& painter, const QSize& size) const {
   painter.drawText(QRect(kLeft, bottom + 4, size.width() - kLeft - kRight, metrics.height()),
                    Qt::AlignRight, tr("%1 s").arg(seconds_, 0, 'f', 1));
   painter.drawText(QRect(kLeft, bottom + 4, size.width() - kLeft - kRight, metrics.height()),
-                   Qt::AlignLeft, tr("calls over seconds"));
+                   Qt::AlignLeft, tr("calls, of a program lines, over seconds"));
   painter.setRenderHint(QPainter::Antialiasing);
   QPolygonF best;
   std::int64_t least = -1;
@@ -216,7 +216,7 @@ void StepsView::receive(const TraceAnswer& answer) {
   set_state(ViewState::ready);
   const auto same = std::ranges::count(points_, std::string("same"), &StepPoint::verdict);
   info_->setText(
-      tr("%1 candidates, %2 fail the same way, %3 calls at first, %4 in the last that fails")
+      tr("%1 candidates, %2 fail the same way, size %3 at first, %4 in the last that fails")
           .arg(points_.size())
           .arg(same)
           .arg(points_.front().calls)
@@ -247,11 +247,11 @@ void StepsView::show_step(TraceId step) {
   store()->ask(this, "step", {step}, [this](Result<TraceAnswer> answer) {
     if (!answer || answer->rows.empty()) return;
     const auto& row = answer->rows[0];
-    auto text = tr("<h4>%1 in %2, calls: %3</h4>")
+    auto text = tr("<h4>%1 in %2, size %3</h4>")
                     .arg(html(to_text(row[2])), html(to_text(row[0])), qt(to_text(row[1])));
     text += QStringLiteral("<p>%1</p>").arg(html(to_text(row[3])));
     if (row[8].index() != 0)
-      text += tr("<p>made from candidate %1, calls: %2</p>")
+      text += tr("<p>made from candidate %1, size %2</p>")
                   .arg(qt(to_text(row[8])), qt(to_text(row[9])));
     if (row[6].index() != 0 && row[7].index() != 0)
       text += diff_html(to_text(row[7]), to_text(row[6]));
