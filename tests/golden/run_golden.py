@@ -2,7 +2,8 @@
 """Runs one golden file: the command on its `# RUN:` line, compared with what follows.
 
 A golden file is comment lines, then `# RUN: assay ...` (run in the source folder), `# EXIT: n`, then
-the exact expected output (stdout and stderr together). `--update` rewrites the expectation.
+the exact expected output (stdout and stderr together). Of several such lines the output of the last
+counts; `{scratch}` is a folder that they share. `--update` rewrites the expectation.
 A file named fail_* must exit with findings (1) or an error (2, 3), undecided_* with 5; others with 0.
 """
 import argparse
@@ -10,6 +11,7 @@ import difflib
 import shlex
 import subprocess
 import sys
+import tempfile
 
 
 def main():
@@ -21,10 +23,13 @@ def main():
     options = parser.parse_args()
     with open(options.golden) as f:
         lines = f.read().split("\n")
-    head = next(i for i, line in enumerate(lines) if line.startswith("# RUN: assay ")) + 1
-    command = shlex.split(lines[head - 1].removeprefix("# RUN: assay "))
-    run = subprocess.run([options.assay, *command], cwd=options.source, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    runs = [i for i, line in enumerate(lines) if line.startswith("# RUN: assay ")]
+    head = runs[-1] + 1
+    with tempfile.TemporaryDirectory() as scratch:
+        for i in runs:
+            text = lines[i].removeprefix("# RUN: assay ").replace("{scratch}", scratch)
+            run = subprocess.run([options.assay, *shlex.split(text)], cwd=options.source, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     got = f"# EXIT: {run.returncode}\n{run.stdout}"
     kind = options.golden.rsplit("/", 1)[-1].split("_")[0]
     if run.returncode not in {"fail": (1, 2, 3), "undecided": (5,), "missing": (4,)}.get(kind, (0,)):
