@@ -358,7 +358,7 @@ auto Parser::primary() -> Result<Expr> {
   }
   if (token.kind != TokenKind::name) return expected("a number, a name or `(`");
   constexpr auto kReserved = std::to_array<std::string_view>({"and", "or", "not", "if", "else"});
-  if (std::ranges::find(kReserved, token.text) != kReserved.end())
+  if (std::ranges::find(kReserved, last_part(token.text)) != kReserved.end())
     return bad_input("column {}: expected a value, found `{}`", token.column, token.text);
   ASSAY_TRY_VOID(advance());
   return at("(") ? call(token) : named(token);

@@ -33,6 +33,12 @@ TEST_F(ParseExpr, ReadsTheThreeSpellingsAsOne) {
             expected);
 }
 
+TEST_F(ParseExpr, WordsOfTheLanguageAreNoFunctionsOfAModule) {
+  EXPECT_FALSE(parse_expr(pool, "s.not(s0)").has_value());
+  EXPECT_FALSE(parse_expr(pool, "math.if(s0)").has_value());
+  EXPECT_TRUE(parse_expr(pool, "s.nothing(s0)").has_value());
+}
+
 TEST_F(ParseExpr, ReadsRelationsOfSrepr) {
   EXPECT_EQ(read("GreaterThan(Symbol('s0', integer=True), Integer(2))"), read("s0 >= 2"));
   EXPECT_EQ(read("StrictLessThan(Symbol('s0'), Symbol('s1'))"), read("s0 < s1"));
