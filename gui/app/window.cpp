@@ -9,6 +9,7 @@
 #include <QInputDialog>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
 #include <QStatusBar>
@@ -99,9 +100,11 @@ Window::Window() {
   add_handlers();
   apply_theme(is_dark());
   apply_layout(QStringLiteral("triage"));
+  qApp->installEventFilter(this);
 }
 
 Window::~Window() {
+  qApp->removeEventFilter(this);
   for (auto* one : views_) one->load(nullptr);
 }
 
@@ -525,6 +528,16 @@ void Window::apply_theme(bool dark) {
 auto Window::is_idle() const -> bool {
   return (!store_ || store_->is_idle()) &&
          std::ranges::none_of(views_, [](const View* one) { return one->is_busy(); });
+}
+
+auto Window::eventFilter(QObject* watched, QEvent* event) -> bool {
+  if (event->type() != QEvent::MouseButtonPress || !watched->isWidgetType()) return false;
+  const auto button = static_cast<const QMouseEvent*>(event)->button();
+  if (button != Qt::BackButton && button != Qt::ForwardButton) return false;
+  if (static_cast<const QWidget*>(watched)->window() != this) return false;
+  action(button == Qt::BackButton ? QStringLiteral("go.back") : QStringLiteral("go.forward"))
+      ->trigger();
+  return true;
 }
 
 void Window::dragEnterEvent(QDragEnterEvent* event) {

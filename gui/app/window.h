@@ -70,6 +70,8 @@ class Window : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  /// Of the mouse's buttons for back and forward, wherever it is.
+  auto eventFilter(QObject* watched, QEvent* event) -> bool override;
 
  private:
   void make_views();

@@ -8,8 +8,9 @@
 
 namespace assay {
 namespace {
-constexpr int kMostLines = 20'000;  ///< of the log
-}
+constexpr int kMostLines = 20'000;       ///< of the log
+constexpr qsizetype kLinesAtOnce = 500;  ///< that are laid out without a pause
+}  // namespace
 
 ConsoleView::ConsoleView(Desk& desk)
     : View(QStringLiteral("console"), tr("Runs"), desk),
@@ -48,7 +49,7 @@ ConsoleView::ConsoleView(Desk& desk)
   connect(stop_, &QPushButton::clicked, this, &ConsoleView::cancel);
   connect(again_, &QPushButton::clicked, this, &ConsoleView::run_again);
   show_.setSingleShot(true);
-  show_.setInterval(50);
+  show_.setInterval(20);
   connect(&show_, &QTimer::timeout, this, &ConsoleView::show_lines);
   connect(&child_, &Child::line, this, [this](const QString& line) {
     lines_ << line;
@@ -81,8 +82,9 @@ void ConsoleView::run(const QStringList& arguments, std::function<void(const Chi
 void ConsoleView::show_lines() {
   if (lines_.isEmpty()) return;
   if (lines_.size() > kMostLines) lines_ = lines_.last(kMostLines);
-  log_->appendPlainText(lines_.join('\n'));
-  lines_.clear();
+  log_->appendPlainText(lines_.first(std::min(lines_.size(), kLinesAtOnce)).join('\n'));
+  lines_ = lines_.mid(kLinesAtOnce);
+  if (!lines_.isEmpty()) show_.start();
 }
 
 void ConsoleView::run_again() {
@@ -94,8 +96,8 @@ void ConsoleView::ended(const ChildResult& result,
   stop_->setEnabled(false);
   again_->setEnabled(true);
   now_->setText(tr("Nothing is running"));
+  lines_ << tr("-- %1").arg(result.outcome());
   show_lines();
-  log_->appendPlainText(tr("-- %1").arg(result.outcome()));
   const auto mark = result.exit_code == 0 && result.answered()   ? NodeMark::ok
                     : result.exit_code == 1 && result.answered() ? NodeMark::root
                     : result.answered() || result.cancelled      ? NodeMark::unchecked

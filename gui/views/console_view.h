@@ -17,7 +17,9 @@ class ConsoleView : public View {
   explicit ConsoleView(Desk& desk);
   void load(Store*) override {}
   void follow(const Cursor&) override {}
-  [[nodiscard]] auto is_busy() const -> bool override { return child_.is_running(); }
+  [[nodiscard]] auto is_busy() const -> bool override {
+    return child_.is_running() || !lines_.isEmpty();
+  }
   [[nodiscard]] auto table() const -> const RowTable* override { return table_; }
 
   /// Starts `assay` with these arguments; one at a time.
@@ -34,7 +36,8 @@ class ConsoleView : public View {
  private:
   void ended(const ChildResult& result, const std::function<void(const ChildResult&)>& then);
 
-  /// Lines that came since the last time, at once: each by itself would lay the log out anew.
+  /// Lines that came since the last time, some at once: each by itself would lay the log out anew,
+  /// and thousands would keep the window away.
   void show_lines();
 
   Child child_;

@@ -57,6 +57,20 @@ TEST_F(GuiWindow, F8WalksTheFindingsAndBackReturns) {
   EXPECT_EQ(node_name(), "mul");
 }
 
+TEST_F(GuiWindow, TheMouseGoesBackAndForward) {
+  open_small();
+  window_.action(QStringLiteral("go.next_finding"))->trigger();
+  ASSERT_TRUE(idle());
+  ASSERT_EQ(node_name(), "mul");
+  auto* table = static_cast<NodesView*>(window_.view(QStringLiteral("nodes")))->rows();
+  QTest::mouseClick(table->viewport(), Qt::BackButton, {}, {60, 8});
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "pad") << "the row below the mouse is not chosen";
+  QTest::mouseClick(table->viewport(), Qt::ForwardButton, {}, {60, 8});
+  ASSERT_TRUE(idle());
+  EXPECT_EQ(node_name(), "mul");
+}
+
 TEST_F(GuiWindow, F8WalksTheFindingsFromEveryControlOfEveryView) {
   open_small();
   window_.activateWindow();
