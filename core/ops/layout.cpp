@@ -208,7 +208,10 @@ auto preserved_strides(MetaCall& c, const TensorMeta& meta) -> Dims {
     const auto& s0 = meta.strides[dim0];
     const auto& s1 = meta.strides[dim1];
     if (c.decide(eq(s0, 0), "stride 0") || c.decide(eq(s1, 0), "stride 0")) return 0;
-    if (s0 != s1) return c.decide(lt(s0, s1), "order of strides") ? -1 : 1;
+    if (s0 != s1) {  // which may be equal for these sizes
+      if (c.decide(lt(s0, s1), "order of strides")) return -1;
+      if (c.decide(lt(s1, s0), "order of strides")) return 1;
+    }
     return c.decide(gt(meta.sizes[dim0], meta.sizes[dim1]), "tie of strides") ? 1 : 0;
   };
   for (std::size_t i = 1; i < rank; ++i) {
