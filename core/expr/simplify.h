@@ -48,6 +48,7 @@ class Simplifier {
   auto mul(ExprOp op, Args args) -> Expr;
   auto pow(ExprOp op, Args args) -> Expr;
   auto real_add_mul(ExprOp op, Args args) -> Expr;
+  auto large_product(Args args) -> Expr;
   auto flat_product(const std::vector<Factor>& factors) -> std::optional<Product>;
   auto product_of(const std::vector<Factor>& factors) -> std::optional<Expr>;
   auto expand(const Product& atoms, const std::vector<Factor>& sums) -> std::optional<Expr>;

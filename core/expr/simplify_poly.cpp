@@ -62,7 +62,38 @@ auto Simplifier::mul(ExprOp op, Args args) -> Expr {
     factors.push_back({arg, 1});
   }
   const auto result = product_of(factors);
-  return result ? *result : keep_sorted(op, args);
+  return result ? *result : large_product(args);
+}
+
+/// A product whose constants together do not fit: as few of them as there can be, whatever the
+/// grouping was.
+auto Simplifier::large_product(Args args) -> Expr {
+  std::vector<std::int64_t> constants;
+  std::vector<Expr> kept;
+  const auto add = [&](const auto& self, Args factors) -> void {
+    for (const Expr& factor : factors) {
+      if (factor.op() == ExprOp::mul)
+        self(self, factor.args());
+      else if (const auto value = factor.as_int())
+        constants.push_back(*value);
+      else
+        kept.push_back(factor);
+    }
+  };
+  add(add, args);
+  const auto magnitude = [](std::int64_t value) {
+    return value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  };
+  std::ranges::sort(constants, {},
+                    [&](std::int64_t value) { return std::pair(magnitude(value), value < 0); });
+  std::optional<std::int64_t> running;
+  for (const std::int64_t value : constants) {
+    const auto product = running ? checked_mul(*running, value) : std::optional(value);
+    if (!product) kept.emplace_back(*running);
+    running = product ? product : value;
+  }
+  if (running) kept.emplace_back(*running);
+  return keep_sorted(ExprOp::mul, kept);
 }
 
 auto Simplifier::pow(ExprOp, Args args) -> Expr {

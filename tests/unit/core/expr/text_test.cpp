@@ -39,6 +39,13 @@ TEST_F(ParseExpr, WordsOfTheLanguageAreNoFunctionsOfAModule) {
   EXPECT_TRUE(parse_expr(pool, "s.nothing(s0)").has_value());
 }
 
+TEST_F(ParseExpr, GroupsOfConstantsThatDoNotFitAreTheSame) {
+  const std::string eights = "8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*8*s1";
+  EXPECT_EQ(read(eights), read("8*(1152921504606846976*s1)"));
+  EXPECT_EQ(read("s0 + " + eights), read("s0 + 8*(s1*1152921504606846976)"));
+  EXPECT_NE(read(eights), read("8*" + eights));
+}
+
 TEST_F(ParseExpr, ReadsRelationsOfSrepr) {
   EXPECT_EQ(read("GreaterThan(Symbol('s0', integer=True), Integer(2))"), read("s0 >= 2"));
   EXPECT_EQ(read("StrictLessThan(Symbol('s0'), Symbol('s1'))"), read("s0 < s1"));
