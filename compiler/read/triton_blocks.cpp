@@ -9,7 +9,7 @@ namespace assay {
 
 namespace {
 
-/// Lines behind a place that are indented deeper, without their indentation.
+/// Lines behind a place that are indented deeper, without their indentation, and how deep.
 template <class Take>
 void each_line_below(std::string_view source, std::size_t offset, int indent, Take&& take) {
   auto at = source.find('\n', offset);
@@ -20,7 +20,7 @@ void each_line_below(std::string_view source, std::size_t offset, int indent, Ta
     const auto first = line.find_first_not_of(' ');
     if (first == std::string_view::npos) continue;
     if (static_cast<int>(first) <= indent) return;
-    take(line.substr(first));
+    take(line.substr(first), static_cast<int>(first));
   }
 }
 
@@ -30,7 +30,7 @@ void each_line_below(std::string_view source, std::size_t offset, int indent, Ta
 auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
   std::vector<std::string> names;
   each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
-                  [&](std::string_view line) {
+                  [&](std::string_view line, int) {
                     for (const auto& name : assigned_in(line)) {
                       const auto known = locals_.find(name);
                       if (known == locals_.end() || std::ranges::find(names, name) != names.end())
@@ -42,16 +42,18 @@ auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
   return names;
 }
 
-/// Names that only `name += step` changes there: in each round they are what they were before the
-/// loop plus its variable, which begins at 0.
+/// Names that only one `name += step` of the loop's own lines changes: in each round they are what
+/// they were before the loop plus its variable, which begins at 0.
 auto TritonReader::stepped_below(int indent, std::string_view step) -> std::vector<std::string> {
   std::map<std::string, int> changes;
   std::vector<std::string> stepped;
+  int own = 0;
   each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
-                  [&](std::string_view line) {
+                  [&](std::string_view line, int depth) {
+                    if (own == 0) own = depth;
                     for (const auto& name : assigned_in(line)) {
                       ++changes[name];
-                      if (trimmed(line) == fmt::format("{} += {}", name, step))
+                      if (depth == own && trimmed(line) == fmt::format("{} += {}", name, step))
                         stepped.push_back(name);
                     }
                   });

@@ -2,7 +2,6 @@
 // branches.
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "compiler/read/triton.h"
 #include "compiler/read/triton_reader.h"
@@ -301,7 +300,7 @@ void TritonReader::set_split_grid() {
   const auto* split = kernel_.param(kSplitSize);
   const auto axis = axes_.find("XBLOCK");
   if (numel == nullptr || split == nullptr || !split->fixed || axis == axes_.end()) return;
-  const auto most = static_cast<std::int64_t>(std::bit_floor(std::uint64_t(*split->fixed)));
+  const auto most = *split->fixed & -*split->fixed;
   auto& rows = kernel_.axes[axis->second];
   rows.max_block = std::min(rows.max_block, most);
   kernel_.grid = {ceil_div(numel->symbol, *split->fixed)};

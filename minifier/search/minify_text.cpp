@@ -86,14 +86,14 @@ void TextOracle::report(const std::string& text, const Failures& failures, doubl
   budget_.on_step(step);
 }
 
-auto TextOracle::is_best(const std::string& text) -> bool {
+auto TextOracle::make_best(const std::string& text) -> bool {
   best_step_ = used_.at(text_key(text));
   return true;
 }
 
 auto TextOracle::fails(const std::string& text, const std::vector<std::string>& ahead) -> bool {
   const auto* found = ask(text, ahead);
-  return found != nullptr && std::ranges::find(*found, wanted_) != found->end() && is_best(text);
+  return found != nullptr && std::ranges::find(*found, wanted_) != found->end() && make_best(text);
 }
 
 auto TextOracle::fails_alike(const std::string& text) -> bool {
@@ -102,7 +102,7 @@ auto TextOracle::fails_alike(const std::string& text) -> bool {
   const auto found = std::ranges::find(*all, without_numbers(wanted_), without_numbers);
   if (found == all->end()) return false;
   wanted_ = *found;  // from here on with these numbers
-  return is_best(text);
+  return make_best(text);
 }
 
 auto TextOracle::fails_at(const std::string& text) -> std::optional<bool> {
@@ -117,7 +117,7 @@ auto TextOracle::adopt(const std::string& text) -> bool {
   const auto* found = ask(text, {});
   if (found == nullptr || found->empty()) return false;
   wanted_ = found->front();
-  return is_best(text);
+  return make_best(text);
 }
 
 auto minimal_parts(const TextParts& parts, TextOracle& oracle) -> Kept {

@@ -69,8 +69,8 @@ class TextOracle {
       -> const Failures*;
   [[nodiscard]] auto is_known(const std::string& text) -> bool;
   void report(const std::string& text, const Failures& failures, double seconds);
-  /// The text, known to fail as it should, is what the next ones are made of.
-  auto is_best(const std::string& text) -> bool;
+  /// The text fails as it should: the next ones are made of it. True.
+  auto make_best(const std::string& text) -> bool;
 
   std::string wanted_;
   TextFailures failures_;

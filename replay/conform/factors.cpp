@@ -97,10 +97,9 @@ auto judge_svd(const JudgedCall& call) -> Difference {
   });
 }
 
-/// Each number of one list has one in the other.
-
 namespace {
 
+/// Each number of one list has one in the other.
 auto same_multiset(const std::vector<Complex>& ours, std::vector<Complex> theirs, std::size_t each,
                    const Tolerance& tolerance) -> Difference {
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -163,10 +162,9 @@ auto judge_qr(const JudgedCall& call) -> Difference {
   });
 }
 
-/// L with ones on its diagonal and U of a packed factor.
-
 namespace {
 
+/// L with ones on its diagonal and U of a packed factor.
 auto lower_of(Matrix packed, int least) -> Matrix {
   keep_triangle(packed, false);
   for (std::size_t i = 0; i < packed.count; ++i)
@@ -213,10 +211,10 @@ auto judge_factor(const JudgedCall& call, std::size_t at) -> Difference {
     return close(product(lower, upper), exchanged, self.dtype(), "L U = P^T A");
   });
 }
-/// `info` names the first pivot that is exactly 0, which of a singular matrix rounding decides.
 
 }  // namespace
 
+/// `info` names the first pivot that is exactly 0, which of a singular matrix rounding decides.
 auto judge_lu_factor(const JudgedCall& call) -> Difference {
   const auto names_pivots = [](const DatumList& results) -> Difference {
     auto packed = load_matrices<Complex>(*tensor(results, 0));

@@ -24,8 +24,8 @@ auto target_of(const HostOp& op) -> std::string {
   return call == nullptr ? std::string() : call->target;
 }
 
-/// An eighth of the largest distance, so that the script tells the two apart also where other
-/// blocks make it smaller, and rounding does not; where it is not finite, a small part of what is
+/// An eighth of the largest distance: it tells the two apart also where other blocks make them less
+/// different, and rounding is far below. Where that is not finite, a small part of what is
 /// expected. Whole numbers are exact.
 auto tolerance_of(const Tensor& wrote, const Tensor& expected) -> double {
   if (!is_floating(expected.dtype()) && !is_complex(expected.dtype())) return 0;

@@ -8,7 +8,7 @@
 #   assay debug OUT/NAME.log --stages --inputs OUT/NAME.json
 #   assay minify OUT/NAME.log --programs --oracle stage -o minimal      # or --oracle run
 #
-# and on the GPU `python minimal/minimal.py`, which fails by itself. They fail with torch 2.11.0 and
+# and on the GPU `python minimal/minimal.py` (README.md says of which). They fail with torch 2.11.0 and
 # Triton as it comes with it; another version may have mended some.
 import base64
 import glob

@@ -459,32 +459,37 @@ TEST_F(GuiWindow, NamesOfTabsAreWholeInANarrowWindow) {
   EXPECT_GT(tabs, 9 * std::ssize(layout_rows())) << "the bar of layouts and those of docks";
 }
 
+/// A trace with one run of `debug`.
+auto begin_trace(const std::filesystem::path& path) -> std::pair<TraceWriter, TraceId> {
+  auto writer = TraceWriter::create(path);
+  const auto run =
+      writer.value().add(RunRow{"debug", "x.json", "json", "", "assay 0", "2000-01-01"});
+  return {std::move(*writer), run.value()};
+}
+
 TEST_F(GuiWindow, OfManyFindingsThoseAroundTheOneThatIsShownAreListed) {
   const auto path = folder_ / "t.sqlite";
-  auto writer = TraceWriter::create(path);
-  ASSERT_TRUE(writer);
-  const auto run = writer->add(RunRow{"debug", "x.json", "json", "", "assay 0", "2000-01-01"});
-  ASSERT_TRUE(run);
-  const auto graph = writer->add(GraphRow{*run, {}, "g", "fwd", "00", ""});
+  auto [writer, run] = begin_trace(path);
+  const auto graph = writer.add(GraphRow{run, {}, "g", "fwd", "00", ""});
   ASSERT_TRUE(graph);
   for (int i = 0; i < 100; ++i) {
     NodeRow row;
     row.graph_id = *graph;
     row.seq = i;
     row.name = fmt::format("node_{}", i);
-    const auto node = writer->add(row);
+    const auto node = writer.add(row);
     ASSERT_TRUE(node);
     FindingRow lie;
-    lie.run_id = *run;
+    lie.run_id = run;
     lie.graph_id = *graph;
     lie.node_id = *node;
     lie.kind = "wrong-stride";
     lie.blame = "root";
     lie.severity = "finding";
-    ASSERT_TRUE(writer->add(lie));
+    ASSERT_TRUE(writer.add(lie));
   }
-  ASSERT_TRUE(writer->finish_run(*run, 1, 1));
-  ASSERT_TRUE(writer->finalise());
+  ASSERT_TRUE(writer.finish_run(run, 1, 1));
+  ASSERT_TRUE(writer.finalise());
   open(path);
   EXPECT_TRUE(screen().contains(QStringLiteral("Findings 1 to 40 of 100")))
       << screen().toStdString();
@@ -496,15 +501,12 @@ TEST_F(GuiWindow, OfManyFindingsThoseAroundTheOneThatIsShownAreListed) {
 
 TEST_F(GuiWindow, ProblemsThatSayTheSameAreOneRowWithItsPlaces) {
   const auto path = folder_ / "t.sqlite";
-  auto writer = TraceWriter::create(path);
-  ASSERT_TRUE(writer);
-  const auto run = writer->add(RunRow{"debug", "x.log", "log", "", "assay 0", "2000-01-01"});
-  ASSERT_TRUE(run);
+  auto [writer, run] = begin_trace(path);
   for (const auto* line : {"20", "3"})
-    ASSERT_TRUE(writer->add(
-        ProblemRow{*run, "warning", fmt::format("line {}: payload of `k` is cut", line), 1}));
-  ASSERT_TRUE(writer->finish_run(*run, 0, 1));
-  ASSERT_TRUE(writer->finalise());
+    ASSERT_TRUE(writer.add(
+        ProblemRow{run, "warning", fmt::format("line {}: payload of `k` is cut", line), 1}));
+  ASSERT_TRUE(writer.finish_run(run, 0, 1));
+  ASSERT_TRUE(writer.finalise());
   open(path);
   window_.apply_layout(QStringLiteral("runs"));
   auto* problems = window_.view(QStringLiteral("problems"));

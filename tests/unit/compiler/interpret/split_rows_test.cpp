@@ -21,6 +21,14 @@ auto wrapper() -> std::string {
   return text.str();
 }
 
+/// The wrapper with one part of its text as another.
+auto wrapper_with(const std::string& part, const std::string& other) -> std::string {
+  auto text = wrapper();
+  const auto at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return at == std::string::npos ? text : text.replace(at, part.size(), other);
+}
+
 struct Outcome {
   std::vector<double> largest, sums;
   std::size_t findings = 0;
@@ -75,11 +83,7 @@ TEST(SplitRows, RowsAndColumnsAreReducedForAnyBlock) {
 /// As Inductor wrote it (PyTorch issue 195845): rows behind the last one are zeros that `+ 0.5` and
 /// the like make something of.
 TEST(SplitRows, ASumWithoutTheMaskOfRowsDependsOnTheBlock) {
-  auto text = wrapper();
-  const std::string masked = "tl.where(r0_mask & xmask, tmp5, 0)";
-  const auto at = text.find(masked);
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, masked.size(), "tmp4");
+  const auto text = wrapper_with("tl.where(r0_mask & xmask, tmp5, 0)", "tmp4");
   EXPECT_EQ(run(text, 1).sums, run(wrapper(), 1).sums);
   const auto one = run(text, 1).sums, eight = run(text, 8).sums;
   EXPECT_EQ(run(text, 8).error, "");
@@ -87,22 +91,24 @@ TEST(SplitRows, ASumWithoutTheMaskOfRowsDependsOnTheBlock) {
 }
 
 TEST(SplitRows, AnIndexThatIsSteppedTwiceIsCarried) {
-  auto text = wrapper();
-  const std::string step = "        xindex += XBLOCK\n";
-  const auto at = text.find(step);
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, step.size(), "        xindex += 1\n        xindex += XBLOCK - 1\n");
+  const auto text = wrapper_with("        xindex += XBLOCK\n",
+                                 "        xindex += 1\n        xindex += XBLOCK - 1\n");
   EXPECT_EQ(run(text, 8).error, "");
   EXPECT_EQ(run(text, 8).sums, run(wrapper(), 8).sums);
   EXPECT_EQ(run(text, 1).largest, run(wrapper(), 8).largest);
 }
 
+TEST(SplitRows, AStepThatOnlySomeRoundsTakeIsCarried) {
+  const auto text =
+      wrapper_with("        xindex += XBLOCK\n",
+                   "        if tl.program_id(0) == 0:\n            xindex += XBLOCK\n");
+  EXPECT_EQ(run(text, 8).error, "");
+  EXPECT_NE(run(text, 8).sums, run(wrapper(), 8).sums);  // later programs stay at their first rows
+}
+
 TEST(SplitRows, ASliceOfAnythingButANewBufferIsNoView) {
-  auto text = wrapper();
-  const std::string slice = "workspace_0[0 * 3 * 6 : (0 + 1) * 3 * 6].view(3, 6)";
-  const auto at = text.find(slice);
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, slice.size(), "arg0_1[0 : 3].view(3, 6)");
+  const auto text = wrapper_with("workspace_0[0 * 3 * 6 : (0 + 1) * 3 * 6].view(3, 6)",
+                                 "arg0_1[0 : 3].view(3, 6)");
   EXPECT_NE(run(text, 8).error.find("arg0_1[0 : 3].view(3, 6)"), std::string::npos);
 }
 

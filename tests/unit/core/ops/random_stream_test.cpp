@@ -69,7 +69,12 @@ auto allowed(DType dtype, double largest) -> double {
   return (dtype == DType::float64 ? 4 : dtype == DType::float32 ? 32 : 2) * unit * largest;
 }
 
-class RandomStream : public ::testing::TestWithParam<const char*> {
+struct Recording {
+  const char* file;
+  int fewest;  ///< cases in it
+};
+
+class RandomStream : public ::testing::TestWithParam<Recording> {
  protected:
   static void check(const Json& one, const Json& environment) {
     const Device device{.type = environment.at("device"), .index = -1};
@@ -109,7 +114,7 @@ class RandomStream : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(RandomStream, DrawsWhatPyTorchDrew) {
-  std::ifstream file(std::string(ASSAY_SOURCE_DIR "/tests/data/random/") + GetParam());
+  std::ifstream file(std::string(ASSAY_SOURCE_DIR "/tests/data/random/") + GetParam().file);
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   const auto environment = Json::parse(line);
@@ -120,11 +125,13 @@ TEST_P(RandomStream, DrawsWhatPyTorchDrew) {
     check(one, environment);
     ++cases;
   }
-  EXPECT_GT(cases, 80);
+  EXPECT_GE(cases, GetParam().fewest);
 }
 // The last has what PyTorch 2.15 draws otherwise, numbers of 16 bits.
 INSTANTIATE_TEST_SUITE_P(, RandomStream,
-                         ::testing::Values("cpu.jsonl", "cuda.jsonl", "cpu_halves.jsonl"));
+                         ::testing::Values(Recording{"cpu.jsonl", 355},
+                                           Recording{"cuda.jsonl", 323},
+                                           Recording{"cpu_halves.jsonl", 120}));
 
 }  // namespace
 }  // namespace assay
