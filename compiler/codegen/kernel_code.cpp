@@ -18,7 +18,10 @@ auto KernelEmitter::run(const std::string& name) -> Result<void> {
   for (const auto& one : kernel_.body.body)
     for (const auto id : one.results) made_by_[id] = &one;
   begin(name);
+  plan_passes();
+  take_row_memory();
   parallel(0);
+  give_row_memory_back();
   b_.CreateBr(exit_);
   exit_->insertInto(function_);
   b_.SetInsertPoint(exit_);
@@ -72,21 +75,10 @@ void KernelEmitter::body() {
 }
 
 void KernelEmitter::pass(int level) {
-  std::vector<const PlannedStatement*> targets;
-  for (const auto& planned : plan_.statements)
-    if (is_target(planned) && planned.level == level && (planned.axes & reduced_axes()) != 0)
-      targets.push_back(&planned);
+  const auto targets = targets_of(level);
   if (targets.empty()) return;
-  std::set<TileId> wanted;
-  for (const auto* target : targets)
-    for (const auto id : operands_of(*target)) wanted.insert(id);
-  slice_.clear();
-  for (auto at = plan_.statements.rbegin(); at != plan_.statements.rend(); ++at) {
-    if (is_target(*at) || (at->axes & reduced_axes()) == 0) continue;
-    if (!wanted.contains(at->statement->results[0])) continue;
-    slice_.insert(slice_.begin(), &*at);
-    for (const auto id : at->statement->operands) wanted.insert(id);
-  }
+  level_ = level;
+  slice_ = slice_of(targets);
   for (const auto* target : targets)
     if (target->reduction) start(*target->reduction);
   for (const auto* planned : slice_)
@@ -99,8 +91,19 @@ void KernelEmitter::pass(int level) {
 }
 
 void KernelEmitter::nest(std::size_t depth, const std::vector<const PlannedStatement*>& targets) {
-  for (const auto* planned : slice_)
-    if (depth > 0 && depth_of(planned->axes, plan_.reduced) == depth) emit(*planned->statement);
+  for (const auto* planned : slice_) {
+    if (depth == 0 || depth_of(planned->axes, plan_.reduced) != depth) continue;
+    const auto kept = kept_.find(planned->statement->results[0]);
+    if (kept != kept_.end() && kept->second.level < level_) {
+      auto* place = row_place(kept->first);
+      set(kept->first, b_.CreateAlignedLoad(code_.vector_of(code_.lane_type(dtype(kept->first))),
+                                            place, llvm::Align(4)));
+      continue;
+    }
+    emit(*planned->statement);
+    if (kept != kept_.end())
+      b_.CreateAlignedStore(vector(kept->first), row_place(kept->first), llvm::Align(4));
+  }
   if (depth == plan_.reduced.size()) {
     for (const auto* target : targets) {
       if (target->reduction)
@@ -119,8 +122,11 @@ void KernelEmitter::nest(std::size_t depth, const std::vector<const PlannedState
   const bool has_sums =
       std::ranges::any_of(targets, [](auto* one) { return one->reduction.has_value(); });
   auto* begin = static_cast<Value*>(b_.getInt64(0));
-  if (is_innermost && has_sums && slice_.size() <= kUnrolled)
-    begin = unrolled(begin, extents_[axis], is_vector_axis(axis) ? lanes_ : 1, inside);
+  if (is_innermost && has_sums && slice_.size() <= kUnrolled) {
+    const auto step = is_vector_axis(axis) ? static_cast<std::int64_t>(lanes_) : 1;
+    begin = unrolled(begin, extents_[axis], step, inside);
+    if (slice_.size() <= kLastRound) return last_round(begin, extents_[axis], step, inside);
+  }
   if (is_vector_axis(axis)) {
     const auto outer = mask_;
     vector_loop(begin, extents_[axis], inside);
@@ -135,14 +141,6 @@ void KernelEmitter::nest(std::size_t depth, const std::vector<const PlannedState
 }
 
 namespace {
-
-/// Functions that are long chains of operations, of which a processor can do several at a time.
-auto is_chain(const TileStatement& one) -> bool {
-  const auto* what = std::get_if<TileCompute>(&one.what);
-  return what != nullptr && ((what->op >= TileOp::exp && what->op <= TileOp::sigmoid &&
-                              what->op != TileOp::sqrt && what->op != TileOp::rsqrt) ||
-                             what->op == TileOp::power);
-}
 
 /// Columns are reduced several vectors wide, so that a row is read by more than a cache line: what
 /// is kept of them has to fit into registers. So are functions computed that keep a processor

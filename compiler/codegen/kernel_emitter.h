@@ -53,9 +53,9 @@ class KernelEmitter : KernelFrame {
   /// loop.
   void parallel(std::size_t depth);
 
-  /// The last two parallel axes: squares, what is left of their rows, then what is left of rows.
+  /// The last two parallel axes, in squares.
   void tiles(std::size_t depth);
-  void square(std::size_t depth, Value* i, Value* j);
+  void square(std::size_t depth, Value* i, Value* j, Value* end);
   /// An index that is arithmetic, computed for the lane that `indices_` names.
   auto lane_index(TileId id) -> Value*;
 
@@ -112,6 +112,37 @@ class KernelEmitter : KernelFrame {
     mask_ = outer;
     return whole;
   }
+  /// What is left of a round: partial result after partial result, until there are no elements.
+  template <class Body>
+  void last_round(Value* begin, Value* end, std::int64_t step, const Body& inside) {
+    const auto saved = values_;
+    const auto outer = mask_;
+    auto* behind = BasicBlock::Create(module_.getContext(), "behind", function_);
+    for (unsigned slot = 0; slot < slots(); ++slot) {
+      auto* i = b_.CreateAdd(begin, b_.getInt64(static_cast<std::uint64_t>(step * slot)));
+      auto* more = BasicBlock::Create(module_.getContext(), "more", function_);
+      b_.CreateCondBr(b_.CreateICmpSLT(i, end), more, behind);
+      b_.SetInsertPoint(more);
+      slot_ = slot;
+      if (step > 1) mask_ = b_.CreateICmpULT(iota(), code_.splat(b_.CreateSub(end, i)));
+      inside(i);
+      values_ = saved;
+    }
+    b_.CreateBr(behind);
+    b_.SetInsertPoint(behind);
+    slot_.reset();
+    mask_ = outer;
+  }
+
+  // Values that one pass computes and later ones take from memory of the thread.
+  /// What the passes need, and what is kept between them; memory for it.
+  void plan_passes();
+  [[nodiscard]] auto slice_of(const std::vector<const PlannedStatement*>& targets) const
+      -> std::vector<const PlannedStatement*>;
+  [[nodiscard]] auto targets_of(int level) const -> std::vector<const PlannedStatement*>;
+  void take_row_memory();
+  void give_row_memory_back();
+  auto row_place(TileId id) -> Value*;
 
   // Values
   auto scalar(TileId id) -> Value* {
@@ -139,6 +170,22 @@ class KernelEmitter : KernelFrame {
   /// Lanes of an access that take part: those of the tail, and those of the statement's mask.
   auto mask_of(TileId id) -> Value*;
   void statement(const TileStatement& one, const TileLoad& what);
+  /// What `load` gives where `condition` is true, and `otherwise`.
+  template <class Load>
+  auto loaded_if(Value* condition, Value* otherwise, const Load& load) -> Value* {
+    auto* before = b_.GetInsertBlock();
+    auto* there = BasicBlock::Create(module_.getContext(), "there", function_);
+    auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
+    b_.CreateCondBr(condition, there, after);
+    b_.SetInsertPoint(there);
+    auto* raw = static_cast<Value*>(load());
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+    auto* merged = b_.CreatePHI(raw->getType(), 2);
+    merged->addIncoming(raw, there);
+    merged->addIncoming(otherwise, before);
+    return merged;
+  }
 
   /// One element for all lanes; under a mask it may not be there.
   void scalar_load(const TileStatement& one, const TileLoad& what);
@@ -178,6 +225,15 @@ class KernelEmitter : KernelFrame {
   std::map<std::pair<std::size_t, std::size_t>, llvm::AllocaInst*> partials_;
   std::map<const TileStatement*, llvm::AllocaInst*> carried_;  ///< of scans
   std::vector<const PlannedStatement*> slice_;
+  struct KeptRow {
+    int level = 0;             ///< of the pass that computes it
+    std::uint64_t number = 0;  ///< of its row among the kept ones
+  };
+  std::map<TileId, KeptRow> kept_;
+  int level_ = 0;          ///< of the pass at hand
+  Value* rows_ = nullptr;  ///< memory of kept rows; where many are asked for, of the heap
+  Value* row_bytes_ = nullptr;
+  Value* rows_are_large_ = nullptr;
   Value* mask_ = nullptr;
   std::map<TileId, const TileStatement*> made_by_;
   std::map<const TileStatement*, std::vector<Value*>> tiles_;  ///< loads of the square at hand

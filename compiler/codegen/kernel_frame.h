@@ -23,6 +23,8 @@ struct LaneValue {
 
 /// Statements of a loop's body that are worth repeating for each partial result.
 inline constexpr std::size_t kUnrolled = 40;
+/// The same, of what is left behind the last whole round.
+inline constexpr std::size_t kLastRound = 16;
 
 class KernelFrame {
  protected:
@@ -94,6 +96,10 @@ class KernelFrame {
   /// `for (i = begin; i < end; i += step) body(i)`
   template <class Body>
   void loop(Value* begin, Value* end, std::int64_t step, const Body& body) {
+    loop(begin, end, b_.getInt64(static_cast<std::uint64_t>(step)), body);
+  }
+  template <class Body>
+  void loop(Value* begin, Value* end, Value* step, const Body& body) {
     auto* before = b_.GetInsertBlock();
     auto* head = BasicBlock::Create(module_.getContext(), "head", function_);
     auto* inside = BasicBlock::Create(module_.getContext(), "loop", function_);
@@ -105,8 +111,7 @@ class KernelFrame {
     b_.CreateCondBr(b_.CreateICmpSLT(i, end), inside, after);
     b_.SetInsertPoint(inside);
     body(i);
-    i->addIncoming(b_.CreateAdd(i, b_.getInt64(static_cast<std::uint64_t>(step))),
-                   b_.GetInsertBlock());
+    i->addIncoming(b_.CreateAdd(i, step), b_.GetInsertBlock());
     b_.CreateBr(head);
     b_.SetInsertPoint(after);
   }

@@ -91,11 +91,13 @@ void KernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
   Value* raw = nullptr;
   if (at.scalar != nullptr && at.step == 1) {
     auto* place = address(what.param, at.scalar);
-    // A load without lanes takes hundreds of cycles where nothing is mapped.
-    if (one.operands[1] != kNoTile)
-      place = b_.CreateSelect(b_.CreateOrReduce(mask), place, pointers_[what.param]);
-    raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(lanes, place, align))
-                          : b_.CreateMaskedLoad(lanes, place, align, mask, none);
+    if (mask == nullptr)
+      raw = b_.CreateAlignedLoad(lanes, place, align);
+    else if (one.operands[1] == kNoTile)
+      raw = b_.CreateMaskedLoad(lanes, place, align, mask, none);
+    else  // a load without lanes takes hundreds of cycles where nothing is mapped
+      raw = loaded_if(b_.CreateOrReduce(mask), none,
+                      [&] { return b_.CreateMaskedLoad(lanes, place, align, mask, none); });
   } else {
     raw = b_.CreateMaskedGather(lanes, address(what.param, vector(index)), align,
                                 mask == nullptr ? all_lanes() : mask, none);
@@ -111,18 +113,9 @@ void KernelEmitter::scalar_load(const TileStatement& one, const TileLoad& what) 
     auto* raw = b_.CreateLoad(type, address(what.param, index));
     return set(one.results[0], code_.from_memory(raw, of));
   }
-  auto* before = b_.GetInsertBlock();
-  auto* there = BasicBlock::Create(module_.getContext(), "there", function_);
-  auto* after = BasicBlock::Create(module_.getContext(), "loaded", function_);
-  b_.CreateCondBr(scalar(one.operands[1]), there, after);
-  b_.SetInsertPoint(there);
-  auto* raw = b_.CreateLoad(type, address(what.param, index));
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-  auto* merged = b_.CreatePHI(type, 2);
-  merged->addIncoming(raw, there);
-  merged->addIncoming(llvm::Constant::getNullValue(type), before);
-  set(one.results[0], code_.from_memory(merged, of));
+  auto* raw = loaded_if(scalar(one.operands[1]), llvm::Constant::getNullValue(type),
+                        [&] { return b_.CreateLoad(type, address(what.param, index)); });
+  set(one.results[0], code_.from_memory(raw, of));
 }
 
 void KernelEmitter::statement(const TileStatement& one, const TileAssert&) {

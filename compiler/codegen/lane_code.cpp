@@ -229,12 +229,31 @@ auto LaneCode::upper_product(Value* a, Value* b, bool is_signed) -> Value* {
   return b_.CreateTrunc(b_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), type);
 }
 
+/// What the intrinsics of saturation give, which LLVM takes apart into lanes on vectors.
+auto LaneCode::saturated(Value* value, llvm::Type* to, unsigned bits, bool is_signed) -> Value* {
+  const auto least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0);
+  const auto most =
+      is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  const auto power = std::ldexp(1.0, static_cast<int>(bits));
+  auto* low = llvm::ConstantFP::get(value->getType(), is_signed ? -power / 2 : 0.0);
+  auto* beyond = llvm::ConstantFP::get(value->getType(), is_signed ? power / 2 : power);
+  auto* is_small = b_.CreateFCmpOLT(value, low);
+  auto* is_large = b_.CreateFCmpOGE(value, beyond);
+  auto* fits = b_.CreateAnd(b_.CreateFCmpOGE(value, low), b_.CreateFCmpOLT(value, beyond));
+  auto* kept = b_.CreateSelect(fits, value, llvm::Constant::getNullValue(value->getType()));
+  auto* number = is_signed ? b_.CreateFPToSI(kept, to) : b_.CreateFPToUI(kept, to);
+  number = b_.CreateSelect(is_small, llvm::ConstantInt::get(to, least), number);
+  return b_.CreateSelect(is_large, llvm::ConstantInt::get(to, most), number);
+}
+
 /// Toward zero, NaN to 0, saturated at 32 bits or more; narrower types take the low bits.
 auto LaneCode::to_integer(Value* value, DType to) -> Value* {
   const auto bits = std::max(32U, static_cast<unsigned>(8 * size_bytes(to)));
   auto* wide = lane::shaped(b_.getIntNTy(bits), value->getType());
   const auto id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  auto* number = b_.CreateIntrinsic(id, {wide, value->getType()}, {value});
+  auto* number = value->getType()->isVectorTy()
+                     ? saturated(value, wide, bits, is_signed(to))
+                     : b_.CreateIntrinsic(id, {wide, value->getType()}, {value});
   return b_.CreateTrunc(number, lane::shaped(lane_type(to), value->getType()));
 }
 

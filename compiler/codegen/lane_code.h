@@ -57,6 +57,8 @@ class LaneCode {
       -> llvm::Value*;
   [[nodiscard]] auto upper_product(llvm::Value* a, llvm::Value* b, bool is_signed) -> llvm::Value*;
   [[nodiscard]] auto to_integer(llvm::Value* value, DType to) -> llvm::Value*;
+  [[nodiscard]] auto saturated(llvm::Value* value, llvm::Type* to, unsigned bits, bool is_signed)
+      -> llvm::Value*;
   [[nodiscard]] auto bitcast(llvm::Value* value, DType from, DType to) -> llvm::Value*;
   [[nodiscard]] auto integers(TileOp op, const std::vector<llvm::Value*>& operands, DType dtype)
       -> llvm::Value*;

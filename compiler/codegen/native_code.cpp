@@ -27,7 +27,7 @@ auto taken(llvm::Expected<T> value, std::string_view doing) -> Result<T> {
 
 /// Explicit vectors need cleaning up, not vectorising.
 constexpr const char* kPasses =
-    "function(early-cse,instcombine<no-verify-fixpoint>,loop-simplify,loop-mssa(licm),"
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-simplify,loop-mssa(licm),"
     "early-cse,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 class Jitted final : public NativeCode {

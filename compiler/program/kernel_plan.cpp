@@ -190,6 +190,13 @@ class Planner {
 
 }  // namespace
 
+auto is_chain(const TileStatement& one) -> bool {
+  const auto* what = std::get_if<TileCompute>(&one.what);
+  return what != nullptr && ((what->op >= TileOp::exp && what->op <= TileOp::sigmoid &&
+                              what->op != TileOp::sqrt && what->op != TileOp::rsqrt) ||
+                             what->op == TileOp::power);
+}
+
 auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan> {
   return Planner(kernel).run();
 }

@@ -37,6 +37,10 @@ struct KernelPlan {
   int levels = 1;  ///< passes over the reduced axes, at most
 };
 
+/// Functions that are long chains of operations: a processor can do several at a time, and loading
+/// what was computed before is cheaper than computing it again.
+[[nodiscard]] auto is_chain(const TileStatement& one) -> bool;
+
 /// Errors: unsupported (regions, scans backwards or of several values, axes that are not exact).
 [[nodiscard]] auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan>;
 

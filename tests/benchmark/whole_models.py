@@ -19,7 +19,7 @@ import time
 
 import torch
 
-from gpu_clock import first, timed
+from clock import first, timed
 
 
 def hugging_face(name):

@@ -22,8 +22,9 @@ auto weight(const Expr& e) -> double {
   if (const auto value = e.as_int()) return std::abs(static_cast<double>(*value));
   double sum = 0, product = 1;
   for (const auto& arg : e.args()) {
-    sum += weight(arg);
-    product *= weight(arg);
+    const auto one = weight(arg);
+    sum += one;
+    product *= one;
   }
   if (e.op() == ExprOp::add) return sum;
   if (e.op() == ExprOp::mul) return product;
@@ -36,8 +37,9 @@ auto has_one_form(const Expr& e) -> bool {
   constexpr double kFits = 0x1p62;
   double sum = 0, product = 1;
   for (const auto& arg : e.args()) {
-    sum += weight(arg);
-    product *= std::max(weight(arg), 1.0);
+    const auto one = std::max(weight(arg), 1.0);
+    sum += one;
+    product *= one;
   }
   const bool joins = e.op() == ExprOp::add || e.type() == ExprType::boolean;
   return weight(e) < kFits && (joins ? sum : product) < kFits &&

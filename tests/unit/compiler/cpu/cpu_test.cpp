@@ -133,6 +133,71 @@ TEST_F(CpuTest, ReductionsAreTheInterpreters) {
       }
 }
 
+/// e^x of a row by their sum, or of a column: two passes need e^x, and it is kept between them.
+auto normalised_of(DType dtype, bool rows) -> std::string {
+  return fmt::format(
+      "kernel k \"reduction\"\nparam in buffer {0}\nparam out buffer {0}\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis x {1} exact max 65536 block (1) extent (n)\n"
+      "axis r {2} exact max 65536 block (1) extent (m)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[] = param(m) line 0\n"
+      "  %2:int64[x] = mul %0 %1 line 0\n  %3:int64[r] = index(r) line 0\n"
+      "  %4:int64[x r] = add %2 %3 line 0\n  %5:{0}[x r] = load(in) %4 _ _ line 0\n"
+      "  %6:{0}[x r] = exp %5 line 0\n  %7:{0}[{3}] = reduce(sum {4}) %6 line 0\n"
+      "  %8:{0}[x r] = log1p %6 line 0\n  %9:{0}[{3}] = reduce(max {4}) %8 line 0\n"
+      "  %10:{0}[x r] = div %6 %7 line 0\n  %11:{0}[x r] = mul %8 %9 line 0\n"
+      "  %12:{0}[x r] = mul %10 %11 line 0\n  store(out) %4 %12 _ line 0\n}}\n",
+      name(dtype), rows ? "parallel" : "reduction", rows ? "reduction" : "parallel",
+      rows ? "x" : "r", rows ? "r" : "x");
+}
+
+TEST_F(CpuTest, FunctionsThatSeveralPassesNeedAreKept) {
+  constexpr std::array<std::array<std::int64_t, 2>, 5> kSizes = {
+      {{1, 1}, {3, 7}, {17, 129}, {2, 20000}, {20000, 3}}};  // kept on the stack and on the heap
+  for (const auto dtype : {DType::float32, DType::float64, DType::bfloat16})
+    for (const bool rows : {true, false})
+      for (const auto& [n, m] : kSizes) {
+        if (dtype == DType::bfloat16 && n * m > 10000) continue;  // such sums are too rough
+        const OneKernel kernel(normalised_of(dtype, rows));
+        const auto input = random_tensor(DType::float32, {n, m}, 5);
+        auto values = to_vector<float>(input);
+        for (auto& value : values)
+          if (std::isnan(value)) value = 1;
+        auto given = *Tensor::contiguous(dtype, {n, m});
+        from_vector(given, std::span<const float>(values));
+        auto mine = *Tensor::contiguous(dtype, {n, m});
+        auto theirs = *Tensor::contiguous(dtype, {n, m});
+        run_native(kernel, {{given}, {mine}, {Expr(n)}, {Expr(m)}});
+        kernel.run(Interpreter(table()), {{given}, {theirs}, {Expr(n)}, {Expr(m)}});
+        const auto a = to_vector<double>(mine), b = to_vector<double>(theirs);
+        const double room =
+            dtype == DType::bfloat16 ? 6 * 0x1p-7 : 1e-5;  // six roundings of a unit each
+        for (std::size_t i = 0; i < a.size(); ++i)
+          ASSERT_LE(std::abs(a[i] - b[i]), room * std::max(1e-3, std::abs(b[i])))
+              << name(dtype) << ", " << n << " by " << m << (rows ? " rows" : " columns")
+              << ", element " << i << ": " << a[i] << " against " << b[i];
+      }
+}
+
+TEST_F(CpuTest, CastsToIntegersSaturate) {
+  const std::vector<double> values = {
+      NAN,     INFINITY, -INFINITY, 1e30, -1e30, 0x1p31, -0x1p31, 0x1p32,     0x1p63,
+      -0x1p63, 0x1p64,   -0.9,      0.9,  -1.5,  300,    -300,    2147483520, -2147483904.0};
+  const auto& cast = tile_op_row(TileOp::cast);
+  const auto count = static_cast<std::int64_t>(values.size());
+  for (const auto from : {DType::float32, DType::float64})
+    for (const auto to : {DType::int32, DType::int64, DType::int16}) {
+      const OneKernel kernel(kernel_of(cast, from, to));
+      auto given = *Tensor::contiguous(from, {count});
+      from_vector(given, std::span<const double>(values));
+      auto mine = *Tensor::contiguous(to, {count}), theirs = *Tensor::contiguous(to, {count});
+      run_native(kernel, {{given}, {mine}, {Expr(count)}});
+      kernel.run(Interpreter(table()), {{given}, {theirs}, {Expr(count)}});
+      EXPECT_EQ(to_vector<std::int64_t>(mine), to_vector<std::int64_t>(theirs))
+          << name(from) << " to " << name(to);
+    }
+}
+
 /// A matrix is scanned along its rows or columns; `along` is the scanned axis.
 auto scan_of(std::string_view combine, DType dtype, bool rows) -> std::string {
   const auto* along = rows ? "r" : "x";

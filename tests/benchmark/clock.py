@@ -1,16 +1,24 @@
-"""Times on a GPU, for the benchmarks beside this file: by its own events, and of a first call."""
+"""Times for the benchmarks beside this file: on a GPU by its own events, on a CPU by the wall's clock."""
 import statistics
 import time
 
 import torch
 
 
-def timed(run, calls, warm=3):
-    """Median of GPU time in ms, by events, after `warm` calls."""
+def wait(device):
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+def timed(run, calls, device="cuda", warm=3):
+    """Median in ms of `calls` calls, after `warm` others."""
     for _ in range(warm):
         run()
     milliseconds = []
     for _ in range(calls):
+        if device == "cpu":
+            milliseconds.append(first(run, device))
+            continue
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         run()
@@ -20,10 +28,10 @@ def timed(run, calls, warm=3):
     return statistics.median(milliseconds)
 
 
-def first(run):
+def first(run, device="cuda"):
     """Wall-clock time of one call in ms."""
-    torch.cuda.synchronize()
+    wait(device)
     begin = time.perf_counter()
     run()
-    torch.cuda.synchronize()
+    wait(device)
     return (time.perf_counter() - begin) * 1e3
