@@ -93,7 +93,11 @@ auto log10(Wide x) -> Wide {
 
 /// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
-auto narrow_split(Wide y) -> std::pair<Wide, lane::Bits> {
+struct NarrowSplit {
+  Wide value, k;  ///< e^y = value * 2^k
+  lane::Bits bits;
+};
+auto narrow_split(Wide y) -> NarrowSplit {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   // Added to a number below 2^22, its low bits are the nearest whole number's; no conversion
   // needed.
@@ -103,16 +107,16 @@ auto narrow_split(Wide y) -> std::pair<Wide, lane::Bits> {
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
   constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
                                              1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  return {polynomial(r, kTaylor), bits_of(moved) - bits_of(y.like(kShift))};
+  return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
-  const auto [value, k] = narrow_split(clamp(x, -104, 89));
-  return scaled(value, k);
+  const auto [value, k, bits] = narrow_split(clamp(x, -104, 89));
+  return scaled(value, k, bits);
 }
 /// Where e^x is a normal number; above it is infinite, below nothing is to be seen of it.
 auto narrow_exp_normal(Wide x) -> Wide {
-  const auto [value, k] = narrow_split(clamp(x, -87, 89));
-  return value * power_of_two(k, x);
+  const auto [value, k, bits] = narrow_split(clamp(x, -87, 89));
+  return value * power_of_two(bits, x);
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
 auto narrow_sigmoid(Wide x) -> Wide {

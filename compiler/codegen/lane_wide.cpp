@@ -1,5 +1,11 @@
 #include "compiler/codegen/lane_wide.h"
 
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include <numeric>
+
 namespace assay::lane {
 
 auto shaped(llvm::Type* to, llvm::Type* shape) -> llvm::Type* {
@@ -33,6 +39,25 @@ auto power_of_two(Bits k, Wide like) -> Wide {
 auto scaled(Wide x, Bits k) -> Wide {
   const auto half = k.shifted_right(1);
   return x * power_of_two(half, x) * power_of_two(k - half, x);
+}
+auto scaled(Wide x, Wide k, Bits bits) -> Wide {
+  constexpr unsigned kLanes = 16;  // of AVX-512 in float32
+  constexpr std::uint64_t kAll = 0xffff, kAsSet = 4;
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x.v->getType());
+  const bool fits = type != nullptr && !x.is_double() && type->getNumElements() % kLanes == 0 &&
+                    x.b->GetInsertBlock()->getModule()->getModuleFlag(kHasScale) != nullptr;
+  if (!fits) return scaled(x, bits);
+  std::vector<llvm::Value*> parts;
+  for (unsigned first = 0; first < type->getNumElements(); first += kLanes) {
+    std::vector<int> lanes(kLanes);
+    std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+    auto* part = x.b->CreateShuffleVector(x.v, lanes);
+    auto* power = x.b->CreateShuffleVector(k.v, lanes);
+    parts.push_back(
+        x.b->CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                             {part, power, part, x.b->getInt16(kAll), x.b->getInt32(kAsSet)}));
+  }
+  return {x.b, parts.size() == 1 ? parts[0] : llvm::concatenateVectors(*x.b, parts)};
 }
 auto sign_bit(Wide x) -> Truth {
   const auto bits = bits_of(x);

@@ -135,6 +135,10 @@ auto polynomial(Wide x, const std::array<double, kCount>& coefficients) -> Wide 
 [[nodiscard]] auto power_of_two(Bits k, Wide like) -> Wide;
 /// x * 2^k in two factors, so that results below the normal range are rounded once.
 [[nodiscard]] auto scaled(Wide x, Bits k) -> Wide;
+/// The same of a whole number `k`, `bits` as an integer; one instruction where the machine has it
+/// for such vectors, which a flag of the module says.
+[[nodiscard]] auto scaled(Wide x, Wide k, Bits bits) -> Wide;
+inline constexpr const char* kHasScale = "assay.scale";
 [[nodiscard]] auto sign_bit(Wide x) -> Truth;
 
 /// The unevaluated sum of a float64 and a much smaller one.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "compiler/codegen/kernel_code.h"
+#include "compiler/codegen/lane_wide.h"
 #include "compiler/codegen/passes.h"
 #include "compiler/cpu/native.h"
 #include "compiler/program/text.h"
@@ -105,6 +106,7 @@ class Jitted final : public NativeCode {
     llvm::Module module(fmt::format("assay{}", part), context);
     module.setDataLayout(machine.createDataLayout());
     module.setTargetTriple(machine.getTargetTriple().str());
+    if (widest(machine) > 8) module.addModuleFlag(llvm::Module::Warning, lane::kHasScale, 1);
     for (auto i = part; i < kernels.size(); i += parts)
       if (const auto added = add(module, *kernels[i], lanes, fmt::format("kernel{}", i)); !added)
         functions_[i].not_compiled = added.error().message;
