@@ -1,4 +1,4 @@
-// Every graph of the corpus, bound and not: the same bits. And how well its temporaries are packed.
+// Every graph of the corpus, bound and not, with other vectors and threads: the same bits. And how well its temporaries are packed.
 #include <chrono>
 #include <cstring>
 #include <iostream>
@@ -56,7 +56,7 @@ auto wanted_calls() -> int {
   return given == nullptr ? 400 : std::atoi(given);
 }
 
-TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
+TEST(BoundCorpus, ProgramsGiveTheSameBits) {
   const auto paths = testing::all_captures();
   if (paths.empty()) GTEST_SKIP() << testing::corpus_missing();
   const auto table = build_op_table();
@@ -71,6 +71,10 @@ TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
     const auto inputs = program_inputs(capture->graph, *given);
     const CpuExecutor slow(table, {.is_bound = false}), fast(table),
         checked(table, {.is_checked = true});
+    CpuOptions other;  // vectors and threads
+    other.native.lanes = 4;
+    other.threads = 3;
+    const CpuExecutor narrow(table, other);
     const auto plain = slow.compile(compiled->program);
     if (!plain && plain.error().code == ErrorCode::missing_tool)
       GTEST_SKIP() << plain.error().message;
@@ -79,7 +83,7 @@ TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
     const auto expected = (*plain)->run(mine, {});
     ASSERT_TRUE(expected) << path << ": " << expected.error().message;
     if (expected->randomness != Randomness::none) continue;
-    for (const auto* executor : {&fast, &checked}) {
+    for (const auto* executor : {&fast, &checked, &narrow}) {
       const auto program = executor->compile(compiled->program);
       ASSERT_TRUE(program) << path;
       for (int round = 0; round < 2; ++round) {
@@ -97,7 +101,7 @@ TEST(BoundCorpus, ProgramsGiveTheSameBitsBoundAndNot) {
     }
     ++compared;
   }
-  std::cout << compared << " graphs compared, of which not bound " << unbound / 2 << "\n";
+  std::cout << compared << " graphs compared, of which not bound " << unbound / 3 << "\n";
   EXPECT_GT(compared, 10);
 }
 
