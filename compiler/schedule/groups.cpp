@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <set>
 
 #include "compiler/prove/normalise.h"
@@ -54,15 +55,17 @@ class Grouper {
       const auto& def = graph_.defs[id];
       if (!memory_.needed[id] || !memory_.stored[id] || !def.is_computed() || def.owner != id)
         continue;
-      ASSAY_TRY(const auto nest, nest_of(id));
-      place(id, nest);
+      ASSAY_TRY(nests_[id], nest_of(id));
+      place(id, nests_.at(id));
     }
+    if (options_.fuse) merge_units();
     order();
     return std::move(result_);
   }
 
  private:
   static constexpr std::size_t kMostAxes = 24;
+  static constexpr const char* kElsewhere = "reads elements of other iterations";
 
   /// The stored tensor whose elements a read of `id` are, if loops can follow.
   [[nodiscard]] auto is_read(DefId id) const -> bool {
@@ -148,11 +151,27 @@ class Grouper {
   /// Where the tensor would stand in a unit, or why it may not.
   auto try_join(DefId id, const Nest& nest, std::size_t at, std::string& reason)
       -> std::optional<LoopPlace> {
-    auto& unit = result_.units[at];
+    const auto& unit = result_.units[at];
     if (unit.call || unit.epoch != epoch_)
       return reason = "memory is written between", std::nullopt;
     if (unit.roots.size() >= options_.most_tensors)
       return reason = "the kernel is full", std::nullopt;
+    const auto place = place_of(id, nest, unit, reason);
+    if (!place) return std::nullopt;
+    for (const auto& read : nest.reads) {
+      const auto made_by = maker(read.def);
+      if (!made_by) continue;
+      if (*made_by != at && reaches(*made_by, at))
+        return reason = "a step between them", std::nullopt;
+      if (*made_by == at && !is_in_place(read, nest, *place, unit))
+        return reason = kElsewhere, std::nullopt;
+    }
+    return place;
+  }
+
+  /// Where it would stand in the loops of a unit, whatever it reads.
+  auto place_of(DefId id, const Nest& nest, const ScheduleUnit& unit, std::string& reason) const
+      -> std::optional<LoopPlace> {
     std::vector<std::size_t> all, parallel;
     for (std::size_t i = 0; i < unit.axes.size(); ++i) {
       all.push_back(i);
@@ -164,14 +183,6 @@ class Grouper {
     if (!place) return reason = "other loops", std::nullopt;
     if (reduces && !reduces_same(nest, *place, unit))
       return reason = "reduces other dimensions", std::nullopt;
-    for (const auto& read : nest.reads) {
-      const auto made_by = maker(read.def);
-      if (!made_by) continue;
-      if (*made_by != at && reaches(*made_by, at))
-        return reason = "a step between them", std::nullopt;
-      if (*made_by == at && !is_in_place(read, nest, *place, unit))
-        return reason = "reads elements of other iterations", std::nullopt;
-    }
     return place;
   }
 
@@ -213,14 +224,91 @@ class Grouper {
 
   void join(DefId id, const Nest& nest, std::size_t at, LoopPlace place) {
     auto& unit = result_.units[at];
+    for (const auto& read : nest.reads)
+      if (const auto made_by = maker(read.def); made_by && *made_by != at) depend(unit, made_by);
+    take(unit, id, nest, std::move(place));
+    result_.unit_of[id] = at;
+  }
+  static void take(ScheduleUnit& unit, DefId id, const Nest& nest, LoopPlace place) {
     for (std::size_t i = 0; i < nest.reduced.size(); ++i)
       if (nest.reduced[i])
         for (const auto axis : place.axes[i]) unit.axes[axis].is_reduced = true;
-    for (const auto& read : nest.reads)
-      if (const auto made_by = maker(read.def); made_by && *made_by != at) depend(unit, made_by);
     unit.roots.push_back(id);
     unit.places.push_back(std::move(place));
-    result_.unit_of[id] = at;
+  }
+
+  // Whole kernels -------------------------------------------------------------------------------
+  /// A tensor joins one kernel although it would fit two, which then may become one.
+  void merge_units() {
+    for (bool again = true; again;) {
+      again = false;
+      for (std::size_t at = result_.units.size(); at-- > 1;)
+        if (!result_.units[at].call && !result_.units[at].roots.empty())
+          again = merge_into_earlier(at) || again;
+    }
+  }
+
+  auto merge_into_earlier(std::size_t at) -> bool {
+    std::set<std::size_t> near;  // kernels that make or read what this one reads
+    for (const auto root : result_.units[at].roots)
+      for (const auto other : candidates(nests_.at(root)))
+        if (other < at) near.insert(other);
+    for (const auto into : std::views::reverse(near)) {
+      std::string reason;
+      auto merged = merged_unit(into, at, reason);
+      const auto leader = [&](std::size_t unit) {
+        return graph_.defs[result_.units[unit].roots[0]].origin;
+      };
+      if (!merged && reason.empty()) continue;
+      CompileDecision decision{CompileDecision::Kind::fuse, merged.has_value(), leader(at),
+                               leader(into), merged ? "the kernels have the same loops" : reason};
+      const bool is_forbidden = merged && options_.is_forbidden && options_.is_forbidden(decision);
+      if (!merged || is_forbidden) continue;
+      decisions_.push_back(std::move(decision));
+      replace(into, at, *std::move(merged));
+      return true;
+    }
+    return false;
+  }
+
+  /// Both as one, with the roots of the second behind those of the first; or why that may not be.
+  auto merged_unit(std::size_t first, std::size_t second, std::string& reason)
+      -> std::optional<ScheduleUnit> {
+    auto merged = result_.units[first];
+    const auto& other = result_.units[second];
+    if (merged.roots.empty() || merged.epoch != other.epoch ||
+        merged.roots.size() + other.roots.size() > options_.most_tensors || reaches(first, second))
+      return std::nullopt;
+    for (const auto after : other.after)
+      if (after != first) depend(merged, after);
+    for (const auto after : merged.after)
+      if (reaches(after, first) || reaches(after, second))
+        return reason = "a step between them", std::nullopt;
+    for (const auto root : other.roots) {
+      const auto& nest = nests_.at(root);
+      auto place = place_of(root, nest, merged, reason);
+      if (!place) return std::nullopt;
+      for (const auto& read : nest.reads)
+        if (const auto made_by = maker(read.def); made_by == first || made_by == second)
+          if (!is_in_place(read, nest, *place, merged)) return reason = kElsewhere, std::nullopt;
+      take(merged, root, nest, *std::move(place));
+    }
+    return merged;
+  }
+
+  void replace(std::size_t into, std::size_t gone, ScheduleUnit merged) {
+    for (const auto root : result_.units[gone].roots) result_.unit_of[root] = into;
+    result_.units[into] = std::move(merged);
+    result_.units[gone].roots.clear();
+    result_.units[gone].after.clear();
+    for (auto& unit : result_.units) {
+      if (std::erase(unit.after, gone) > 0) depend(unit, into);
+    }
+    for (auto& [def, readers] : result_.readers) {
+      if (std::erase(readers, gone) > 0 && std::ranges::find(readers, into) == readers.end())
+        readers.push_back(into);
+      std::ranges::sort(readers);
+    }
   }
 
   /// Kernels that make what is read come first, then kernels that read the same.
@@ -295,6 +383,9 @@ class Grouper {
   /// Dependencies first, else as early as the graph has it.
   void order() {
     const auto count = result_.units.size();
+    const auto is_gone = [&](std::size_t i) {
+      return !result_.units[i].call && result_.units[i].roots.empty();
+    };
     std::vector<std::size_t> missing(count, 0);
     std::vector<std::vector<std::size_t>> users(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -303,7 +394,7 @@ class Grouper {
     }
     std::set<std::size_t> ready;
     for (std::size_t i = 0; i < count; ++i)
-      if (missing[i] == 0) ready.insert(i);
+      if (missing[i] == 0 && !is_gone(i)) ready.insert(i);
     while (!ready.empty()) {
       const auto next = *ready.begin();
       ready.erase(ready.begin());
@@ -321,6 +412,7 @@ class Grouper {
   Grouping result_;
   std::vector<Expr> axis_symbols_;
   std::vector<bool> seen_;
+  std::map<DefId, Nest> nests_;  ///< of stored tensors
   std::size_t epoch_ = 0;
   std::optional<std::size_t> last_write_;
 };

@@ -65,6 +65,23 @@ const std::vector<Row> kRows = {
      2,
      1,
      "d does not join a: a step between them"},
+    {"TwoKernelsOfTheSameLoops",
+     {kX,
+      "a = aten.sum.dim_IntList(x, [1], True)\nc = aten.sum.dim_IntList(y, [1], True)\n"
+      "p = aten.mul.Tensor(y, a)\nq = aten.sum.dim_IntList(p, [1], True)\n"
+      "d = aten.sub.Tensor(y, c)\ne = aten.mul.Tensor(d, q)",
+      "e"},
+     1,
+     0,
+     "c joins a: the kernels have the same loops"},
+    {"TwoKernelsAroundACall",
+     {"s0: Sym(s0); x: f32[s0, s0]; y: f32[s0, s0]",
+      "a = aten.sum.dim_IntList(x, [1], True)\nm = aten.mm.default(y, a)\n"
+      "d = aten.sum.dim_IntList(y, [1], True)\ne = aten.mul.Tensor(d, m)\nf = aten.mul.Tensor(e, "
+      "x)",
+      "a, f"},
+     2,
+     1},
     {"EpilogueOfReduction",
      {kX, "a = aten.sum.dim_IntList(x, [1])\nd = aten.exp.default(a)\ne = aten.mul.Tensor(d, 2)",
       "e"},
