@@ -66,14 +66,23 @@ auto is_about_integers(const Expr& e) -> bool {
 /// Counts may be larger than what runs, so a counterexample counts only where it stays below the
 /// extents.
 auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
-  const auto query = query_of(bound, all_of(bound.guards));
-  if (!std::ranges::all_of(query.assumptions, is_about_integers))
-    return {Unknown{Tier::normalise, "a condition on data"}, {}};
+  auto known = all_of(bound.guards);  // about floats the prover is not asked
+  std::erase_if(known, [&](std::size_t i) { return !is_about_integers(bound.guards[i]); });
+  auto query = query_of(bound, known);
+  const auto asked = query.assumptions.size();
+  std::erase_if(query.assumptions, [](const Expr& e) { return !is_about_integers(e); });
+  const bool is_less = query.assumptions.size() < asked || known.size() < bound.guards.size();
+  constexpr int kMostVain = 20;
+  const Decision undecided{Unknown{Tier::normalise, "a condition on data"}, {}};
+  if (is_less && prover.vain_questions >= kMostVain) return undecided;
   auto answer = prover.prove(query);
   if (auto* found = std::get_if<Proved>(&answer)) {
-    std::erase_if(found->needed, [&](std::size_t i) { return i >= bound.guards.size(); });
+    std::erase_if(found->needed, [&](std::size_t i) { return i >= known.size(); });
+    for (auto& i : found->needed) i = known[i];
     return proved(bound, found->tier, found->needed);
   }
+  if (is_less) ++prover.vain_questions;
+  if (std::holds_alternative<Refuted>(answer) && is_less) return undecided;
   if (const auto* refuted = std::get_if<Refuted>(&answer))
     for (const auto& axis : bound.axes) {
       const auto inside = evaluate(lt(axis.symbol, axis.numel), refuted->witness);
@@ -95,6 +104,21 @@ auto narrowed(Bound bound) -> Bound {
   return bound;
 }
 
+/// The same by guards of one symbol, `(s//16 + 1)**2 == 196`; which they are. Nothing where none
+/// says more than is known.
+auto narrowed_by_guards(Bound bound, const Positions& tried)
+    -> std::optional<std::pair<Bound, Positions>> {
+  Positions used;
+  for (const auto i : tried)
+    if (narrow(bound.facts.ranges, bound.guards[i])) used.push_back(i);
+  if (used.empty()) return std::nullopt;
+  RangeSimplifier simplifier(bound.facts.ranges);
+  bound.value = simplifier.apply(bound.value);
+  for (auto& axis : bound.facts.axes) axis.count = simplifier.apply(axis.count);
+  for (auto& condition : bound.facts.conditions) condition = simplifier.apply(condition);
+  return std::pair(std::move(bound), std::move(used));
+}
+
 /// By constants, intervals and boxes.
 auto decide_cheaply(const Bound& bound) -> std::optional<Decision> {
   if (const auto constant = bound.value.as_int()) {
@@ -111,6 +135,32 @@ auto decide_cheaply(const Bound& bound) -> std::optional<Decision> {
 
 }  // namespace
 
+namespace {
+
+auto decide_by_guards(const Bound& bound) -> std::optional<Decision> {
+  const auto decide = [&](const Positions& tried) -> std::optional<Positions> {
+    const auto known = narrowed_by_guards(bound, tried);
+    if (!known || !known->first.value.is_valid()) return std::nullopt;
+    const auto decision = decide_cheaply(known->first);
+    if (!decision) return std::nullopt;
+    auto needed = std::get<Proved>(decision->answer).needed;
+    needed.insert(needed.end(), known->second.begin(), known->second.end());
+    std::ranges::sort(needed);
+    needed.erase(std::ranges::unique(needed).begin(), needed.end());
+    return needed;
+  };
+  auto needed = decide(all_of(bound.guards));
+  if (!needed) return std::nullopt;
+  for (const auto i : Positions(*needed)) {  // one after the other, if it can go
+    auto fewer = *needed;
+    std::erase(fewer, i);
+    if (auto less = decide(fewer); less && std::ranges::includes(fewer, *less)) needed = less;
+  }
+  return proved(bound, Tier::corner, *std::move(needed));
+}
+
+}  // namespace
+
 auto decide_bound(const Bound& given, Prover& prover) -> Decision {
   const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
   if (std::ranges::any_of(given.facts.conditions, never))  // a mask that lets nothing through
@@ -122,6 +172,7 @@ auto decide_bound(const Bound& given, Prover& prover) -> Decision {
   if (auto decision = decide_cheaply(bound)) return *std::move(decision);
   if (bound.value != given.value)
     if (auto decision = decide_cheaply(given)) return *std::move(decision);
+  if (auto decision = decide_by_guards(bound)) return *std::move(decision);
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
   const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};

@@ -51,6 +51,7 @@ class Box {
     if (const auto constant = e.as_int()) return *constant >= 0;
     if (shifted_nonnegative(e)) return true;
     if (follows_from_one(e)) return true;
+    if (depth == 0 && follows_from_sum(e, 0, 0)) return true;
     // Compound atoms may contain the plain ones, so they go first, but those of sizes alone come
     // behind the axes, whose ends bring in more of them. One compound atom is enough, since another
     // order would meet the same atoms again.
@@ -129,6 +130,31 @@ class Box {
             return true;
         }
       }
+    return false;
+  }
+
+  /// The same of a sum of facts, each times what takes one of its terms out of `e`:
+  /// 5*(i - 2*s) + 3*(j - 1) + ... with i >= 2*s and j >= 1.
+  auto follows_from_sum(const Expr& e, std::size_t from, int depth) -> bool {
+    constexpr int kMostFacts = 4;
+    const auto ours = to_poly(e);
+    for (auto i = from; i < facts_.size() && depth < kMostFacts; ++i) {
+      std::set<std::pair<std::int64_t, std::int64_t>> tried;
+      for (const auto& term : to_poly(facts_[i])) {
+        const auto mine = std::ranges::find(ours, term.monomial, &Term::monomial);
+        if (term.monomial.is_const() || mine == ours.end() ||
+            (mine->coefficient < 0) != (term.coefficient < 0))
+          continue;
+        const auto common = std::gcd(mine->coefficient, term.coefficient);
+        const std::pair share{std::abs(term.coefficient) / common,
+                              std::abs(mine->coefficient) / common};
+        if (!tried.insert(share).second) continue;
+        if (--sums_ < 0) return false;
+        const auto rest = e * share.first - facts_[i] * share.second;
+        if (!rest.is_valid()) continue;
+        if (shifted_nonnegative(rest) || follows_from_sum(rest, i + 1, depth + 1)) return true;
+      }
+    }
     return false;
   }
 
@@ -262,6 +288,7 @@ class Box {
   std::unordered_set<Expr> inner_;
   std::unordered_map<Expr, std::vector<Expr>> highs_;
   std::vector<Expr> facts_;  ///< each is >= 0
+  int sums_ = 300;           ///< sums of facts that are tried
   int fuel_ = kFuel;
 };
 

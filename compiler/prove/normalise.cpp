@@ -122,16 +122,22 @@ auto last_below(const Expr& e, const Expr& symbol, std::int64_t low, std::int64_
   return low;
 }
 
-/// `8*s**2 <= 2147483647` bounds s, where nothing else does.
+/// `8*s**2 <= 2147483647` bounds s, where nothing else does; `(s//16 + 1)**2 == 196` from below,
+/// too.
 auto narrow_rising(Ranges& ranges, const Expr& e, Bounds bounds) -> bool {
   const auto symbols = e.symbols();
-  if (!bounds.high || symbols.size() != 1) return false;
+  if (symbols.size() != 1) return false;
   Interval& range = ranges[symbols[0]];
   const auto low = low_end(range);
-  if (!low || high_end(range) || !is_rising(e, ranges)) return false;
-  const auto last = last_below(e, symbols[0], *low, *bounds.high);
+  const bool is_open = !high_end(range) && bounds.high;
+  const auto below = bounds.low ? checked_add(*bounds.low, -1) : std::nullopt;
+  if (!low || (!is_open && !below) || !is_rising(e, ranges)) return false;
+  const auto last = is_open ? last_below(e, symbols[0], *low, *bounds.high) : std::nullopt;
+  const auto short_of = below ? last_below(e, symbols[0], *low, *below) : std::nullopt;
+  if (short_of && last && *short_of >= *last) return false;  // no value at all: not said here
   if (last) range.high = *last;
-  return last.has_value();
+  if (short_of) range.low = *short_of + 1;
+  return last || short_of;
 }
 
 /// Bounds of `e` as bounds of its only symbol.

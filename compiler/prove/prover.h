@@ -42,6 +42,8 @@ class Prover {
   [[nodiscard]] auto prove(const Query& query) -> Answer;
   /// The query as an SMT-LIB 2 script that is unsat iff the claim holds, for any other solver.
   [[nodiscard]] static auto smt_lib(const Query& query) -> std::string;
+  /// How many questions that leave conditions out have had no answer: after some, none is asked.
+  int vain_questions = 0;
 
  private:
   struct Impl;
