@@ -102,23 +102,26 @@ class ConstantSearch {
     for (const auto size : sizes)
       for (const bool multiples : {false, true})
         if (one({.size = size, .multiples = multiples})) break;
-    dimensions();
+    while (dimensions()) {
+    }
     return std::move(best_);
   }
 
  private:
-  /// Sizes that are equal by chance.
-  void dimensions() {
+  /// Sizes that are equal by chance; one that others needed may go when they are gone.
+  auto dimensions() -> bool {
     const auto nodes = best_.graph.nodes;  // the search changes them
     std::size_t tried = 0;
+    bool any = false;
     for (const auto& node : nodes) {
       const auto* meta = node.claim.tensor();
       if (node.kind != NodeKind::placeholder || meta == nullptr) continue;
       for (std::size_t d = 0; d < meta->sizes.size(); ++d)
         if (const auto size = meta->sizes[d].as_int();
             size && *size > 1 && ++tried <= kMostConstants)
-          (void)one({.size = *size, .input = node.id, .dim = d});
+          any = one({.size = *size, .input = node.id, .dim = d}) || any;
     }
+    return any;
   }
 
   auto one(SmallerSize change) -> bool {
