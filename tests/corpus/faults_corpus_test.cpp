@@ -48,12 +48,18 @@ auto at_other_sizes(const Capture& capture) -> std::optional<RunInputs> {
   return std::nullopt;
 }
 
-/// Graphs of the corpus that are run in a moment.
+/// Graphs of the corpus that are run in a moment, and small parts of real models that were recorded
+/// for the faults of which it holds few (tests/torch/record_faults.py).
 auto graphs() -> const std::vector<Real>& {
   static const auto kGraphs = [] {
     constexpr int kMostCalls = 150;
     std::vector<Real> all;
-    for (const auto& path : testing::all_captures()) {
+    auto paths = testing::all_captures();
+    if (!paths.empty())
+      for (auto& path :
+           testing::files_ending(fs::path(ASSAY_SOURCE_DIR) / "tests/data/faults", ".json"))
+        paths.push_back(std::move(path));
+    for (const auto& path : paths) {
       auto capture = open_capture(path);
       if (!capture || capture->graph.call_count() > kMostCalls) continue;
       auto inputs = recorded_inputs(*capture);
