@@ -1,6 +1,7 @@
 // The families that patch_kinds() lists, and what they share. Internal to minifier/edits.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ namespace assay {
 void replace_uses(Graph& graph, NodeId from, NodeId to);
 /// Puts a literal in the place of every use of one value.
 void replace_uses(Graph& graph, NodeId from, const Arg& literal);
+/// Calls whose claims are what the rules say.
+[[nodiscard]] auto honest_calls(const Graph& graph, const OpTable& table) -> std::set<NodeId>;
 /// Claims that were true before the patches are what the rules say after them; others stay.
 void renew_true_claims(const Graph& before, Graph& after, const OpTable& table);
 /// With its input value and what was recorded of it.

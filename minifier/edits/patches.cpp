@@ -76,13 +76,18 @@ auto patch_kinds() -> std::span<const PatchKind> {
   return kKinds;
 }
 
-void renew_true_claims(const Graph& before, Graph& after, const OpTable& table) {
-  const auto judged = run_symbolic(before, table, {.samples = 4});
+auto honest_calls(const Graph& graph, const OpTable& table) -> std::set<NodeId> {
+  const auto judged = run_symbolic(graph, table, {.samples = 4});
   std::set<NodeId> honest;
-  for (std::size_t i = 0; i < before.nodes.size(); ++i)
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (judged.nodes[i].verdict == ClaimVerdict::equal ||
         judged.nodes[i].verdict == ClaimVerdict::equal_sampled)
-      honest.insert(before.nodes[i].id);
+      honest.insert(graph.nodes[i].id);
+  return honest;
+}
+
+void renew_true_claims(const Graph& before, Graph& after, const OpTable& table) {
+  const auto honest = honest_calls(before, table);
   renew_claims(after, table, [&](NodeId id) { return honest.contains(id); });
 }
 

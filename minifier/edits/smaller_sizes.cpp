@@ -5,6 +5,7 @@
 
 #include "minifier/edits/patch_families.h"
 #include "minifier/edits/program.h"
+#include "replay/interp/symbolic.h"
 
 namespace assay {
 namespace {
@@ -68,7 +69,7 @@ class Shrinker {
       : cut_(capture), change_(change), table_(table), at_(sizes_of(capture, table)) {}
 
   auto run() -> std::optional<Capture> {
-    const auto before = cut_.graph;
+    const auto honest = honest_calls(cut_.graph, table_);
     std::size_t input = 0;
     bool any = false;
     for (auto& node : cut_.graph.nodes) {
@@ -76,17 +77,31 @@ class Shrinker {
         const auto changes = shrink(node, input++);
         if (!changes) return std::nullopt;
         any = any || *changes;
-      } else if (change_.input.value < 0) {
-        for (auto& arg : node.args) any = change_lists(arg, change_) || any;
+        continue;
       }
+      // A lie stays the same lie: its numbers follow, which for one dimension nobody can tell.
+      if (node.claim.tensor() != nullptr && !honest.contains(node.id) && !follow(node))
+        return std::nullopt;
+      if (change_.input.value < 0)
+        for (auto& arg : node.args) any = change_lists(arg, change_) || any;
     }
     if (!any) return std::nullopt;
-    renew_true_claims(before, cut_.graph, table_);
+    renew_claims(cut_.graph, table_, [&](NodeId id) { return honest.contains(id); });
     auto made = at_sizes(cut_, at_);
     return made ? std::optional(*std::move(made)) : std::nullopt;
   }
 
  private:
+  auto follow(Node& node) -> bool {
+    auto& meta = std::get<TensorMeta>(node.claim.value);
+    auto sizes = meta.sizes;
+    for (auto& size : sizes) size = changed(size, change_);
+    auto strides = strides_like(meta, sizes, at_);
+    if (change_.input.value >= 0 || !strides) return sizes == meta.sizes;
+    meta.sizes = std::move(sizes);
+    meta.strides = *std::move(strides);
+    return true;
+  }
   /// Does it change? Nothing where it would have to and cannot.
   auto shrink(Node& node, std::size_t input) -> std::optional<bool> {
     auto* meta = std::get_if<TensorMeta>(&node.claim.value);

@@ -242,21 +242,32 @@ TEST(SmallerSizes, ClaimsListsAndElementsFollow) {
   const auto capture = read(
       "    def forward(self, s0: \"Sym(s0)\", x: \"f32[s0, 2, 8][16, 1, 2]cpu\"):\n"
       "        y: \"f32[s0, 2, 8][16, 1, 2]cpu\" = torch.ops.aten.relu.default(x)\n"
-      "        f: \"f32[16, 8][8, 1]cpu\" = torch.ops.aten.full.default([16, 8], 1)\n"
+      "        f: \"f32[16, 8][8, 1]cpu\" = torch.ops.aten.full.default([16, 8], 1.0)\n"
       "        return (y, f)\n");
   EXPECT_EQ(constant_sizes(capture), (std::vector<std::int64_t>{16, 8, 2}));
   const auto equal = text_of(with_smaller(capture, {.size = 8, .by = 3}, table()));
   EXPECT_NE(equal.find("x: \"f32[s0, 2, 3][6, 1, 2]cpu\""), std::string::npos) << equal;
   EXPECT_NE(equal.find("y: \"f32[s0, 2, 3][6, 1, 2]cpu\""), std::string::npos) << equal;
-  EXPECT_NE(equal.find("full.default([16, 3], 1)"), std::string::npos) << equal;
+  EXPECT_NE(equal.find("full.default([16, 3], 1.0)"), std::string::npos) << equal;
   const auto all = text_of(with_smaller(capture, {.size = 8, .by = 3, .multiples = true}, table()));
-  EXPECT_NE(all.find("full.default([6, 3], 1)"), std::string::npos) << all;
+  EXPECT_NE(all.find("full.default([6, 3], 1.0)"), std::string::npos) << all;
   const auto x = capture.graph.find("x")->id;
   const auto one =
       text_of(with_smaller(capture, {.size = 8, .by = 1, .input = x, .dim = 2}, table()));
   EXPECT_NE(one.find("x: \"f32[s0, 2, 1][2, 1, 2]cpu\""), std::string::npos) << one;
-  EXPECT_NE(one.find("full.default([16, 8], 1)"), std::string::npos) << one;
+  EXPECT_NE(one.find("full.default([16, 8], 1.0)"), std::string::npos) << one;
   EXPECT_FALSE(with_smaller(capture, {.size = 5, .by = 1}, table()));
+}
+
+TEST(SmallerSizes, ALieStaysTheSameLie) {
+  const auto capture = read(
+      "    def forward(self, x: \"f32[s0, 4][4, 1]cpu\"):\n"
+      "        y: \"f32[s0 + 1, 4][4, 1]cpu\" = torch.ops.aten.relu.default(x)\n"
+      "        return (y,)\n");
+  const auto cut = text_of(with_smaller(capture, {.size = 4, .by = 1}, table()));
+  EXPECT_NE(cut.find("y: \"f32[s0 + 1, 1][1, 1]cpu\""), std::string::npos) << cut;
+  const auto x = capture.graph.find("x")->id;
+  EXPECT_FALSE(with_smaller(capture, {.size = 4, .by = 1, .input = x, .dim = 1}, table()));
 }
 
 TEST(SmallerSizes, ALayoutWithGapsStays) {
