@@ -107,6 +107,8 @@ auto print_mutants(const Options& options, const Job& job) -> Result<int> {
   ASSAY_TRY(const auto inputs, inputs_of(options, job.capture));
   MutantOptions asked;
   asked.is_blind = job.fault == Fault::blind_compare;
+  const auto elsewhere = options.at.empty() ? inputs_elsewhere(job.capture) : std::nullopt;
+  asked.elsewhere = elsewhere ? &*elsewhere : nullptr;
   ASSAY_TRY(const auto mutants, plant_faults(job.capture, inputs, job.table, asked));
   for (const auto& mutant : mutants) {
     const auto& fault = row(mutant.fault);

@@ -1,43 +1,11 @@
 #include "cli/executed.h"
 
-#include <set>
-
 #include "cli/command.h"
-#include "minifier/edits/patches.h"
-#include "replay/interp/binding.h"
 #include "replay/report/compile_report.h"
 #include "replay/runner/decision_blame.h"
 
 namespace assay::cli {
 namespace {
-
-/// Symbols that claims mention and that no input gives, because the calls that needed it are gone,
-/// become inputs of their own, as the recorded sizes have them.
-auto with_given_symbols(const Capture& capture, const OpTable& table) -> Capture {
-  Capture given = capture;
-  std::set<Expr, decltype([](const Expr& a, const Expr& b) { return Expr::compare(a, b) < 0; })>
-      missing;
-  for (const auto& node : capture.graph.nodes)
-    for (const auto& symbol : symbols_around(capture.graph, node.id)) missing.insert(symbol);
-  for (const auto& node : capture.graph.nodes)
-    if (const auto* scalar = node.claim.scalar();
-        scalar != nullptr && node.kind == NodeKind::placeholder)
-      missing.erase(*scalar);
-  if (missing.empty()) return given;
-  const auto sizes = sizes_of(capture, table);
-  for (const auto& symbol : missing) {
-    const auto value = sizes.find(symbol);
-    if (value == sizes.end()) continue;
-    Node node;
-    node.id = NodeId{given.graph.next_id++};
-    node.kind = NodeKind::placeholder;
-    node.name = fmt::format("given_{}", symbol.name());
-    node.claim.value = symbol;
-    given.graph.nodes.insert(given.graph.nodes.begin(), std::move(node));
-    given.inputs.insert(given.inputs.begin(), value->second);
-  }
-  return given;
-}
 
 auto inputs_of(const Capture& capture, const ExecutedOptions& options) -> Result<RunInputs> {
   return options.at.empty() ? recorded_inputs(capture) : inputs_at(capture, options.at);
@@ -71,9 +39,9 @@ auto signature_of(const CompiledComparison& comparison) -> Signature {
   return signature;
 }
 
-auto judge(const Capture& cut, const OpTable& table, const ExecutedOptions& options) -> Observed {
+auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Observed {
   Observed seen;
-  const auto capture = with_given_symbols(cut, table);
   const auto compiled = compiled_with(capture, table, options);
   if (!compiled) {
     // A fault that finds nothing to be wrong about leaves a right program.
@@ -117,9 +85,8 @@ auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {
   return options;
 }
 
-auto blame_text(const Capture& cut, const OpTable& table, const ExecutedOptions& options)
+auto blame_text(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
     -> Result<std::string> {
-  const auto capture = with_given_symbols(cut, table);
   const auto differs = [&](const CompileVariant& variant) -> Result<bool> {
     const DecisionFilter filter{{}, variant.fusions, true};
     CompileOptions asked;

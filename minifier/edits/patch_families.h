@@ -1,6 +1,7 @@
 // The families that patch_kinds() lists, and what they share. Internal to minifier/edits.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace assay {
 // Calls (patches_calls.cpp).
 /// A call by an operand with the same claim.
 [[nodiscard]] auto bypasses(const Capture& capture) -> std::vector<Patch>;
+/// What is returned by the calls that it is made of.
+[[nodiscard]] auto returned_operands(const Capture& capture) -> std::vector<Patch>;
 /// A call by view, expand or slice of an operand, where one of them gives the claimed layout.
 [[nodiscard]] auto views_of_operands(const Capture& capture) -> std::vector<Patch>;
 /// Calculated numbers by what they are where it was recorded.
@@ -49,6 +52,10 @@ namespace assay {
 void replace_uses(Graph& graph, NodeId from, NodeId to);
 /// Puts a literal in the place of every use of one value.
 void replace_uses(Graph& graph, NodeId from, const Arg& literal);
+/// Calls whose claims are what the rules say.
+[[nodiscard]] auto honest_calls(const Graph& graph, const OpTable& table) -> std::set<NodeId>;
+/// Claims that were true before the patches are what the rules say after them; others stay.
+void renew_true_claims(const Graph& before, Graph& after, const OpTable& table);
 /// With its input value and what was recorded of it.
 void erase_node(Capture& capture, NodeId id);
 [[nodiscard]] auto is_used(const Graph& graph, NodeId id) -> bool;

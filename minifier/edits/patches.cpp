@@ -14,6 +14,7 @@ namespace {
 constexpr std::array kKinds = {
     PatchKind{.name = "bodies", .enumerate = inlined_bodies},
     PatchKind{.name = "calls in bodies", .enumerate = bypasses_in_bodies, .changes_values = true},
+    PatchKind{.name = "returned", .enumerate = returned_operands, .changes_values = true},
     PatchKind{.name = "bypass", .enumerate = bypasses, .changes_values = true},
     PatchKind{.name = "views", .enumerate = views_of_operands, .changes_values = true},
     PatchKind{.name = "numbers", .enumerate = constant_numbers, .renews_claims = true},
@@ -69,21 +70,25 @@ void drop_unused_bodies(Graph& graph) {
   });
 }
 
-/// Claims that were true before the patches are what the rules say after them; others stay.
-void renew_true_claims(const Graph& before, Graph& after, const OpTable& table) {
-  const auto judged = run_symbolic(before, table, {.samples = 4});
-  std::set<NodeId> honest;
-  for (std::size_t i = 0; i < before.nodes.size(); ++i)
-    if (judged.nodes[i].verdict == ClaimVerdict::equal ||
-        judged.nodes[i].verdict == ClaimVerdict::equal_sampled)
-      honest.insert(before.nodes[i].id);
-  renew_claims(after, table, [&](NodeId id) { return honest.contains(id); });
-}
-
 }  // namespace
 
 auto patch_kinds() -> std::span<const PatchKind> {
   return kKinds;
+}
+
+auto honest_calls(const Graph& graph, const OpTable& table) -> std::set<NodeId> {
+  const auto judged = run_symbolic(graph, table, {.samples = 4});
+  std::set<NodeId> honest;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (judged.nodes[i].verdict == ClaimVerdict::equal ||
+        judged.nodes[i].verdict == ClaimVerdict::equal_sampled)
+      honest.insert(graph.nodes[i].id);
+  return honest;
+}
+
+void renew_true_claims(const Graph& before, Graph& after, const OpTable& table) {
+  const auto honest = honest_calls(before, table);
+  renew_claims(after, table, [&](NodeId id) { return honest.contains(id); });
 }
 
 /// Points every use of one value at another.
@@ -206,6 +211,7 @@ auto apply_patches(const Capture& capture, const PatchKind& kind, const std::vec
     cut.mutated_inputs.reset();
   }
   drop_unused_symbols(cut);
+  give_symbols(cut, capture, [&] { return sizes_of(capture, table); });
   return cut;
 }
 

@@ -50,6 +50,21 @@ struct PatchKind {
 /// The symbol replaced by a size in claims, arguments and guards; it goes where nothing uses it.
 [[nodiscard]] auto make_static(const Capture& capture, const Expr& symbol, const Expr& value)
     -> Capture;
+/// A size that is a number, and a smaller one for it.
+struct SmallerSize {
+  std::int64_t size = 0, by = 0;
+  bool multiples = false;     ///< numbers made of it follow: 2*size becomes 2*by
+  NodeId input = NodeId{-1};  ///< only one dimension of this input; else wherever the size is
+  std::size_t dim = 0;
+};
+/// The capture with a smaller number in inputs and in lists that arguments are; true claims follow
+/// by the rules, recorded elements are repeated. Nothing where the size does not occur, or stands
+/// in a layout with gaps.
+[[nodiscard]] auto with_smaller(const Capture& capture, const SmallerSize& change,
+                                const OpTable& table) -> std::optional<Capture>;
+/// Sizes of inputs and numbers in lists of arguments that are more than 1, the largest first.
+[[nodiscard]] auto constant_sizes(const Capture& capture) -> std::vector<std::int64_t>;
+
 /// Do ranges and guards admit these sizes?
 [[nodiscard]] auto admits(const ShapeEnv& env, const Binding& sizes) -> bool;
 

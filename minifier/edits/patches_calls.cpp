@@ -133,6 +133,31 @@ void leave_alias_group(Graph& graph, NodeId id) {
   }
 }
 
+auto returned_items(Graph& graph) -> SequenceArg* {
+  auto& nodes = graph.nodes;
+  if (nodes.empty() || nodes.back().kind != NodeKind::output || nodes.back().args.empty())
+    return nullptr;
+  return std::get_if<SequenceArg>(&nodes.back().args[0].value);
+}
+
+/// Operands that are calls, of a call that is returned once and used nowhere else.
+auto calls_behind(const Graph& graph, const Node& node) -> std::vector<NodeId> {
+  const auto* output = graph.output();
+  if (node.kind != NodeKind::call_function || output == nullptr || output->args.empty()) return {};
+  const auto* items = std::get_if<SequenceArg>(&output->args[0].value);
+  if (items == nullptr || std::ranges::count(items->items, Arg{node.id}) != 1) return {};
+  for (const auto& user : graph.nodes)
+    if (user.kind != NodeKind::output && std::ranges::count(operands(user), node.id) > 0) return {};
+  std::vector<NodeId> calls;
+  for (const auto id : operands(node)) {
+    const auto* operand = graph.find(id);
+    if (operand != nullptr && operand->kind == NodeKind::call_function && operand->claim.tensor() &&
+        std::ranges::find(calls, id) == calls.end())
+      calls.push_back(id);
+  }
+  return calls;
+}
+
 }  // namespace
 
 auto bypasses(const Capture& capture) -> std::vector<Patch> {
@@ -146,6 +171,27 @@ auto bypasses(const Capture& capture) -> std::vector<Patch> {
                                found ? like_operand(cut.graph, *found) : std::nullopt;
                            if (!other) return false;
                            replace_uses(cut.graph, id, *other);
+                           erase_node(cut, id);
+                           return true;
+                         }});
+  return patches;
+}
+
+auto returned_operands(const Capture& capture) -> std::vector<Patch> {
+  std::vector<Patch> patches;
+  for (const auto& node : capture.graph.nodes)
+    if (const auto by = calls_behind(capture.graph, node); !by.empty())
+      patches.push_back({fmt::format("{} operands of {} returned", by.size(), node.name),
+                         [id = node.id](Capture& cut) {
+                           const auto* found = cut.graph.find(id);
+                           const auto parts =
+                               found ? calls_behind(cut.graph, *found) : std::vector<NodeId>{};
+                           if (parts.empty()) return false;
+                           auto& items = returned_items(cut.graph)->items;
+                           const auto at = std::ranges::find(items, Arg{id});
+                           for (auto to = items.erase(at); const auto part : parts)
+                             if (std::ranges::find(items, Arg{part}) == items.end())
+                               to = items.insert(to, Arg{part}) + 1;
                            erase_node(cut, id);
                            return true;
                          }});

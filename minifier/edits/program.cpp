@@ -8,6 +8,7 @@
 
 #include "core/expr/text.h"
 #include "core/graph/text.h"
+#include "minifier/edits/patches.h"
 #include "replay/interp/run.h"
 
 namespace assay {
@@ -241,6 +242,11 @@ void Program::record() const {
   (void)run_graph(graph(), *inputs, *table_, options);
 }
 
+auto Program::sizes() const -> const Binding& {
+  if (!sizes_) sizes_ = sizes_of(capture_, *table_);
+  return *sizes_;
+}
+
 auto Program::everything() const -> Selection {
   auto selection = nothing();
   for (const int at : calls_) selection.keep[static_cast<std::size_t>(at)] = true;
@@ -294,6 +300,7 @@ class Program::Cutter {
         add_node(nodes_[i]);
     add_output();
     drop_unused_symbols(out_);
+    give_symbols(out_, program_.capture(), [&] { return program_.sizes(); });
     return std::move(out_);
   }
 

@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/expr/eval.h"
 #include "core/ops/op_table.h"
 #include "replay/formats/capture.h"
 
@@ -56,6 +58,8 @@ class Program {
   void index();
   void record() const;
   void record_once() const;
+  /// What was recorded of the symbols; runs the capture once.
+  [[nodiscard]] auto sizes() const -> const Binding&;
   class Cutter;
 
   Capture capture_;
@@ -67,6 +71,7 @@ class Program {
   std::int64_t memory_bytes_;
   // Filled by the first cut.
   mutable bool recorded_ = false;
+  mutable std::optional<Binding> sizes_;
   mutable std::vector<InputValue> values_;           ///< by position; of calls
   mutable std::vector<StorageData> value_storages_;  ///< RecordedTensor::storage of values_
   std::uint64_t content_hash_ = 0;
@@ -82,5 +87,10 @@ void visit_exprs(const Arg& arg, const std::function<void(const Expr&)>& f);
 /// Removes symbols, guards and replacements that no claim, argument or input mentions any more
 /// (guards that share a symbol with what is left stay).
 void drop_unused_symbols(Capture& capture);
+
+/// Symbols that claims or arguments mention and that no input gives any more, neither as a number
+/// nor by its sizes, become inputs of their own: those of `from`, or new ones. `sizes` are asked
+/// for only if there are such symbols; one without a size is left alone.
+void give_symbols(Capture& cut, const Capture& from, const std::function<Binding()>& sizes);
 
 }  // namespace assay

@@ -177,6 +177,7 @@ class Minifier {
     if (session_.exhausted()) return;
     const PassScope pass(*this, "sizes");
     best_ = shrink_sizes(best_, table_, options_.smallest_sizes, tester());
+    if (!session_.exhausted()) best_ = shrink_constants(best_, table_, tester());
   }
 
   void patches(const PatchKind& kind) {
@@ -207,10 +208,13 @@ class Minifier {
       result_.fails_iff = find_condition(best_, table_, tester());
     }
     const PassScope pass(*this, "static");
+    const auto content = content_hash_of(best_);
     for (const auto& [symbol, value] : sorted_sizes(sizes_of(best_, table_))) {
       auto cut = make_static(best_, symbol, value);
       if (verify(cut.graph).empty() && session_.reproduces(Candidate(cut))) best_ = std::move(cut);
     }
+    // What a symbol's range forbids, a number may be.
+    if (content_hash_of(best_) != content) best_ = shrink_constants(best_, table_, tester());
   }
 
   [[nodiscard]] auto tester() -> CaptureTest {

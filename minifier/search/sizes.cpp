@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kTried[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,   15,
                                    16, 17, 31, 32, 33, 63, 64, 65, 127, 128};
 constexpr int kMostTries = 8;  ///< oracle calls per symbol and round
+constexpr std::size_t kMostConstants = 32;
 
 void collect_divisors(const Expr& e, std::set<std::int64_t>& divisors) {
   const auto args = e.args();
@@ -89,6 +90,62 @@ class SizeSearch {
   std::vector<Expr> facts_;
 };
 
+/// Smaller numbers for sizes that are numbers.
+class ConstantSearch {
+ public:
+  ConstantSearch(const Capture& capture, const OpTable& table, const CaptureTest& test)
+      : table_(table), test_(test), best_(capture), refusals_(count_refusals(capture, table)) {}
+
+  auto run() -> Capture {
+    auto sizes = constant_sizes(best_);
+    sizes.resize(std::min(sizes.size(), kMostConstants));
+    for (const auto size : sizes)
+      for (const bool multiples : {false, true})
+        if (one({.size = size, .multiples = multiples})) break;
+    while (dimensions()) {
+    }
+    return std::move(best_);
+  }
+
+ private:
+  /// Sizes that are equal by chance; one that others needed may go when they are gone.
+  auto dimensions() -> bool {
+    const auto nodes = best_.graph.nodes;  // the search changes them
+    std::size_t tried = 0;
+    bool any = false;
+    for (const auto& node : nodes) {
+      const auto* meta = node.claim.tensor();
+      if (node.kind != NodeKind::placeholder || meta == nullptr) continue;
+      for (std::size_t d = 0; d < meta->sizes.size(); ++d)
+        if (const auto size = meta->sizes[d].as_int();
+            size && *size > 1 && ++tried <= kMostConstants)
+          any = one({.size = *size, .input = node.id, .dim = d}) || any;
+    }
+    return any;
+  }
+
+  auto one(SmallerSize change) -> bool {
+    int tries = 0;
+    for (const auto value : kTried) {
+      if (value >= change.size || tries >= kMostTries) return false;
+      if (value == 0) continue;
+      change.by = value;
+      auto cut = with_smaller(best_, change, table_);
+      if (!cut || !is_sound(*cut, table_, refusals_)) continue;
+      ++tries;
+      if (!test_(*cut)) continue;
+      best_ = *std::move(cut);
+      return true;
+    }
+    return false;
+  }
+
+  const OpTable& table_;
+  const CaptureTest& test_;
+  Capture best_;
+  int refusals_ = 0;
+};
+
 }  // namespace
 
 auto sorted_sizes(const Binding& sizes) -> std::vector<std::pair<Expr, Expr>> {
@@ -125,6 +182,11 @@ auto discriminating_facts(const Capture& capture, const Binding& sizes) -> std::
 auto shrink_sizes(const Capture& capture, const OpTable& table, const SmallestSizes& solver,
                   const CaptureTest& test) -> Capture {
   return SizeSearch(capture, table, test).run(solver);
+}
+
+auto shrink_constants(const Capture& capture, const OpTable& table, const CaptureTest& test)
+    -> Capture {
+  return ConstantSearch(capture, table, test).run();
 }
 
 }  // namespace assay

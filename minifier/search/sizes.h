@@ -34,4 +34,10 @@ using CaptureTest = std::function<bool(const Capture&)>;
 [[nodiscard]] auto shrink_sizes(const Capture& capture, const OpTable& table,
                                 const SmallestSizes& solver, const CaptureTest& test) -> Capture;
 
+/// The same for sizes that are numbers: each is tried wherever it stands, with and without what is
+/// made of it, then in single dimensions of inputs. Recorded data are made anew only where
+/// something becomes smaller.
+[[nodiscard]] auto shrink_constants(const Capture& capture, const OpTable& table,
+                                    const CaptureTest& test) -> Capture;
+
 }  // namespace assay

@@ -1,6 +1,7 @@
 // Faults planted into one graph, each judged by the tool that must see it: how good the tools are
 // on this graph, and whether one of them has gone blind.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,14 @@ struct Mutant {
 
 struct MutantOptions {
   ScheduleOptions schedule;
-  /// Sizes of `specialised`, which shows only away from the hints; null: those of the others.
+  /// Other sizes: for `specialised`, which shows only away from the hints, and for what does not
+  /// show at those that are given. Null: there are none.
   const RunInputs* elsewhere = nullptr;
   bool is_blind = false;  ///< Fault::blind_compare is on
 };
+
+/// Inputs at sizes of which one is another than its hint; nothing where no other is admitted.
+[[nodiscard]] auto inputs_elsewhere(const Capture& capture) -> std::optional<RunInputs>;
 
 /// Plants one fault and asks its tool. Errors: of compiling and running without the fault.
 [[nodiscard]] auto plant_fault(Fault fault, const Capture& capture, const RunInputs& inputs,

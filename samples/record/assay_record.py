@@ -28,7 +28,7 @@ from torch.fx import GraphModule, Interpreter, Node
 FORMAT_VERSION = 1
 
 
-def backend(folder, values=True, real=True, decompose=True):
+def backend(folder, values=True, real=True, decompose=True, writes=False):
     """A torch.compile backend that runs the captured graphs eagerly and records each of them.
 
     folder     where graphN_fwd.json, graphN_bwd.json, graphN_inf.json and blobs/ go. N goes on
@@ -37,6 +37,8 @@ def backend(folder, values=True, real=True, decompose=True):
     values     keep the bytes of the real inputs, else only their metadata
     real       record what every node really produced
     decompose  apply Inductor's decompositions, else keep ATen operators as they are called
+    writes     writes into inputs are part of the graphs, as they are for Inductor, else they are made
+               behind them
     """
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import make_boxed_func
@@ -52,7 +54,8 @@ def backend(folder, values=True, real=True, decompose=True):
         from torch._inductor.decomposition import select_decomp_table
         decompositions = select_decomp_table()
     return aot_autograd(fw_compiler=compiler("fwd"), bw_compiler=compiler("bwd"),
-                        inference_compiler=compiler("inf"), decompositions=decompositions)
+                        inference_compiler=compiler("inf"), decompositions=decompositions,
+                        **({"keep_inference_input_mutations": True} if writes else {}))
 
 
 def export(model, args, folder, name="export", kwargs=None, values=True, real=True, **options):

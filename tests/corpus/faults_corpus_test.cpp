@@ -7,7 +7,6 @@
 
 #include "replay/bundle/open.h"
 #include "replay/interp/debug.h"
-#include "replay/runner/missing_guards.h"
 #include "replay/runner/mutants.h"
 #include "tests/support/corpus.h"
 
@@ -28,37 +27,23 @@ struct Real {
   std::optional<RunInputs> elsewhere;  ///< at sizes that are not the hints
 };
 
-/// One of the sizes that the graph is given is another than the hint.
-auto at_other_sizes(const Capture& capture) -> std::optional<RunInputs> {
-  const auto hints = capture.graph.env.hints();
-  for (const auto& [symbol, hint] : hints) {
-    const bool is_given = std::ranges::any_of(capture.graph.nodes, [&](const Node& node) {
-      const auto* scalar = node.claim.scalar();
-      return node.kind == NodeKind::placeholder && scalar != nullptr && *scalar == symbol;
-    });
-    if (!is_given || !hint.as_int()) continue;
-    for (const std::int64_t step : {1, -1, 2, -2, 8, 16, 32}) {
-      auto binding = hints;
-      binding[symbol] = Expr(*hint.as_int() + step);
-      if (!admits(capture.graph, binding)) continue;
-      for (const auto data : {IntegerData::recorded, IntegerData::zero})
-        if (auto inputs = inputs_at(capture, binding, data)) return *std::move(inputs);
-    }
-  }
-  return std::nullopt;
-}
-
-/// Graphs of the corpus that are run in a moment.
+/// Graphs of the corpus that are run in a moment, and small parts of real models that were recorded
+/// for the faults of which it holds few (tests/torch/record_faults.py).
 auto graphs() -> const std::vector<Real>& {
   static const auto kGraphs = [] {
     constexpr int kMostCalls = 150;
     std::vector<Real> all;
-    for (const auto& path : testing::all_captures()) {
+    auto paths = testing::all_captures();
+    if (!paths.empty())
+      for (auto& path :
+           testing::files_ending(fs::path(ASSAY_SOURCE_DIR) / "tests/data/faults", ".json"))
+        paths.push_back(std::move(path));
+    for (const auto& path : paths) {
       auto capture = open_capture(path);
       if (!capture || capture->graph.call_count() > kMostCalls) continue;
       auto inputs = recorded_inputs(*capture);
       if (!inputs) continue;
-      auto elsewhere = at_other_sizes(*capture);
+      auto elsewhere = inputs_elsewhere(*capture);
       all.push_back({path.parent_path().filename().string() + "/" + path.filename().string(),
                      *std::move(capture), *std::move(inputs), std::move(elsewhere)});
     }

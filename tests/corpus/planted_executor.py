@@ -4,8 +4,10 @@
     planted_executor.py ASSAY [FOLDER] [--count 30] [--seed 5] [--keep DIR] [--most-calls 700]
 
 Each fault is in the kernel of one node of a graph with dynamic sizes: of FOLDER, without it of the
-reference corpus. What is left must be one kernel, which computes that node, none of its calls may be one
-that could go, and where a fault needs two tensors in one kernel their fusion must be named.
+reference corpus. What is left must be one kernel (or those of one call), which computes that node, none of
+its calls may be one that could go, where a fault needs two tensors in one kernel their fusion must be
+named, and no size may be one that could be smaller: each is made smaller in the text, by itself and with
+all that are equal, and must no longer fail.
 """
 import argparse, json, pathlib, random, re, subprocess, sys, tempfile, time
 
@@ -32,6 +34,60 @@ def sizes_in(text):
             if one.isdigit()]
 
 
+TENSOR = re.compile(r"(\w+: \"\w+)\[([\d, ]+)\]\[([\d, ]+)\]")
+LIST = re.compile(r"(?<=[ (])\[([\d, -]+)\]")
+
+
+def row_major(sizes):
+    strides = [1] * len(sizes)
+    for d in reversed(range(len(sizes) - 1)):
+        strides[d] = strides[d + 1] * max(sizes[d + 1], 1)
+    return strides
+
+
+def smaller_texts(text):
+    """What was made smaller, and the graph without claims of its calls: sizes of row-major inputs and numbers
+    of lists, one by one and all that are equal."""
+    text = re.sub(r"^(        \w+): \".*\" = ", r"\1 = ", text, flags=re.M)
+    places = []  # of the text, the numbers there, and which of them
+    for found in TENSOR.finditer(text):
+        sizes = [int(one) for one in found[2].split(", ")]
+        if ", ".join(map(str, row_major(sizes))) == found[3]:
+            places += [(found, sizes, d) for d in range(len(sizes)) if sizes[d] > 1]
+    for found in LIST.finditer(text):
+        numbers = [int(one) for one in found[1].split(", ")]
+        places += [(found, numbers, d) for d in range(len(numbers)) if numbers[d] > 1]
+
+    def written(chosen, by):
+        numbers = {}
+        for found, old, d in chosen:
+            numbers.setdefault(found, list(old))[d] = by
+        out = text
+        for found in sorted(numbers, key=lambda one: -one.start()):
+            listed = ", ".join(map(str, numbers[found]))
+            strides = ", ".join(map(str, row_major(numbers[found])))
+            new = f"{found[1]}[{listed}][{strides}]" if found.re is TENSOR else f"[{listed}]"
+            out = out[:found.start()] + new + out[found.end():]
+        return out
+
+    for value in sorted({old[d] for _, old, d in places}):
+        equal = [one for one in places if one[1][one[2]] == value]
+        for by in sorted({1, value // 2, value - 1} - {0}):
+            yield f"{value} to {by}", written(equal, by)
+            for one in equal if len(equal) > 1 else []:
+                yield f"one {value} to {by}", written([one], by)
+
+
+def could_be_smaller(assay, text, fault, node, folder):
+    """What could be, nothing otherwise. Inputs hold other numbers than in the minimal graph."""
+    for what, candidate in smaller_texts(text):
+        file = folder / "smaller.py"
+        file.write_text(candidate)
+        if shows(assay, file, fault, node):
+            return what
+    return ""
+
+
 def shows(assay, file, fault, node):
     """Does the fault change what the program computes, and is that said within a few seconds?"""
     try:
@@ -52,10 +108,12 @@ def judge(assay, file, fault, node, folder):
     minimal = folder / "minimal.assay.zip"
     kernels = kernels_of(assay, minimal)
     blame = re.search(r"decisions  (.*)", done.stdout)
-    sizes = sizes_in((folder / "graph.txt").read_text())
+    text = (folder / "graph.txt").read_text()
+    sizes = sizes_in(text)
     return {"calls": summary["calls"], "asked": summary["queries"], "seconds": time.time() - start,
             "kernels": kernels, "fails_iff": summary["fails_iff"], "decisions": blame[1] if blame else "",
-            "one_minimal": summary["one_minimal"], "largest": max(sizes, default=0)}
+            "one_minimal": summary["one_minimal"], "largest": max(sizes, default=0),
+            "smaller": could_be_smaller(assay, text, fault, node, folder)}
 
 
 def misses_of(result, fault, node):
@@ -66,6 +124,8 @@ def misses_of(result, fault, node):
         misses.append("the node is gone")
     if not result["one_minimal"]:
         misses.append("calls that could go")
+    if result["smaller"]:
+        misses.append(f"a size could go from {result['smaller']}")
     if fault == "lost-store" and "fuse:" not in result["decisions"]:
         misses.append("no decision")
     return misses

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstring>
 
+#include "core/expr/text.h"
 #include "core/graph/text.h"
+#include "minifier/edits/program.h"
 #include "replay/interp/debug.h"
 
 namespace assay {
@@ -216,6 +218,104 @@ TEST(Patches, CallsInsideABodyCanBeLeftOut) {
   const auto cut = patched(read(kCond, kBodies), "calls in bodies");
   ASSERT_TRUE(cut.graph.child("a"));
   EXPECT_EQ(cut.graph.child("a")->call_count(), 0);
+}
+
+TEST(Patches, WhatIsReturnedGivesWayToWhatItIsMadeOf) {
+  const auto cut =
+      patched(read("    def forward(self, x: \"f32[2, 3][3, 1]cpu\"):\n"
+                   "        y: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.sin.default(x)\n"
+                   "        z: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.cos.default(y)\n"
+                   "        w: \"f32[2, 3][3, 1]cpu\" = torch.ops.aten.exp.default(y)\n"
+                   "        return (z, w)\n"),
+              "returned");
+  EXPECT_EQ(target_of(cut, "z"), "gone");
+  EXPECT_EQ(target_of(cut, "w"), "gone");
+  EXPECT_NE(print_graph(cut.graph).find("return (y,)"), std::string::npos)
+      << print_graph(cut.graph);
+}
+
+auto text_of(const std::optional<Capture>& capture) -> std::string {
+  return capture ? print_graph(capture->graph, {.header = false}) : "nothing";
+}
+
+TEST(SmallerSizes, ClaimsListsAndElementsFollow) {
+  const auto capture = read(
+      "    def forward(self, s0: \"Sym(s0)\", x: \"f32[s0, 2, 8][16, 1, 2]cpu\"):\n"
+      "        y: \"f32[s0, 2, 8][16, 1, 2]cpu\" = torch.ops.aten.relu.default(x)\n"
+      "        f: \"f32[16, 8][8, 1]cpu\" = torch.ops.aten.full.default([16, 8], 1.0)\n"
+      "        return (y, f)\n");
+  EXPECT_EQ(constant_sizes(capture), (std::vector<std::int64_t>{16, 8, 2}));
+  const auto equal = text_of(with_smaller(capture, {.size = 8, .by = 3}, table()));
+  EXPECT_NE(equal.find("x: \"f32[s0, 2, 3][6, 1, 2]cpu\""), std::string::npos) << equal;
+  EXPECT_NE(equal.find("y: \"f32[s0, 2, 3][6, 1, 2]cpu\""), std::string::npos) << equal;
+  EXPECT_NE(equal.find("full.default([16, 3], 1.0)"), std::string::npos) << equal;
+  const auto all = text_of(with_smaller(capture, {.size = 8, .by = 3, .multiples = true}, table()));
+  EXPECT_NE(all.find("full.default([6, 3], 1.0)"), std::string::npos) << all;
+  const auto x = capture.graph.find("x")->id;
+  const auto one =
+      text_of(with_smaller(capture, {.size = 8, .by = 1, .input = x, .dim = 2}, table()));
+  EXPECT_NE(one.find("x: \"f32[s0, 2, 1][2, 1, 2]cpu\""), std::string::npos) << one;
+  EXPECT_NE(one.find("full.default([16, 8], 1.0)"), std::string::npos) << one;
+  EXPECT_FALSE(with_smaller(capture, {.size = 5, .by = 1}, table()));
+}
+
+TEST(SmallerSizes, ALieStaysTheSameLie) {
+  const auto capture = read(
+      "    def forward(self, x: \"f32[s0, 4][4, 1]cpu\"):\n"
+      "        y: \"f32[s0 + 1, 4][4, 1]cpu\" = torch.ops.aten.relu.default(x)\n"
+      "        return (y,)\n");
+  const auto cut = text_of(with_smaller(capture, {.size = 4, .by = 1}, table()));
+  EXPECT_NE(cut.find("y: \"f32[s0 + 1, 1][1, 1]cpu\""), std::string::npos) << cut;
+  const auto x = capture.graph.find("x")->id;
+  EXPECT_FALSE(with_smaller(capture, {.size = 4, .by = 1, .input = x, .dim = 1}, table()));
+}
+
+TEST(SmallerSizes, ALayoutWithGapsStays) {
+  const auto capture = read(
+      "    def forward(self, x: \"f32[2, 8][16, 1]cpu\"):\n"
+      "        y: \"f32[2, 8][8, 1]cpu\" = torch.ops.aten.neg.default(x)\n"
+      "        return (y,)\n");
+  EXPECT_FALSE(with_smaller(capture, {.size = 8, .by = 3}, table()));
+}
+
+constexpr const char* kGiven =
+    "    def forward(self, s0: \"Sym(s0)\", x: \"f32[s0, 2][2, 1]cpu\"):\n"
+    "        y: \"f32[2*s0][1]cpu\" = torch.ops.aten.view.default(x, [-1])\n"
+    "        z: \"f32[s0*s0 + s0][1]cpu\" = torch.ops.aten.some_call.default(y)\n"
+    "        w: \"f32[s0*s0 + s0][1]cpu\" = torch.ops.aten.relu.default(z)\n"
+    "        return (w,)\n";
+
+auto kept(const Capture& capture, const std::string& name) -> Capture {
+  const Program program(capture, table());
+  auto selection = program.nothing();
+  selection.keep[static_cast<std::size_t>(program.position(capture.graph.find(name)->id))] = true;
+  program.repair(selection);
+  return program.cut(selection);
+}
+
+TEST(GivenSymbols, ACutKeepsTheNumberThatItsSizesNeed) {
+  const auto capture = read(kGiven);
+  const auto alone = kept(capture, "w");
+  const auto* given = alone.graph.find("s0");
+  ASSERT_TRUE(given) << print_graph(alone.graph);
+  EXPECT_EQ(given->kind, NodeKind::placeholder);
+  EXPECT_TRUE(verify(alone.graph).empty());
+  EXPECT_EQ(alone.inputs.size(), 2U);
+  // One equation tells: nothing is added.
+  EXPECT_FALSE(kept(capture, "z").graph.find("s0")) << print_graph(kept(capture, "z").graph);
+}
+
+TEST(GivenSymbols, ASymbolThatOnlyALayoutGaveIsGivenByAnInputOfItsOwn) {
+  const auto capture = read(
+      "    def forward(self, x: \"f32[s0, 2][2, 1]cpu\"):\n"
+      "        z: \"f32[s0*s0 + s0][1]cpu\" = torch.ops.aten.some_call.default(x)\n"
+      "        w: \"f32[s0*s0 + s0][1]cpu\" = torch.ops.aten.relu.default(z)\n"
+      "        return (w,)\n");
+  const auto alone = kept(capture, "w");
+  const auto* given = alone.graph.find("given_s0");
+  ASSERT_TRUE(given) << print_graph(alone.graph);
+  EXPECT_EQ(given->id.value, capture.graph.next_id);
+  EXPECT_EQ(print_expr(std::get<Expr>(alone.inputs.at(0))), "6");
 }
 
 }  // namespace
