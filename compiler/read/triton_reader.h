@@ -141,6 +141,7 @@ class TritonReader {
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto dot_rounds(int node) -> Result<bool>;
   [[nodiscard]] auto welford_step(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto welford_combine(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto softmax_step(const Values& v) -> Result<TritonValue>;
