@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -237,6 +239,14 @@ void silence() {
   ::dup2(null, STDERR_FILENO);
 }
 
+/// Signals that somebody sent, or that nobody reads on: the parent ends like its child.
+void end_if_asked_to(int status) {
+  constexpr std::array kAsked = {SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+  if (!WIFSIGNALED(status) || std::ranges::count(kAsked, WTERMSIG(status)) == 0) return;
+  ::signal(WTERMSIG(status), SIG_DFL);
+  ::raise(WTERMSIG(status));
+}
+
 auto exit_of(const GpuFailure& failure) -> int {
   if (failure.has_died) return kBug;
   return failure.is_finding ? kFindings : kUndecided;
@@ -258,6 +268,7 @@ auto run_guarded(ExecutorOptions& options, bool json, const std::function<int()>
   first.attend(options.launch_timeout);
   const bool is_lost = first.hung || first.faulted();
   if (!is_lost && WIFEXITED(first.status)) return WEXITSTATUS(first.status);
+  if (!is_lost) end_if_asked_to(first.status);
   auto failure = failure_of(first, options.launch_timeout);
   if (is_lost && (first.board().kernel[0] == '\0' || first.board().launches != 1)) {
     GpuChild second;

@@ -462,7 +462,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
 
 namespace {
 /// Lanes of a thread to try; 0: what the layout would take.
-constexpr std::array<std::int64_t, 4> kRegisters = {0, 8, 16, 32};
+constexpr std::array<std::int64_t, 3> kRegisters = {0, 8, 32};
 
 /// Half, the same and double.
 auto around(std::int64_t block) -> std::array<std::int64_t, 3> {
@@ -489,12 +489,12 @@ auto tile_shapes(const TilePlan& plan, const Extents& all, const TileChoice& usu
   }
   if (plan.x) {
     for (const auto width : kWidths)
-      if (width <= 2 * kColumnTile && width <= 2 * all.x)
-        for (const auto rows : around(kColumnRows))
-          add([&](TileChoice& one) {
-            one.block_x = std::min(width, kColumnTile);
-            one.block_r = kColumnTile * rows / one.block_x;
-          });
+      if (width <= kColumnTile && width <= 2 * all.x)
+        add([&](TileChoice& one) {
+          one.block_x = width;
+          one.block_r = kColumnTile * kColumnRows / width;
+        });
+    for (const auto rows : around(usual.block_r)) add([&](TileChoice& one) { one.block_r = rows; });
     return shapes;
   }
   if (!usual.loops)

@@ -14,8 +14,8 @@ import triton.language as tl
 @triton_heuristics.template(
     num_stages=2,
     num_warps=4,
-    triton_meta={'signature': {'arg_A': '*fp16', 'arg_B': '*fp16', 'out_ptr0': '*fp16', '_grid_0': 'i32'}, 'constants': {}},
-    inductor_meta={'grid_type': 'FixedGrid'}
+    triton_meta={'signature': {'arg_A': '*fp16', 'arg_B': '*fp16', 'out_ptr0': '*fp16'}, 'constants': {}},
+    inductor_meta={'grid_type': 'FixedGrid', 'extra_launcher_args': ['_grid_0', '_grid_1', '_grid_2']}
 )
 @triton.jit
 def triton_tem_fused_mm_0(arg_A, arg_B, out_ptr0):
