@@ -3,7 +3,8 @@
 // not captured is not done. Tests load it under the driver's name.
 //
 // With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing,
-// but those whose PTX holds the text never end, lose the context, or end the process.
+// but those whose PTX holds the text never end, lose the context, or end the process. A launch
+// takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N threads a quarter of that.
 #include "tests/fake_gpu/stream.h"
 
 #include <signal.h>
@@ -23,6 +24,7 @@ struct Stream {
   std::unique_ptr<Graph> captured;
   bool hangs = false;
   int fault = 0;
+  float clock = 0;  ///< ms
 };
 auto stream() -> Stream& {
   static Stream one;
@@ -154,10 +156,15 @@ int cuModuleUnload(void* module) {
 int cuModuleGetFunction(void** function, void* module, const char*) {
   return *function = module, 0;
 }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   unsigned, void*, void**, void**) {
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned threads, unsigned,
+                   unsigned, unsigned, void*, void**, void**) {
   if (stream().fault != 0) return stream().fault;
-  fake_gpu::enqueue([ptx = *static_cast<std::string*>(function)] { run_kernel(ptx); });
+  const char* const quick = std::getenv("FAKE_GPU_QUICK");
+  const bool is_quick = quick != nullptr && std::to_string(threads) == quick;
+  fake_gpu::enqueue([ptx = *static_cast<std::string*>(function), is_quick] {
+    stream().clock += is_quick ? 0.25F : 1.0F;
+    run_kernel(ptx);
+  });
   return 0;
 }
 int cuStreamCreate(void** made, unsigned) {
@@ -170,18 +177,20 @@ int cuStreamDestroy_v2(void*) {
   return 0;
 }
 int cuEventCreate(void** event, unsigned) {
-  return *event = &stream(), 0;
+  return *event = new float(0), 0;
 }
-int cuEventRecord(void*, void*) {
-  return 0;
+int cuEventRecord(void* event, void*) {
+  return *static_cast<float*>(event) = stream().clock, 0;
 }
 int cuEventSynchronize(void*) {
   return waited();
 }
-int cuEventElapsedTime(float* milliseconds, void*, void*) {
-  return *milliseconds = 1, 0;
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  const auto passed = *static_cast<float*>(end) - *static_cast<float*>(begin);
+  return *milliseconds = passed > 0 ? passed : 1, 0;
 }
-int cuEventDestroy_v2(void*) {
+int cuEventDestroy_v2(void* event) {
+  delete static_cast<float*>(event);
   return 0;
 }
 int cuStreamBeginCapture_v2(void*, int) {
