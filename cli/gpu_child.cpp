@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command.h"
 #include "core/base/clock.h"
@@ -112,11 +113,13 @@ class GpuChild {
   void attend(double seconds) {
     if (pid_ < 0) return;
     auto steps = board_->steps.load();
-    auto since = Clock::now();
+    auto since = Clock::now(), looked = since;
     while (!ended()) {
       read_report();
       const auto now = board_->steps.load();
-      if (now != steps || !board_->waits) {
+      // Who was stopped for a while, or asleep with the machine, was not waiting.
+      const bool was_away = seconds_since(std::exchange(looked, Clock::now())) > 1;
+      if (now != steps || !board_->waits || was_away) {
         steps = now;
         since = Clock::now();
       } else if (seconds > 0 && seconds_since(since) > seconds) {
