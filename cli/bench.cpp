@@ -1,6 +1,7 @@
 // assay bench: how long a compiled graph takes, and how close to the machine's memory it comes.
 #include "cli/command.h"
 #include "cli/executors.h"
+#include "cli/gpu_child.h"
 #include "cli/operators.h"
 #include "core/base/clock.h"
 #include "replay/bundle/open.h"
@@ -29,16 +30,39 @@ auto map_json(const auto& map) -> std::string {
   return fmt::format("{{{}}}", fmt::join(items, ", "));
 }
 
+auto tuned_json(const TunedLaunch& launch) -> std::string {
+  std::vector<std::string> tried;
+  for (const auto& [way, seconds] : launch.tried)
+    tried.push_back(fmt::format("{{\"way\": \"{}\", \"s\": {:.9f}}}", way, seconds));
+  return fmt::format("{{\"kernel\": \"{}\", \"best\": {}, \"kept\": {}, \"tried\": [{}]}}",
+                     launch.kernel, launch.best, launch.is_known, fmt::join(tried, ", "));
+}
+
 void print_json(std::string_view executor, const std::string& at, const ProgramTimes& times,
                 const Compilation& compilation) {
+  std::vector<std::string> tuned;
+  for (const auto& one : times.tuned) tuned.push_back(tuned_json(one));
   fmt::print(
       "{{\"executor\": \"{}\", \"at\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, "
       "\"bytes_per_s\": {:.0f}, \"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, "
       "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"launch_s\": {:.9f}, "
-      "\"library_call_s\": {:.9f}, \"on_host\": {}}}\n",
+      "\"library_call_s\": {:.9f}, \"on_host\": {}, \"tuned\": [{}]}}\n",
       executor, at, times.seconds, times.bytes, times.bytes / times.seconds, times.copy_bytes_per_s,
       compilation.lowering, compilation.code, times.first_seconds, map_json(times.first_parts),
-      times.host.launch, times.host.library_call, map_json(times.on_host));
+      times.host.launch, times.host.library_call, map_json(times.on_host), fmt::join(tuned, ", "));
+}
+
+/// What was tried for a launch, the fastest first.
+auto tuned_text(const TunedLaunch& launch) -> std::string {
+  auto text = fmt::format("tuned {}: ", launch.kernel);
+  if (launch.is_known) return text + fmt::format("{} (kept)\n", launch.tried.front().first);
+  const auto& [usual, before] = launch.tried.front();
+  const auto& [best, after] = launch.tried[launch.best];
+  text += fmt::format("{:.2f} us {}, was {:.2f} us {}; {} tried\n", after * 1e6, best, before * 1e6,
+                      usual, launch.tried.size());
+  for (const auto& [way, seconds] : launch.tried)
+    text += fmt::format("  {:9.2f} us  {}\n", seconds * 1e6, way);
+  return text;
 }
 
 void print_text(std::string_view executor, const std::string& at, const ProgramTimes& times,
@@ -59,6 +83,7 @@ void print_text(std::string_view executor, const std::string& at, const ProgramT
         times.host.library_call * 1e6);
   }
   fmt::print("{}", on_host_text(times.on_host));
+  for (const auto& one : times.tuned) fmt::print("{}", tuned_text(one));
 }
 
 auto run_bench(const Options& options) -> Result<int> {
@@ -125,8 +150,10 @@ auto add_bench(Arguments& arguments) -> Action {
                  "evaluate the host side in every call, not once for these sizes");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
-    const auto result = run_bench(*options);
-    return result ? *result : report_error(result.error());
+    return run_guarded(options->executor, options->json, [&] {
+      const auto result = run_bench(*options);
+      return result ? *result : report_error(result.error());
+    });
   };
 }
 

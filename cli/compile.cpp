@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/executors.h"
+#include "cli/gpu_child.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "compiler/cuda/gpu_code.h"
@@ -289,8 +290,10 @@ auto add_compile(Arguments& arguments) -> Action {
                    "with --ptx: compute capability, e.g. 90");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
-    const auto result = run_compile(*options);
-    return result ? *result : report_error(result.error());
+    return run_guarded(options->executor, options->json, [&] {
+      const auto result = run_compile(*options);
+      return result ? *result : report_error(result.error());
+    });
   };
 }
 

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/compiled.h"
 #include "cli/executed.h"
+#include "cli/gpu_child.h"
 #include "cli/operators.h"
 #include "cli/report_files.h"
 #include "core/graph/annotation.h"
@@ -136,8 +137,10 @@ auto add_debug(Arguments& arguments) -> Action {
   arguments.option("--trace", &options->trace, "write an SQLite trace of the run");
   arguments.option("--bundle", &options->bundle, "pack input and verdict into a bundle");
   return [options] {
-    const auto result = run_debug(*options);
-    return result ? *result : report_error(result.error());
+    return run_guarded(options->compiled.executor, options->json, [&] {
+      const auto result = run_debug(*options);
+      return result ? *result : report_error(result.error());
+    });
   };
 }
 

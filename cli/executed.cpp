@@ -1,6 +1,8 @@
 #include "cli/executed.h"
 
 #include "cli/command.h"
+#include "cli/gpu_child.h"
+#include "minifier/oracle/observed_json.h"
 #include "replay/report/compile_report.h"
 #include "replay/runner/decision_blame.h"
 
@@ -39,7 +41,7 @@ auto signature_of(const CompiledComparison& comparison) -> Signature {
   return signature;
 }
 
-auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+auto judge_here(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
     -> Observed {
   Observed seen;
   const auto compiled = compiled_with(capture, table, options);
@@ -64,6 +66,44 @@ auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& 
   return seen;
 }
 
+/// A launch that hangs or faults is a failure with a class of its own.
+auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& options)
+    -> Observed {
+  const auto answer = ask_guarded(options.executor, [&](const ExecutorOptions& executor) {
+    auto watched = options;
+    watched.executor = executor;
+    return to_json(judge_here(capture, table, watched));
+  });
+  if (const auto* text = std::get_if<std::string>(&answer))
+    if (auto seen = observed_from_json(*text)) return *std::move(seen);
+  const auto* failure = std::get_if<GpuFailure>(&answer);
+  if (failure == nullptr) return {.outcome = Outcome::invalid, .output = "no answer"};
+  Observed seen{.outcome = Outcome::fails, .output = failure->finding.message};
+  seen.signature.stage = failure->has_died ? "crash" : "executor";
+  seen.signature.error_class =
+      failure->has_died ? failure->signature : std::string(name(failure->finding.fault));
+  if (!failure->has_died) seen.signature.message = failure->signature;
+  return seen;
+}
+
+}  // namespace
+
+namespace {
+/// Does the program differ, or hang or fault? Errors: of running it.
+auto differs_guarded(const Capture& capture, const OpTable& table, const ExecutedOptions& options,
+                     const CompiledGraph& compiled) -> Result<bool> {
+  const std::string yes = "yes", no = "no";
+  const auto answer = ask_guarded(options.executor, [&](const ExecutorOptions& executor) {
+    auto watched = options;
+    watched.executor = executor;
+    const auto found = compared(capture, table, watched, compiled);
+    return !found ? found.error().message : has_findings(*found) ? yes : no;
+  });
+  const auto* text = std::get_if<std::string>(&answer);
+  if (text == nullptr) return true;
+  if (*text != yes && *text != no) return unsupported("{}", *text);
+  return *text == yes;
+}
 }  // namespace
 
 auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {
@@ -103,8 +143,7 @@ auto blame_text(const Capture& capture, const OpTable& table, const ExecutedOpti
     const auto compiled = compile_graph(capture, table, asked);
     if (!compiled && options.fault && compiled.error().code == ErrorCode::bad_input) return false;
     if (!compiled) return std::unexpected(compiled.error());
-    ASSAY_TRY(const auto found, compared(capture, table, other, *compiled));
-    return has_findings(found);
+    return differs_guarded(capture, table, other, *compiled);
   };
   ASSAY_TRY(const auto compiled, compiled_with(capture, table, options));
   ASSAY_TRY(const auto blame, blame_decisions(compiled.decisions, differs));

@@ -8,11 +8,21 @@
 
 namespace assay::cli {
 
+void add_launch_timeout(Arguments& arguments, ExecutorOptions& options) {
+  arguments.option("--launch-timeout", &options.launch_timeout,
+                   "of --executor cuda: seconds after which a launch is taken to hang; 0: never",
+                   kShowsDefault);
+}
+
 void add_executor(Arguments& arguments, ExecutorOptions& options) {
   arguments.option("--executor", &options.executor,
                    "interpret, which checks every access; cpu: machine code; cuda: an NVIDIA GPU; "
                    "tiles: interpret what the GPU would run");
   arguments.option("--threads", &options.threads, "of --executor cpu; 0: one per processor");
+  add_launch_timeout(arguments, options);
+  arguments.flag("--tune", options.tune,
+                 "of --executor cuda: measure tiles and threads of each launch and take the "
+                 "fastest, from then on; last bits of sums may depend on it");
   arguments.flag("--no-code-cache", options.no_code_cache,
                  "generate machine code anew, and keep none");
 }
@@ -46,7 +56,9 @@ auto make_executor(const ExecutorOptions& options, const OpTable& table)
   if (options.executor == "cuda")
     return std::make_unique<CudaExecutor>(table, CudaOptions{.is_checked = options.redzones,
                                                              .may_round = options.tf32,
-                                                             .cache = code_cache(options)});
+                                                             .is_tuned = options.tune,
+                                                             .cache = code_cache(options),
+                                                             .watch = options.watch});
   return std::unexpected(
       Error{ErrorCode::usage,
             fmt::format("--executor {}: interpret, cpu, cuda or tiles", options.executor)});

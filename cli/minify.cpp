@@ -31,6 +31,7 @@ struct Options {
   std::string trace, inputs;
   bool programs = false, json = false, calls_only = false, fresh = false, links = false;
   TorchOptions torch;
+  ExecutorOptions executor;  ///< limits of executor:cuda
 };
 
 auto usage_error(std::string message) -> std::unexpected<Error> {
@@ -98,7 +99,8 @@ auto make_oracle(const Options& options, const OpTable& table) -> Result<std::un
     return exec_oracle(rest);
   }
   if (kind == "executor") {
-    ASSAY_TRY(const auto executed, parse_executed(rest));
+    ASSAY_TRY(auto executed, parse_executed(rest));
+    executed.executor.launch_timeout = options.executor.launch_timeout;
     ASSAY_TRY_VOID(make_executor(executed.executor, table));
     return executor_oracle(table, executed, options.oracle);
   }
@@ -242,7 +244,8 @@ auto minify_file(const Options& options) -> Result<int> {
   else
     print_result(result, options.output);
   if (result.reproduced && options.oracle.starts_with("executor:") && !options.json) {
-    ASSAY_TRY(const auto executed, parse_executed(options.oracle.substr(9)));
+    ASSAY_TRY(auto executed, parse_executed(options.oracle.substr(9)));
+    executed.executor.launch_timeout = options.executor.launch_timeout;
     ASSAY_TRY(const auto blame, blame_text(result.minimal, table, executed));
     fmt::print("  decisions  {}\n", blame);
   }
@@ -274,8 +277,9 @@ auto add_minify(Arguments& arguments) -> Action {
       "command), "
       "exec:COMMAND (gets repro.py and the bundle; exit code 0 reproduces, 1 does not, "
       "125 invalid, 64-113 another failure), torch[:compile|accuracy|crash], "
-      "executor:NAME[:FAULT[@NODE]] (compiled and run there, cpu or interpret, it differs from its "
-      "graph), "
+      "executor:NAME[:FAULT[@NODE]] (compiled and run there, cpu, cuda or interpret, it differs "
+      "from "
+      "its graph, or a launch hangs or faults), "
       "run[:FAULT] (of compiled programs: what `run --check` finds), "
       "stage (of a TORCH_TRACE log: the launch that gives something else than its graph; prove, "
       "exec and torch judge programs too, the latter get minimal.py), "
@@ -290,6 +294,7 @@ auto add_minify(Arguments& arguments) -> Action {
   arguments.option("--max-calls", &options->max_calls, "stop after so many oracle calls");
   arguments.option("--timeout", &options->timeout,
                    "seconds of one oracle call (default: 10 times the first, 1 to 300)");
+  add_launch_timeout(arguments, options->executor);
   arguments.option("--memory", &options->memory_mib, "MiB of one oracle call", kShowsDefault);
   arguments.option("--match", &options->match, "how alike failures must be: strict, normal, loose",
                    kShowsDefault);

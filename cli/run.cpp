@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/compiled.h"
 #include "cli/executors.h"
+#include "cli/gpu_child.h"
 #include "cli/operators.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
@@ -130,8 +131,10 @@ auto add_run(Arguments& arguments) -> Action {
                    "of compiled programs: pack program, inputs and verdict into a bundle");
   arguments.flag("--json", options->json, "print JSON");
   return [options] {
-    const auto result = run_file(*options);
-    return result ? *result : report_error(result.error());
+    return run_guarded(options->compiled.executor, options->json, [&] {
+      const auto result = run_file(*options);
+      return result ? *result : report_error(result.error());
+    });
   };
 }
 

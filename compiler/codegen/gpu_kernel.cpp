@@ -36,6 +36,7 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
   for (const auto& value : kernel_.values)
     if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
       return unsupported("8-bit floats have no code yet");
+  ASSAY_TRY(dots_, dot_axes(kernel_));
   entry(name);
   region(kernel_.body);
   b_.CreateRetVoid();
@@ -152,6 +153,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
 }
 
 void GpuKernelEmitter::emit(const TileStatement& one) {
+  if (dots_ && !makes_operand_ && is_left_to_products(one)) return;
   std::visit([&](const auto& what) { statement(one, what); }, one.what);
 }
 
@@ -480,7 +482,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
 }
 
 template void GpuKernelEmitter::statement(const TileStatement&, const TileIndex&);
-template void GpuKernelEmitter::statement(const TileStatement&, const TileDot&);
 template void GpuKernelEmitter::statement(const TileStatement&, const TileNest&);
 
 }  // namespace assay

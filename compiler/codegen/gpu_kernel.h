@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/combine_code.h"
 #include "compiler/codegen/lane_code.h"
+#include "compiler/cuda/dot_layout.h"
 #include "compiler/cuda/ptx.h"
 #include "compiler/cuda/tile_layout.h"
 #include "compiler/program/access_steps.h"
@@ -186,6 +187,28 @@ class GpuKernelEmitter {
   [[nodiscard]] auto shared_fold(const TileStatement& one, TileCombine how, unsigned threads,
                                  unsigned neighbours, std::map<unsigned, Value*> values) -> Value*;
 
+  // gpu_dot.cpp
+  /// An operand of a product in shared memory: k is contiguous, `stride` elements are a row.
+  struct SharedOperand {
+    llvm::GlobalVariable* room = nullptr;
+    DType dtype = DType::float32;
+    std::int64_t stride = 0, length = 0;  ///< of k
+  };
+  void statement(const TileStatement& one, const TileDot& what);
+  /// True where a statement over k is left to the product that wants it, or has no code.
+  [[nodiscard]] auto is_left_to_products(const TileStatement& one) -> bool;
+  /// Statements that make an operand in a layout of its own, in order.
+  [[nodiscard]] auto operand_slice(TileId id, std::vector<const TileStatement*>& slice) -> bool;
+  [[nodiscard]] auto shared_operand(TileId id, std::size_t row, std::size_t k)
+      -> std::optional<SharedOperand>;
+  /// Word `bits` wide of an operand at a row and a place along k.
+  [[nodiscard]] auto operand_word(const SharedOperand& of, Value* row, Value* at, unsigned bits)
+      -> Value*;
+  [[nodiscard]] auto summed_in_order(const TileStatement& one, const SharedOperand& a,
+                                     const SharedOperand& b) -> Values;
+  [[nodiscard]] auto summed_by_fragments(const TileStatement& one, const SharedOperand& a,
+                                         const SharedOperand& b) -> Values;
+
   // gpu_random.cpp
   void statement(const TileStatement& one, const TileRandom& what);
   [[nodiscard]] auto philox_words(Value* seed, Value* offset) -> Values;
@@ -209,6 +232,9 @@ class GpuKernelEmitter {
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes
   std::string error_;
   AccessSteps steps_;
+  std::optional<DotAxes> dots_;
+  std::uint64_t operand_bytes_ = 0;  ///< of shared memory
+  bool makes_operand_ = false;
 };
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "compiler/cuda/dot_layout.h"
 #include "compiler/program/access_steps.h"
 
 namespace assay {
@@ -116,8 +117,25 @@ auto choose_gpu_blocks(const TileKernel& kernel, const std::vector<std::int64_t>
   return choice.blocks();
 }
 
+auto gpu_block_candidates(const TileKernel& kernel, const std::vector<std::int64_t>& extents)
+    -> std::vector<std::vector<std::int64_t>> {
+  std::vector<std::vector<std::int64_t>> all = {choose_gpu_blocks(kernel, extents)};
+  for (const auto axis : by_score(kernel)) {
+    if (fixed_block(kernel, kernel.axes[axis])) continue;
+    for (const auto block : {all[0][axis] / 2, all[0][axis] * 2}) {
+      if (block < 1 || block > kernel.axes[axis].max_block) continue;
+      all.push_back(all[0]);
+      all.back()[axis] = block;
+    }
+    break;
+  }
+  return all;
+}
+
 auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks, std::int64_t run,
-                bool is_alone) -> Result<TileLayout> {
+                bool is_alone, std::int64_t registers) -> Result<TileLayout> {
+  ASSAY_TRY(const auto products, dot_axes(kernel));
+  if (products) return dot_layout(kernel, *products, blocks);
   const auto order = by_score(kernel);
   const auto largest = element_bytes(kernel, order);
   auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
@@ -135,9 +153,10 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   });
   const bool takes_more = lanes >= kLongRow || (largest == kNarrow && !loops);
   const std::int64_t row_registers = lanes == kTwoWarpRow && !loops ? 64 : takes_more ? 32 : 16;
+  const auto usual = is_row && !is_alone ? row_registers : kRegisters;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),
-      static_cast<int>(std::max(neighbours, is_row && !is_alone ? row_registers : kRegisters)));
+      static_cast<int>(std::max(neighbours, registers > 0 ? registers : usual)));
 }
 
 }  // namespace assay

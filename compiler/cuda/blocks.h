@@ -15,10 +15,18 @@ namespace assay {
                                      const std::vector<std::int64_t>& extents)
     -> std::vector<std::int64_t>;
 
+/// Those, then others of half and double the lanes along the axis that is picked first. Nothing
+/// else where the kernel leaves no choice.
+[[nodiscard]] auto gpu_block_candidates(const TileKernel& kernel,
+                                        const std::vector<std::int64_t>& extents)
+    -> std::vector<std::vector<std::int64_t>>;
+
 /// `run`: every row has a multiple of so many elements; where rows begin anywhere, neighbouring
 /// threads rather than registers are neighbours in memory. `is_alone`: the only program, of as many
-/// threads as may be. Errors: unsupported (too many lanes).
+/// threads as may be. `registers`: lanes of a thread, about; 0: by a rule. Errors: unsupported (too
+/// many lanes).
 [[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks,
-                              std::int64_t run, bool is_alone) -> Result<TileLayout>;
+                              std::int64_t run, bool is_alone, std::int64_t registers = 0)
+    -> Result<TileLayout>;
 
 }  // namespace assay

@@ -38,6 +38,7 @@ struct CudaState {
   std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
   std::vector<cuda::ModuleHandle*> modules;
   std::vector<std::shared_ptr<const TileKernel>> kept;
+  std::map<std::string, GpuWay> ways;  ///< of launches that were tuned, by tuning_key
 
   ~CudaState() {
     for (auto* module : modules) driver->unload(module);
@@ -47,6 +48,7 @@ struct CudaState {
   auto variant(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key)
       -> Result<GpuVariant*> {
     if (const auto known = variants.find(key); known != variants.end()) return &known->second;
+    ASSAY_TRY_VOID(driver->wait());  // lest loading waits for what is not watched
     ASSAY_TRY(auto made, make(kernel, key));
     modules.push_back(made.module);
     return &variants.emplace(key, std::move(made.variant)).first->second;
@@ -65,6 +67,29 @@ struct CudaState {
     ASSAY_TRY(made.variant.function, driver->function(made.module, "kernel"));
     return made;
   }
+  [[nodiscard]] auto tunes() const -> bool { return options.is_tuned && !options.is_checked; }
+  /// As it was measured, here or in an earlier process; nothing where nobody did.
+  [[nodiscard]] auto tuned(const GpuKernel& kernel, const TileLaunch& launch)
+      -> std::optional<GpuWay> {
+    if (!tunes()) return std::nullopt;
+    const auto key = tuning_key(machine(), kernel, launch);
+    if (const auto known = ways.find(key); known != ways.end()) return known->second;
+    if (options.cache == nullptr) return std::nullopt;
+    const auto kept_text = options.cache->find(key);
+    if (!kept_text) return std::nullopt;
+    const auto way = parse_way(*kept_text);
+    if (way) ways[key] = *way;
+    return way;
+  }
+  void prefer(const GpuKernel& kernel, const TileLaunch& launch, const GpuWay& way) {
+    const auto key = tuning_key(machine(), kernel, launch);
+    ways[key] = way;
+    if (options.cache != nullptr) options.cache->keep(key, print_way(way));
+  }
+  [[nodiscard]] auto machine() const -> std::string {
+    return fmt::format("{} {} {}", driver->facts().name, driver->facts().version, codegen_stamp());
+  }
+
   /// Of this GPU, by this driver. Without a cache what the driver makes of PTX is its own matter.
   [[nodiscard]] auto machine_code(GpuVariant& variant) const -> Result<std::string> {
     const PtxOptions ptx{.architecture = driver->facts().capability,
@@ -135,6 +160,8 @@ class CudaLauncher final : public KernelLauncher {
   }
 
   [[nodiscard]] auto finish() -> Result<void> override { return collect(); }
+  /// The statement that comes next.
+  void at(const HostOp& op) { op_ = &op; }
 
  private:
   struct Mirror {
@@ -209,7 +236,15 @@ class CudaLauncher final : public KernelLauncher {
     }
     std::vector<void*> arguments;
     for (auto& value : values) arguments.push_back(&value);
+    auto* const watch = state_.options.watch;
+    if (watch != nullptr)
+      watch->issues({.kernel = variant.kernel.name,
+                     .statement = op_ == nullptr ? "" : op_->text,
+                     .line = op_ == nullptr ? 0 : op_->line,
+                     .number = ++number_,
+                     .sizes = sizes_text(shape, variant.kernel, launch.extents)});
     ASSAY_TRY_VOID(driver_.launch(variant.function, shape, arguments));
+    if (watch != nullptr && watch->one_by_one()) ASSAY_TRY_VOID(driver_.wait());
     for (std::size_t i = 0; i < launch.arguments.size(); ++i)
       if (auto* storage = launch.arguments[i].storage; storage != nullptr && code.writes(i))
         mirrors_[storage].host_is_new = false;
@@ -223,6 +258,8 @@ class CudaLauncher final : public KernelLauncher {
   std::map<RunStorage*, Mirror> mirrors_;
   cuda::Address records_ = 0;
   std::vector<const TileKernel*> launched_;
+  const HostOp* op_ = nullptr;
+  std::int64_t number_ = 0;  ///< of launches so far
 };
 
 /// Bound programs get the variants that launches statement by statement use.
@@ -234,12 +271,87 @@ class StateLoader final : public GpuLoader {
     std::vector<Wanted> wanted;
     for (const auto& [name, launch] : launches) {
       auto& kernel = *kernels_.at(name);
-      if (const auto split = kernel.gpu.split(launch))
+      const auto way = way_of(kernel.gpu, launch);
+      if (const auto split = kernel.gpu.split(launch); split && way.is_split)
         for (std::size_t i = 0; i < split->kernels.size(); ++i)
           want(*split->kernels[i], kernel.parts[split->kernels[i]], split->extents[i], wanted);
       else
-        want(kernel.gpu, kernel.variants, launch, wanted);
+        want(kernel.gpu, kernel.variants, way.key, wanted);
     }
+    make(wanted);
+  }
+  [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
+      -> Result<Launches> override {
+    auto& kernel = *kernels_.at(name);
+    const auto way = way_of(kernel.gpu, launch);
+    Launches launches;
+    if (const auto split = kernel.gpu.split(launch); split && way.is_split) {
+      launches.parts_bytes = split->parts_bytes;
+      launches.numbers = split->numbers;
+      for (std::size_t i = 0; i < split->kernels.size(); ++i) {
+        auto& part = kernel.parts[split->kernels[i]];
+        TileLaunch asked;
+        asked.extents = split->extents[i];
+        const auto key = split->kernels[i]->key(asked);
+        ASSAY_TRY(launches.kernels.emplace_back(), load(*split->kernels[i], part, asked, key));
+      }
+      return launches;
+    }
+    ASSAY_TRY(launches.kernels.emplace_back(), load(kernel.gpu, kernel.variants, launch, way.key));
+    return launches;
+  }
+  [[nodiscard]] auto offers(const std::string& name, const TileLaunch& launch)
+      -> std::vector<Offer> override {
+    auto& kernel = *kernels_.at(name);
+    if (auto known = state_.tuned(kernel.gpu, launch)) return {{*std::move(known), std::nullopt}};
+    auto ways = ways_of(kernel.gpu, launch);
+    std::vector<Wanted> wanted;
+    for (const auto& way : ways)
+      if (!way.is_split) want(kernel.gpu, kernel.variants, way.key, wanted);
+    make(wanted);
+    std::vector<Offer> all;
+    for (auto& way : ways) {
+      auto& offer = all.emplace_back(std::move(way), std::nullopt);
+      if (all.size() == 1) continue;  // what the program has
+      if (auto one = load(kernel.gpu, kernel.variants, launch, offer.way.key))
+        offer.loaded = *one;
+      else
+        all.pop_back();
+    }
+    return all;
+  }
+  void prefer(const std::string& name, const TileLaunch& launch, const GpuWay& way) override {
+    state_.prefer(kernels_.at(name)->gpu, launch, way);
+  }
+
+ private:
+  /// Code that is not there yet.
+  struct Wanted {
+    const GpuKernel* kernel;
+    Variants* variants;
+    GpuVariantKey key;
+  };
+  /// Tuned, or as it usually is.
+  auto way_of(const GpuKernel& kernel, const TileLaunch& launch) -> GpuWay {
+    if (auto known = state_.tuned(kernel, launch)) return *std::move(known);
+    return {kernel.split(launch).has_value(), kernel.key(launch)};
+  }
+  static void want(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key,
+                   std::vector<Wanted>& wanted) {
+    if (variants.contains(key)) return;
+    const bool is_known = std::ranges::any_of(
+        wanted, [&](const Wanted& one) { return one.variants == &variants && one.key == key; });
+    if (!is_known) wanted.push_back({&kernel, &variants, key});
+  }
+  static void want(const GpuKernel& kernel, Variants& variants, const Ints& extents,
+                   std::vector<Wanted>& wanted) {
+    TileLaunch launch;
+    launch.extents = extents;
+    want(kernel, variants, kernel.key(launch), wanted);
+  }
+  /// By several threads.
+  void make(const std::vector<Wanted>& wanted) {
+    if (wanted.empty() || !state_.driver->wait()) return;
     std::vector<std::optional<CudaState::Made>> made(wanted.size());
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
@@ -256,49 +368,8 @@ class StateLoader final : public GpuLoader {
       wanted[i].variants->emplace(wanted[i].key, std::move(made[i]->variant));
     }
   }
-  [[nodiscard]] auto load(const std::string& name, const TileLaunch& launch)
-      -> Result<Launches> override {
-    auto& kernel = *kernels_.at(name);
-    Launches launches;
-    if (const auto split = kernel.gpu.split(launch)) {
-      launches.parts_bytes = split->parts_bytes;
-      launches.numbers = split->numbers;
-      for (std::size_t i = 0; i < split->kernels.size(); ++i) {
-        auto& part = kernel.parts[split->kernels[i]];
-        TileLaunch asked;
-        asked.extents = split->extents[i];
-        ASSAY_TRY(launches.kernels.emplace_back(), load(*split->kernels[i], part, asked));
-      }
-      return launches;
-    }
-    ASSAY_TRY(launches.kernels.emplace_back(), load(kernel.gpu, kernel.variants, launch));
-    return launches;
-  }
-
- private:
-  /// Code that is not there yet.
-  struct Wanted {
-    const GpuKernel* kernel;
-    Variants* variants;
-    GpuVariantKey key;
-  };
-  static void want(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch,
-                   std::vector<Wanted>& wanted) {
-    const auto key = kernel.key(launch);
-    if (variants.contains(key)) return;
-    const bool is_known = std::ranges::any_of(
-        wanted, [&](const Wanted& one) { return one.variants == &variants && one.key == key; });
-    if (!is_known) wanted.push_back({&kernel, &variants, key});
-  }
-  static void want(const GpuKernel& kernel, Variants& variants, const Ints& extents,
-                   std::vector<Wanted>& wanted) {
-    TileLaunch launch;
-    launch.extents = extents;
-    want(kernel, variants, launch, wanted);
-  }
-  auto load(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch)
-      -> Result<Loaded> {
-    const auto key = kernel.key(launch);
+  auto load(const GpuKernel& kernel, Variants& variants, const TileLaunch& launch,
+            const GpuVariantKey& key) -> Result<Loaded> {
     ASSAY_TRY(auto* const variant, state_.variant(kernel, variants, key));
     ASSAY_TRY(const auto shape, kernel.shape(key, *variant, launch));
     return Loaded{variant, shape, launch.extents};
@@ -322,12 +393,19 @@ class CudaProgram final : public CompiledProgram {
     if (!options.tap && !options.random)
       if (const auto ready = bound(inputs)) return (*ready)->run(inputs);
     CudaLauncher launcher(*state_, kernels_, code_);
-    return HostMachine(program_, code_, table_, options, &launcher).run(inputs);
+    auto watched = options;
+    watched.step = [&](const HostFunction& function, const HostOp& op) {
+      launcher.at(op);
+      if (options.step) options.step(function, op);
+    };
+    return HostMachine(program_, code_, table_, watched, &launcher).run(inputs);
   }
   [[nodiscard]] auto measure(const DatumList& inputs, int calls) const
       -> Result<ProgramTimes> override {
     ASSAY_TRY(auto* const ready, bound(inputs));
-    return ready->measure(inputs, calls);
+    ASSAY_TRY(auto times, ready->measure(inputs, calls));
+    times.tuned = std::exchange(tuned_, {});
+    return times;
   }
 
  private:
@@ -341,6 +419,20 @@ class CudaProgram final : public CompiledProgram {
     }
     auto key = BindingKey::of(inputs);
     if (!key) return unsupported("inputs that are neither tensors nor numbers");
+    ASSAY_TRY(auto ready, made_ready(inputs));
+    if (state_->tunes()) {
+      StateLoader loader(*state_, kernels_);
+      ASSAY_TRY(tuned_, ready->tune(inputs, loader));
+      ready.reset();
+      ASSAY_TRY(ready, made_ready(inputs));
+    }
+    bound_.emplace_front(*std::move(key), std::move(ready));
+    constexpr std::size_t kMostBindings = 16;
+    if (bound_.size() > kMostBindings) bound_.pop_back();
+    return bound_.front().second.get();
+  }
+
+  auto made_ready(const DatumList& inputs) const -> Result<std::unique_ptr<GpuProgram>> {
     const auto start = Clock::now();
     ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
     const auto binding = seconds_since(start);
@@ -350,13 +442,11 @@ class CudaProgram final : public CompiledProgram {
                            .graphs = *state_->graphs,
                            .arena = state_->arena,
                            .plan = plan_,
-                           .is_checked = state_->options.is_checked};
+                           .is_checked = state_->options.is_checked,
+                           .watch = state_->options.watch};
     ASSAY_TRY(auto ready, GpuProgram::make(std::move(made), shared, loader));
     ready->add_time("bind", binding);
-    bound_.emplace_front(*std::move(key), std::move(ready));
-    constexpr std::size_t kMostBindings = 16;
-    if (bound_.size() > kMostBindings) bound_.pop_back();
-    return bound_.front().second.get();
+    return ready;
   }
 
   const HostProgram& program_;
@@ -365,7 +455,8 @@ class CudaProgram final : public CompiledProgram {
   std::shared_ptr<CudaState> state_;
   std::map<std::string, LoadedKernel*> kernels_;
   mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
-  mutable MemoryPlan plan_;  ///< of the last binding that was made
+  mutable MemoryPlan plan_;                 ///< of the last binding that was made
+  mutable std::vector<TunedLaunch> tuned_;  ///< of that binding, until it is measured
 };
 
 }  // namespace
@@ -384,7 +475,7 @@ auto CudaExecutor::compile(const HostProgram& program) const
     return unsupported("line {}: `{}`: {}", line.line, line.text, line.reason);
   }
   if (state_->driver == nullptr) {
-    ASSAY_TRY(state_->driver, cuda::Driver::open());
+    ASSAY_TRY(state_->driver, cuda::Driver::open(state_->options.watch));
     state_->libraries = std::make_unique<GpuLibraries>(*state_->driver, state_->options.may_round);
     state_->graphs = std::make_unique<GpuGraphs>(*state_->driver);
   }

@@ -6,6 +6,7 @@
 
 #include "compiler/program/executor.h"
 #include "compiler/runtime/code_cache.h"
+#include "compiler/runtime/cuda/launch_watch.h"
 #include "core/ops/op_table.h"
 
 namespace assay {
@@ -17,7 +18,11 @@ struct CudaOptions {
   bool is_checked = false;
   /// Convolutions of float32 may round operands to TF32, as PyTorch's do by default.
   bool may_round = false;
-  CodeCache* cache = nullptr;  ///< of machine code; must outlive the executor
+  /// Launches of bound programs are made the way that is fastest here: measured when a program is
+  /// bound, kept in `cache`. Last bits of sums depend on it. Not of checked code.
+  bool is_tuned = false;
+  CodeCache* cache = nullptr;          ///< of machine code; must outlive the executor
+  cuda::LaunchWatch* watch = nullptr;  ///< told of every launch; must outlive the executor
 };
 
 /// Tensors are the host's: what launches need goes to the GPU, and comes back when the host looks

@@ -40,6 +40,16 @@ auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
   return {{}, choose_gpu_blocks(kernel_, launch.extents)};
 }
 
+auto GpuKernel::candidates(const TileLaunch& launch) const -> std::vector<GpuVariantKey> {
+  std::vector<GpuVariantKey> all;
+  if (plan_)
+    for (const auto& choice : tile_candidates(*plan_, launch.extents)) all.push_back({choice, {}});
+  else
+    for (const auto& blocks : gpu_block_candidates(kernel_, launch.extents))
+      all.push_back({{}, blocks});
+  return all;
+}
+
 auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
   if (!plan_) return std::nullopt;
   const auto programs =
@@ -86,8 +96,9 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
         if (param.kind == TileParam::Kind::block && param.symbol == kernel_.axes[i].block)
           param.fixed = key.blocks[i];
   }
-  ASSAY_TRY(variant.layout, layout_for(variant.kernel, variant.blocks,
-                                       plan_ ? key.choice.run : kAnyRun, key.choice.is_alone));
+  ASSAY_TRY(variant.layout,
+            layout_for(variant.kernel, variant.blocks, plan_ ? key.choice.run : kAnyRun,
+                       key.choice.is_alone, key.choice.registers));
   return variant;
 }
 
@@ -168,6 +179,14 @@ auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optio
     finding.param = kernel.params.at(static_cast<std::size_t>(record.param)).name;
   finding.message = fmt::format(fmt::runtime(row.message), record.element, finding.param);
   return finding;
+}
+
+auto sizes_text(const cuda::LaunchShape& shape, const TileKernel& kernel,
+                const std::vector<std::int64_t>& extents) -> std::string {
+  auto text = fmt::format("grid {}, {} threads", fmt::join(shape.grid, "x"), shape.threads);
+  for (std::size_t i = 0; i < std::min(extents.size(), kernel.axes.size()); ++i)
+    text += fmt::format(", {}={}", kernel.axes[i].name, extents[i]);
+  return text;
 }
 
 auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> Result<void> {

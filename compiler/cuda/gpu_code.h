@@ -54,6 +54,8 @@ class GpuKernel {
   /// Few long rows are reduced in parts; nothing for other launches.
   [[nodiscard]] auto split(const TileLaunch& launch) const -> std::optional<SplitLaunch>;
   [[nodiscard]] auto key(const TileLaunch& launch) const -> GpuVariantKey;
+  /// That one, then others that may be faster.
+  [[nodiscard]] auto candidates(const TileLaunch& launch) const -> std::vector<GpuVariantKey>;
   /// Without code. Errors: unsupported.
   [[nodiscard]] auto variant(const GpuVariantKey& key) const -> Result<GpuVariant>;
   /// Programs of the launch. Errors: unsupported (a grid that is not known, or too large).
@@ -88,6 +90,10 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
 /// What a record says about a launch; nothing where nothing happened.
 [[nodiscard]] auto finding_of(const GpuRecord& record, const TileKernel& kernel)
     -> std::optional<RunFinding>;
+
+/// "grid 8x1x1, 128 threads, x=1000": of a launch, for people.
+[[nodiscard]] auto sizes_text(const cuda::LaunchShape& shape, const TileKernel& kernel,
+                              const std::vector<std::int64_t>& extents) -> std::string;
 
 /// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements
 /// where blocks depend on extents; what has no code says why in a comment. Errors: as make_ptx.

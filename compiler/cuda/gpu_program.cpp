@@ -83,7 +83,7 @@ auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
   for (std::size_t at = 0; at < made->bound_.steps.size(); ++at) {
     const auto& step = made->bound_.steps[at];
     if (const auto* launch = std::get_if<BoundLaunch>(&step))
-      ASSAY_TRY_VOID(timed(times, "kernels", [&] { return made->add(*launch, loader); }));
+      ASSAY_TRY_VOID(timed(times, "kernels", [&] { return made->add(*launch, at, loader); }));
     else if (const auto* call = std::get_if<BoundCall>(&step))
       ASSAY_TRY_VOID(timed(times, "libraries", [&] { return made->add(*call, at); }));
     else
@@ -91,6 +91,10 @@ auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
           timed(times, "libraries", [&] { return made->add(std::get<BoundCopy>(step), at); }));
   }
   ASSAY_TRY_VOID(timed(times, "libraries", [&] { return shared.driver.wait(); }));
+  for (auto& part : made->parts_) {
+    part.first = made->items_;
+    made->items_ += part.items.size();
+  }
   timed(times, "capture", [&] {
     for (auto& part : made->parts_) made->make_graph(part);
     return true;
@@ -118,10 +122,13 @@ auto GpuProgram::add(const Step& step, std::size_t at) -> Result<void> {
     parts_.push_back(std::move(part));
     return {};
   }
-  for (auto& work : *works) last_part().items.emplace_back(std::move(work));
+  std::string name = "copy";
+  if constexpr (std::is_same_v<Step, BoundCall>) name = step.row->name();
+  for (auto& work : *works) last_part().items.emplace_back(Work{std::move(work), step.op, name});
   for (const auto buffer : written_by(bound_.steps[at]))
     if (const auto shadow = shadow_of(buffer); shadow.at != 0)
-      last_part().items.emplace_back(std::make_unique<Mark>(driver_, shadow.at, shadow.bytes));
+      last_part().items.emplace_back(
+          Work{std::make_unique<Mark>(driver_, shadow.at, shadow.bytes), step.op, "mark"});
   return {};
 }
 
@@ -217,15 +224,13 @@ auto GpuProgram::place_buffers() -> Result<void> {
   return {};
 }
 
-namespace {
-auto asked(const BoundLaunch& launch) -> TileLaunch {
+auto GpuProgram::asked(const BoundLaunch& launch) -> TileLaunch {
   TileLaunch made;
   made.extents = launch.extents;
   made.blocks = launch.blocks;
   made.scalars = launch.scalars;
   return made;
 }
-}  // namespace
 
 void GpuProgram::prepare_kernels(GpuLoader& loader) const {
   std::vector<std::pair<std::string, TileLaunch>> launches;
@@ -235,7 +240,8 @@ void GpuProgram::prepare_kernels(GpuLoader& loader) const {
   loader.prepare(launches);
 }
 
-auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void> {
+auto GpuProgram::add(const BoundLaunch& launch, std::size_t step, GpuLoader& loader)
+    -> Result<void> {
   const auto& name = bound_.kernels[launch.kernel];
   ASSAY_TRY(const auto loaded, loader.load(name, asked(launch)));
   std::vector<std::uint64_t> behind;  // what the kernels take beside the launch's arguments
@@ -243,20 +249,31 @@ auto GpuProgram::add(const BoundLaunch& launch, GpuLoader& loader) -> Result<voi
     ASSAY_TRY(behind.emplace_back(), own(bytes));
   }
   for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
-  for (const auto& [variant, shape, extents] : loaded.kernels) {
-    if (std::ranges::count(shape.grid, 0U) > 0) continue;
-    auto& made = std::get<Launch>(last_part().items.emplace_back(Launch()));
-    made.function = variant->function;
-    made.shape = shape;
-    made.op = launch.op;
-    made.kernel = &variant->kernel;
-    made.record = launches_++;
-    made.values = arguments(launch, *variant, loaded, behind, made.record);
-    for (std::size_t i = 0; i < variant->extents.size(); ++i)
-      made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
-    made.values[variant->kernel.params.size()] = records_ + made.record * sizeof(GpuRecord);
+  for (std::size_t i = 0; i < loaded.kernels.size(); ++i) {
+    if (std::ranges::count(loaded.kernels[i].shape.grid, 0U) > 0) continue;
+    auto made = made_launch(launch, loaded, i, behind, launches_++);
+    made.step = step;
+    last_part().items.emplace_back(std::move(made));
   }
   return {};
+}
+
+auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launches& loaded,
+                             std::size_t kernel, const std::vector<std::uint64_t>& behind,
+                             std::size_t record) const -> Launch {
+  const auto& [variant, shape, extents] = loaded.kernels[kernel];
+  Launch made;
+  made.function = variant->function;
+  made.shape = shape;
+  made.op = launch.op;
+  made.kernel = &variant->kernel;
+  made.extents = extents;
+  made.record = record;
+  made.values = arguments(launch, *variant, loaded, behind, record);
+  for (std::size_t i = 0; i < variant->extents.size(); ++i)
+    made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
+  made.values[variant->kernel.params.size()] = records_ + record * sizeof(GpuRecord);
+  return made;
 }
 
 /// By parameter; then room for the record, then bounds where the code is checked.
@@ -291,14 +308,50 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
 }
 
 auto GpuProgram::issue(Part& part) -> Result<void> {
-  for (auto& item : part.items) {
-    if (auto* work = std::get_if<Work>(&item)) {
-      ASSAY_TRY_VOID((*work)->issue());
-      continue;
-    }
-    ASSAY_TRY_VOID(issue(std::get<Launch>(item)));
-  }
+  for (std::size_t i = 0; i < part.items.size(); ++i)
+    ASSAY_TRY_VOID(issue(part.items[i], part.first + i));
   return {};
+}
+
+auto GpuProgram::issue(Item& item, std::size_t number) -> Result<void> {
+  if (is_one_by_one()) shared_.watch->issues(note_of(item, number));
+  if (auto* const work = std::get_if<Work>(&item))
+    ASSAY_TRY_VOID(work->work->issue());
+  else
+    ASSAY_TRY_VOID(issue(std::get<Launch>(item)));
+  if (is_one_by_one()) ASSAY_TRY_VOID(driver_.wait());
+  return {};
+}
+
+auto GpuProgram::note_of(const Item& item, std::size_t number) const -> cuda::LaunchNote {
+  cuda::LaunchNote note{.kernel = {},
+                        .statement = {},
+                        .number = static_cast<std::int64_t>(number) + 1,
+                        .launches = static_cast<std::int64_t>(items_),
+                        .sizes = {}};
+  const HostOp* op = nullptr;
+  if (const auto* launch = std::get_if<Launch>(&item)) {
+    note.kernel = launch->kernel->name;
+    note.sizes = sizes_text(launch->shape, *launch->kernel, launch->extents);
+    op = launch->op;
+  } else {
+    note.kernel = std::get<Work>(item).name;
+    op = std::get<Work>(item).op;
+  }
+  note.line = op->line;
+  note.statement = op->text;
+  return note;
+}
+
+/// What a graph is about to do, or an issue of a whole part.
+void GpuProgram::note_all(const Part& part) const {
+  if (shared_.watch == nullptr || part.items.empty()) return;
+  auto note = note_of(part.items.front(), part.first);
+  if (part.items.size() > 1) {
+    note.last_line = note_of(part.items.back(), part.first).line;
+    note.kernel.clear();
+  }
+  shared_.watch->issues(note);
 }
 
 auto GpuProgram::issue(Launch& launch) -> Result<void> {
@@ -326,7 +379,8 @@ auto GpuProgram::ready_graphs() -> Result<void> {
 /// Where code of a library was not loaded after all, issuing it once loads it. What cannot be
 /// captured is issued one by one.
 void GpuProgram::make_graph(Part& part) {
-  if (part.items.empty() || capture(part)) return;
+  if (part.items.empty() || is_one_by_one() || capture(part)) return;
+  note_all(part);
   if (issue(part) && driver_.wait() && capture(part)) return;
   part.graph = nullptr;
 }
@@ -344,6 +398,7 @@ auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
 auto GpuProgram::run_parts() -> Result<void> {
   ASSAY_TRY_VOID(clear_shadows());
   for (auto& part : parts_) {
+    note_all(part);
     if (part.graph != nullptr) {
       ASSAY_TRY(auto* const exec, shared_.graphs.exec_for(part.graph));
       ASSAY_TRY_VOID(driver_.run(exec));
@@ -447,13 +502,14 @@ auto GpuProgram::host_costs() -> Result<HostCosts> {
     std::size_t launches = 0, calls = 0;
     double launch_seconds = 0, call_seconds = 0;
     for (auto& part : parts_)
-      for (auto& item : part.items) {
+      for (std::size_t i = 0; i < part.items.size(); ++i) {
+        auto& item = part.items[i];
         if ((launches + calls) % kQueued == 0) ASSAY_TRY_VOID(driver_.wait());
-        auto* const work = std::get_if<Work>(&item);
+        const bool is_call = std::holds_alternative<Work>(item);
         const auto start = Clock::now();
-        ASSAY_TRY_VOID(work != nullptr ? (*work)->issue() : issue(std::get<Launch>(item)));
-        (work != nullptr ? call_seconds : launch_seconds) += seconds_since(start);
-        ++(work != nullptr ? calls : launches);
+        ASSAY_TRY_VOID(issue(item, part.first + i));
+        (is_call ? call_seconds : launch_seconds) += seconds_since(start);
+        ++(is_call ? calls : launches);
       }
     if (launches > 0) launch.push_back(launch_seconds / static_cast<double>(launches));
     if (calls > 0) call.push_back(call_seconds / static_cast<double>(calls));

@@ -11,6 +11,7 @@
 
 #include "compiler/cuda/gpu_calls.h"
 #include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/tuning.h"
 #include "compiler/runtime/bound.h"
 #include "compiler/runtime/memory_plan.h"
 
@@ -32,6 +33,16 @@ class GpuLoader {
   };
   [[nodiscard]] virtual auto load(const std::string& kernel, const TileLaunch& launch)
       -> Result<Launches> = 0;
+  /// A way to try; without `loaded` the one that `load` gives.
+  struct Offer {
+    GpuWay way;
+    std::optional<Loaded> loaded;
+  };
+  /// That one first; nothing else where it is known to be the best, or where there is no choice.
+  [[nodiscard]] virtual auto offers(const std::string& kernel, const TileLaunch& launch)
+      -> std::vector<Offer> = 0;
+  /// The best way of a launch, which `load` gives from here on.
+  virtual void prefer(const std::string& kernel, const TileLaunch& launch, const GpuWay& way) = 0;
   /// Makes the code that these launches need, several kernels at a time. What fails here fails
   /// again, with its reason, when it is loaded.
   virtual void prepare(const std::vector<std::pair<std::string, TileLaunch>>& launches) = 0;
@@ -82,6 +93,7 @@ struct GpuShared {
   std::shared_ptr<GpuArena>& arena;
   MemoryPlan& plan;  ///< of the program's last binding
   bool is_checked = false;
+  cuda::LaunchWatch* watch = nullptr;
 };
 
 class GpuProgram {
@@ -97,6 +109,10 @@ class GpuProgram {
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
   /// The inputs stay on the GPU; outputs are not fetched.
   [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
+  /// Runs the program once and measures at each launch what the loader offers for it. What programs
+  /// are made with afterwards is the loader's matter. Nothing where there was no choice.
+  [[nodiscard]] auto tune(const DatumList& inputs, GpuLoader& loader)
+      -> Result<std::vector<TunedLaunch>>;
   /// Before the program was made: evaluating its host side.
   void add_time(const char* part, double seconds) { first_parts_[part] += seconds; }
 
@@ -108,12 +124,20 @@ class GpuProgram {
     std::vector<void*> arguments;
     const HostOp* op = nullptr;
     const TileKernel* kernel = nullptr;
-    std::size_t record = 0;  ///< number among the records
+    std::vector<std::int64_t> extents;  ///< of exact axes
+    std::size_t record = 0;             ///< number among the records
+    std::size_t step = 0;               ///< of the launch
   };
-  using Work = std::unique_ptr<cuda::GpuWork>;
+  struct Work {
+    std::unique_ptr<cuda::GpuWork> work;
+    const HostOp* op = nullptr;
+    std::string name;  ///< of the operator
+  };
+  using Item = std::variant<Launch, Work>;
   /// Launches and library calls one behind the other, or one call or copy on the host.
   struct Part {
-    std::vector<std::variant<Launch, Work>> items;
+    std::vector<Item> items;
+    std::size_t first = 0;               ///< how many items the parts before it have
     std::size_t step = 0;                ///< of the call or copy
     cuda::GraphHandle* graph = nullptr;  ///< nothing: issued one by one
   };
@@ -136,8 +160,13 @@ class GpuProgram {
   /// Somebody else than a kernel wrote the buffers of a step.
   [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
+  [[nodiscard]] static auto asked(const BoundLaunch& launch) -> TileLaunch;
   void prepare_kernels(GpuLoader& loader) const;
-  [[nodiscard]] auto add(const BoundLaunch& launch, GpuLoader& loader) -> Result<void>;
+  [[nodiscard]] auto add(const BoundLaunch& launch, std::size_t step, GpuLoader& loader)
+      -> Result<void>;
+  [[nodiscard]] auto made_launch(const BoundLaunch& launch, const GpuLoader::Launches& loaded,
+                                 std::size_t kernel, const std::vector<std::uint64_t>& behind,
+                                 std::size_t record) const -> Launch;
   [[nodiscard]] auto arguments(const BoundLaunch& launch, const GpuVariant& variant,
                                const GpuLoader::Launches& loaded,
                                const std::vector<std::uint64_t>& behind, std::size_t record) const
@@ -148,13 +177,31 @@ class GpuProgram {
   template <class Step>
   [[nodiscard]] auto add(const Step& step, std::size_t at) -> Result<void>;
   [[nodiscard]] auto issue(Part& part) -> Result<void>;
+  /// Tells who watches, and waits if asked to.
+  [[nodiscard]] auto issue(Item& item, std::size_t number) -> Result<void>;
   [[nodiscard]] auto issue(Launch& launch) -> Result<void>;
+  [[nodiscard]] auto note_of(const Item& item, std::size_t number) const -> cuda::LaunchNote;
+  void note_all(const Part& part) const;
+  [[nodiscard]] auto is_one_by_one() const -> bool {
+    return shared_.watch != nullptr && shared_.watch->one_by_one();
+  }
   [[nodiscard]] auto capture(Part& part) -> Result<void>;
   void make_graph(Part& part);
   [[nodiscard]] auto ready_graphs() -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
   [[nodiscard]] auto run_parts() -> Result<void>;
   [[nodiscard]] auto on_host(std::size_t at) -> Result<void>;
+  // gpu_tuning.cpp
+  /// Memory that a launch writes, as it was before.
+  struct Written {
+    cuda::Address at = 0, saved = 0;
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] auto saved_writes(const Launch& launch) -> Result<std::vector<Written>>;
+  [[nodiscard]] auto may_repeat(const Launch& launch, const std::vector<Written>& written) const
+      -> bool;
+  [[nodiscard]] auto tune(Part& part, std::size_t first, GpuLoader& loader) -> Result<TunedLaunch>;
+
   [[nodiscard]] auto host_costs() -> Result<HostCosts>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
 
@@ -169,6 +216,7 @@ class GpuProgram {
   cuda::Address records_ = 0;    ///< one per launch
   std::vector<Shadow> shadows_;  ///< by buffer
   std::size_t launches_ = 0;
+  std::size_t items_ = 0;                      ///< of all parts
   std::map<std::string, int> on_host_;         ///< how often each operator runs there
   std::map<std::string, double> first_parts_;  ///< s
 };

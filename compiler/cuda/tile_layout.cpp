@@ -18,6 +18,7 @@ auto bits_of(int count) -> int {
 }  // namespace
 
 auto TileLayout::bit(int of_lane) const -> Bit {
+  if (!moved.empty()) of_lane = moved[static_cast<std::size_t>(of_lane)];
   if (of_lane < contiguous_bits) return {true, of_lane};
   const auto behind = of_lane - contiguous_bits;
   if (behind < kWarpBits) return {false, behind};
@@ -79,7 +80,7 @@ auto make_tile_layout(const std::vector<std::int64_t>& blocks,
   for (const auto axis : order) {
     const auto block = static_cast<std::uint64_t>(blocks[axis]);
     if (!std::has_single_bit(block)) return unsupported("a block of {} lanes", blocks[axis]);
-    layout.axes[axis] = {layout.lane_bits, std::countr_zero(block)};
+    layout.axes[axis] = {.shift = layout.lane_bits, .bits = std::countr_zero(block)};
     layout.lane_bits += layout.axes[axis].bits;
   }
   if (layout.lane_bits > kMostThreadBits + kMostRegisterBits)

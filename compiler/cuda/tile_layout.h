@@ -18,12 +18,15 @@ struct TileLayout {
   /// Bits of a lane's number that are an axis' coordinate.
   struct Axis {
     int shift = 0, bits = 0;
+    int apart = 0;  ///< bits that no lane has: only operands of block products vary over the axis
   };
   std::vector<Axis> axes;   ///< by axis of the kernel
   int contiguous_bits = 0;  ///< of the registers that hold neighbouring lanes
   int register_bits = 0;    ///< all registers of a thread
   int thread_bits = 5;      ///< at least a warp
   int lane_bits = 0;        ///< of the whole tile; threads beyond it hold copies
+  /// By bit of a lane's number the one whose place it takes; empty: its own.
+  std::vector<int> moved = {};
 
   [[nodiscard]] auto threads() const -> int { return 1 << thread_bits; }
   [[nodiscard]] auto registers() const -> int { return 1 << register_bits; }

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/tuning.h"
 #include "compiler/interpret/host_machine.h"
 
 namespace assay {
@@ -10,19 +10,18 @@ namespace {
 
 class TiledLauncher final : public KernelLauncher {
  public:
-  explicit TiledLauncher(const CompiledKernels& kernels) : kernels_(kernels) {}
+  TiledLauncher(const CompiledKernels& kernels, std::size_t way) : kernels_(kernels), way_(way) {}
   /// What is split runs here, both kernels in turn; all else in the machine.
   [[nodiscard]] auto launch(const std::string& name, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
-    const auto split = gpu(name).split(launch);
-    if (!split) return std::nullopt;
-    return run(*split, launch);
+    if (!way_of(gpu(name), launch).is_split) return std::nullopt;
+    return run(*gpu(name).split(launch), launch);
   }
   [[nodiscard]] auto is_checked() const -> bool override { return true; }
 
   [[nodiscard]] auto instead(const std::string& name, TileLaunch& launch)
       -> Result<const TileCode*> override {
-    return fit(gpu(name), launch);
+    return fit(gpu(name), launch, way_of(gpu(name), launch).key);
   }
 
  private:
@@ -37,6 +36,12 @@ class TiledLauncher final : public KernelLauncher {
     return *known;
   }
 
+  [[nodiscard]] auto way_of(const GpuKernel& gpu, const TileLaunch& launch) const -> GpuWay {
+    auto ways = ways_of(gpu, launch);
+    auto& way = ways[way_ < ways.size() ? way_ : 0];
+    return way.is_split || gpu.variant(way.key) ? way : ways[0];
+  }
+
   auto run(const SplitLaunch& split, const TileLaunch& launch) -> Result<void> {
     std::vector<std::unique_ptr<RunStorage>> parts;
     for (const auto bytes : split.parts_bytes)
@@ -47,7 +52,7 @@ class TiledLauncher final : public KernelLauncher {
       one.extents = split.extents[i];
       for (const auto& storage : parts) one.arguments.push_back({.storage = storage.get()});
       for (const auto number : split.numbers) one.arguments.push_back({.integer = number});
-      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one));
+      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one, split.kernels[i]->key(one)));
       std::string problem;
       one.report = [&](const RunFinding& finding) { problem = finding.message; };
       ASSAY_TRY_VOID(TileMachine(*code, one).run());
@@ -56,8 +61,8 @@ class TiledLauncher final : public KernelLauncher {
     return {};
   }
 
-  auto fit(const GpuKernel& gpu, TileLaunch& launch) -> Result<const TileCode*> {
-    const auto key = gpu.key(launch);
+  auto fit(const GpuKernel& gpu, TileLaunch& launch, const GpuVariantKey& key)
+      -> Result<const TileCode*> {
     auto& made = made_[{&gpu, key}];
     if (made == nullptr) {
       ASSAY_TRY(auto variant, gpu.variant(key));
@@ -80,17 +85,19 @@ class TiledLauncher final : public KernelLauncher {
   }
 
   const CompiledKernels& kernels_;
+  std::size_t way_;
   std::map<std::string, std::unique_ptr<GpuKernel>> gpus_;
   std::map<std::pair<const GpuKernel*, GpuVariantKey>, std::unique_ptr<Made>> made_;
 };
 
 class TiledProgram final : public CompiledProgram {
  public:
-  TiledProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table)
-      : program_(program), kernels_(std::move(kernels)), table_(table) {}
+  TiledProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table,
+               std::size_t way)
+      : program_(program), kernels_(std::move(kernels)), table_(table), way_(way) {}
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
-    TiledLauncher launcher(kernels_);
+    TiledLauncher launcher(kernels_, way_);
     return HostMachine(program_, kernels_, table_, options, &launcher).run(inputs);
   }
 
@@ -98,6 +105,7 @@ class TiledProgram final : public CompiledProgram {
   const HostProgram& program_;
   CompiledKernels kernels_;
   const OpTable& table_;
+  std::size_t way_;
 };
 
 }  // namespace
@@ -106,7 +114,7 @@ auto TiledInterpreter::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");
   ASSAY_TRY(auto kernels, compile_kernels(program));
-  return std::make_unique<TiledProgram>(program, std::move(kernels), table_);
+  return std::make_unique<TiledProgram>(program, std::move(kernels), table_, way_);
 }
 
 }  // namespace assay

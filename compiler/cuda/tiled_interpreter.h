@@ -8,7 +8,9 @@ namespace assay {
 
 class TiledInterpreter final : public Executor {
  public:
-  explicit TiledInterpreter(const OpTable& table) : table_(table) {}
+  /// `way`: not as launches usually are, but this one of the ways that tuning tries, where there
+  /// are so many.
+  explicit TiledInterpreter(const OpTable& table, std::size_t way = 0) : table_(table), way_(way) {}
   [[nodiscard]] auto name() const -> std::string_view override { return "tiles"; }
   [[nodiscard]] auto is_checked() const -> bool override { return true; }
   /// Errors: as the interpreter's. A kernel that has no tiles is an error of its launch.
@@ -17,6 +19,7 @@ class TiledInterpreter final : public Executor {
 
  private:
   const OpTable& table_;
+  std::size_t way_;
 };
 
 }  // namespace assay

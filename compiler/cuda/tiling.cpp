@@ -507,4 +507,72 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   return choice;
 }
 
+namespace {
+/// Lanes of a thread to try; 0: what the layout would take.
+constexpr std::array<std::int64_t, 3> kRegisters = {0, 8, 32};
+
+/// Half, the same and double.
+auto around(std::int64_t block) -> std::array<std::int64_t, 3> {
+  return {block, std::max<std::int64_t>(block / 2, 1), block * 2};
+}
+
+/// Tiles to try, threads aside.
+auto tile_shapes(const TilePlan& plan, const Extents& all, const TileChoice& usual)
+    -> std::vector<TileChoice> {
+  std::vector<TileChoice> shapes = {usual};
+  const auto add = [&](auto change) {
+    auto other = usual;
+    change(other);
+    shapes.push_back(other);
+  };
+  if (plan.loops.reduced.empty()) {
+    if (usual.block_t > 0) return shapes;
+    for (const auto tile : {kTile / 2, 2 * kTile, 4 * kTile})
+      add([&](TileChoice& one) {
+        if (usual.block_x == kTile) one.block_x = std::min(tile, kTile * 2);
+        one.block_y = std::max<std::int64_t>(tile / one.block_x, 1);
+      });
+    return shapes;
+  }
+  if (plan.x) {
+    for (const auto width : kWidths)
+      if (width <= kColumnTile && width <= 2 * all.x)
+        add([&](TileChoice& one) {
+          one.block_x = width;
+          one.block_r = kColumnTile * kColumnRows / width;
+        });
+    for (const auto rows : around(usual.block_r)) add([&](TileChoice& one) { one.block_r = rows; });
+    return shapes;
+  }
+  if (!usual.loops)
+    for (const auto lanes : around(kRowTile))
+      add([&](TileChoice& one) {
+        one.block_y = std::max<std::int64_t>(lanes / one.block_r, 1);
+        one.is_alone = usual.is_alone && one.block_y == usual.block_y;
+      });
+  for (const auto row : around(usual.loops ? usual.block_r : kLoopedRow))
+    if (all.r > row)
+      add([&](TileChoice& one) {
+        one.loops = true;
+        one.is_alone = false;
+        one.block_r = row;
+        one.block_y = std::max<std::int64_t>(kRowTile / row, 1);
+      });
+  return shapes;
+}
+}  // namespace
+
+auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents)
+    -> std::vector<TileChoice> {
+  const auto usual = choose_tiles(plan, extents);
+  std::vector<TileChoice> all;
+  for (const auto& shape : tile_shapes(plan, extents_of(plan, usual, extents), usual))
+    for (const auto registers : kRegisters) {
+      auto one = shape;
+      one.registers = registers;
+      if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+    }
+  return all;
+}
+
 }  // namespace assay

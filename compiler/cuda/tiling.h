@@ -25,7 +25,8 @@ struct TileChoice {
   /// 1, 4 or 8: the extent of the axis along which most is contiguous is a multiple of it, so that
   /// as many neighbours are in range together.
   std::int64_t run = 1;
-  bool is_alone = false;  ///< one program, a row: nothing hides what it waits for
+  bool is_alone = false;       ///< one program, a row: nothing hides what it waits for
+  std::int64_t registers = 0;  ///< lanes of a thread, about; 0: as the layout has it
   friend auto operator<=>(const TileChoice&, const TileChoice&) = default;
 };
 
@@ -60,5 +61,9 @@ struct TilePlan {
 /// looped over; with 64-bit positions there is one choice.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents)
     -> TileChoice;
+/// That one, then others that may be faster: neighbours of its blocks in the same lists, and other
+/// numbers of threads. Sums in tiles of another size have another order.
+[[nodiscard]] auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents)
+    -> std::vector<TileChoice>;
 
 }  // namespace assay

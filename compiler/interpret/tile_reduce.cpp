@@ -356,11 +356,17 @@ void TileMachine::dot(const TileStep& step, const TileDot& what) {
   const auto b = as_double(statement.operands[1], all);
   auto sums = statement.operands[2] == kNoTile ? std::vector<double>(lanes(axes), 0)
                                                : as_double(statement.operands[2], axes);
+  const bool is_single = type(id).dtype == DType::float32;
+  const auto added = [&](double x, double y, double z) -> double {
+    if (!is_single) return std::fma(x, y, z);
+    return std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+  };
   for (std::size_t o = 0; o < outer; ++o)
     for (std::size_t k = 0; k < length; ++k)
       for (std::size_t i = 0; i < inner; ++i) {
         const auto at = (o * length + k) * inner + i;
-        sums[o * inner + i] += a[at] * b[at];
+        auto& sum = sums[o * inner + i];
+        sum = added(a[at], b[at], sum);
       }
   auto* out = fresh(id);
   const TileLanes lane{sums.data(), 1};

@@ -31,6 +31,8 @@ enum class RunFault : std::uint8_t {
   assert_failed,   ///< an assert of the wrapper is false
   index_overflow,  ///< integer arithmetic that an index rests on wraps
   call_refused,    ///< a library call refuses its operands
+  launch_hangs,    ///< a launch on a GPU does not end
+  launch_faults,   ///< a launch on a GPU ends in an error that its process does not survive
 };
 [[nodiscard]] auto name(RunFault fault) -> std::string_view;
 
@@ -84,6 +86,14 @@ struct HostCosts {
   double launch = 0, library_call = 0;
 };
 
+/// What was tried for a launch, and what it is made with from here on.
+struct TunedLaunch {
+  std::string kernel, statement;
+  std::vector<std::pair<std::string, double>> tried;  ///< way and s, the usual one first
+  std::size_t best = 0;                               ///< among them
+  bool is_known = false;                              ///< from an earlier run: `tried` is that way
+};
+
 /// How long a program takes when nothing but it runs.
 struct ProgramTimes {
   double seconds = 0;                  ///< median of the calls, without the first
@@ -95,6 +105,7 @@ struct ProgramTimes {
   double first_seconds = 0;
   std::map<std::string, double> first_parts;
   HostCosts host;
+  std::vector<TunedLaunch> tuned;
 };
 
 /// A program that is ready to run.

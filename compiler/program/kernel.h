@@ -159,9 +159,11 @@ struct TileRandom {
   bool is_cpu = false;  ///< numbers as Inductor's C++ makes them, else Triton's
   friend auto operator==(const TileRandom&, const TileRandom&) -> bool = default;
 };
-/// Block product: operands a over (m, k), b over (k, n), and what is added or kNoTile.
+/// Block product: operands a over (m, k), b over (k, n), and what is added or kNoTile: one fma
+/// after the other in the order of k, in the result's dtype.
 struct TileDot {
-  std::size_t axis = 0;  ///< k
+  std::size_t axis = 0;    ///< k
+  bool may_round = false;  ///< operands of float32 to TF32, and sums in any order
   friend auto operator==(const TileDot&, const TileDot&) -> bool = default;
 };
 struct TileBarrier {

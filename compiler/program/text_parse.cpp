@@ -416,7 +416,7 @@ class Parser {
   }
   auto dot(TileStatement& one) -> Result<void> {
     ASSAY_TRY(const auto at, axis_name());
-    one.what = TileDot{at};
+    one.what = TileDot{at, accept("rounded")};
     return {};
   }
   auto device_assert(TileStatement& one) -> Result<void> {

@@ -153,7 +153,7 @@ class Printer {
     return fmt::format("random({}{})", word_of(kRandomWords, what.kind), what.is_cpu ? " cpu" : "");
   }
   [[nodiscard]] auto head(const TileDot& what) const -> std::string {
-    return fmt::format("dot({})", axis_name(what.axis));
+    return fmt::format("dot({}{})", axis_name(what.axis), what.may_round ? " rounded" : "");
   }
   [[nodiscard]] auto head(const TileBarrier&) const -> std::string { return "barrier"; }
   [[nodiscard]] auto head(const TileAssert& what) const -> std::string {

@@ -135,15 +135,55 @@ auto TritonReader::loop(int indent) -> Result<void> {
 }
 
 /// Branches of combined kernels: `if pid < n: ... elif ... else: ...`.
+/// The lines behind this one that are indented deeper.
+void TritonReader::skip_below(int indent) {
+  do {
+    cursor_.skip_logical_line();
+    while (cursor_.token().kind == TokenKind::newline) cursor_.advance();
+  } while (cursor_.token().kind != TokenKind::end && cursor_.lexer().indent() > indent);
+}
+
+/// `elif` and `else` behind conditions that are known when a kernel is compiled. False: what stands
+/// here is a condition of its own.
+auto TritonReader::settled_branch(int indent) -> Result<bool> {
+  const auto settled = settled_.find(indent);
+  if (cursor_.at("if") || settled == settled_.end()) {
+    settled_.erase(indent);
+    return false;
+  }
+  const bool is_else = cursor_.at("else");
+  if (settled->second) {
+    skip_below(indent);
+    return true;
+  }
+  settled_.erase(settled);
+  if (!is_else) return false;
+  cursor_.advance();
+  ASSAY_TRY_VOID(cursor_.expect(":"));
+  return true;
+}
+
 auto TritonReader::branch(int indent) -> Result<void> {
   const auto place = cursor_.token();
   const bool is_else = cursor_.at("else");
-  if (!cursor_.at("if") && (blocks_.empty() || blocks_.back().indent != indent ||
-                            blocks_.back().kind != BlockKind::otherwise))
+  const bool follows_settled = settled_.contains(indent) && !cursor_.at("if");
+  ASSAY_TRY(const bool is_settled, settled_branch(indent));
+  if (is_settled) return {};
+  if (!cursor_.at("if") && !follows_settled &&
+      (blocks_.empty() || blocks_.back().indent != indent ||
+       blocks_.back().kind != BlockKind::otherwise))
     return bad_source(place, "`{}` without its `if`", place.text);
   cursor_.advance();
   if (is_else) return cursor_.expect(":");
   ASSAY_TRY(const int node, cursor_.expression());
+  ASSAY_TRY(const auto known, value(node));
+  if (known.is_constant()) {
+    ASSAY_TRY_VOID(cursor_.expect(":"));
+    const bool runs = known.as_int().value_or(1) != 0;
+    settled_[indent] = runs;
+    if (!runs) skip_below(indent);
+    return {};
+  }
   ASSAY_TRY(const auto condition, tile_of(node));
   ASSAY_TRY_VOID(cursor_.expect(":"));
   if (builder_.type(condition).axes != 0) return bad_source(place, "a branch that lanes decide");
@@ -153,7 +193,7 @@ auto TritonReader::branch(int indent) -> Result<void> {
   block.statement.what = TileIf{};
   block.statement.operands = {builder_.cast(condition, DType::boolean).id};
   block.assigned = assigned_below(indent);
-  block.is_elif = place.is("elif");
+  block.is_elif = place.is("elif") && !follows_settled;
   block.before = locals_;
   block.region = std::make_unique<TileRegion>();
   builder_.push(block.region.get());

@@ -68,6 +68,8 @@ class TritonReader {
   void set(std::string_view name, TritonValue value);
   [[nodiscard]] auto loop(int indent) -> Result<void>;
   [[nodiscard]] auto branch(int indent) -> Result<void>;
+  [[nodiscard]] auto settled_branch(int indent) -> Result<bool>;
+  void skip_below(int indent);
   [[nodiscard]] auto close(int indent) -> Result<void>;
   [[nodiscard]] auto close_loop() -> Result<void>;
   [[nodiscard]] auto close_branch(bool goes_on) -> Result<void>;
@@ -141,6 +143,7 @@ class TritonReader {
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto dot_rounds(int node) -> Result<bool>;
   [[nodiscard]] auto welford_step(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto welford_combine(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto softmax_step(const Values& v) -> Result<TritonValue>;
@@ -155,6 +158,8 @@ class TritonReader {
   Locals locals_;
   std::map<std::string, TritonHelper, std::less<>> helpers_;
   std::map<std::string, std::size_t, std::less<>> axes_;  ///< by origin of their block
+  /// By indentation: `if` whose condition is known; has one of its branches been read?
+  std::map<int, bool> settled_;
   std::vector<Block> blocks_;
   std::string target_;
   bool in_kernel_ = false;

@@ -303,6 +303,17 @@ auto TritonReader::sort(int node) -> Result<TritonValue> {
   return tuple(std::move(v));
 }
 
+/// Triton's own choice for float32 is TF32; `allow_tf32=False` and `input_precision="ieee"` forbid
+/// it.
+auto TritonReader::dot_rounds(int node) -> Result<bool> {
+  if (const int allowed = cursor_.keyword(node, "allow_tf32"); allowed >= 0) {
+    ASSAY_TRY(const auto given, value(allowed));
+    return given.as_int().value_or(1) != 0;
+  }
+  const int precision = cursor_.keyword(node, "input_precision");
+  return precision < 0 || !cursor_.source_of(precision).contains("ieee");
+}
+
 /// tl.dot(a, b, acc=): products in float32 (integers: int32).
 auto TritonReader::dot(int node) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
@@ -326,11 +337,12 @@ auto TritonReader::dot(int node) -> Result<TritonValue> {
       axes |= builder_.type(converted).axes;
     }
   }
+  ASSAY_TRY(const bool may_round, dot_rounds(node));
   TritonValue result;
   result.kind = Kind::tile;
   result.shape = {a.shape[0], b.shape[1]};
-  result.id =
-      builder_.emit(TileDot{axis}, {a.id, b.id, added}, {dtype, axes & ~(AxisSet{1} << axis)});
+  result.id = builder_.emit(TileDot{axis, may_round}, {a.id, b.id, added},
+                            {dtype, axes & ~(AxisSet{1} << axis)});
   return result;
 }
 

@@ -256,6 +256,8 @@ auto TileBuilder::fold(std::string_view op, const TritonValue& a, const TritonVa
   const auto x = a.as_int(), y = b.as_int();
   std::int64_t result = 0;
   if (x && y) {
+    if (op == "and") return *x != 0 ? b : a;
+    if (op == "or") return *x != 0 ? a : b;
     if (op == "+" && !__builtin_add_overflow(*x, *y, &result)) return TritonValue::python(result);
     if (op == "-" && !__builtin_sub_overflow(*x, *y, &result)) return TritonValue::python(result);
     if (op == "*" && !__builtin_mul_overflow(*x, *y, &result)) return TritonValue::python(result);

@@ -41,6 +41,8 @@ auto title_of(RunFault fault) -> std::string {
       "an assert of the wrapper is false",
       "integer arithmetic that an index rests on wraps",
       "a library call refuses its operands",
+      "a launch does not end",
+      "a launch ends in an error that its process does not survive",
   };
   return kTitles.at(static_cast<std::size_t>(fault));
 }

@@ -1,11 +1,20 @@
 // A GPU that is the host's memory: NVIDIA's driver as far as programs without kernels need it. Work
 // of libraries is put off while a stream captures and done by each launch of the graph, so what was
 // not captured is not done. Tests load it under the driver's name.
+//
+// With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing,
+// but those whose PTX holds the text never end, lose the context, or end the process. A launch
+// takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N threads a quarter of that.
 #include "tests/fake_gpu/stream.h"
+
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace {
 using fake_gpu::Graph;
@@ -13,6 +22,9 @@ using Address = std::uint64_t;
 
 struct Stream {
   std::unique_ptr<Graph> captured;
+  bool hangs = false;
+  int fault = 0;
+  float clock = 0;  ///< ms
 };
 auto stream() -> Stream& {
   static Stream one;
@@ -22,6 +34,27 @@ auto at(Address address) -> void* {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 constexpr int kUnsupported = 801;
+constexpr int kIllegalAddress = 700;
+
+/// "hang" and the text of the kernels that do.
+auto kernels() -> std::string_view {
+  const char* const asked = std::getenv("FAKE_GPU_KERNELS");
+  return asked == nullptr ? "" : asked;
+}
+/// What the calls say that wait for what was launched.
+auto waited() -> int {
+  while (stream().hangs) ::pause();
+  return stream().fault;
+}
+void run_kernel(const std::string& ptx) {
+  const auto asked = kernels();
+  const auto colon = asked.find(':');
+  if (colon == std::string_view::npos || !ptx.contains(asked.substr(colon + 1))) return;
+  const auto what = asked.substr(0, colon);
+  if (what == "hang") stream().hangs = true;
+  if (what == "fault") stream().fault = kIllegalAddress;
+  if (what == "die") ::raise(SIGSEGV);
+}
 }  // namespace
 
 void fake_gpu::enqueue(std::function<void()> work) {
@@ -35,8 +68,8 @@ extern "C" {
 int cuInit(unsigned) {
   return 0;
 }
-int cuGetErrorName(int, const char** name) {
-  return *name = "FAKE_ERROR", 0;
+int cuGetErrorName(int status, const char** name) {
+  return *name = status == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "FAKE_ERROR", 0;
 }
 int cuGetErrorString(int, const char** text) {
   return *text = "the fake GPU cannot do this", 0;
@@ -58,15 +91,20 @@ int cuDriverGetVersion(int* version) {
   return *version = 13000, 0;
 }
 int cuLinkCreate_v2(unsigned, int*, void**, void** link) {
-  return *link = &stream(), 0;
+  return *link = new std::string, 0;
 }
-int cuLinkAddData_v2(void*, int, void*, std::size_t, const char*, unsigned, int*, void**) {
-  return kUnsupported;
+int cuLinkAddData_v2(void* link, int, void* text, std::size_t size, const char*, unsigned, int*,
+                     void**) {
+  if (kernels().empty()) return kUnsupported;
+  static_cast<std::string*>(link)->assign(static_cast<const char*>(text), size);
+  return 0;
 }
-int cuLinkComplete(void*, void**, std::size_t*) {
-  return kUnsupported;
+int cuLinkComplete(void* link, void** code, std::size_t* size) {
+  auto& text = *static_cast<std::string*>(link);
+  return *code = text.data(), *size = text.size(), 0;
 }
-int cuLinkDestroy(void*) {
+int cuLinkDestroy(void* link) {
+  delete static_cast<std::string*>(link);
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {
@@ -89,11 +127,13 @@ int cuMemFree_v2(Address address) {
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void*) {
   if (stream().captured) return kUnsupported;
+  if (const int fault = waited(); fault != 0) return fault;
   std::memcpy(at(to), from, bytes);
   return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
   if (stream().captured) return kUnsupported;
+  if (const int fault = waited(); fault != 0) return fault;
   std::memcpy(to, at(from), bytes);
   return 0;
 }
@@ -105,41 +145,52 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
   fake_gpu::enqueue([=] { std::memset(at(to), value, bytes); });
   return 0;
 }
-int cuModuleLoadDataEx(void**, const void*, unsigned, int*, void**) {
-  return kUnsupported;
+int cuModuleLoadDataEx(void** module, const void* text, unsigned, int*, void**) {
+  if (kernels().empty()) return kUnsupported;
+  return *module = new std::string(static_cast<const char*>(text)), 0;
 }
-int cuModuleUnload(void*) {
+int cuModuleUnload(void* module) {
+  delete static_cast<std::string*>(module);
   return 0;
 }
-int cuModuleGetFunction(void**, void*, const char*) {
-  return kUnsupported;
+int cuModuleGetFunction(void** function, void* module, const char*) {
+  return *function = module, 0;
 }
-int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                   void*, void**, void**) {
-  return kUnsupported;
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned threads, unsigned,
+                   unsigned, unsigned, void*, void**, void**) {
+  if (stream().fault != 0) return stream().fault;
+  const char* const quick = std::getenv("FAKE_GPU_QUICK");
+  const bool is_quick = quick != nullptr && std::to_string(threads) == quick;
+  fake_gpu::enqueue([ptx = *static_cast<std::string*>(function), is_quick] {
+    stream().clock += is_quick ? 0.25F : 1.0F;
+    run_kernel(ptx);
+  });
+  return 0;
 }
 int cuStreamCreate(void** made, unsigned) {
   return *made = &stream(), 0;
 }
 int cuStreamSynchronize(void*) {
-  return stream().captured ? kUnsupported : 0;
+  return stream().captured ? kUnsupported : waited();
 }
 int cuStreamDestroy_v2(void*) {
   return 0;
 }
 int cuEventCreate(void** event, unsigned) {
-  return *event = &stream(), 0;
+  return *event = new float(0), 0;
 }
-int cuEventRecord(void*, void*) {
-  return 0;
+int cuEventRecord(void* event, void*) {
+  return *static_cast<float*>(event) = stream().clock, 0;
 }
 int cuEventSynchronize(void*) {
-  return 0;
+  return waited();
 }
-int cuEventElapsedTime(float* milliseconds, void*, void*) {
-  return *milliseconds = 1, 0;
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  const auto passed = *static_cast<float*>(end) - *static_cast<float*>(begin);
+  return *milliseconds = passed > 0 ? passed : 1, 0;
 }
-int cuEventDestroy_v2(void*) {
+int cuEventDestroy_v2(void* event) {
+  delete static_cast<float*>(event);
   return 0;
 }
 int cuStreamBeginCapture_v2(void*, int) {

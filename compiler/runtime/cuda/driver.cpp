@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <map>
 
 namespace assay::cuda {
@@ -17,6 +18,25 @@ struct LinkHandle;
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
+/// Statuses after which a process' context is lost: illegal addresses, limits of time, asserts,
+/// stack, instructions, alignment, address spaces, program counters, anything else of a launch.
+constexpr std::array kFaults = {700, 702, 710, 714, 715, 716, 717, 718, 719};
+
+/// While it lives, the calling thread may be waiting for launches.
+class Waiting {
+ public:
+  explicit Waiting(LaunchWatch* watch) : watch_(watch) {
+    if (watch_ != nullptr) watch_->waits(true);
+  }
+  ~Waiting() {
+    if (watch_ != nullptr) watch_->waits(false);
+  }
+  Waiting(const Waiting&) = delete;
+  auto operator=(const Waiting&) -> Waiting& = delete;
+
+ private:
+  LaunchWatch* watch_;
+};
 }  // namespace
 
 // NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): the driver's own names
@@ -88,13 +108,14 @@ auto rounded(std::size_t bytes) -> std::size_t {
 }
 }  // namespace
 
-Driver::Driver() : functions_(std::make_unique<Functions>()), pool_(std::make_unique<Pool>()) {}
+Driver::Driver(LaunchWatch* watch)
+    : functions_(std::make_unique<Functions>()), watch_(watch), pool_(std::make_unique<Pool>()) {}
 
-auto Driver::open() -> Result<std::unique_ptr<Driver>> {
+auto Driver::open(LaunchWatch* watch) -> Result<std::unique_ptr<Driver>> {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return missing("no GPU: NVIDIA's driver (libcuda.so.1) is not on this machine");
-  std::unique_ptr<Driver> driver(new Driver);
+  std::unique_ptr<Driver> driver(new Driver(watch));
 // NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define ASSAY_CUDA_LOAD(name, signature)                                                \
   driver->functions_->name = reinterpret_cast<int(*) signature>(dlsym(library, #name)); \
@@ -112,6 +133,8 @@ auto Driver::checked(int status, const char* call) const -> Result<void> {
   const char* text = nullptr;
   functions_->cuGetErrorName(status, &name);
   functions_->cuGetErrorString(status, &text);
+  if (watch_ != nullptr && std::ranges::count(kFaults, status) > 0)
+    watch_->faulted(name == nullptr ? "an unknown error" : name);
   return unsupported("{}: {} ({})", call, name == nullptr ? "unknown error" : name,
                      text == nullptr ? std::to_string(status) : text);
 }
@@ -170,12 +193,14 @@ void Driver::free(Address address) {
 }
 
 auto Driver::to_device(Address to, std::span<const std::byte> from) -> Result<void> {
+  const Waiting waiting(watch_);
   if (from.empty()) return {};
   return checked(functions_->cuMemcpyHtoDAsync_v2(to, from.data(), from.size(), stream_),
                  "cuMemcpyHtoD");
 }
 auto Driver::to_host(std::span<std::byte> to, Address from) -> Result<void> {
   if (to.empty()) return {};
+  ASSAY_TRY_VOID(wait());
   ASSAY_TRY_VOID(checked(functions_->cuMemcpyDtoHAsync_v2(to.data(), from, to.size(), stream_),
                          "cuMemcpyDtoH"));
   return wait();
@@ -237,12 +262,14 @@ auto Driver::function(ModuleHandle* module, const std::string& name) -> Result<F
 
 auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
                     std::span<void* const> arguments) -> Result<void> {
+  const Waiting waiting(watch_);
   return checked(functions_->cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
                                             shape.threads, 1, 1, 0, stream_,
                                             const_cast<void**>(arguments.data()), nullptr),
                  "cuLaunchKernel");
 }
 auto Driver::wait() -> Result<void> {
+  const Waiting waiting(watch_);
   return checked(functions_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
@@ -250,6 +277,7 @@ auto Driver::start_clock() -> Result<void> {
   return checked(functions_->cuEventRecord(events_[0], stream_), "cuEventRecord");
 }
 auto Driver::stop_clock() -> Result<double> {
+  const Waiting waiting(watch_);
   ASSAY_TRY_VOID(checked(functions_->cuEventRecord(events_[1], stream_), "cuEventRecord"));
   ASSAY_TRY_VOID(checked(functions_->cuEventSynchronize(events_[1]), "cuEventSynchronize"));
   float milliseconds = 0;
@@ -278,6 +306,7 @@ auto Driver::update(GraphExecHandle* exec, GraphHandle* graph) -> bool {
   return functions_->cuGraphExecUpdate_v2(exec, graph, &result) == 0;
 }
 auto Driver::run(GraphExecHandle* exec) -> Result<void> {
+  const Waiting waiting(watch_);
   return checked(functions_->cuGraphLaunch(exec, stream_), "cuGraphLaunch");
 }
 void Driver::destroy(GraphHandle* graph, GraphExecHandle* exec) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/cuda/launch_watch.h"
 #include "core/base/result.h"
 
 namespace assay::cuda {
@@ -40,8 +41,8 @@ struct Functions;
 /// Errors name the call of the driver and what it said.
 class Driver {
  public:
-  /// Errors: missing_tool (no driver, no GPU).
-  [[nodiscard]] static auto open() -> Result<std::unique_ptr<Driver>>;
+  /// `watch`, which may be null, must outlive the driver. Errors: missing_tool (no driver, no GPU).
+  [[nodiscard]] static auto open(LaunchWatch* watch = nullptr) -> Result<std::unique_ptr<Driver>>;
   ~Driver();
   Driver(const Driver&) = delete;
   auto operator=(const Driver&) -> Driver& = delete;
@@ -88,11 +89,12 @@ class Driver {
   void destroy(GraphHandle* graph, GraphExecHandle* exec);
 
  private:
-  Driver();
+  explicit Driver(LaunchWatch* watch);
   [[nodiscard]] auto checked(int status, const char* call) const -> Result<void>;
   [[nodiscard]] auto start() -> Result<void>;
 
   std::unique_ptr<Functions> functions_;
+  LaunchWatch* watch_ = nullptr;
   DeviceFacts facts_;
   int device_ = 0;
   ContextHandle* context_ = nullptr;

@@ -1,0 +1,285 @@
+"""Runs PTX without a GPU, as far as kernels with block products need it, thread by thread.
+
+Every register holds the bits of its value. Of the threads of a block those that stand at the first
+instruction of all go on, so threads that part meet again; `bar.sync` waits for all. Fragments of `mma`
+are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
+float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
+"""
+import re
+import struct
+
+MASKS = {8: 0xFF, 16: 0xFFFF, 32: 0xFFFFFFFF, 64: 0xFFFFFFFFFFFFFFFF}
+
+
+def width(kind):
+    return 1 if kind == "pred" else int(kind[1:].replace("f16", "16")) if kind != "bf16" else 16
+
+
+def signed(value, bits):
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def to_float(value, kind):
+    if kind == "bf16":
+        return struct.unpack("<f", struct.pack("<I", value << 16))[0]
+    form = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}[kind]
+    return struct.unpack(form[1], struct.pack(form[0], value))[0]
+
+
+def to_bits(value, kind):
+    if kind == "bf16":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
+    form = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}[kind]
+    return struct.unpack(form[0], struct.pack(form[1], value))[0]
+
+
+def tf32(value):
+    """cvt.rna: to 10 bits of mantissa, halves away from zero."""
+    return (value + 0x1000) & 0xFFFFE000
+
+
+class Machine:
+    def __init__(self, text):
+        body = text[text.index("{", text.index(".entry")):]
+        self.params = re.findall(r"\.param \.\w+ (\w+)", text[text.index(".entry"):text.index("{", text.index(".entry"))])
+        self.threads = int(re.search(r"\.maxntid (\d+)", text)[1])
+        self.symbols, at = {}, 1 << 40
+        for name, size in re.findall(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", text):
+            self.symbols[name] = (at, int(size))
+            at += 1 << 24
+        self.code, self.labels = [], {}
+        begun = ""  # of an instruction over several lines
+        for line in body[1:body.rindex("}")].split("\n"):
+            line = line.split("//")[0].strip()
+            if label := re.fullmatch(r"(\$\w+):", line):
+                self.labels[label[1]] = len(self.code)
+                continue
+            *ended, begun = (begun + " " + line).split(";")
+            for part in ended:
+                part = part.strip().lstrip("{} ")
+                if part and not part.startswith("."):
+                    self.code.append(self.parse(part))
+
+    def parse(self, text):
+        guard = re.match(r"@(!?)(%p\d+)\s+", text)
+        if guard:
+            text = text[guard.end():]
+        name, rest = (text.split(None, 1) + [""])[:2]
+        operands = [one.strip() for one in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{\[][^,]*", rest)]
+        return (guard and (guard[2], bool(guard[1])), name.strip().split("."), operands)
+
+    def run(self, buffers, grid):
+        """Buffers (bytearrays) are the first parameters; the one behind them is a record."""
+        self.memory = []
+        values, at = [], 1 << 32
+        for one in [*buffers, bytearray(32)]:
+            self.memory.append((at, one))
+            values.append(at)
+            at += 1 << 28
+        self.arguments = dict(zip(self.params, values))
+        for block in range(grid):
+            self.run_block(block)
+
+    def run_block(self, block):
+        shared = [(at, bytearray(size)) for at, size in self.symbols.values()]
+        self.rooms = self.memory + shared
+        self.regs = [{"%tid.x": t, "%ctaid.x": block, "%ctaid.y": 0, "%ctaid.z": 0} for t in range(self.threads)]
+        at = [0] * self.threads
+        waiting = set()
+        while True:
+            going = [t for t in range(self.threads) if at[t] >= 0 and t not in waiting]
+            if not going:
+                if not waiting:
+                    return
+                waiting.clear()
+                continue
+            place = min(at[t] for t in going)
+            here = [t for t in going if at[t] == place]
+            guard, name, operands = self.code[place]
+            for t in here:
+                at[t] += 1
+            if guard:
+                here = [t for t in here if bool(self.regs[t][guard[0]]) != guard[1]]
+            if name[0] == "bra":
+                for t in here:
+                    at[t] = self.labels[operands[0]]
+            elif name[0] in ("ret", "exit"):
+                for t in here:
+                    at[t] = -1
+            elif name[0] in ("bar", "barrier"):
+                waiting.update(here)
+            elif name[0] == "mma":
+                for first in range(0, self.threads, 32):
+                    warp = [t for t in here if first <= t < first + 32]
+                    if warp:
+                        assert len(warp) == 32, "a warp that has parted"
+                        self.mma(name, operands, warp)
+            else:
+                for t in here:
+                    self.step(name, operands, self.regs[t])
+
+    def value(self, text, regs, kind="b64"):
+        if text in self.symbols:
+            return self.symbols[text][0]
+        if text.startswith("%"):
+            return regs[text]
+        if text.startswith("0f"):
+            return int(text[2:], 16)
+        if text.startswith("0d"):
+            return int(text[2:], 16)
+        return int(text, 0) & MASKS[max(width(kind), 8)]
+
+    def room(self, address, size):
+        for at, room in self.rooms:
+            if at <= address and address + size <= at + len(room):
+                return room, address - at
+        raise IndexError(f"an access of {size} bytes at {address:#x}")
+
+    def access(self, name, operands, regs):
+        kind = name[-1]
+        size = width(kind) // 8
+        if name[0] == "ld" and name[1] == "param":
+            regs[operands[0]] = self.arguments[operands[1].strip("[]")]
+            return
+        place, other = (operands[1], operands[0]) if name[0] == "ld" else (operands[0], operands[1])
+        base, _, more = place.strip("[]").partition("+")
+        address = self.value(base.strip(), regs) + int(more or 0)
+        for i, one in enumerate(part.strip() for part in other.strip("{}").split(",")):
+            room, offset = self.room(address + i * size, size)
+            if name[0] == "ld":
+                bits = int.from_bytes(room[offset:offset + size], "little")
+                regs[one] = signed(bits, size * 8) & MASKS[64] if kind[0] == "s" else bits
+            else:
+                bits = self.value(one, regs, kind) & MASKS[size * 8]
+                room[offset:offset + size] = bits.to_bytes(size, "little")
+
+    def step(self, name, operands, regs):
+        op, kind = name[0], name[-1]
+        if op in ("ld", "st"):
+            return self.access(name, operands, regs)
+        if op == "membar":
+            return None
+        target = operands[0]
+        if op == "mov" and (target.startswith("{") or operands[1].startswith("{")):
+            return self.packed(kind, operands, regs)
+        if op == "cvt":
+            regs[target] = self.converted(name, self.value(operands[1], regs, kind))
+            return None
+        if op == "cvta":
+            regs[target] = self.value(operands[1], regs)
+            return None
+        v = [self.value(one, regs, kind) for one in operands[1:]]
+        if op == "mul" and name[1] == "wide":
+            bits = width(kind)
+            a, b = (signed(x & MASKS[bits], bits) if kind[0] == "s" else x & MASKS[bits] for x in v)
+            regs[target] = a * b & MASKS[2 * bits]
+            return None
+        if op == "selp":
+            regs[target] = v[0] if regs[operands[3]] else v[1]
+            return None
+        if kind == "pred":
+            regs[target] = {"and": lambda: v[0] & v[1], "or": lambda: v[0] | v[1], "xor": lambda: v[0] ^ v[1],
+                            "not": lambda: 1 - v[0], "mov": lambda: v[0] & 1}[op]()
+            return None
+        if kind[0] == "f" or kind == "bf16":
+            return self.floats(op, name, kind, target, v, regs)
+        bits = width(kind)
+        mask = MASKS[bits]
+        v = [x & mask for x in v]
+        s = [signed(x, bits) for x in v] if kind[0] == "s" else v
+        if op == "setp":
+            test = {"eq": s[0] == s[1], "ne": s[0] != s[1], "lt": s[0] < s[1], "le": s[0] <= s[1],
+                    "gt": s[0] > s[1], "ge": s[0] >= s[1]}[name[1]]
+            regs[target] = int(test)
+            return None
+        row = {"mov": lambda: v[0], "add": lambda: s[0] + s[1], "sub": lambda: s[0] - s[1],
+               "mul": lambda: s[0] * s[1] >> (bits if name[1] == "hi" else 0), "mad": lambda: s[0] * s[1] + s[2],
+               "and": lambda: v[0] & v[1], "or": lambda: v[0] | v[1], "xor": lambda: v[0] ^ v[1],
+               "not": lambda: ~v[0], "neg": lambda: -s[0], "min": lambda: min(s[0], s[1]),
+               "max": lambda: max(s[0], s[1]), "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
+               "shr": lambda: s[0] >> min(v[1], bits - 1) if kind[0] == "s" else v[0] >> v[1],
+               "bfe": lambda: v[0] >> v[1] & (1 << v[2]) - 1}
+        regs[target] = row[op]() & mask
+        return None
+
+    def floats(self, op, name, kind, target, v, regs):
+        if op == "mov":
+            regs[target] = v[0]
+            return
+        x = [to_float(one, kind) for one in v]
+        if op == "setp":
+            regs[target] = int({"eq": x[0] == x[1], "lt": x[0] < x[1], "gt": x[0] > x[1]}[name[1]])
+            return
+        from fractions import Fraction
+        exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),
+                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]),
+                 "fma": lambda: Fraction(x[0]) * Fraction(x[1]) + Fraction(x[2])}[op]()
+        regs[target] = to_bits(rounded(exact, kind), kind)
+
+    def packed(self, kind, operands, regs):
+        target, source = operands
+        half = width(kind) // 2
+        if target.startswith("{"):
+            whole = self.value(source, regs)
+            for i, one in enumerate(target.strip("{}").split(",")):
+                regs[one.strip()] = whole >> (half * i) & MASKS[half]
+        else:
+            parts = [self.value(one.strip(), regs) & MASKS[half] for one in source.strip("{}").split(",")]
+            regs[target] = parts[0] | parts[1] << half
+
+    def converted(self, name, bits):
+        to, of = name[-2], name[-1]
+        if to == "tf32":
+            return tf32(bits)
+        is_float = lambda kind: kind in ("f16", "bf16", "f32", "f64")
+        if is_float(to) and is_float(of):
+            return to_bits(to_float(bits, of), to)
+        wide = signed(bits & MASKS[width(of)], width(of)) if of[0] == "s" else bits & MASKS[width(of)]
+        return to_bits(float(wide), to) if is_float(to) else wide & MASKS[width(to)]
+
+    def mma(self, name, operands, warp):
+        of = name[-2]
+        d, a, b, c = ([one.strip() for one in part.strip("{}").split(",")] for part in operands)
+        depth = 8 if of == "tf32" else 16
+        A = [[0.0] * depth for _ in range(16)]
+        B = [[0.0] * 8 for _ in range(depth)]
+        for lane, t in enumerate(warp):
+            group, inside = lane >> 2, lane & 3
+            regs = self.regs[t]
+            for i, one in enumerate(a):
+                row = group + 8 * (i & 1)
+                if of == "tf32":
+                    A[row][inside + 4 * (i >> 1)] = to_float(regs[one], "f32")
+                else:
+                    for half in range(2):
+                        A[row][inside * 2 + half + 8 * (i >> 1)] = to_float(regs[one] >> 16 * half & 0xFFFF, of)
+            for i, one in enumerate(b):
+                if of == "tf32":
+                    B[inside + 4 * i][group] = to_float(regs[one], "f32")
+                else:
+                    for half in range(2):
+                        B[inside * 2 + half + 8 * i][group] = to_float(regs[one] >> 16 * half & 0xFFFF, of)
+        for lane, t in enumerate(warp):
+            group, inside = lane >> 2, lane & 3
+            regs = self.regs[t]
+            made = []
+            for i in range(4):
+                row, column = group + 8 * (i >> 1), inside * 2 + (i & 1)
+                total = to_float(self.value(c[i], regs), "f32")
+                for k in range(depth):
+                    total += A[row][k] * B[k][column]
+                made.append(to_bits(total, "f32"))
+            for one, bits in zip(d, made):
+                regs[one] = bits
+
+
+def rounded(exact, kind):
+    """The nearest number of the dtype to a fraction: to odd in float64 first where that is wider."""
+    near = float(exact)
+    if kind == "f64" or near == exact or near in (float("inf"), float("-inf")):
+        return near
+    bits = struct.unpack("<q", struct.pack("<d", near))[0]
+    if bits & 1 == 0:
+        bits += 1 if abs(exact) > abs(near) else -1
+    return struct.unpack("<d", struct.pack("<q", bits))[0]
