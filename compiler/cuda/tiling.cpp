@@ -15,13 +15,10 @@ namespace {
 constexpr std::int64_t kTile = 512;  ///< lanes of a tile without reduction: 128 threads
 constexpr std::int64_t kColumnTile = 128, kColumnRows = 8;
 constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
-constexpr std::int64_t kShortWidth = 16;
 constexpr std::array<std::int64_t, 8> kRows = {128, 256, 512, 1024, 2048, 4096, 8192, 16384};
-constexpr std::array<std::int64_t, 2> kUsualRows = {256, 2048};
 constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
 constexpr std::int64_t kLoopedRow = 2048;
 constexpr std::int64_t kReadAgain = 8192;  ///< the same where rows are read more than once
-constexpr std::int64_t kReadOnce = 8192;   ///< rows beyond are looped over: they need not be kept
 
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 
@@ -396,24 +393,11 @@ class Tiler {
 
 }  // namespace
 
-namespace {
-auto is_number(const TileKernel& kernel, std::size_t axis) -> bool {
-  const auto& extent = kernel.axes[axis].extent;
-  return extent && extent->is_const();
-}
-}  // namespace
-
 auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   TilePlan plan;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
-  for (const auto& param : kernel.params)
-    if (param.kind == TileParam::Kind::buffer && size_bytes(param.dtype) <= 2) plan.run = 8;
-  plan.is_fixed = !plan.loops.reduced.empty() &&
-                  std::ranges::all_of(plan.loops.reduced,
-                                      [&](std::size_t axis) { return is_number(kernel, axis); });
   if (plan.loops.vector_axis < 0 || plan.loops.vector_is_reduced) return plan;
   plan.x = static_cast<std::size_t>(plan.loops.vector_axis);
-  plan.is_fixed = is_number(kernel, *plan.x);
   if (!plan.loops.reduced.empty()) return plan;
   const auto scores = AccessSteps(kernel).scores();
   int best = 0;
@@ -437,73 +421,42 @@ auto tile_kernel(const TileKernel& kernel, const TilePlan& plan, const TileChoic
   return Tiler(kernel, plan, choice).run();
 }
 
-namespace {
-
-/// The widest block of which a quarter at most is idle; `most` lanes.
-auto fitting_width(std::int64_t extent, std::int64_t most) -> std::int64_t {
-  for (const auto block : kWidths)
-    if (block <= most && (extent >= block || tiles(extent, block) * block * 3 <= extent * 4))
-      return block;
-  return kWidths.back();
-}
-
-/// Where it is not fixed: all that there is, or wide rows, or short ones.
-auto usual_width(std::int64_t extent, std::int64_t most) -> std::int64_t {
-  return most == kTile || fitting_width(extent, most) == most ? most : kShortWidth;
-}
-
-void choose_row(const TilePlan& plan, const Extents& all, TileChoice& choice) {
-  const bool is_read_again = plan.loops.levels > 2;
-  const auto fits = [&](std::int64_t block) { return block >= all.r; };
-  const auto most = !plan.is_fixed ? kUsualRows.back() : is_read_again ? kRows.back() : kReadOnce;
-  choice.loops = !fits(most) || (!plan.is_fixed && !choice.is_narrow);
-  if (choice.loops && !plan.is_fixed) {
-    choice.is_narrow = choice.is_narrow && all.r % plan.run == 0;
-    choice.run = choice.is_narrow ? plan.run : 1;
-  }
-  if (choice.loops)
-    choice.block_r = is_read_again ? kReadAgain : kLoopedRow;
-  else
-    choice.block_r = plan.is_fixed ? *std::ranges::find_if(kRows, fits)
-                                   : *std::ranges::find_if(kUsualRows, fits);
-  choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);
-  const bool is_always_alone = plan.loops.parallel.empty();
-  choice.is_alone =
-      !choice.loops && choice.is_narrow && (is_always_alone || (plan.is_fixed && all.y == 1));
-}
-
-}  // namespace
-
 auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents) -> TileChoice {
   TileChoice choice;
   const auto all = extents_of(plan, choice, extents);
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 16);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   const auto inner = plan.x ? all.x : all.r;
-  if (plan.is_fixed) choice.run = inner % 8 == 0 ? 8 : inner % 4 == 0 ? 4 : 1;
-  if (!plan.x && !plan.loops.reduced.empty()) {
-    choose_row(plan, all, choice);
+  choice.run = inner % 8 == 0 ? 8 : inner % 4 == 0 ? 4 : 1;
+  const auto width = [&](std::int64_t extent, std::int64_t most) {
+    for (const auto block : kWidths)
+      if (block <= most && (extent >= block || tiles(extent, block) * block * 3 <= extent * 4))
+        return block;
+    return kWidths.back();
+  };
+  if (plan.loops.reduced.empty()) {
+    if (plan.t && std::min(all.x, extents[*plan.t]) >= kSquare / 2) {
+      choice.block_x = choice.block_t = kSquare;
+      return choice;
+    }
+    choice.block_x = plan.x ? width(all.x, kTile) : 1;
+    choice.block_y = kTile / choice.block_x;
     return choice;
   }
-  const bool is_pointwise = plan.loops.reduced.empty();
-  const bool has_rows = plan.loops.parallel.size() > 1;
-  const auto widest = is_pointwise && (plan.is_fixed || !has_rows) ? kTile : kColumnTile;
-  const bool is_transposed = is_pointwise && plan.t && (plan.is_fixed || choice.is_narrow) &&
-                             std::min(all.x, extents[*plan.t]) >= kSquare / 2;
-  if (is_transposed)
-    choice.block_x = choice.block_t = kSquare;
-  else if (plan.x)
-    choice.block_x = plan.is_fixed      ? fitting_width(all.x, widest)
-                     : choice.is_narrow ? usual_width(all.x, plan.t ? kShortWidth : widest)
-                                        : widest;
-  const bool is_wide = is_transposed || choice.block_x == widest;
-  if (!plan.is_fixed && choice.is_narrow && is_wide && inner % plan.run == 0) choice.run = plan.run;
-  if (is_transposed) return choice;
-  choice.loops = !is_pointwise;
-  if (is_pointwise)
-    choice.block_y = kTile / choice.block_x;
-  else
+  if (plan.x) {
+    choice.loops = true;
+    choice.block_x = width(all.x, kColumnTile);
     choice.block_r = kColumnTile * kColumnRows / choice.block_x;
+    return choice;
+  }
+  // What is read once need not be kept; of what is read again more is worth keeping.
+  constexpr std::int64_t kReadOnce = 8192;
+  choice.loops = all.r > (plan.loops.levels > 2 ? kRows.back() : kReadOnce);
+  choice.block_r = plan.loops.levels > 2 ? kReadAgain : kLoopedRow;
+  if (!choice.loops)
+    choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
+  choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);
+  choice.is_alone = !choice.loops && all.y == 1;
   return choice;
 }
 

@@ -39,9 +39,6 @@ struct TiledKernel {
 struct TilePlan {
   KernelPlan loops;
   std::optional<std::size_t> x, t;
-  /// The extent of x, or all of r, is a number: tiles follow from it as the kernel is made.
-  bool is_fixed = false;
-  std::int64_t run = 4;  ///< neighbours that one access can take, where the extent is not fixed
 };
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;
@@ -54,11 +51,7 @@ struct TilePlan {
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// Tiles for these extents, at most four for one kernel. Where the extent along which most is
-/// contiguous is fixed, the block is the one that fits it; what remains are facts of a launch:
-/// 32-bit positions or not, a row that is alone, a tile that is worth to be transposed. Else facts
-/// are: rows are wide (and a multiple of a run) or short, and of reduced rows short, medium or
-/// looped over; with 64-bit positions there is one choice.
+/// Blocks for these extents, out of few: neighbouring sizes share their code.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents)
     -> TileChoice;
 /// That one, then others that may be faster: neighbours of its blocks in the same lists, and other
