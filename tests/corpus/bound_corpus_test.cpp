@@ -1,4 +1,5 @@
-// Every graph of the corpus, bound and not, with other vectors and threads: the same bits. And how well its temporaries are packed.
+// Every graph of the corpus, bound and not, with other vectors and threads: the same bits. And how
+// well its temporaries are packed.
 #include <chrono>
 #include <cstring>
 #include <iostream>
