@@ -84,6 +84,7 @@ KERNELS = [
      lambda x: x.t().contiguous()),
 ]
 LEAST_ROWS = {"embedding": 64}  # that its indices ask for
+MOST_COLUMNS = {"embedding": 1 << 15}  # that its result, a row for each column, has memory for
 SIZES = {"cpu": [(64, 256), (1, 4096), (7, 70), (127, 1000), (33, 65), (1024, 768), (513, 511), (4096, 64),
                  (1999, 1537), (3, 100003), (300, 3000), (2048, 2048)],
          "cuda": [(65536, 1024), (16384, 4096), (4096, 16384), (262144, 256), (30011, 2047),
@@ -143,7 +144,7 @@ def main():
             graph.write_text(text.replace("]cpu", "]cuda:0") if on_gpu else text)
             compiled = torch.compile(function, dynamic=True)
             for rows, columns in SIZES[options.executor]:
-                if rows < LEAST_ROWS.get(name, 0):
+                if rows < LEAST_ROWS.get(name, 0) or columns > MOST_COLUMNS.get(name, columns):
                     continue
                 data = inputs(parameters, rows, columns, options.executor, dtype)
                 mine, share = assay_ms(options, graph, rows, columns)
