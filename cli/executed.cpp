@@ -86,9 +86,6 @@ auto judge(const Capture& capture, const OpTable& table, const ExecutedOptions& 
   return seen;
 }
 
-}  // namespace
-
-namespace {
 /// Does the program differ, or hang or fault? Errors: of running it.
 auto differs_guarded(const Capture& capture, const OpTable& table, const ExecutedOptions& options,
                      const CompiledGraph& compiled) -> Result<bool> {
@@ -104,6 +101,7 @@ auto differs_guarded(const Capture& capture, const OpTable& table, const Execute
   if (*text != yes && *text != no) return unsupported("{}", *text);
   return *text == yes;
 }
+
 }  // namespace
 
 auto parse_executed(const std::string& text) -> Result<ExecutedOptions> {

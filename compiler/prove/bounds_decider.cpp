@@ -92,10 +92,6 @@ auto ask_prover(const Bound& bound, Prover& prover) -> Decision {
   return {std::move(answer), {}};
 }
 
-}  // namespace
-
-namespace {
-
 /// What the conditions say about single symbols is used to simplify: where no axis is empty,
 /// Max(1, s) is s.
 auto narrowed(Bound bound) -> Bound {
@@ -133,30 +129,26 @@ auto decide_cheaply(const Bound& bound) -> std::optional<Decision> {
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 auto decide_by_guards(const Bound& bound) -> std::optional<Decision> {
-  const auto decide = [&](const Positions& tried) -> std::optional<Positions> {
+  const auto decide = [&](const Positions& tried) -> std::optional<Proved> {
     const auto known = narrowed_by_guards(bound, tried);
     if (!known || !known->first.value.is_valid()) return std::nullopt;
     const auto decision = decide_cheaply(known->first);
     if (!decision) return std::nullopt;
-    auto needed = std::get<Proved>(decision->answer).needed;
-    needed.insert(needed.end(), known->second.begin(), known->second.end());
-    std::ranges::sort(needed);
-    needed.erase(std::ranges::unique(needed).begin(), needed.end());
-    return needed;
+    auto proof = std::get<Proved>(decision->answer);
+    proof.needed.insert(proof.needed.end(), known->second.begin(), known->second.end());
+    std::ranges::sort(proof.needed);
+    proof.needed.erase(std::ranges::unique(proof.needed).begin(), proof.needed.end());
+    return proof;
   };
-  auto needed = decide(all_of(bound.guards));
-  if (!needed) return std::nullopt;
-  for (const auto i : Positions(*needed)) {  // one after the other, if it can go
-    auto fewer = *needed;
+  auto proof = decide(all_of(bound.guards));
+  if (!proof) return std::nullopt;
+  for (const auto i : Positions(proof->needed)) {  // one after the other, if it can go
+    auto fewer = proof->needed;
     std::erase(fewer, i);
-    if (auto less = decide(fewer); less && std::ranges::includes(fewer, *less)) needed = less;
+    if (auto less = decide(fewer); less && std::ranges::includes(fewer, less->needed)) proof = less;
   }
-  return proved(bound, Tier::corner, *std::move(needed));
+  return proved(bound, proof->tier, std::move(proof->needed));
 }
 
 }  // namespace

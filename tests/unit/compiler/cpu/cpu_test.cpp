@@ -281,8 +281,8 @@ TEST_F(CpuTest, Transposes) {
         "  %8:{0}[x y] = load(in) %5 _ _ line 0\n  %9:{0}[x y] = load(other) %7 _ _ line 0\n"
         "  %10:{0}[x y] = max %8 %9 line 0\n  store(out) %7 %10 _ line 0\n}}\n",
         name(dtype)));
-    constexpr std::array<std::array<std::int64_t, 2>, 6> kSizes = {
-        {{1, 1}, {16, 16}, {17, 40}, {33, 16}, {5, 70}, {257, 300}}};
+    constexpr std::array<std::array<std::int64_t, 2>, 9> kSizes = {
+        {{1, 1}, {1, 70}, {70, 1}, {16, 16}, {17, 40}, {33, 16}, {5, 70}, {257, 300}, {701, 803}}};
     for (const auto& [n, m] : kSizes)
       for (const int lanes : {4, 16})
         for (const int threads : {1, 3}) {

@@ -54,6 +54,24 @@ TEST_F(BoxTest, RoundingUpStaysBelowTheNextMultiple) {
   EXPECT_FALSE(proves_nonnegative(s_ + 6 - padded, {ranges_, {}, {}}));
 }
 
+TEST_F(BoxTest, ClaimsFollowFromSumsOfFacts) {
+  // The last of three joined parts, without the first row, and the last three of five heads.
+  const auto i = pool_.symbol("a0"), row = pool_.symbol("a1"), j = pool_.symbol("a2"),
+             head = pool_.symbol("a3"), k = pool_.symbol("a4");
+  BoxFacts facts{ranges_,
+                 {ge(i + j * s_, s_), ge(i + j * s_, 2 * s_), le(row, 49), ge(row, 1),
+                  ge(40 * head + k, 80), le(40 * head + k, 199)},
+                 {{i, s_}, {row, Expr(50)}, {j, Expr(3)}, {head, Expr(8)}, {k, Expr(40)}}};
+  const auto index = 5880 * (i + j * s_ - 2 * s_) + 120 * row + 40 * head + k - 200;
+  const auto extent = 5880 * s_;
+  EXPECT_TRUE(proves_nonnegative(index, facts));
+  EXPECT_TRUE(proves_nonnegative(extent - 1 - index, facts));
+  EXPECT_FALSE(proves_nonnegative(index - 1, facts)) << "one element before";
+  EXPECT_FALSE(proves_nonnegative(extent - 2 - index, facts)) << "one element less";
+  facts.conditions.pop_back();
+  EXPECT_FALSE(proves_nonnegative(extent - 1 - index, facts)) << "without the last fact";
+}
+
 TEST_F(BoxTest, AGuardProvesItsMultiples) {
   const BoxFacts facts{ranges_, {le(96 * s_ * t_, 2147483647)}, {}};
   EXPECT_TRUE(proves_nonnegative(2147483647 - 32 * s_ * t_, facts));

@@ -177,6 +177,52 @@ TEST(WrapperBounds, AConditionOnDataHelpsNoProofAndAllowsNoCounterexample) {
   }
 }
 
+TEST(WrapperBounds, AGuardOfOneSymbolBoundsItFromBothSides) {
+  ExprPool pool;
+  Prover prover;
+  const auto s = pool.symbol("s", ExprType::integer);
+  const auto i = pool.symbol("i", ExprType::integer);
+  const auto x = pool.symbol("x", ExprType::real);
+  const auto side = floor_div(s - 1, 16) + 1;
+  const auto cells = side * side;  // 196 for s from 209 to 224
+  const auto bound = [&](std::int64_t count) {
+    Bound made{.value = cells - 1 - i,
+               .facts = {},
+               .guards = {gt(x, Expr::real(0.5)), ge(s, 3), eq(cells, 196)},
+               .axes = {{i, Expr(count), 1, 1}},
+               .hints = {{s, Expr(224)}}};
+    made.facts.ranges[s] = {Expr(2), Expr::infinity()};
+    made.facts.axes = {{i, Expr(count)}};
+    return made;
+  };
+  const auto decision = decide_bound(bound(196), prover);
+  const auto* proof = std::get_if<Proved>(&decision.answer);
+  ASSERT_NE(proof, nullptr);
+  EXPECT_EQ(proof->needed, std::vector<std::size_t>{2});
+  EXPECT_FALSE(std::holds_alternative<Proved>(decide_bound(bound(197), prover).answer));
+}
+
+TEST(WrapperBounds, TheSolverIsAskedWithoutConditionsOnData) {
+  ExprPool pool;
+  Prover prover;
+  const auto s = pool.symbol("s", ExprType::integer);
+  const auto i = pool.symbol("i", ExprType::integer);
+  const auto x = pool.symbol("x", ExprType::real);
+  // Two rows of half the height, and both of their last.
+  const auto bound = [&](std::int64_t more) {
+    Bound made{.value = max(Expr(1), floor_div(s + 3, 4)) - 1 - (2 * i + more),
+               .facts = {},
+               .guards = {gt(x, Expr::real(0.5))},
+               .axes = {{i, floor_div(s + 3, 8), 1, 1}},
+               .hints = {}};
+    made.facts.ranges[s] = {Expr(2), Expr::infinity()};
+    made.facts.axes = {{i, floor_div(s + 3, 8)}};
+    return made;
+  };
+  EXPECT_TRUE(std::holds_alternative<Proved>(decide_bound(bound(1), prover).answer));
+  EXPECT_FALSE(std::holds_alternative<Proved>(decide_bound(bound(2), prover).answer));
+}
+
 TEST(WrapperBounds, AViewWithoutElementsTouchesNothing) {
   constexpr std::string_view kText = "buf0 = empty_strided_cuda((s77, 4), (4, 1), torch.float32)\n";
   EXPECT_EQ(
