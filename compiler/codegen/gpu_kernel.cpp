@@ -39,6 +39,7 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
   ASSAY_TRY(dots_, dot_axes(kernel_));
   entry(name);
   region(kernel_.body);
+  leave_places();
   b_.CreateRetVoid();
   if (!error_.empty()) return unsupported("{}", error_);
   std::string problem;
@@ -85,6 +86,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   code_.use_bfloat_conversions(architecture_ >= kBfloatConversions);
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  if (layout_->is_placed()) enter_places();
   // Room for one value of eight bytes per thread.
   auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));
   shared_ = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
@@ -99,13 +101,21 @@ auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
   return !is_single_lane_ && layout_->register_mask(axes) != 0;
 }
 
+auto GpuKernelEmitter::Held::moving() const -> unsigned {
+  unsigned bits = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    for (unsigned bit = 1; bit < offsets.size(); bit <<= 1)
+      if (offsets[i] != offsets[i ^ bit]) bits |= bit;
+  return bits;
+}
+
 auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
   const auto& held = values_.at(id);
-  if (!held.lanes.empty()) return held.lanes[static_cast<std::size_t>(index)];
-  const auto offset = held.offsets.empty() ? 0 : held.offsets[static_cast<std::size_t>(index)];
-  if (offset == 0) return held.base;
-  return b_.CreateAdd(held.base, llvm::ConstantInt::get(held.base->getType(),
-                                                        static_cast<std::uint64_t>(offset), true));
+  auto* base = held.base(index);
+  const auto offset = held.offset(index);
+  if (offset == 0) return base;
+  return b_.CreateAdd(
+      base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(offset), true));
 }
 
 auto GpuKernelEmitter::lanes(TileId id) -> Values {
@@ -118,7 +128,7 @@ void GpuKernelEmitter::set(TileId id, Values lanes) {
   if (!varies(axes(id)))
     set(id, lanes[0]);
   else
-    values_[id] = {nullptr, {}, std::move(lanes)};
+    values_[id] = {std::move(lanes), layout_->register_mask(axes(id)), {}};
 }
 
 auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values {
@@ -326,6 +336,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileParamValue&
 }
 
 auto GpuKernelEmitter::coordinate(std::size_t axis, int index) -> Value* {
+  if (const auto of = layout_->place(axis); of != TilePlace::bits) return place(of).at;
   Value* value = b_.getInt32(0);
   for (const auto& part : layout_->thread_parts(axis)) {
     auto* bits = b_.CreateLShr(thread_, static_cast<unsigned>(part.first));
@@ -339,7 +350,7 @@ auto GpuKernelEmitter::coordinate(std::size_t axis, int index) -> Value* {
 void GpuKernelEmitter::statement(const TileStatement& one, const TileLane& what) {
   const auto id = one.results[0];
   Held held;
-  held.base = b_.CreateZExtOrTrunc(coordinate(what.axis, 0), code_.lane_type(dtype(id)));
+  held.bases = {b_.CreateZExtOrTrunc(coordinate(what.axis, 0), code_.lane_type(dtype(id)))};
   if (varies(axes(id)))
     for (int i = 0; i < layout_->registers(); ++i)
       held.offsets.push_back(layout_->register_offset(what.axis, i));
@@ -352,28 +363,37 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
                          nvvm_read_ptx_sreg_ctaid_z};
   constexpr ID kCounts[] = {nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y,
                             nvvm_read_ptx_sreg_nctaid_z};
-  auto* value = b_.CreateIntrinsic((what.is_count ? kCounts : kIds)[what.dimension], {}, {});
+  Value* value = b_.CreateIntrinsic((what.is_count ? kCounts : kIds)[what.dimension], {}, {});
+  // A cluster is one program.
+  if (layout_->is_placed() && what.dimension == 0)
+    value = b_.CreateUDiv(value, place(TilePlace::rank).count);
   set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
 }
 
-/// Sums, differences and multiples of what moves with the registers by constants do so too.
+/// Sums, differences and multiples of what moves with the registers by constants do so too, as far
+/// as what else varies does so over other registers.
 auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
   const auto id = one.results[0];
   const auto of = dtype(id);
   if (is_floating(of) || of == DType::boolean || !varies(axes(id))) return false;
   std::vector<const Held*> in;
+  unsigned over = 0, moving = 0;
   for (const auto operand : one.operands) {
+    if (is_floating(dtype(operand))) return false;
     in.push_back(&values_.at(operand));
-    if (!in.back()->lanes.empty() || is_floating(dtype(operand))) return false;
+    over |= in.back()->over;
+    moving |= in.back()->moving();
   }
-  const auto offset = [&](std::size_t operand, int i) -> std::int64_t {
-    const auto& all = in[operand]->offsets;
-    return all.empty() ? 0 : all[static_cast<std::size_t>(i)];
-  };
-  const auto made = [&](Value* base, const std::function<std::int64_t(int)>& at) {
+  if (moving == 0 || (over & moving) != 0) return false;
+  const auto made = [&](const std::function<Value*(int)>& base,
+                        const std::function<std::int64_t(int)>& at) {
     Held held;
-    held.base = base;
+    held.over = over;
     for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
+    for (int i = 0; i < (over == 0 ? 1 : layout_->registers()); ++i) {
+      const auto same = i & static_cast<int>(over);
+      held.bases.push_back(same == i ? base(i) : held.bases[static_cast<std::size_t>(same)]);
+    }
     values_[id] = std::move(held);
     return true;
   };
@@ -382,25 +402,29 @@ auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
     if (!widens) return false;
     auto* type = code_.lane_type(of);
     const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
-    auto* base = is_signed ? b_.CreateSExtOrTrunc(in[0]->base, type)
-                           : b_.CreateZExtOrTrunc(in[0]->base, type);
-    return made(base, [&](int i) { return offset(0, i); });
+    const auto from = *in[0];
+    return made(
+        [&](int i) {
+          return is_signed ? b_.CreateSExtOrTrunc(from.base(i), type)
+                           : b_.CreateZExtOrTrunc(from.base(i), type);
+        },
+        [&](int i) { return from.offset(i); });
   }
+  if (op != TileOp::add && op != TileOp::sub && op != TileOp::mul) return false;
+  const auto left = *in[0], right = *in[1];
   if (op == TileOp::add)
-    return made(b_.CreateAdd(in[0]->base, in[1]->base),
-                [&](int i) { return offset(0, i) + offset(1, i); });
+    return made([&](int i) { return b_.CreateAdd(left.base(i), right.base(i)); },
+                [&](int i) { return left.offset(i) + right.offset(i); });
   if (op == TileOp::sub)
-    return made(b_.CreateSub(in[0]->base, in[1]->base),
-                [&](int i) { return offset(0, i) - offset(1, i); });
-  if (op != TileOp::mul) return false;
-  const bool left_moves = !in[0]->offsets.empty();
-  if (left_moves && !in[1]->offsets.empty()) return false;
-  const auto moving = left_moves ? std::size_t{0} : std::size_t{1};
-  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(in[1 - moving]->base);
-  if (by == nullptr) return false;
-  const auto factor = by->getSExtValue();
-  return made(b_.CreateMul(in[0]->base, in[1]->base),
-              [&](int i) { return factor * offset(moving, i); });
+    return made([&](int i) { return b_.CreateSub(left.base(i), right.base(i)); },
+                [&](int i) { return left.offset(i) - right.offset(i); });
+  const auto& by = left.offsets.empty() ? left : right;
+  const auto& moves = left.offsets.empty() ? right : left;
+  if (!by.offsets.empty() || by.bases.size() != 1) return false;
+  const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(by.bases[0]);
+  if (factor == nullptr) return false;
+  return made([&](int i) { return b_.CreateMul(moves.base(i), by.bases[0]); },
+              [&](int i) { return factor->getSExtValue() * moves.offset(i); });
 }
 
 /// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on

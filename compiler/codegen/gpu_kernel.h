@@ -3,6 +3,7 @@
 // A program of the grid is a block of threads. A thread holds the lanes that TileLayout gives it: a
 // value that varies over none of its registers is one LLVM value, any other one per register.
 #pragma once
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,11 +30,19 @@ class GpuKernelEmitter {
  private:
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
-  /// One value for all registers, or one plus a constant per register, or one per register.
+  /// One value for all registers or one per register, plus a constant per register.
   struct Held {
-    Value* base = nullptr;
-    std::vector<std::int64_t> offsets;
-    Values lanes;
+    Values bases;
+    unsigned over = 0;                  ///< bits of a register's number that bases vary over
+    std::vector<std::int64_t> offsets;  ///< none: zeros
+    [[nodiscard]] auto base(int index) const -> Value* {
+      return bases.size() == 1 ? bases[0] : bases[static_cast<std::size_t>(index)];
+    }
+    [[nodiscard]] auto offset(int index) const -> std::int64_t {
+      return offsets.empty() ? 0 : offsets[static_cast<std::size_t>(index)];
+    }
+    /// Bits of a register's number that the constants vary over.
+    [[nodiscard]] auto moving() const -> unsigned;
   };
 
   /// What checked code is told about a buffer.
@@ -69,7 +78,7 @@ class GpuKernelEmitter {
   [[nodiscard]] auto varies(AxisSet axes) const -> bool;
   [[nodiscard]] auto lane(TileId id, int index) -> Value*;
   [[nodiscard]] auto lanes(TileId id) -> Values;
-  void set(TileId id, Value* value) { values_[id] = {value, {}, {}}; }
+  void set(TileId id, Value* value) { values_[id] = {{value}, 0, {}}; }
   void set(TileId id, Values lanes);
   /// One value per register; computed once for registers that only differ in other axes.
   [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
@@ -113,11 +122,13 @@ class GpuKernelEmitter {
   /// Registers that are neighbours in memory, and by register the condition of the access.
   struct Run {
     int first = 0, length = 1, bytes = 0;
-    Values conditions;
+    Values conditions;  ///< null: always
+    Value *any = nullptr, *all = nullptr;
+    bool is_whole = true;  ///< they are one condition
   };
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
                               const std::function<Value*(int)>& condition) -> Run;
-  [[nodiscard]] auto may_be_wide(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+  [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
       -> Value*;
   [[nodiscard]] auto load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
                                const std::function<Value*(int)>& single) -> Values;
@@ -187,6 +198,29 @@ class GpuKernelEmitter {
   [[nodiscard]] auto shared_fold(const TileStatement& one, TileCombine how, unsigned threads,
                                  unsigned neighbours, std::map<unsigned, Value*> values) -> Value*;
 
+  // gpu_placed.cpp
+  /// Of axes that are placed: what the launch has, and where this thread is among it.
+  struct Place {
+    Value *at = nullptr, *count = nullptr;
+  };
+  void enter_places();
+  void leave_places();
+  void cluster_barrier();
+  [[nodiscard]] auto from_block(llvm::Type* type, Value* at, Value* rank) -> Value*;
+  [[nodiscard]] auto place(TilePlace of) -> Place& {
+    return places_.at(static_cast<std::size_t>(of) - 1);
+  }
+  /// By register, what all lanes along the place combine to.
+  [[nodiscard]] auto folded_over(const TileStatement& one, TileCombine how, TilePlace of,
+                                 AxisSet over, Parts parts) -> Parts;
+  [[nodiscard]] auto butterfly(const TileStatement& one, TileCombine how, Value* count, Values mine)
+      -> Values;
+  [[nodiscard]] auto gathered(const TileStatement& one, TileCombine how, TilePlace of,
+                              const Values& mine) -> Values;
+  [[nodiscard]] auto folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,
+                                     const std::vector<std::size_t>& registers) -> Parts;
+  [[nodiscard]] auto shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable*;
+
   // gpu_dot.cpp
   /// An operand of a product in shared memory: k is contiguous, `stride` elements are a row.
   struct SharedOperand {
@@ -227,7 +261,10 @@ class GpuKernelEmitter {
   bool is_checked_ = false;
   int architecture_ = 0;  ///< 90 for compute capability 9.0
   llvm::GlobalVariable* shared_ = nullptr;
-  std::map<llvm::Type*, llvm::GlobalVariable*> gathered_;  ///< rooms for shares, by their type
+  std::array<Place, kThreadPlaces> places_;
+  bool reads_other_blocks_ = false;  ///< of the cluster: none may be over before all have read
+  /// Rooms for shares, by their type and operand.
+  std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
   bool is_single_lane_ = false;  ///< inside a region that combines two lanes
   std::string error_;

@@ -50,8 +50,8 @@ auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const ->
   const auto fits = [&](int wanted) {
     if (index % wanted != 0) return false;
     for (int i = 1; i < wanted; ++i)
-      if (held.offsets[static_cast<std::size_t>(index + i)] !=
-          held.offsets[static_cast<std::size_t>(index)] + i)
+      if (held.base(index + i) != held.base(index) ||
+          held.offset(index + i) != held.offset(index) + i)
         return false;
     return true;
   };
@@ -122,6 +122,16 @@ void GpuKernelEmitter::guarded_store(Value* value, Value* place, Value* conditio
 
 auto GpuKernelEmitter::leader(AxisSet over) -> Value* {
   const auto every = (AxisSet{1} << kernel_.axes.size()) - 1;
+  if (layout_->is_placed()) {
+    Value* first = nullptr;
+    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
+      const auto of = layout_->place(axis);
+      if (of == TilePlace::bits || (over >> axis & 1U) != 0) continue;
+      auto* here = b_.CreateICmpEQ(place(of).at, b_.getInt32(0));
+      first = first == nullptr ? here : b_.CreateAnd(first, here);
+    }
+    return first;
+  }
   const auto idle = layout_->copy_mask() | layout_->thread_mask(every & ~over);
   if (idle == 0) return nullptr;
   return b_.CreateICmpEQ(b_.CreateAnd(thread_, idle), b_.getInt32(0));

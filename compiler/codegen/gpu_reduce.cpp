@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/program/combine.h"
 
 namespace assay {
 namespace {
@@ -37,10 +38,6 @@ auto subsets_of(unsigned mask) -> std::vector<unsigned> {
   return all;
 }
 
-auto is_commutative(TileCombine how) -> bool {
-  return how != TileCombine::region && how != TileCombine::welford &&
-         how != TileCombine::online_softmax;
-}
 /// Neither order nor grouping changes the result, bit by bit.
 auto is_order_free(TileCombine how, DType of) -> bool {
   if (how == TileCombine::sum || how == TileCombine::product) return !is_floating(of);
@@ -98,7 +95,7 @@ void GpuKernelEmitter::share_among_warps(const TileStatement& one, TileCombine h
   auto* type = shares.values.begin()->second->getType();
   const auto threads = static_cast<std::uint64_t>(layout_->threads());
   auto* room = llvm::ArrayType::get(type, threads * registers.size());
-  auto*& shared = gathered_[room];
+  auto*& shared = gathered_[{room, 0}];
   if (shared == nullptr) {
     shared = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
                                       llvm::UndefValue::get(room), "gathered", nullptr,
@@ -206,6 +203,20 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
   const auto put = [&](std::size_t i, const Values& made) {
     for (std::size_t part = 0; part < parts.size(); ++part) parts[part][i] = made[part];
   };
+  AxisSet over = 0;
+  for (const auto id : one.operands) over |= axes(id);
+  const auto finish = [&] {
+    for (std::size_t i = 0; i < one.results.size(); ++i) {
+      const auto id = one.results[i];
+      set(id, per_lane(axes(id), [&](int at) {
+            return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
+          }));
+    }
+  };
+  if (const auto of = layout_->place(what.axis); of != TilePlace::bits) {
+    parts = folded_over(one, how, of, over, std::move(parts));
+    return finish();
+  }
   const auto registers = layout_->register_mask(axis);
   const auto threads = layout_->thread_mask(axis);
   const auto fold_registers = [&](unsigned mask) {
@@ -217,8 +228,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
         put(i | bit, made);
       }
   };
-  AxisSet over = 0;
-  for (const auto id : one.operands) over |= axes(id);
   const auto apart = layout_->register_mask(over & ~axis);
   const auto each_row = [&](unsigned kept, const std::function<void(std::size_t)>& fold) {
     for (unsigned i = 0; i < parts[0].size(); ++i) {
@@ -259,12 +268,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
     });
     fold_registers(neighbours);
   }
-  for (std::size_t i = 0; i < one.results.size(); ++i) {
-    const auto id = one.results[i];
-    set(id, per_lane(axes(id), [&](int at) {
-          return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
-        }));
-  }
+  finish();
 }
 
 }  // namespace assay

@@ -1,7 +1,8 @@
 // Loads and stores of all registers of a thread. Registers that are neighbours in memory travel
-// together, up to 16 bytes at once. Whether that may be (each run of neighbours is meant as a whole
-// or not at all, and the place is aligned) is asked once for all runs, so that all of a thread's
-// loads are on their way before the first one is looked at; else lanes go one by one.
+// together, up to 16 bytes at once. Whether that may be (the places are aligned) is asked once for
+// all runs, so that all of a thread's loads are on their way before the first one is looked at;
+// else lanes go one by one. Of a run that is meant in part all is read, since memory is handed out
+// in larger pieces than that, and its lanes are written one by one.
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
 
@@ -58,31 +59,43 @@ auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first,
   run.length = run_length(index_id, first, static_cast<int>(size_bytes(of)));
   run.bytes = run.length * static_cast<int>(size_bytes(of));
   for (int k = 0; k < run.length; ++k) run.conditions.push_back(condition(first + k));
+  run.is_whole =
+      std::ranges::all_of(run.conditions, [&](Value* one) { return one == run.conditions[0]; });
+  run.any = run.all = run.conditions[0];
+  if (run.is_whole) return run;
+  for (auto* one : run.conditions) {
+    run.any = run.any == nullptr || one == nullptr ? nullptr : b_.CreateOr(run.any, one);
+    if (one != nullptr) run.all = run.all == nullptr ? one : b_.CreateAnd(run.all, one);
+  }
   return run;
 }
 
 /// True where every run may travel as a whole.
-auto GpuKernelEmitter::may_be_wide(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
     -> Value* {
-  Value* may = b_.getTrue();
+  Value* aligned = b_.getTrue();
   const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
-  const auto& offsets = values_.at(index_id).offsets;
-  std::int64_t known_at = 0;
-  int known_bytes = 0;
+  const auto& held = values_.at(index_id);
+  const Run* known = nullptr;
+  std::map<int, Value*> places;  // by width, all of them: the bits that one has, they have
   for (const auto& run : runs) {
-    for (auto* one : run.conditions)
-      if (one != run.conditions[0])
-        may = b_.CreateAnd(may, b_.CreateICmpEQ(one, run.conditions[0]));
     if (run.length == 1) continue;
     // Places that are apart by a multiple of the width are aligned alike.
-    const auto at = offsets.empty() ? 0 : offsets[static_cast<std::size_t>(run.first)] * size;
-    if (known_bytes >= run.bytes && (at - known_at) % run.bytes == 0) continue;
-    auto* place = address(param, lane(index_id, run.first), dtype(index_id));
-    may = b_.CreateAnd(may, is_aligned(place, run.bytes));
-    known_at = at;
-    known_bytes = run.bytes;
+    if (known != nullptr && held.base(known->first) == held.base(run.first) &&
+        known->bytes >= run.bytes &&
+        (held.offset(run.first) - held.offset(known->first)) * size % run.bytes == 0)
+      continue;
+    known = &run;
+    auto* place = b_.CreatePtrToInt(address(param, lane(index_id, run.first), dtype(index_id)),
+                                    b_.getInt64Ty());
+    auto& all = places[run.bytes];
+    all = all == nullptr ? place : b_.CreateOr(all, place);
   }
-  return may;
+  for (const auto& [bytes, all] : places) {
+    auto* low = b_.CreateAnd(all, static_cast<std::uint64_t>(bytes - 1));
+    aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(low, b_.getInt64(0)));
+  }
+  return aligned;
 }
 
 auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
@@ -90,7 +103,7 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
   const auto words = words_of(b_, run.bytes);
   const auto bits = type->getBitWidth();
   Values made;
-  auto* condition = run.conditions[0];
+  auto* condition = run.any;
   if (condition == nullptr) {
     auto* wide = llvm::FixedVectorType::get(type, words);
     auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
@@ -117,7 +130,7 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
 
 void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* place) {
   const auto bits = static_cast<unsigned>(words[0]->getType()->getPrimitiveSizeInBits());
-  auto* condition = run.conditions[0];
+  auto* condition = run.all;
   const auto count = static_cast<unsigned>(words.size());
   if (count == 1) return guarded_store(words[0], place, condition);
   if (condition == nullptr) {
@@ -170,7 +183,7 @@ auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count
 auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
                                  const std::function<Value*(int)>& single) -> Values {
   auto* type = code_.memory_type(kernel_.params[param].dtype);
-  auto* may = may_be_wide(runs, index_id, param);
+  auto* may = are_aligned(runs, index_id, param);
   Values places;
   for (const auto& run : runs)
     places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
@@ -194,7 +207,10 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
   auto word = loaded.begin();
   for (const auto& run : runs) {
     const auto end = word + words_of(b_, run.bytes);
-    const auto lanes = unpacked(Values(word, end), type, run.length);
+    auto lanes = unpacked(Values(word, end), type, run.length);
+    for (std::size_t k = 0; k < lanes.size() && !run.is_whole; ++k)
+      if (auto* meant = run.conditions[k]; meant != nullptr)
+        lanes[k] = b_.CreateSelect(meant, lanes[k], llvm::Constant::getNullValue(type));
     std::ranges::copy(lanes, all.begin() + run.first);
     word = end;
   }
@@ -276,9 +292,29 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   }
   const auto wide = [&] {
     for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], places[i]);
+    Value* has_parts = nullptr;
+    for (const auto& run : runs) {
+      if (run.is_whole) continue;
+      auto* some = b_.CreateNot(run.all);
+      if (run.any != nullptr) some = b_.CreateAnd(run.any, some);
+      has_parts = has_parts == nullptr ? some : b_.CreateOr(has_parts, some);
+    }
+    if (has_parts == nullptr) return Values();
+    when(has_parts, [&] {
+      for (const auto& run : runs) {
+        if (run.is_whole) continue;
+        auto* some = b_.CreateNot(run.all);
+        for (int k = 0; k < run.length; ++k) {
+          auto* meant = run.conditions[static_cast<std::size_t>(k)];
+          guarded_store(stored(run.first + k),
+                        address(param, lane(index_id, run.first + k), dtype(index_id)),
+                        meant == nullptr ? some : b_.CreateAnd(meant, some));
+        }
+      }
+    });
     return Values();
   };
-  (void)either(may_be_wide(runs, index_id, param), wide, [&] {
+  (void)either(are_aligned(runs, index_id, param), wide, [&] {
     narrow();
     return Values();
   });

@@ -133,16 +133,14 @@ auto gpu_block_candidates(const TileKernel& kernel, const std::vector<std::int64
 }
 
 auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks, std::int64_t run,
-                bool is_alone, std::int64_t registers) -> Result<TileLayout> {
+                std::int64_t registers) -> Result<TileLayout> {
   ASSAY_TRY(const auto products, dot_axes(kernel));
   if (products) return dot_layout(kernel, *products, blocks);
   const auto order = by_score(kernel);
   const auto largest = element_bytes(kernel, order);
   auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;
-  const bool has_rows = order.size() > 1 && blocks[order[0]] > run &&
-                        (is_row || AccessSteps(kernel).scores()[order[1]] == 0);
-  if (has_rows) neighbours = std::min(neighbours, run);
+  neighbours = std::min(neighbours, run);
   // A row keeps what it has read; elsewhere few registers leave room for more threads.
   constexpr std::int64_t kRegisters = 4;
   const auto lanes = order.empty() ? 1 : blocks[order[0]];
@@ -153,7 +151,7 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   });
   const bool takes_more = lanes >= kLongRow || (largest == kNarrow && !loops);
   const std::int64_t row_registers = lanes == kTwoWarpRow && !loops ? 64 : takes_more ? 32 : 16;
-  const auto usual = is_row && !is_alone ? row_registers : kRegisters;
+  const auto usual = is_row ? row_registers : kRegisters;
   return make_tile_layout(
       blocks, order, static_cast<int>(neighbours),
       static_cast<int>(std::max(neighbours, registers > 0 ? registers : usual)));

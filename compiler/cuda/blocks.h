@@ -22,11 +22,9 @@ namespace assay {
     -> std::vector<std::vector<std::int64_t>>;
 
 /// `run`: every row has a multiple of so many elements; where rows begin anywhere, neighbouring
-/// threads rather than registers are neighbours in memory. `is_alone`: the only program, of as many
-/// threads as may be. `registers`: lanes of a thread, about; 0: by a rule. Errors: unsupported (too
-/// many lanes).
+/// threads rather than registers are neighbours in memory. `registers`: lanes of a thread, about;
+/// 0: by a rule. Errors: unsupported (too many lanes).
 [[nodiscard]] auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& blocks,
-                              std::int64_t run, bool is_alone, std::int64_t registers = 0)
-    -> Result<TileLayout>;
+                              std::int64_t run, std::int64_t registers = 0) -> Result<TileLayout>;
 
 }  // namespace assay

@@ -20,7 +20,7 @@ namespace {
 using Variants = std::map<GpuVariantKey, GpuVariant>;
 /// A kernel of a program with the variants that runs asked for.
 struct LoadedKernel {
-  explicit LoadedKernel(const TileKernel& kernel) : gpu(kernel) {}
+  LoadedKernel(const TileKernel& kernel, int most_ranks) : gpu(kernel, most_ranks) {}
   GpuKernel gpu;
   Variants variants;
   std::map<const GpuKernel*, Variants> parts;  ///< of what it is split into
@@ -47,11 +47,12 @@ struct CudaState {
   /// The code for this launch. Errors: unsupported (no code for the kernel), what the driver says.
   auto variant(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key)
       -> Result<GpuVariant*> {
-    if (const auto known = variants.find(key); known != variants.end()) return &known->second;
+    if (const auto known = variants.find(key.code()); known != variants.end())
+      return &known->second;
     ASSAY_TRY_VOID(driver->wait());  // lest loading waits for what is not watched
     ASSAY_TRY(auto made, make(kernel, key));
     modules.push_back(made.module);
-    return &variants.emplace(key, std::move(made.variant)).first->second;
+    return &variants.emplace(key.code(), std::move(made.variant)).first->second;
   }
 
   struct Made {
@@ -96,10 +97,12 @@ struct CudaState {
                          .is_checked = options.is_checked};
     std::string key;
     if (options.cache != nullptr) {
-      key = fmt::format("cuda {} {} {} checked {} blocks {} registers {} {}\n{}",
-                        driver->facts().version, ptx.architecture, codegen_stamp(), ptx.is_checked,
-                        fmt::join(variant.blocks, " "), variant.layout.contiguous_bits,
-                        variant.layout.register_bits, print_kernel(variant.kernel));
+      const auto& layout = variant.layout;
+      key =
+          fmt::format("cuda {} {} {} checked {} blocks {} registers {} {} placed {}\n{}",
+                      driver->facts().version, ptx.architecture, codegen_stamp(), ptx.is_checked,
+                      fmt::join(variant.blocks, " "), layout.contiguous_bits, layout.register_bits,
+                      layout.is_placed() ? layout.threads() : 0, print_kernel(variant.kernel()));
       if (auto known = options.cache->find(key)) return *std::move(known);
     }
     ASSAY_TRY_VOID(make_ptx({&variant}, ptx));
@@ -209,10 +212,10 @@ class CudaLauncher final : public KernelLauncher {
            const TileCode& code, const TileLaunch& launch) -> Result<void> {
     ASSAY_TRY(const auto shape, kernel.gpu.shape(key, variant, launch));
     if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-    std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
+    std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];
-      const auto& param = variant.kernel.params[i];
+      const auto& param = variant.kernel().params[i];
       if (param.kind == TileParam::Kind::buffer) {
         if (argument.storage == nullptr) continue;
         ASSAY_TRY(auto* const mirror, on_device(*argument.storage));
@@ -223,26 +226,25 @@ class CudaLauncher final : public KernelLauncher {
         values[i] = static_cast<std::uint64_t>(argument.integer);
       }
     }
-    for (std::size_t i = 0; i < variant.extents.size(); ++i)
-      values[variant.extents[i]] = static_cast<std::uint64_t>(launch.extents[i]);
-    ASSAY_TRY(values.back(), record_for(variant.kernel));
+    variant.add_numbers(launch.extents, shape, values);
+    ASSAY_TRY(values.back(), record_for(variant.kernel()));
     if (state_.options.is_checked) {
       std::vector<GpuMemory> memory;
       for (const auto& argument : launch.arguments)
         memory.push_back(
             {.offset = argument.offset_bytes,
              .size = argument.storage == nullptr ? 0 : argument.storage->size_bytes()});
-      add_memory(variant.kernel, memory, 1, values);
+      add_memory(variant.kernel(), memory, 1, values);
     }
     std::vector<void*> arguments;
     for (auto& value : values) arguments.push_back(&value);
     auto* const watch = state_.options.watch;
     if (watch != nullptr)
-      watch->issues({.kernel = variant.kernel.name,
+      watch->issues({.kernel = variant.kernel().name,
                      .statement = op_ == nullptr ? "" : op_->text,
                      .line = op_ == nullptr ? 0 : op_->line,
                      .number = ++number_,
-                     .sizes = sizes_text(shape, variant.kernel, launch.extents)});
+                     .sizes = sizes_text(shape, variant.kernel(), launch.extents)});
     ASSAY_TRY_VOID(driver_.launch(variant.function, shape, arguments));
     if (watch != nullptr && watch->one_by_one()) ASSAY_TRY_VOID(driver_.wait());
     for (std::size_t i = 0; i < launch.arguments.size(); ++i)
@@ -338,10 +340,11 @@ class StateLoader final : public GpuLoader {
   }
   static void want(const GpuKernel& kernel, Variants& variants, const GpuVariantKey& key,
                    std::vector<Wanted>& wanted) {
-    if (variants.contains(key)) return;
+    const auto code = key.code();
+    if (variants.contains(code)) return;
     const bool is_known = std::ranges::any_of(
-        wanted, [&](const Wanted& one) { return one.variants == &variants && one.key == key; });
-    if (!is_known) wanted.push_back({&kernel, &variants, key});
+        wanted, [&](const Wanted& one) { return one.variants == &variants && one.key == code; });
+    if (!is_known) wanted.push_back({&kernel, &variants, code});
   }
   static void want(const GpuKernel& kernel, Variants& variants, const Ints& extents,
                    std::vector<Wanted>& wanted) {
@@ -489,7 +492,7 @@ auto CudaExecutor::compile(const HostProgram& program) const
     auto& loaded = state_->kernels[identity];
     if (loaded == nullptr) {
       state_->kept.push_back(source.kernel);
-      loaded = std::make_unique<LoadedKernel>(*source.kernel);
+      loaded = std::make_unique<LoadedKernel>(*source.kernel, state_->driver->facts().most_ranks);
     }
     kernels[key] = loaded.get();
   }

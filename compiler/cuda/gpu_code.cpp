@@ -16,15 +16,18 @@ constexpr std::int64_t kAnyRun = 16;  ///< kernels with blocks of their own: byt
 }  // namespace
 
 struct GpuKernel::Split {
-  explicit Split(SplitKernel made)
-      : kernels(std::move(made)), first(kernels.first), second(kernels.second) {}
+  Split(SplitKernel made, std::int64_t most_ranks)
+      : kernels(std::move(made)),
+        first(kernels.first, most_ranks),
+        second(kernels.second, most_ranks) {}
   SplitKernel kernels;
   GpuKernel first, second;
 };
 
 GpuKernel::~GpuKernel() = default;
 
-GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
+GpuKernel::GpuKernel(const TileKernel& kernel, std::int64_t most_ranks)
+    : kernel_(kernel), most_ranks_(most_ranks) {
   is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
   if (!is_exact_) return;
@@ -36,14 +39,15 @@ GpuKernel::GpuKernel(const TileKernel& kernel) : kernel_(kernel) {
 }
 
 auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
-  if (plan_) return {choose_tiles(*plan_, launch.extents), {}};
+  if (plan_) return {choose_tiles(*plan_, launch.extents, most_ranks_), {}};
   return {{}, choose_gpu_blocks(kernel_, launch.extents)};
 }
 
 auto GpuKernel::candidates(const TileLaunch& launch) const -> std::vector<GpuVariantKey> {
   std::vector<GpuVariantKey> all;
   if (plan_)
-    for (const auto& choice : tile_candidates(*plan_, launch.extents)) all.push_back({choice, {}});
+    for (const auto& choice : tile_candidates(*plan_, launch.extents, most_ranks_))
+      all.push_back({choice, {}});
   else
     for (const auto& blocks : gpu_block_candidates(kernel_, launch.extents))
       all.push_back({{}, blocks});
@@ -53,13 +57,13 @@ auto GpuKernel::candidates(const TileLaunch& launch) const -> std::vector<GpuVar
 auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaunch> {
   if (!plan_) return std::nullopt;
   const auto programs =
-      tiled_programs(*plan_, choose_tiles(*plan_, launch.extents), launch.extents);
+      tiled_programs(*plan_, choose_tiles(*plan_, launch.extents, most_ranks_), launch.extents);
   const auto choice = choose_split(plan_->loops, launch.extents, programs);
   if (!choice) return std::nullopt;
   const auto [known, is_new] = splits_.try_emplace({choice->axis, choice->run});
   if (is_new)
     if (auto made = split_kernel(kernel_, plan_->loops, choice->axis, choice->run))
-      known->second = std::make_unique<Split>(*std::move(made));
+      known->second = std::make_unique<Split>(*std::move(made), most_ranks_);
   if (known->second == nullptr) return std::nullopt;
   const auto& split = *known->second;
   SplitLaunch launches;
@@ -82,33 +86,54 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
 auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
   if (is_exact_ && !plan_) return unsupported("{}", not_planned_);
   GpuVariant variant;
+  auto& kernel = variant.tiled.kernel;
   if (plan_) {
-    ASSAY_TRY(auto tiled, tile_kernel(kernel_, *plan_, key.choice));
-    variant.kernel = std::move(tiled.kernel);
-    variant.extents = std::move(tiled.extents);
-    for (const auto& axis : variant.kernel.axes) variant.blocks.push_back(axis.max_block);
+    ASSAY_TRY(variant.tiled, tile_kernel(kernel_, *plan_, key.choice));
+    for (const auto& axis : kernel.axes) variant.blocks.push_back(axis.max_block);
+    if (key.choice.is_placed()) {
+      variant.layout = placed_layout(variant.blocks, variant.tiled.places,
+                                     static_cast<int>(key.choice.neighbours),
+                                     static_cast<int>(most_threads(*plan_)));
+      return variant;
+    }
   } else {
-    variant.kernel = kernel_;
+    kernel = kernel_;
     variant.blocks = key.blocks;
     // Blocks are constants of the code.
     for (std::size_t i = 0; i < kernel_.axes.size(); ++i)
-      for (auto& param : variant.kernel.params)
+      for (auto& param : kernel.params)
         if (param.kind == TileParam::Kind::block && param.symbol == kernel_.axes[i].block)
           param.fixed = key.blocks[i];
   }
-  ASSAY_TRY(variant.layout,
-            layout_for(variant.kernel, variant.blocks, plan_ ? key.choice.run : kAnyRun,
-                       key.choice.is_alone, key.choice.registers));
+  ASSAY_TRY(variant.layout, layout_for(kernel, variant.blocks, plan_ ? key.choice.run : kAnyRun,
+                                       key.choice.registers));
   return variant;
+}
+
+void GpuVariant::add_numbers(const std::vector<std::int64_t>& extents,
+                             const cuda::LaunchShape& shape,
+                             std::vector<std::uint64_t>& values) const {
+  for (std::size_t i = 0; i < tiled.extents.size(); ++i)
+    values[tiled.extents[i]] = static_cast<std::uint64_t>(extents[i]);
+  const auto& threads = shape.threads;
+  for (std::size_t i = 0; i < tiled.threads.size(); ++i)
+    values[tiled.threads[i]] = i < threads.size() ? threads[i] : shape.ranks;
 }
 
 auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
                       const TileLaunch& launch) const -> Result<cuda::LaunchShape> {
   cuda::LaunchShape shape;
-  shape.threads = static_cast<unsigned>(variant.layout.threads());
+  shape.threads[0] = static_cast<unsigned>(variant.layout.threads());
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   if (plan_) {
     grid[0] = tiled_programs(*plan_, key.choice, launch.extents);
+    if (key.choice.is_placed()) {
+      const auto& threads = key.choice.threads;
+      shape.threads = {static_cast<unsigned>(threads.x), static_cast<unsigned>(threads.y),
+                       static_cast<unsigned>(threads.z)};
+      shape.ranks = static_cast<unsigned>(threads.ranks);
+      grid[0] *= threads.ranks;
+    }
   } else {
     if (kernel_.grid.empty()) return unsupported("the grid of {} is not known", kernel_.name);
     auto scalars = launch.scalars;
@@ -183,7 +208,8 @@ auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optio
 
 auto sizes_text(const cuda::LaunchShape& shape, const TileKernel& kernel,
                 const std::vector<std::int64_t>& extents) -> std::string {
-  auto text = fmt::format("grid {}, {} threads", fmt::join(shape.grid, "x"), shape.threads);
+  auto text = fmt::format("grid {}, {} threads", fmt::join(shape.grid, "x"), shape.count());
+  if (shape.ranks > 1) text += fmt::format(", clusters of {}", shape.ranks);
   for (std::size_t i = 0; i < std::min(extents.size(), kernel.axes.size()); ++i)
     text += fmt::format(", {}={}", kernel.axes[i].name, extents[i]);
   return text;
@@ -194,7 +220,7 @@ auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> R
   const auto generate = reinterpret_cast<CompilePtx>(entry);  // what dlsym is for
   std::vector<PtxRequest> requests;
   for (const auto* variant : variants)
-    requests.push_back({&variant->kernel, variant->layout, kEntry});
+    requests.push_back({&variant->kernel(), variant->layout, kEntry});
   ASSAY_TRY(auto code, generate(requests, options));
   for (std::size_t i = 0; i < variants.size(); ++i) {
     variants[i]->ptx = std::move(code[i].text);

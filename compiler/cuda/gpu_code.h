@@ -16,18 +16,23 @@
 
 namespace assay {
 
-/// What a variant is made for; kernels of exact axes have a choice of tiles, others blocks.
+/// What a launch is made for; kernels of exact axes have a choice of tiles, others blocks.
 struct GpuVariantKey {
   TileChoice choice;
   std::vector<std::int64_t> blocks;
+  /// What of it code depends on.
+  [[nodiscard]] auto code() const -> GpuVariantKey { return {choice.code(), blocks}; }
   friend auto operator<=>(const GpuVariantKey&, const GpuVariantKey&) = default;
 };
 
 /// Code of a kernel for some blocks, without a GPU.
 struct GpuVariant {
-  TileKernel kernel;                 ///< as it is compiled
-  std::vector<std::size_t> extents;  ///< parameters of exact axes' extents
-  std::vector<std::int64_t> blocks;
+  TiledKernel tiled;                 ///< as it is compiled
+  std::vector<std::int64_t> blocks;  ///< by axis, where the launch does not say
+  [[nodiscard]] auto kernel() const -> const TileKernel& { return tiled.kernel; }
+  /// Puts what tiles need beside the kernel's own arguments into `values`, by parameter.
+  void add_numbers(const std::vector<std::int64_t>& extents, const cuda::LaunchShape& shape,
+                   std::vector<std::uint64_t>& values) const;
   TileLayout layout;
   std::string ptx, not_compiled;
   cuda::FunctionHandle* function = nullptr;
@@ -47,7 +52,8 @@ struct SplitLaunch {
 /// A kernel and what is chosen for its launches. Needs no GPU.
 class GpuKernel {
  public:
-  explicit GpuKernel(const TileKernel& kernel);
+  /// `most_ranks`: blocks that a cluster may have on the GPU.
+  explicit GpuKernel(const TileKernel& kernel, std::int64_t most_ranks = kMostRanks);
   ~GpuKernel();
   GpuKernel(const GpuKernel&) = delete;
   auto operator=(const GpuKernel&) -> GpuKernel& = delete;
@@ -66,6 +72,7 @@ class GpuKernel {
 
  private:
   const TileKernel& kernel_;
+  std::int64_t most_ranks_;
   bool is_exact_ = false;
   std::optional<TilePlan> plan_;
   std::string not_planned_;

@@ -266,13 +266,12 @@ auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launche
   made.function = variant->function;
   made.shape = shape;
   made.op = launch.op;
-  made.kernel = &variant->kernel;
+  made.kernel = &variant->kernel();
   made.extents = extents;
   made.record = record;
   made.values = arguments(launch, *variant, loaded, behind, record);
-  for (std::size_t i = 0; i < variant->extents.size(); ++i)
-    made.values[variant->extents[i]] = static_cast<std::uint64_t>(extents[i]);
-  made.values[variant->kernel.params.size()] = records_ + record * sizeof(GpuRecord);
+  variant->add_numbers(extents, shape, made.values);
+  made.values[variant->kernel().params.size()] = records_ + record * sizeof(GpuRecord);
   return made;
 }
 
@@ -281,7 +280,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
                            const GpuLoader::Launches& loaded,
                            const std::vector<std::uint64_t>& behind, std::size_t record) const
     -> std::vector<std::uint64_t> {
-  std::vector<std::uint64_t> values(variant.kernel.params.size() + 1, 0);
+  std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
   std::vector<GpuMemory> memory;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const auto& argument = launch.arguments[i];
@@ -294,7 +293,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
     if (argument.buffer)
       values[i] = places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
     else
-      values[i] = is_floating(variant.kernel.params[i].dtype)
+      values[i] = is_floating(variant.kernel().params[i].dtype)
                       ? std::bit_cast<std::uint64_t>(argument.real)
                       : static_cast<std::uint64_t>(argument.integer);
   }
@@ -302,7 +301,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
   for (const auto bytes : loaded.parts_bytes) memory.push_back({.size = bytes});
   if (shared_.is_checked) {
     constexpr std::size_t kLaunches = 65534;
-    add_memory(variant.kernel, memory, 1 + record % kLaunches, values);
+    add_memory(variant.kernel(), memory, 1 + record % kLaunches, values);
   }
   return values;
 }

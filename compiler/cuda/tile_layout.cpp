@@ -18,6 +18,7 @@ auto bits_of(int count) -> int {
 }  // namespace
 
 auto TileLayout::bit(int of_lane) const -> Bit {
+  if (is_placed()) return {true, of_lane};
   if (!moved.empty()) of_lane = moved[static_cast<std::size_t>(of_lane)];
   if (of_lane < contiguous_bits) return {true, of_lane};
   const auto behind = of_lane - contiguous_bits;
@@ -68,8 +69,26 @@ auto TileLayout::thread_mask(AxisSet wanted) const -> unsigned {
 }
 
 auto TileLayout::copy_mask() const -> unsigned {
+  if (is_placed()) return 0;
   const auto every = (AxisSet{1} << axes.size()) - 1;
   return low_bits(thread_bits) & ~thread_mask(every);
+}
+
+auto placed_layout(const std::vector<std::int64_t>& blocks, std::vector<TilePlace> places,
+                   int contiguous, int threads) -> TileLayout {
+  TileLayout layout;
+  layout.axes.resize(blocks.size());
+  for (std::size_t axis = 0; axis < blocks.size(); ++axis) {
+    if (places[axis] != TilePlace::bits) continue;
+    const auto bits = std::countr_zero(static_cast<std::uint64_t>(blocks[axis]));
+    layout.axes[axis] = {.shift = layout.lane_bits, .bits = bits};
+    layout.lane_bits += bits;
+  }
+  layout.register_bits = layout.lane_bits;
+  layout.contiguous_bits = std::min(layout.register_bits, bits_of(contiguous));
+  layout.thread_bits = bits_of(threads);
+  layout.places = std::move(places);
+  return layout;
 }
 
 auto make_tile_layout(const std::vector<std::int64_t>& blocks,

@@ -5,6 +5,10 @@
 // then which group of registers, and the highest ones which warp. So accesses along the fastest
 // axis are wide and coalesced, and a short row stays in one warp. Blocks are powers of two; every
 // coordinate is a part that depends on the thread plus a constant.
+//
+// Where axes are placed, each is either registers of a thread, or a dimension of the block of
+// threads, or the blocks of a cluster: how many there are of those the launch says, so that one
+// code serves rows of any length.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,6 +17,10 @@
 #include "core/base/result.h"
 
 namespace assay {
+
+/// Where the lanes of an axis are: bits of the lane's number, or what the launch has as many of.
+enum class TilePlace : std::uint8_t { bits, thread_x, thread_y, thread_z, rank };
+inline constexpr std::size_t kThreadPlaces = 4;  ///< all but `bits`
 
 struct TileLayout {
   /// Bits of a lane's number that are an axis' coordinate.
@@ -27,7 +35,15 @@ struct TileLayout {
   int lane_bits = 0;        ///< of the whole tile; threads beyond it hold copies
   /// By bit of a lane's number the one whose place it takes; empty: its own.
   std::vector<int> moved = {};
+  /// By axis; empty: all are bits. Else those bits are a register's number, and `thread_bits` those
+  /// of the largest block.
+  std::vector<TilePlace> places = {};
 
+  [[nodiscard]] auto is_placed() const -> bool { return !places.empty(); }
+  [[nodiscard]] auto place(std::size_t axis) const -> TilePlace {
+    return places.empty() ? TilePlace::bits : places[axis];
+  }
+  /// At most, where axes are placed.
   [[nodiscard]] auto threads() const -> int { return 1 << thread_bits; }
   [[nodiscard]] auto registers() const -> int { return 1 << register_bits; }
 
@@ -54,6 +70,12 @@ struct TileLayout {
  private:
   [[nodiscard]] auto mask(AxisSet axes, bool of_registers) const -> unsigned;
 };
+
+/// Axes of `places` other than bits have no registers; `blocks` (powers of two) counts for the
+/// others, in order the fastest first, of which `contiguous` lanes are neighbours in memory.
+[[nodiscard]] auto placed_layout(const std::vector<std::int64_t>& blocks,
+                                 std::vector<TilePlace> places, int contiguous, int threads)
+    -> TileLayout;
 
 /// `blocks` by axis, powers of two; `order` lists axes, the fastest first; `contiguous` is the
 /// largest number of neighbouring lanes of a thread, `registers` about how many lanes it holds.

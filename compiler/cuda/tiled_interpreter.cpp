@@ -63,24 +63,29 @@ class TiledLauncher final : public KernelLauncher {
 
   auto fit(const GpuKernel& gpu, TileLaunch& launch, const GpuVariantKey& key)
       -> Result<const TileCode*> {
-    auto& made = made_[{&gpu, key}];
+    auto& made = made_[{&gpu, key.code()}];
     if (made == nullptr) {
       ASSAY_TRY(auto variant, gpu.variant(key));
       auto fresh = std::make_unique<Made>(Made{std::move(variant), {}});
-      ASSAY_TRY(fresh->code, TileCode::compile(fresh->variant.kernel));
+      ASSAY_TRY(fresh->code, TileCode::compile(fresh->variant.kernel()));
       made = std::move(fresh);
     }
     const auto& variant = made->variant;
     ASSAY_TRY(const auto shape, gpu.shape(key, variant, launch));
-    launch.blocks = variant.blocks;
-    launch.grid = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    const auto& kernel = variant.kernel();
+    const bool is_placed = key.choice.is_placed();
+    launch.blocks = is_placed ? tile_blocks(variant.tiled, key.choice) : variant.blocks;
+    launch.grid = {shape.grid[0] / shape.ranks, shape.grid[1], shape.grid[2]};
     const auto extents = std::exchange(launch.extents, {});
-    launch.extents.assign(variant.kernel.axes.size(), 1);
-    launch.arguments.resize(variant.kernel.params.size());
-    for (std::size_t i = 0; i < variant.extents.size(); ++i)
-      launch.arguments[variant.extents[i]].integer = extents[i];
-    for (std::size_t i = 0; i < variant.kernel.params.size(); ++i)
-      if (const auto& fixed = variant.kernel.params[i].fixed) launch.arguments[i].integer = *fixed;
+    launch.extents.assign(kernel.axes.size(), 1);
+    launch.arguments.resize(kernel.params.size());
+    std::vector<std::uint64_t> numbers(kernel.params.size());
+    variant.add_numbers(extents, shape, numbers);
+    for (const auto* params : {&variant.tiled.extents, &variant.tiled.threads})
+      for (const auto param : *params)
+        launch.arguments[param].integer = static_cast<std::int64_t>(numbers[param]);
+    for (std::size_t i = 0; i < kernel.params.size(); ++i)
+      if (const auto& fixed = kernel.params[i].fixed) launch.arguments[i].integer = *fixed;
     return &made->code;
   }
 

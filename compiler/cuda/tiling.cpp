@@ -1,7 +1,6 @@
 #include "compiler/cuda/tiling.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -12,32 +11,8 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kTile = 512;  ///< lanes of a tile without reduction: 128 threads
-constexpr std::int64_t kColumnTile = 128, kColumnRows = 8;
-constexpr std::array<std::int64_t, 4> kWidths = {512, 128, 32, 4};
-constexpr std::array<std::int64_t, 8> kRows = {128, 256, 512, 1024, 2048, 4096, 8192, 16384};
-constexpr std::int64_t kRowTile = 2048;  ///< lanes of a tile of short rows
-constexpr std::int64_t kLoopedRow = 2048;
-constexpr std::int64_t kReadAgain = 8192;  ///< the same where rows are read more than once
-
-constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
-
-struct Extents {
-  std::int64_t x = 1, t = 1, y = 1, r = 1;
-};
-auto extents_of(const TilePlan& plan, const TileChoice& choice,
-                const std::vector<std::int64_t>& extents) -> Extents {
-  Extents all;
-  for (const auto axis : plan.loops.parallel) {
-    const bool is_t = choice.block_t > 0 && axis == plan.t;
-    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
-  }
-  for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
-  return all;
-}
-auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
-  return (extent + block - 1) / block;
-}
+/// Largest blocks of placed axes, for whoever reads the kernel; launches have their own.
+constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
 
 class Tiler {
  public:
@@ -49,93 +24,174 @@ class Tiler {
     b_.kernel().heuristic = from_.heuristic;
     b_.kernel().params = from_.params;
     b_.kernel().asserts_are_on = from_.asserts_are_on;
-    for (const auto& axis : from_.axes) extents_.push_back(b_.scalar_param("extent_" + axis.name));
+    for (const auto& axis : from_.axes)
+      made_.extents.push_back(b_.scalar_param("extent_" + axis.name));
+    if (choice_.is_placed())
+      for (const auto* name : {"threads_x", "threads_y", "threads_z", "ranks"})
+        made_.threads.push_back(b_.scalar_param(name));
     axes();
     positions();
     if (plan_.reduced.empty() || !choice_.loops)
       whole();
     else
       passes();
-    return TiledKernel{std::move(b_.kernel()), std::move(extents_)};
+    made_.kernel = std::move(b_.kernel());
+    return std::move(made_);
   }
 
  private:
+  /// An axis of the tile kernel.
+  struct Part {
+    std::size_t number = 0;
+    TileId lanes = kNoTile;  ///< how many
+  };
   struct Axis {
-    std::size_t number = 0;  ///< in the tile kernel
+    const char* name = "";
+    TileAxis::Kind kind = TileAxis::Kind::parallel;
+    std::vector<Part> parts;  ///< the fastest first
     TileId index = kNoTile, in_range = kNoTile;
     std::vector<std::size_t> of;  ///< exact axes, the fastest last
-    TileId extent = kNoTile;
-    std::int64_t block = 1;
+    TileId extent = kNoTile, block = kNoTile;
+    std::int64_t neighbours = 1;  ///< lanes that the innermost part has
+    bool is_inner = false;        ///< most is contiguous along it
+    bool is_shifted = false;      ///< rows begin where a wide access may
   };
 
   // Axes
   [[nodiscard]] auto index_dtype() const -> DType {
     return choice_.is_narrow ? DType::int32 : DType::int64;
   }
-  auto extent(std::size_t exact) -> TileId { return b_.param(extents_[exact], index_dtype()); }
-  void axis(std::vector<std::size_t> of, const char* name, TileAxis::Kind kind,
-            std::int64_t block) {
-    if (of.empty()) return;
-    Axis made;
-    made.number = b_.kernel().axes.size();
+  auto extent(std::size_t exact) -> TileId { return b_.param(made_.extents[exact], index_dtype()); }
+  auto start(std::vector<std::size_t> of, const char* name, TileAxis::Kind kind) -> Axis* {
+    if (of.empty()) return nullptr;
+    auto& made = axes_.emplace_back();
+    made.name = name;
+    made.kind = kind;
     made.of = std::move(of);
-    made.block = block;
     for (const auto exact : made.of) {
       const auto one = extent(exact);
       made.extent = made.extent == kNoTile ? one : b_.compute(TileOp::mul, {made.extent, one});
     }
+    made.is_inner = tiles_.x ? made.of[0] == *tiles_.x : kind == TileAxis::Kind::reduction;
+    return &made;
+  }
+  /// Slower than the parts before it.
+  void part(Axis* axis, const char* name, std::int64_t block, TilePlace place) {
+    if (axis == nullptr) return;
     TileAxis tile;
     tile.name = name;
-    tile.kind = kind;
+    tile.kind = axis->kind;
     tile.block = Expr(block);
     tile.max_block = block;
+    Part made;
+    made.number = b_.kernel().axes.size();
+    made.lanes = place == TilePlace::bits
+                     ? b_.number(index_dtype(), block)
+                     : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], index_dtype());
+    if (axis->parts.empty()) axis->neighbours = place == TilePlace::bits ? block : 1;
+    axis->block =
+        axis->block == kNoTile ? made.lanes : b_.compute(TileOp::mul, {axis->block, made.lanes});
+    axis->parts.push_back(made);
     b_.kernel().axes.push_back(std::move(tile));
-    axes_.push_back(std::move(made));
+    if (choice_.is_placed()) made_.places.push_back(place);
   }
   void axes() {
+    using Kind = TileAxis::Kind;
     const auto x = tiles_.x;
     const auto t = choice_.block_t > 0 ? tiles_.t : std::nullopt;
     std::vector<std::size_t> y;
     for (const auto one : plan_.parallel)
       if (one != x && one != t) y.push_back(one);
-    using Kind = TileAxis::Kind;
-    if (x) axis({*x}, "x", Kind::parallel, choice_.block_x);
-    if (t) axis({*t}, "t", Kind::parallel, choice_.block_t);
-    axis(std::move(y), "y", Kind::parallel, choice_.block_y);
-    axis(plan_.reduced, "r", Kind::reduction, choice_.block_r);
+    axes_.reserve(4);
+    auto* across = x ? start({*x}, "x", Kind::parallel) : nullptr;
+    auto* turned = t ? start({*t}, "t", Kind::parallel) : nullptr;
+    auto* down = start(std::move(y), "y", Kind::parallel);
+    auto* reduced = start(plan_.reduced, "r", Kind::reduction);
+    if (!choice_.is_placed()) {
+      part(across, "x", choice_.block_x, TilePlace::bits);
+      part(turned, "t", choice_.block_t, TilePlace::bits);
+      part(down, "y", choice_.block_y, TilePlace::bits);
+      part(reduced, "r", choice_.block_r, TilePlace::bits);
+      return;
+    }
+    // The innermost axis: neighbours, threads. Rows go on with warps, blocks and registers; of
+    // columns these are rows.
+    part(across, "x", choice_.neighbours, TilePlace::bits);
+    part(across, "x_thread", kMostThreads, TilePlace::thread_x);
+    const bool is_row = reduced != nullptr && across == nullptr;
+    if (is_row) part(reduced, "r", choice_.neighbours, TilePlace::bits);
+    if (is_row) part(reduced, "r_thread", kMostThreads, TilePlace::thread_x);
+    if (reduced != nullptr) part(reduced, "r_row", kMostThreads, TilePlace::thread_y);
+    if (is_row) part(reduced, "r_rank", kMostRanks, TilePlace::rank);
+    part(reduced, "r_round", choice_.rounds, TilePlace::bits);
+    part(down, "y", kMostZ,
+         reduced != nullptr  ? TilePlace::thread_z
+         : across != nullptr ? TilePlace::thread_y
+                             : TilePlace::thread_x);
+    // Where rows begin: known where they stand one behind the other.
+    for (auto* one : {across, is_row ? reduced : nullptr})
+      if (one != nullptr && down != nullptr && (is_row || reduced == nullptr))
+        one->is_shifted = choice_.run == 1 && one->neighbours > 1;
   }
 
   /// Programs are numbered with the tiles of the first axis fastest.
   void positions() {
+    std::vector<TileId> origins;
     TileId rest = kNoTile;
-    for (auto& one : axes_) {
-      if (b_.kernel().axes[one.number].kind != TileAxis::Kind::parallel) continue;
-      const auto type = index_dtype();
+    const auto type = index_dtype();
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      const auto& one = axes_[i];
+      if (one.kind != TileAxis::Kind::parallel) continue;
       if (rest == kNoTile)
         rest = b_.compute(TileOp::cast, {b_.add(TileProgram{0}, {}, DType::int32, 0)}, type);
       auto tile = rest;
-      if (const bool is_last = b_.kernel().axes.size() == one.number + 1 ||
-                               b_.kernel().axes[one.number + 1].kind != TileAxis::Kind::parallel;
-          !is_last) {
-        const auto block = b_.number(type, one.block);
-        const auto most = b_.compute(TileOp::add, {one.extent, b_.number(type, one.block - 1)});
-        const auto count = b_.compute(TileOp::quotient, {most, block});
+      const bool is_last = i + 1 == axes_.size() || axes_[i + 1].kind != one.kind;
+      if (!is_last) {
+        const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
+        const auto most =
+            b_.compute(TileOp::add, {one.extent, b_.compute(TileOp::add, {one.block, before})});
+        const auto count = b_.compute(TileOp::quotient, {most, one.block});
         tile = b_.compute(TileOp::remainder, {rest, count});
         rest = b_.compute(TileOp::quotient, {rest, count});
       }
-      const auto origin = b_.compute(TileOp::mul, {tile, b_.number(type, one.block)});
-      place(one, origin);
+      origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));
     }
+    // What is shifted asks the others where it is.
+    for (const bool is_shifted : {false, true})
+      for (std::size_t i = 0; i < origins.size(); ++i)
+        if (axes_[i].is_shifted == is_shifted) place(axes_[i], origins[i]);
     for (auto& one : axes_)
-      if (b_.kernel().axes[one.number].kind == TileAxis::Kind::reduction && !choice_.loops)
+      if (one.kind == TileAxis::Kind::reduction && !choice_.loops)
         place(one, b_.number(index_dtype(), 0));
   }
   /// The axis' position is `origin` plus the lane; of what it is made of by division.
   void place(Axis& axis, TileId origin) {
-    const auto bit = AxisSet{1} << axis.number;
-    const auto lane = b_.add(TileLane{axis.number}, {}, index_dtype(), bit);
+    const auto type = index_dtype();
+    TileId lane = kNoTile, runs = kNoTile;  // of runs: their first lane
+    for (auto at = axis.parts.size(); at-- > 0;) {
+      const auto& part = axis.parts[at];
+      if (lane != kNoTile) lane = b_.compute(TileOp::mul, {lane, part.lanes});
+      if (at == 0 && axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours)
+        runs = lane;
+      const auto own = b_.add(TileLane{part.number}, {}, type, AxisSet{1} << part.number);
+      lane = lane == kNoTile ? own : b_.compute(TileOp::add, {lane, own});
+    }
+    if (axis.is_shifted) {
+      const auto down = std::ranges::find_if(
+          axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
+      const auto first = b_.compute(TileOp::mul, {down->index, axis.extent});
+      const auto beyond =
+          b_.compute(TileOp::bit_and, {first, b_.number(type, axis.neighbours - 1)});
+      origin = b_.compute(TileOp::sub, {origin, beyond});
+    }
     axis.index = b_.compute(TileOp::add, {origin, lane});
-    axis.in_range = b_.compute(TileOp::lt, {run_start(axis), axis.extent});
+    const auto asked = runs == kNoTile ? run_start(axis) : b_.compute(TileOp::add, {origin, runs});
+    axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
+    if (axis.is_shifted) {  // what is below zero is large without a sign
+      const auto to = type == DType::int32 ? DType::uint32 : DType::uint64;
+      axis.in_range = b_.compute(TileOp::lt, {b_.compute(TileOp::cast, {axis.index}, to),
+                                              b_.compute(TileOp::cast, {axis.extent}, to)});
+    }
     auto rest = axis.index;
     for (auto at = axis.of.size(); at-- > 0;) {
       auto index = rest;
@@ -149,16 +205,19 @@ class Tiler {
   }
   /// Where neighbours are in range together the first one is asked.
   auto run_start(const Axis& axis) -> TileId {
-    const bool is_inner = tiles_.x
-                              ? axis.of[0] == *tiles_.x
-                              : b_.kernel().axes[axis.number].kind == TileAxis::Kind::reduction;
-    if (choice_.run == 1 || !is_inner || axis.block < choice_.run) return axis.index;
+    if (choice_.is_placed() || choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
+      return axis.index;
     return b_.compute(TileOp::bit_and, {axis.index, b_.number(index_dtype(), -choice_.run)});
+  }
+  [[nodiscard]] static auto set_of(const Axis& axis) -> AxisSet {
+    AxisSet set = 0;
+    for (const auto& part : axis.parts) set |= AxisSet{1} << part.number;
+    return set;
   }
   auto mask(AxisSet axes) -> TileId {
     TileId all = kNoTile;
     for (const auto& one : axes_)
-      if ((axes >> one.number & 1U) != 0) all = b_.both(all, one.in_range);
+      if ((axes & set_of(one)) != 0) all = b_.both(all, one.in_range);
     return all;
   }
 
@@ -205,9 +264,10 @@ class Tiler {
   /// Over the tile; in a loop what stands before it comes in, and what follows it gets the sum.
   void scan(TileId result, TileCombine combine, TileId operand) {
     const auto of = b_.type(operand).dtype;
-    const auto bit = AxisSet{1} << r().number;
+    const auto number = r().parts[0].number;
+    const auto bit = AxisSet{1} << number;
     const auto scanned = [&](TileId of_lanes) {
-      return b_.add(TileScan{combine, r().number}, {of_lanes}, of, b_.axes_of({of_lanes}) | bit);
+      return b_.add(TileScan{combine, number}, {of_lanes}, of, b_.axes_of({of_lanes}) | bit);
     };
     const auto before = before_.find(result);
     if (before == before_.end()) {
@@ -217,14 +277,22 @@ class Tiler {
     const auto none = b_.identity(combine, 0, of);
     const auto inside = b_.compute(TileOp::select, {r().in_range, operand, none});
     values_[result] = combined(combine, {before->second}, {scanned(inside)})[0];
-    const auto sum = b_.reduce(combine, r().number, {inside});
+    const auto sum = b_.reduce(combine, number, {inside});
     after_[result] = combined(combine, {before->second}, sum)[0];
   }
 
   [[nodiscard]] auto r() -> Axis& { return axes_.back(); }
+  [[nodiscard]] auto place_of(const Part& part) const -> TilePlace {
+    return made_.places.empty() ? TilePlace::bits : made_.places[part.number];
+  }
   void reduced(const PlannedReduction& planned, std::vector<TileId> operands) {
-    const auto made = b_.reduce(planned.combine, r().number, std::move(operands));
-    for (std::size_t i = 0; i < made.size(); ++i) values_[planned.results[i]] = made[i];
+    // A thread's own registers first, then from the nearest threads to the farthest.
+    std::vector<std::size_t> order;
+    for (const bool is_own : {true, false})
+      for (const auto& part : r().parts)
+        if ((place_of(part) == TilePlace::bits) == is_own) order.push_back(part.number);
+    for (const auto number : order) operands = b_.reduce(planned.combine, number, operands);
+    for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
   /// The reduced axes stand in the tile; what is loaded stays in registers.
@@ -293,7 +361,9 @@ class Tiler {
             const std::vector<const PlannedStatement*>& targets) {
     TileStatement one;
     one.what = TileLoop{};
-    one.operands = {b_.number(index_dtype(), 0), r().extent, b_.number(index_dtype(), r().block)};
+    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
+    one.operands = {b_.number(index_dtype(), 0), b_.compute(TileOp::add, {r().extent, beyond}),
+                    r().block};
     TileRegion region;
     region.params.push_back(b_.value(index_dtype(), 0));
     struct Carried {
@@ -301,7 +371,7 @@ class Tiler {
     };
     std::vector<Carried> carried;
     AxisSet every = 0;
-    for (const auto& axis : axes_) every |= AxisSet{1} << axis.number;
+    for (const auto& axis : axes_) every |= set_of(axis);
     for (const auto* target : targets) {
       if (!target->reduction) continue;
       const auto& reduction = plan_.reductions[*target->reduction];
@@ -322,7 +392,7 @@ class Tiler {
       if (scan == nullptr) continue;
       scans.push_back(planned->statement->results[0]);
       const auto of = from_.type(scans.back()).dtype;
-      const auto apart = every & ~(AxisSet{1} << r().number);
+      const auto apart = every & ~set_of(r());
       one.operands.push_back(b_.identity(scan->combine, 0, of));
       region.params.push_back(before_[scans.back()] = b_.value(of, apart));
       one.results.push_back(b_.value(of, apart));
@@ -384,7 +454,7 @@ class Tiler {
   const KernelPlan& plan_;
   TileChoice choice_;
   KernelBuilder b_;
-  std::vector<std::size_t> extents_;
+  TiledKernel made_;
   std::vector<Axis> axes_;
   std::map<std::size_t, TileId> exact_;
   std::map<TileId, TileId> values_;
@@ -393,13 +463,77 @@ class Tiler {
 
 }  // namespace
 
+namespace {
+/// Elements of the largest type among accesses that go through memory along the axis.
+auto neighbours_along(const TileKernel& kernel, const AccessSteps& steps, std::size_t axis)
+    -> std::int64_t {
+  constexpr std::int64_t kAccessBytes = 16;
+  std::int64_t largest = 0;
+  for (const auto* one : steps.accesses()) {
+    if (steps.step(one->operands[0], axis) != 1) continue;
+    std::visit(
+        [&]<class T>(const T& what) {
+          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
+            largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[what.param].dtype));
+        },
+        one->what);
+  }
+  return largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
+}
+/// Parts of a reduced axis are folded one after the other.
+auto may_be_placed(const KernelPlan& plan) -> bool {
+  const bool has_scan = std::ranges::any_of(plan.statements, [](const PlannedStatement& one) {
+    return !one.reduction && std::holds_alternative<TileScan>(one.statement->what);
+  });
+  return !has_scan && std::ranges::all_of(plan.reductions, [](const PlannedReduction& one) {
+    return is_commutative(one.combine);
+  });
+}
+/// Registers are what rows have too little of. A row that is kept as one value per element, with
+/// nothing else to load once it is reduced, has room for more of them.
+auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t {
+  constexpr std::int64_t kUsual = 32, kMost = 64;
+  const auto varies = [&](AxisSet axes) {
+    return std::ranges::any_of(plan.reduced,
+                               [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
+  };
+  std::map<TileId, int> made;  // by value: its level
+  std::map<int, std::set<TileId>> kept;
+  const auto uses = [&](const std::vector<TileId>& operands, int level) {
+    for (const auto id : operands)
+      if (const auto known = made.find(id); known != made.end())
+        for (int at = known->second; at < level; ++at) kept[at].insert(id);
+  };
+  for (const auto& one : plan.statements) {
+    if (one.reduction) {
+      uses(plan.reductions[*one.reduction].operands, one.level);
+      continue;
+    }
+    uses(one.statement->operands, one.level);
+    if (!varies(one.axes)) continue;
+    for (const auto id : one.statement->results)
+      if (is_floating(kernel.type(id).dtype)) made[id] = one.level;
+  }
+  if (plan.levels <= 2) return kUsual;
+  for (const auto& [level, values] : kept)
+    if (values.size() > 1) return kUsual;
+  return kMost;
+}
+}  // namespace
+
 auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   TilePlan plan;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
-  if (plan.loops.vector_axis < 0 || plan.loops.vector_is_reduced) return plan;
-  plan.x = static_cast<std::size_t>(plan.loops.vector_axis);
+  plan.is_placed = may_be_placed(plan.loops);
+  plan.row_lanes = row_lanes(kernel, plan.loops);
+  if (plan.loops.vector_axis < 0) return plan;
+  const AccessSteps steps(kernel);
+  const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
+  plan.neighbours = neighbours_along(kernel, steps, inner);
+  if (plan.loops.vector_is_reduced) return plan;
+  plan.x = inner;
   if (!plan.loops.reduced.empty()) return plan;
-  const auto scores = AccessSteps(kernel).scores();
+  const auto scores = steps.scores();
   int best = 0;
   for (const auto axis : plan.loops.parallel) {
     if (axis == plan.x || scores[axis] <= best) continue;
@@ -409,123 +543,21 @@ auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   return plan;
 }
 
-auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
-                    const std::vector<std::int64_t>& extents) -> std::int64_t {
-  const auto all = extents_of(plan, choice, extents);
-  return tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
-         tiles(all.y, choice.block_y);
-}
-
 auto tile_kernel(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
     -> Result<TiledKernel> {
-  return Tiler(kernel, plan, choice).run();
+  return Tiler(kernel, plan, choice.code()).run();
 }
 
-auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents) -> TileChoice {
-  TileChoice choice;
-  const auto all = extents_of(plan, choice, extents);
-  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 16);
-  choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
-  const auto inner = plan.x ? all.x : all.r;
-  choice.run = inner % 8 == 0 ? 8 : inner % 4 == 0 ? 4 : 1;
-  const auto width = [&](std::int64_t extent, std::int64_t most) {
-    for (const auto block : kWidths)
-      if (block <= most && (extent >= block || tiles(extent, block) * block * 3 <= extent * 4))
-        return block;
-    return kWidths.back();
-  };
-  if (plan.loops.reduced.empty()) {
-    if (plan.t && std::min(all.x, extents[*plan.t]) >= kSquare / 2) {
-      choice.block_x = choice.block_t = kSquare;
-      return choice;
-    }
-    choice.block_x = plan.x ? width(all.x, kTile) : 1;
-    choice.block_y = kTile / choice.block_x;
-    return choice;
+auto tile_blocks(const TiledKernel& kernel, const TileChoice& choice) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> blocks;
+  const auto& [x, y, z, ranks] = choice.threads;
+  for (std::size_t axis = 0; axis < kernel.kernel.axes.size(); ++axis) {
+    const auto place = kernel.places.empty() ? TilePlace::bits : kernel.places[axis];
+    blocks.push_back(place == TilePlace::bits
+                         ? kernel.kernel.axes[axis].max_block
+                         : std::array{x, y, z, ranks}[static_cast<std::size_t>(place) - 1]);
   }
-  if (plan.x) {
-    choice.loops = true;
-    choice.block_x = width(all.x, kColumnTile);
-    choice.block_r = kColumnTile * kColumnRows / choice.block_x;
-    return choice;
-  }
-  // What is read once need not be kept; of what is read again more is worth keeping.
-  constexpr std::int64_t kReadOnce = 8192;
-  choice.loops = all.r > (plan.loops.levels > 2 ? kRows.back() : kReadOnce);
-  choice.block_r = plan.loops.levels > 2 ? kReadAgain : kLoopedRow;
-  if (!choice.loops)
-    choice.block_r = *std::ranges::find_if(kRows, [&](auto block) { return block >= all.r; });
-  choice.block_y = std::max<std::int64_t>(kRowTile / choice.block_r, 1);
-  choice.is_alone = !choice.loops && all.y == 1;
-  return choice;
-}
-
-namespace {
-/// Lanes of a thread to try; 0: what the layout would take.
-constexpr std::array<std::int64_t, 3> kRegisters = {0, 8, 32};
-
-/// Half, the same and double.
-auto around(std::int64_t block) -> std::array<std::int64_t, 3> {
-  return {block, std::max<std::int64_t>(block / 2, 1), block * 2};
-}
-
-/// Tiles to try, threads aside.
-auto tile_shapes(const TilePlan& plan, const Extents& all, const TileChoice& usual)
-    -> std::vector<TileChoice> {
-  std::vector<TileChoice> shapes = {usual};
-  const auto add = [&](auto change) {
-    auto other = usual;
-    change(other);
-    shapes.push_back(other);
-  };
-  if (plan.loops.reduced.empty()) {
-    if (usual.block_t > 0) return shapes;
-    for (const auto tile : {kTile / 2, 2 * kTile, 4 * kTile})
-      add([&](TileChoice& one) {
-        if (usual.block_x == kTile) one.block_x = std::min(tile, kTile * 2);
-        one.block_y = std::max<std::int64_t>(tile / one.block_x, 1);
-      });
-    return shapes;
-  }
-  if (plan.x) {
-    for (const auto width : kWidths)
-      if (width <= kColumnTile && width <= 2 * all.x)
-        add([&](TileChoice& one) {
-          one.block_x = width;
-          one.block_r = kColumnTile * kColumnRows / width;
-        });
-    for (const auto rows : around(usual.block_r)) add([&](TileChoice& one) { one.block_r = rows; });
-    return shapes;
-  }
-  if (!usual.loops)
-    for (const auto lanes : around(kRowTile))
-      add([&](TileChoice& one) {
-        one.block_y = std::max<std::int64_t>(lanes / one.block_r, 1);
-        one.is_alone = usual.is_alone && one.block_y == usual.block_y;
-      });
-  for (const auto row : around(usual.loops ? usual.block_r : kLoopedRow))
-    if (all.r > row)
-      add([&](TileChoice& one) {
-        one.loops = true;
-        one.is_alone = false;
-        one.block_r = row;
-        one.block_y = std::max<std::int64_t>(kRowTile / row, 1);
-      });
-  return shapes;
-}
-}  // namespace
-
-auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents)
-    -> std::vector<TileChoice> {
-  const auto usual = choose_tiles(plan, extents);
-  std::vector<TileChoice> all;
-  for (const auto& shape : tile_shapes(plan, extents_of(plan, usual, extents), usual))
-    for (const auto registers : kRegisters) {
-      auto one = shape;
-      one.registers = registers;
-      if (std::ranges::find(all, one) == all.end()) all.push_back(one);
-    }
-  return all;
+  return blocks;
 }
 
 }  // namespace assay

@@ -4,59 +4,104 @@
 // parallel; `t`, along which others are, where something is transposed; `y`, all other parallel
 // ones as one number; `r`, all reduced ones likewise. Reduced axes stand whole in a tile, or are
 // looped over once per pass that KernelPlan needs.
+//
+// Most kernels are placed: `x` (or `r` of rows) is a thread's neighbouring registers, then threads,
+// then warps, then the blocks of a cluster, then a thread's other registers, each an axis of the
+// tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
+// rows from one element to 65,536. Rows that begin anywhere begin at the last place before where a
+// wide access may, and their first lanes take no part. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "compiler/cuda/tile_layout.h"
 #include "compiler/program/kernel.h"
 #include "compiler/program/kernel_plan.h"
 #include "core/base/result.h"
 
 namespace assay {
 
+inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
+
+/// Threads of a placed kernel's launch, powers of two: of a block along three dimensions, and
+/// blocks of a cluster.
+struct TileThreads {
+  std::int64_t x = 1, y = 1, z = 1, ranks = 1;
+  friend auto operator<=>(const TileThreads&, const TileThreads&) = default;
+};
+
 /// Everything that is chosen; the kernel is right for all sizes that it admits.
 struct TileChoice {
-  std::int64_t block_x = 1, block_y = 1, block_r = 1;  ///< powers of two
-  std::int64_t block_t = 0;                            ///< 0: there is no such axis
+  // Of all kernels
   bool loops = false;      ///< over r; else r must not be larger than its block
   bool is_narrow = false;  ///< extents of x, y and r are below 2^31
   /// 1, 4 or 8: the extent of the axis along which most is contiguous is a multiple of it, so that
   /// as many neighbours are in range together.
   std::int64_t run = 1;
-  bool is_alone = false;       ///< one program, a row: nothing hides what it waits for
+  // Of placed ones
+  std::int64_t neighbours = 0;  ///< registers that are contiguous; 0: blocks are fixed
+  std::int64_t rounds = 1;      ///< other registers of a thread along the reduced axis
+  TileThreads threads;          ///< the launch's; code serves any
+  // Of others
+  std::int64_t block_x = 1, block_y = 1, block_r = 1;  ///< powers of two
+  std::int64_t block_t = 0;                            ///< 0: there is no such axis
   std::int64_t registers = 0;  ///< lanes of a thread, about; 0: as the layout has it
+
+  [[nodiscard]] auto is_placed() const -> bool { return neighbours > 0; }
+  /// What code is made for.
+  [[nodiscard]] auto code() const -> TileChoice;
   friend auto operator<=>(const TileChoice&, const TileChoice&) = default;
 };
 
 struct TiledKernel {
   TileKernel kernel;
   std::vector<std::size_t> extents;  ///< parameter that takes the extent of each exact axis
+  // Of placed kernels
+  std::vector<std::size_t> threads;  ///< parameters that take a TileThreads, in its order
+  std::vector<TilePlace> places;     ///< by axis
 };
 
 /// Loops of a kernel and what tiles make of its axes.
 struct TilePlan {
   KernelPlan loops;
   std::optional<std::size_t> x, t;
+  std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
+  std::int64_t row_lanes = 1;   ///< of a thread that keeps its part of a row in registers
+  bool is_placed = false;       ///< unless something is transposed
 };
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;
 
-/// How many programs there are, by extents of the exact axes: tiles of x, t and y.
+/// How many programs there are, by extents of the exact axes: tiles of x, t and y. A cluster is
+/// one.
 [[nodiscard]] auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
                                   const std::vector<std::int64_t>& extents) -> std::int64_t;
+/// Of a placed kernel's block, in all its launches.
+[[nodiscard]] auto most_threads(const TilePlan& plan) -> std::int64_t;
+/// By axis of the tile kernel.
+[[nodiscard]] auto tile_blocks(const TiledKernel& kernel, const TileChoice& choice)
+    -> std::vector<std::int64_t>;
 
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// Blocks for these extents, out of few: neighbouring sizes share their code.
-[[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents)
-    -> TileChoice;
-/// That one, then others that may be faster: neighbours of its blocks in the same lists, and other
-/// numbers of threads. Sums in tiles of another size have another order.
-[[nodiscard]] auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents)
-    -> std::vector<TileChoice>;
+/// For these extents. Neighbouring sizes share their code: there are at most four of a kernel.
+/// `most_ranks`: blocks that a cluster may have on the GPU.
+[[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
+                                std::int64_t most_ranks) -> TileChoice;
+/// That one, then others that may be faster: other threads, loops, or neighbouring blocks. Sums in
+/// tiles of another size have another order.
+[[nodiscard]] auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents,
+                                   std::int64_t most_ranks) -> std::vector<TileChoice>;
+
+/// Extents by what the tiles make of them.
+struct TileExtents {
+  std::int64_t x = 1, t = 1, y = 1, r = 1;
+};
+[[nodiscard]] auto tile_extents(const TilePlan& plan, bool has_t,
+                                const std::vector<std::int64_t>& extents) -> TileExtents;
 
 }  // namespace assay

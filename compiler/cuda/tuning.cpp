@@ -10,6 +10,13 @@ auto way_text(const GpuWay& way) -> std::string {
   if (way.is_split) return "in parts";
   const auto& choice = way.key.choice;
   if (!way.key.blocks.empty()) return fmt::format("blocks {}", fmt::join(way.key.blocks, " "));
+  if (choice.is_placed()) {
+    const auto& [x, y, z, ranks] = choice.threads;
+    auto text = fmt::format("{}x{}x{} threads", x, y, z);
+    if (ranks > 1) text += fmt::format(", clusters of {}", ranks);
+    if (choice.loops) text += ", looped";
+    return text + fmt::format(", {} lanes a thread", choice.neighbours * choice.rounds);
+  }
   auto text = fmt::format("x {}, y {}, r {}", choice.block_x, choice.block_y, choice.block_r);
   if (choice.block_t > 0) text += fmt::format(", t {}", choice.block_t);
   if (choice.loops) text += ", looped";
@@ -20,9 +27,11 @@ auto way_text(const GpuWay& way) -> std::string {
 auto print_way(const GpuWay& way) -> std::string {
   if (way.is_split) return "split";
   const auto& c = way.key.choice;
-  return fmt::format("one {} {} {} {} {} {} {} {} {} {}", c.block_x, c.block_y, c.block_r,
-                     c.block_t, static_cast<int>(c.loops), static_cast<int>(c.is_narrow), c.run,
-                     static_cast<int>(c.is_alone), c.registers, fmt::join(way.key.blocks, " "));
+  const auto& t = c.threads;
+  return fmt::format("one {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(c.loops),
+                     static_cast<int>(c.is_narrow), c.run, c.neighbours, c.rounds, t.x, t.y, t.z,
+                     t.ranks, c.block_x, c.block_y, c.block_r, c.block_t, c.registers,
+                     fmt::join(way.key.blocks, " "));
 }
 
 auto parse_way(const std::string& text) -> std::optional<GpuWay> {
@@ -32,8 +41,9 @@ auto parse_way(const std::string& text) -> std::optional<GpuWay> {
   std::istringstream stream(text);
   std::string word;
   auto& c = way.key.choice;
-  stream >> word >> c.block_x >> c.block_y >> c.block_r >> c.block_t >> c.loops >> c.is_narrow >>
-      c.run >> c.is_alone >> c.registers;
+  auto& t = c.threads;
+  stream >> word >> c.loops >> c.is_narrow >> c.run >> c.neighbours >> c.rounds >> t.x >> t.y >>
+      t.z >> t.ranks >> c.block_x >> c.block_y >> c.block_r >> c.block_t >> c.registers;
   if (word != "one" || !stream) return std::nullopt;
   for (std::int64_t block = 0; stream >> block;) way.key.blocks.push_back(block);
   return way;

@@ -43,6 +43,11 @@ auto combine_op(TileCombine combine, DType of) -> std::optional<TileOp> {
   return of == DType::boolean ? row->of_truth : row->of_numbers;
 }
 
+auto is_commutative(TileCombine combine) -> bool {
+  return combine != Combine::region && combine != Combine::welford &&
+         combine != Combine::online_softmax;
+}
+
 auto combine_identity(TileCombine combine, std::size_t part, DType of)
     -> std::variant<std::int64_t, double> {
   const bool picks = combine == Combine::argmin || combine == Combine::argmax;

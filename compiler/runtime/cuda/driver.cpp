@@ -84,10 +84,24 @@ class Waiting {
   X(cuGraphExecDestroy, (GraphExecHandle*))                                                        \
   X(cuGraphDestroy, (GraphHandle*))
 
+struct LaunchAttribute {
+  int id = 0, unused = 0;
+  std::array<unsigned, 16> value = {};
+};
+struct LaunchConfig {
+  std::array<unsigned, 3> grid, threads;
+  unsigned shared_bytes = 0;
+  StreamHandle* stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned count = 0;
+};
+
 struct Functions {
 #define ASSAY_CUDA_MEMBER(name, signature) int(*name) signature = nullptr;
   ASSAY_CUDA_CALLS(ASSAY_CUDA_MEMBER)
 #undef ASSAY_CUDA_MEMBER
+  /// Older drivers have none.
+  int (*cuLaunchKernelEx)(const LaunchConfig*, FunctionHandle*, void**, void**) = nullptr;
 };
 // NOLINTEND(bugprone-macro-parentheses,readability-identifier-naming)
 
@@ -123,6 +137,8 @@ auto Driver::open(LaunchWatch* watch) -> Result<std::unique_ptr<Driver>> {
     return missing("no GPU: NVIDIA's driver is too old: it has no " #name);
   ASSAY_CUDA_CALLS(ASSAY_CUDA_LOAD)
 #undef ASSAY_CUDA_LOAD
+  driver->functions_->cuLaunchKernelEx =
+      reinterpret_cast<decltype(Functions::cuLaunchKernelEx)>(dlsym(library, "cuLaunchKernelEx"));
   ASSAY_TRY_VOID(driver->start());
   return driver;
 }
@@ -154,6 +170,9 @@ auto Driver::start() -> Result<void> {
   f.cuDeviceGetAttribute(&major, kCapabilityMajor, device_);
   f.cuDeviceGetAttribute(&minor, kCapabilityMinor, device_);
   facts_.capability = 10 * major + minor;
+  constexpr int kClusters = 90, kPortableCluster = 8;
+  if (facts_.capability >= kClusters && f.cuLaunchKernelEx != nullptr)
+    facts_.most_ranks = kPortableCluster;
   f.cuDriverGetVersion(&facts_.version);
   ASSAY_TRY_VOID(
       checked(f.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain"));
@@ -263,10 +282,25 @@ auto Driver::function(ModuleHandle* module, const std::string& name) -> Result<F
 auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
                     std::span<void* const> arguments) -> Result<void> {
   const Waiting waiting(watch_);
-  return checked(functions_->cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
-                                            shape.threads, 1, 1, 0, stream_,
-                                            const_cast<void**>(arguments.data()), nullptr),
-                 "cuLaunchKernel");
+  const auto& [x, y, z] = shape.threads;
+  auto* const values = const_cast<void**>(arguments.data());
+  if (shape.ranks == 1)
+    return checked(functions_->cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
+                                              x, y, z, 0, stream_, values, nullptr),
+                   "cuLaunchKernel");
+  if (functions_->cuLaunchKernelEx == nullptr)
+    return unsupported("clusters of blocks: the driver is too old");
+  constexpr int kClusterDimension = 4;
+  LaunchAttribute cluster;
+  cluster.id = kClusterDimension;
+  cluster.value = {shape.ranks, 1, 1};
+  const LaunchConfig config{.grid = shape.grid,
+                            .threads = shape.threads,
+                            .stream = stream_,
+                            .attributes = &cluster,
+                            .count = 1};
+  return checked(functions_->cuLaunchKernelEx(&config, function, values, nullptr),
+                 "cuLaunchKernelEx");
 }
 auto Driver::wait() -> Result<void> {
   const Waiting waiting(watch_);

@@ -28,11 +28,14 @@ struct DeviceFacts {
   std::string name;
   int capability = 0;  ///< ten times the major number plus the minor one
   int version = 0;     ///< of CUDA that the driver speaks, a thousand times the major one
+  int most_ranks = 1;  ///< blocks that a cluster may have
 };
 
 struct LaunchShape {
   std::array<unsigned, 3> grid = {1, 1, 1};
-  unsigned threads = 1;
+  std::array<unsigned, 3> threads = {1, 1, 1};
+  unsigned ranks = 1;  ///< neighbours of the grid's first dimension that are a cluster
+  [[nodiscard]] auto count() const -> unsigned { return threads[0] * threads[1] * threads[2]; }
 };
 
 struct Functions;

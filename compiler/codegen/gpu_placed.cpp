@@ -1,0 +1,263 @@
+// Axes that are dimensions of the block of threads, or blocks of a cluster: the launch says how
+// many there are, so everything here asks when it runs. Powers of two; where lanes of a row are
+// warps or blocks, the first dimension is a whole warp.
+//
+// Each axis folds by halves, the upper one onto the lower one, as the tile's lanes do.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::Value;
+
+constexpr unsigned kShared = 3;
+constexpr std::uint64_t kMostWarps = 32, kMostRows = 64;  ///< of a block, and threads along z
+constexpr int kClusters = 90;                             ///< architectures from here on have them
+
+auto shared_type(llvm::IRBuilder<>& b, llvm::Type* type) -> llvm::Type* {
+  return type->isIntegerTy(1) ? b.getInt8Ty() : type;
+}
+auto as_shared(llvm::IRBuilder<>& b, Value* value) -> Value* {
+  return b.CreateZExtOrBitCast(value, shared_type(b, value->getType()));
+}
+auto from_shared(llvm::IRBuilder<>& b, Value* value, llvm::Type* type) -> Value* {
+  return type->isIntegerTy(1) ? b.CreateTrunc(value, type) : value;
+}
+
+}  // namespace
+
+void GpuKernelEmitter::enter_places() {
+  using namespace llvm::Intrinsic;
+  constexpr std::array<std::array<ID, 2>, 3> kRegisters = {
+      {{nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_ntid_x},
+       {nvvm_read_ptx_sreg_tid_y, nvvm_read_ptx_sreg_ntid_y},
+       {nvvm_read_ptx_sreg_tid_z, nvvm_read_ptx_sreg_ntid_z}}};
+  const auto is_used = [&](TilePlace of) {
+    return std::ranges::find(layout_->places, of) != layout_->places.end();
+  };
+  for (std::size_t i = 0; i < kThreadPlaces; ++i) {
+    const auto of = static_cast<TilePlace>(i + 1);
+    auto& made = places_.at(i) = {b_.getInt32(0), b_.getInt32(1)};
+    if (!is_used(of)) continue;
+    if (of != TilePlace::rank) {
+      made = {b_.CreateIntrinsic(kRegisters.at(i)[0], {}, {}),
+              b_.CreateIntrinsic(kRegisters.at(i)[1], {}, {})};
+    } else if (architecture_ >= kClusters) {
+      const auto read = [&](const char* what) {
+        auto* type = llvm::FunctionType::get(b_.getInt32Ty(), false);
+        return b_.CreateCall(
+            llvm::InlineAsm::get(type, fmt::format("mov.u32 $0, %{};", what), "=r", false));
+      };
+      made = {read("cluster_ctarank"), read("cluster_nctarank")};
+    }
+  }
+  const auto& [x, y, z, rank] = places_;
+  auto* row = b_.CreateAdd(b_.CreateMul(z.at, y.count), y.at);
+  thread_ = b_.CreateAdd(b_.CreateMul(row, x.count), x.at);
+}
+
+/// Nobody's memory is gone while others read it.
+void GpuKernelEmitter::leave_places() {
+  if (!reads_other_blocks_) return;
+  when(b_.CreateICmpUGT(place(TilePlace::rank).count, b_.getInt32(1)), [&] { cluster_barrier(); });
+}
+
+void GpuKernelEmitter::cluster_barrier() {
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), false);
+  auto* call = b_.CreateCall(llvm::InlineAsm::get(
+      type, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "~{memory}", true));
+  call->setConvergent();
+}
+
+auto GpuKernelEmitter::shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable* {
+  auto* room = llvm::ArrayType::get(shared_type(b_, type), count);
+  auto* made = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
+                                        llvm::UndefValue::get(room), "folded", nullptr,
+                                        llvm::GlobalValue::NotThreadLocal, kShared);
+  made->setAlignment(llvm::Align(16));
+  return made;
+}
+
+/// Over as many neighbouring lanes of a warp, which all get the result.
+auto GpuKernelEmitter::butterfly(const TileStatement& one, TileCombine how, Value* count,
+                                 Values mine) -> Values {
+  for (unsigned bit = 16; bit != 0; bit >>= 1) {
+    auto* takes = b_.CreateICmpUGT(count, b_.getInt32(bit));
+    auto* thread = b_.CreateXor(thread_, bit);
+    Values other;
+    for (auto* value : mine) other.push_back(shuffled(value, thread));
+    const auto both = combine(one, how, mine, other);
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      mine[i] = b_.CreateSelect(takes, both[i], mine[i]);
+  }
+  return mine;
+}
+
+/// Of a value that all lanes of a warp share, over a row's warps, or over the cluster's blocks:
+/// each leaves its own, and lanes of every warp pick up one each.
+auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, TilePlace of,
+                                const Values& mine) -> Values {
+  const auto& x = place(TilePlace::thread_x);
+  const auto& y = place(TilePlace::thread_y);
+  auto* row = place(TilePlace::thread_z).at;
+  auto* count = place(of).count;
+  const bool is_cluster = of == TilePlace::rank;
+  auto* none = b_.getInt32(0);
+  auto* first = is_cluster ? row : b_.CreateMul(row, y.count);
+  return either(
+      b_.CreateICmpUGT(count, b_.getInt32(1)),
+      [&] {
+        std::vector<llvm::GlobalVariable*> rooms;
+        for (auto* value : mine)
+          rooms.push_back(shared_room(value->getType(), is_cluster ? kMostRows : kMostWarps));
+        const auto slot = [&](std::size_t i, Value* at) {
+          return b_.CreateGEP(shared_type(b_, mine[i]->getType()), rooms[i],
+                              b_.CreateZExt(at, b_.getInt64Ty()));
+        };
+        auto* acts = b_.CreateICmpEQ(x.at, none);
+        if (is_cluster) acts = b_.CreateAnd(acts, b_.CreateICmpEQ(y.at, none));
+        when(acts, [&] {
+          for (std::size_t i = 0; i < mine.size(); ++i)
+            b_.CreateStore(as_shared(b_, mine[i]),
+                           slot(i, is_cluster ? first : b_.CreateAdd(first, y.at)));
+        });
+        if (is_cluster)
+          cluster_barrier();
+        else
+          barrier();
+        auto* whose = b_.CreateAnd(x.at, b_.CreateSub(count, b_.getInt32(1)));
+        Values theirs;
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+          auto* type = shared_type(b_, mine[i]->getType());
+          auto* got =
+              is_cluster
+                  ? from_block(type, slot(i, first), whose)
+                  : static_cast<Value*>(b_.CreateLoad(type, slot(i, b_.CreateAdd(first, whose))));
+          theirs.push_back(from_shared(b_, got, mine[i]->getType()));
+        }
+        return butterfly(one, how, count, theirs);
+      },
+      [&] { return mine; });
+}
+
+/// What another block of the cluster has at this place of its shared memory.
+auto GpuKernelEmitter::from_block(llvm::Type* type, Value* at, Value* rank) -> Value* {
+  reads_other_blocks_ = true;
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  auto* held = b_.getIntNTy(std::max(bits, 16U));
+  const char* constraint = bits == 64 ? "=l" : bits == 32 ? "=r" : "=h";
+  const auto text = fmt::format(
+      "{{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t"
+      "ld.shared::cluster.{}{} $0, [there];\n\t}}",
+      bits == 8 ? "u" : "b", bits);
+  auto* asm_type = llvm::FunctionType::get(held, {b_.getInt32Ty(), b_.getInt32Ty()}, false);
+  auto* code =
+      llvm::InlineAsm::get(asm_type, text, fmt::format("{},r,r,~{{memory}}", constraint), true);
+  Value* raw = b_.CreateCall(code, {b_.CreatePtrToInt(at, b_.getInt32Ty()), rank});
+  return b_.CreateBitCast(b_.CreateTrunc(raw, b_.getIntNTy(bits)), type);
+}
+
+/// Over threads along y, each column of threads by itself: halves, through shared memory.
+auto GpuKernelEmitter::folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,
+                                       const std::vector<std::size_t>& registers) -> Parts {
+  const auto& x = place(TilePlace::thread_x);
+  const auto& y = place(TilePlace::thread_y);
+  const auto threads = static_cast<std::uint64_t>(layout_->threads());
+  Values mine;
+  for (const auto& part : parts)
+    for (const auto at : registers) mine.push_back(part[at]);
+  const auto fold = [&] {
+    std::vector<llvm::GlobalVariable*> rooms;
+    for (const auto& part : parts) {
+      auto*& room = gathered_[{part[0]->getType(), rooms.size()}];
+      if (room == nullptr) room = shared_room(part[0]->getType(), threads * parts[0].size());
+      rooms.push_back(room);
+    }
+    const auto slot = [&](std::size_t i, Value* thread) {
+      const auto part = i / registers.size();
+      auto* at = b_.CreateAdd(
+          thread, b_.getInt32(static_cast<std::uint32_t>(i % registers.size() * threads)));
+      return b_.CreateGEP(shared_type(b_, mine[i]->getType()), rooms[part],
+                          b_.CreateZExt(at, b_.getInt64Ty()));
+    };
+    const auto held = [&](std::size_t i, Value* thread) {
+      auto* type = mine[i]->getType();
+      return from_shared(b_, b_.CreateLoad(shared_type(b_, type), slot(i, thread)), type);
+    };
+    barrier();  // nobody reads what an earlier one left
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      b_.CreateStore(as_shared(b_, mine[i]), slot(i, thread_));
+    barrier();
+    auto* before = b_.GetInsertBlock();
+    auto* head = llvm::BasicBlock::Create(module_.getContext(), "halves", function_);
+    auto* inside = llvm::BasicBlock::Create(module_.getContext(), "halve", function_);
+    auto* after = llvm::BasicBlock::Create(module_.getContext(), "halved", function_);
+    auto* most = b_.CreateLShr(y.count, 1);
+    b_.CreateBr(head);
+    b_.SetInsertPoint(head);
+    auto* half = b_.CreatePHI(b_.getInt32Ty(), 2);
+    half->addIncoming(most, before);
+    b_.CreateCondBr(b_.CreateICmpUGT(half, b_.getInt32(0)), inside, after);
+    b_.SetInsertPoint(inside);
+    when(b_.CreateICmpULT(y.at, half), [&] {
+      auto* upper = b_.CreateAdd(thread_, b_.CreateMul(half, x.count));
+      for (std::size_t at = 0; at < registers.size(); ++at) {
+        Values low, high;
+        for (std::size_t part = 0; part < parts.size(); ++part) {
+          low.push_back(held(part * registers.size() + at, thread_));
+          high.push_back(held(part * registers.size() + at, upper));
+        }
+        const auto both = combine(one, how, low, high);
+        for (std::size_t part = 0; part < parts.size(); ++part)
+          b_.CreateStore(as_shared(b_, both[part]), slot(part * registers.size() + at, thread_));
+      }
+    });
+    barrier();
+    half->addIncoming(b_.CreateLShr(half, 1), b_.GetInsertBlock());
+    b_.CreateBr(head);
+    b_.SetInsertPoint(after);
+    auto* column = b_.CreateSub(thread_, b_.CreateMul(y.at, x.count));
+    Values all;
+    for (std::size_t i = 0; i < mine.size(); ++i) all.push_back(held(i, column));
+    return all;
+  };
+  const auto made = either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
+  for (std::size_t i = 0; i < made.size(); ++i)
+    parts[i / registers.size()][registers[i % registers.size()]] = made[i];
+  return parts;
+}
+
+auto GpuKernelEmitter::folded_over(const TileStatement& one, TileCombine how, TilePlace of,
+                                   AxisSet over, Parts parts) -> Parts {
+  const auto apart = layout_->register_mask(over);
+  std::vector<std::size_t> registers;
+  for (std::size_t i = 0; i < parts[0].size(); ++i)
+    if ((i & ~std::size_t{apart}) == 0) registers.push_back(i);
+  const auto in_x = std::ranges::find(layout_->places, TilePlace::thread_x);
+  const auto x = static_cast<std::size_t>(in_x - layout_->places.begin());
+  const bool is_row =
+      in_x != layout_->places.end() && kernel_.axes[x].kind == TileAxis::Kind::reduction;
+  const bool varies_in_x = in_x != layout_->places.end() && (over >> x & 1U) != 0;
+  if (of == TilePlace::thread_x || (is_row && !varies_in_x && of != TilePlace::thread_z)) {
+    for (const auto at : registers) {
+      Values mine;
+      for (const auto& part : parts) mine.push_back(part[at]);
+      mine = of == TilePlace::thread_x ? butterfly(one, how, place(of).count, mine)
+                                       : gathered(one, how, of, mine);
+      for (std::size_t part = 0; part < parts.size(); ++part) parts[part][at] = mine[part];
+    }
+  } else if (of == TilePlace::thread_y) {
+    parts = folded_in_steps(one, how, std::move(parts), registers);
+  } else {
+    fail(fmt::format("line {}: a reduction along a dimension that has no code", one.line));
+  }
+  for (auto& part : parts)
+    for (std::size_t i = 0; i < part.size(); ++i) part[i] = part[i & apart];
+  return parts;
+}
+
+}  // namespace assay

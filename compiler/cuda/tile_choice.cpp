@@ -1,0 +1,273 @@
+// Which tiles and threads a launch gets, by its extents alone. Of one kernel there are at most four
+// codes: rows of whole runs, rows that begin anywhere, rows that are too long to be kept, and what
+// needs 64-bit positions; all else is threads, which a launch has as many of as it wants.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "compiler/cuda/tiling.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
+                       kClusterThreads = 256, kShortRowThreads = 128, kLoopedThreads = 256;
+constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
+constexpr std::int64_t kMostZ = 64;
+/// What is read once need not be kept.
+constexpr std::int64_t kReadOnce = 8192;
+// Fixed blocks
+constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
+constexpr std::int64_t kTile = 512, kShortScan = 256, kScan = 2048, kScanWidth = 32;
+
+auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
+  return (extent + block - 1) / block;
+}
+auto power_of_two(std::int64_t at_least) -> std::int64_t {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(at_least, 1))));
+}
+/// The largest block of which not too much stands idle, at most `most`.
+auto width(std::int64_t extent, std::int64_t most) -> std::int64_t {
+  constexpr std::int64_t kLeast = 8;
+  for (auto block = most; block > kLeast; block /= 2)
+    if (extent >= block || tiles(extent, block) * block * 3 <= extent * 4) return block;
+  return std::min({most, kLeast, power_of_two(extent)});
+}
+
+auto is_row(const TilePlan& plan) -> bool {
+  return !plan.x && !plan.loops.reduced.empty();
+}
+
+/// Threads that hold a whole row; nothing where it is too long.
+auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExtents& all,
+                 std::int64_t most_ranks) -> std::optional<TileThreads> {
+  const auto beyond = choice.run == 1 ? choice.neighbours - 1 : 0;
+  auto holders = power_of_two(tiles(all.r + beyond, choice.neighbours * choice.rounds));
+  TileThreads threads;
+  // One row fills a warp at least; several share one.
+  if (plan.loops.parallel.empty()) holders = std::max(holders, kWarp);
+  // Of a cluster's blocks more are at work at once where they are smaller.
+  if (holders > kRowThreads) {
+    const auto threads_each = std::max(holders / most_ranks, kClusterThreads);
+    if (threads_each > kRowThreads) return std::nullopt;
+    threads.ranks = holders / threads_each;
+  }
+  holders /= threads.ranks;
+  threads.x = std::min(holders, kWarp);
+  threads.y = holders / threads.x;
+  if (plan.loops.parallel.empty()) return threads;
+  const auto rows = std::min(power_of_two(all.y), kShortRowThreads / holders);
+  threads.z = std::clamp(std::max(rows, kWarp / holders), std::int64_t{1}, kMostZ);
+  return threads;
+}
+
+/// Neighbours of rows that begin anywhere: a word of 32 bits, where several elements are one.
+/// Longer runs would be whole too seldom.
+auto word(const TilePlan& plan) -> std::int64_t {
+  constexpr std::int64_t kWords = 4;  ///< of an access
+  return std::max<std::int64_t>(plan.neighbours / kWords, 1);
+}
+
+/// Of rows that begin anywhere there is one code for all sizes.
+auto looped(TileChoice choice) -> TileChoice {
+  choice.loops = true;
+  if (choice.run == 1) choice.is_narrow = false;
+  choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
+  return choice;
+}
+
+auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
+                std::int64_t most_ranks) -> TileChoice {
+  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
+  choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
+  const bool is_read_again = plan.loops.levels > 2;
+  if (choice.is_narrow && (is_read_again || all.r <= kReadOnce))
+    if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
+      choice.threads = *threads;
+      return choice;
+    }
+  return looped(choice);
+}
+
+auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
+  choice.loops = true;
+  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
+  choice.rounds = std::max(kColumnLanes / choice.neighbours, kColumnRounds);
+  auto& threads = choice.threads;
+  threads.x = width(tiles(all.x, choice.neighbours), kWarp);
+  threads.y = std::min(kColumnThreads / threads.x, power_of_two(tiles(all.r, choice.rounds)));
+  threads.z = std::clamp(std::min(kColumnThreads / (threads.x * threads.y), power_of_two(all.y)),
+                         std::int64_t{1}, kMostZ);
+  return choice;
+}
+
+auto pointwise_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all)
+    -> TileChoice {
+  choice.neighbours = plan.x ? plan.neighbours : 1;
+  choice.threads.x = kPointwiseThreads;
+  if (plan.x) choice.threads.x = width(tiles(all.x, choice.neighbours), kPointwiseThreads);
+  const bool has_rows = plan.loops.parallel.size() > 1;
+  if (plan.x && has_rows) choice.threads.y = kPointwiseThreads / choice.threads.x;
+  return choice;
+}
+
+/// Both sides of a tile are read and written along rows; of narrow elements rows are longer.
+auto square(const TilePlan& plan, TileChoice choice) -> TileChoice {
+  constexpr std::int64_t kNarrow = 8, kNarrowRegisters = 16;
+  const bool is_narrow = plan.neighbours >= kNarrow && choice.run > 1;
+  choice.block_x = choice.block_t = is_narrow ? 2 * kSquare : kSquare;
+  if (is_narrow) choice.registers = kNarrowRegisters;
+  return choice;
+}
+
+auto scan_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
+  choice.run = 1;
+  if (plan.loops.reduced.empty()) {
+    choice.block_x = plan.x ? kTile : 1;
+    choice.block_y = kTile / choice.block_x;
+  } else if (plan.x) {
+    choice.loops = true;
+    choice.block_x = kScanWidth;
+    choice.block_r = kScanWidth;
+  } else {
+    choice.loops = !choice.is_narrow || all.r > kScan;
+    choice.block_r = !choice.loops && all.r <= kShortScan ? kShortScan : kScan;
+    choice.block_y = kScan / choice.block_r;
+  }
+  return choice;
+}
+
+}  // namespace
+
+auto TileChoice::code() const -> TileChoice {
+  auto same = *this;
+  same.threads = {};
+  return same;
+}
+
+auto tile_extents(const TilePlan& plan, bool has_t, const std::vector<std::int64_t>& extents)
+    -> TileExtents {
+  TileExtents all;
+  for (const auto axis : plan.loops.parallel) {
+    const bool is_t = has_t && axis == plan.t;
+    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
+  }
+  for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
+  return all;
+}
+
+auto most_threads(const TilePlan& plan) -> std::int64_t {
+  return is_row(plan) ? kRowThreads : kColumnThreads;
+}
+
+auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
+                    const std::vector<std::int64_t>& extents) -> std::int64_t {
+  const auto all = tile_extents(plan, choice.block_t > 0, extents);
+  if (!choice.is_placed())
+    return tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
+           tiles(all.y, choice.block_y);
+  const auto& threads = choice.threads;
+  const bool has_reduction = !plan.loops.reduced.empty();
+  const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
+  const auto down = has_reduction ? threads.z : plan.x ? threads.y : threads.x;
+  const auto rows = has_rows ? tiles(all.y, down) : 1;
+  if (!plan.x) return rows;
+  const bool is_shifted = choice.run == 1 && has_rows && !has_reduction;
+  const auto beyond = is_shifted ? choice.neighbours - 1 : 0;
+  return tiles(all.x + beyond, choice.neighbours * threads.x) * rows;
+}
+
+auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
+                  std::int64_t most_ranks) -> TileChoice {
+  TileChoice choice;
+  const auto all = tile_extents(plan, false, extents);
+  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 18);
+  choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
+  const auto inner = plan.x ? all.x : all.r;
+  const auto is_whole = [&](std::int64_t extent) { return extent % plan.neighbours == 0; };
+  choice.run = choice.is_narrow && is_whole(inner) ? plan.neighbours : 1;
+  if (plan.loops.reduced.empty() && plan.t && choice.is_narrow) {
+    const auto other = extents[*plan.t];
+    if (!is_whole(other)) choice.run = 1;
+    const bool is_large = std::min(all.x, other) >= kSquare / 2;
+    if (is_large) return square(plan, choice);
+    choice.run = 1;
+  }
+  if (!plan.is_placed) return scan_choice(plan, choice, all);
+  if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, all);
+  return plan.x ? column_choice(plan, choice, all) : row_choice(plan, choice, all, most_ranks);
+}
+
+namespace {
+
+/// All launches of a code that reach the same lanes with other threads.
+auto other_threads(const TilePlan& plan, const TileChoice& usual, const TileExtents& all,
+                   std::int64_t most_ranks) -> std::vector<TileChoice> {
+  std::vector<TileChoice> made;
+  const auto add = [&](auto change) {
+    auto one = usual;
+    change(one.threads);
+    const auto& [x, y, z, ranks] = one.threads;
+    const auto count = x * y * z;
+    if (std::min({x, y, z, ranks}) < 1 || z > kMostZ || ranks > most_ranks || count < kWarp ||
+        count > most_threads(plan))
+      return;
+    made.push_back(one);
+  };
+  if (is_row(plan) && !usual.loops) {
+    if (usual.threads.x == kWarp)
+      for (const std::int64_t by : {2, 4}) {
+        add([&](TileThreads& t) { t.y /= by, t.ranks *= by; });
+        add([&](TileThreads& t) { t.y *= by, t.ranks /= by; });
+      }
+    if (!plan.loops.parallel.empty())
+      for (const std::int64_t rows : {usual.threads.z / 2, usual.threads.z * 2})
+        if (rows <= power_of_two(all.y)) add([&](TileThreads& t) { t.z = rows; });
+    return made;
+  }
+  if (plan.loops.reduced.empty() && !(plan.x && plan.loops.parallel.size() > 1)) {
+    for (const std::int64_t threads : {64, 256}) add([&](TileThreads& t) { t.x = threads; });
+    return made;
+  }
+  for (const std::int64_t by : {2, 4}) {
+    add([&](TileThreads& t) { t.y *= by; });
+    add([&](TileThreads& t) { t.y /= by; });
+    if (!is_row(plan)) {
+      add([&](TileThreads& t) { t.x /= by, t.y *= by; });
+      if (usual.threads.x * by <= kWarp) add([&](TileThreads& t) { t.x *= by, t.y /= by; });
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents,
+                     std::int64_t most_ranks) -> std::vector<TileChoice> {
+  const auto usual = choose_tiles(plan, extents, most_ranks);
+  std::vector<TileChoice> all = {usual};
+  if (!usual.is_placed()) return all;
+  const auto sizes = tile_extents(plan, false, extents);
+  std::ranges::copy(other_threads(plan, usual, sizes, most_ranks), std::back_inserter(all));
+  if (!is_row(plan)) return all;
+  // A thread keeps half or double; a row is read once per pass.
+  for (const auto rounds : {usual.rounds / 2, usual.rounds * 2}) {
+    auto one = usual;
+    one.rounds = rounds;
+    if (rounds < 1) continue;
+    if (!usual.loops) {
+      const auto threads = row_threads(plan, one, sizes, most_ranks);
+      if (!threads) continue;
+      one.threads = *threads;
+    }
+    all.push_back(one);
+  }
+  if (usual.loops) return all;
+  if (sizes.r > 2 * kReadOnce) all.push_back(looped(usual));
+  return all;
+}
+
+}  // namespace assay
