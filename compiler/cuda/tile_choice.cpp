@@ -107,10 +107,16 @@ auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& a
 auto pointwise_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all)
     -> TileChoice {
   choice.neighbours = plan.x ? plan.neighbours : 1;
-  choice.threads.x = kPointwiseThreads;
-  if (plan.x) choice.threads.x = width(tiles(all.x, choice.neighbours), kPointwiseThreads);
-  const bool has_rows = plan.loops.parallel.size() > 1;
-  if (plan.x && has_rows) choice.threads.y = kPointwiseThreads / choice.threads.x;
+  const bool has_rows = plan.x && plan.loops.parallel.size() > 1;
+  auto& threads = choice.threads;
+  if (has_rows) {
+    threads.x = width(tiles(all.x, choice.neighbours), kPointwiseThreads);
+    threads.y = kPointwiseThreads / threads.x;
+  } else {
+    const auto extent = plan.x ? all.x : all.y;
+    threads.x =
+        std::clamp(power_of_two(tiles(extent, choice.neighbours)), kWarp, kPointwiseThreads);
+  }
   return choice;
 }
 
@@ -249,7 +255,13 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
                      std::int64_t most_ranks) -> std::vector<TileChoice> {
   const auto usual = choose_tiles(plan, extents, most_ranks);
   std::vector<TileChoice> all = {usual};
-  if (!usual.is_placed()) return all;
+  if (!usual.is_placed()) {
+    for (const std::int64_t registers : {4, 8, 16}) {
+      all.push_back(usual);
+      all.back().registers = registers;
+    }
+    return all;
+  }
   const auto sizes = tile_extents(plan, false, extents);
   std::ranges::copy(other_threads(plan, usual, sizes, most_ranks), std::back_inserter(all));
   if (!is_row(plan)) return all;

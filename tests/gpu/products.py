@@ -50,6 +50,8 @@ def check(dtype, tf32, blocks, sizes, turned, by_fragments):
     chance = random.Random(7)
     a, b = ([ptx.to_bits(chance.uniform(-2, 2), kind) for _ in range(count)] for count in (m * k, k * n))
     memory = [bytearray(b"".join(x.to_bytes(SIZES[kind], "little") for x in one)) for one in (a, b)]
+    for one in memory:  # memory is handed out in pieces of 16 bytes and more, and read in such ones
+        one += bytes(-len(one) % 16)
     made = "f64" if kind == "f64" else "f32"
     out = bytearray(b"\xcb" * (m * n * SIZES[made]))
     machine = ptx.Machine(text[text.index(".version"):])
