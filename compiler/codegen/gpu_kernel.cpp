@@ -6,6 +6,8 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 
+#include <set>
+
 namespace assay {
 namespace {
 
@@ -38,7 +40,10 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
       return unsupported("8-bit floats have no code yet");
   ASSAY_TRY(dots_, dot_axes(kernel_));
   entry(name);
-  region(kernel_.body);
+  if (layout_->is_placed())
+    in_chunks(kernel_.body.body);
+  else
+    region(kernel_.body);
   leave_places();
   b_.CreateRetVoid();
   if (!error_.empty()) return unsupported("{}", error_);
@@ -120,7 +125,8 @@ auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
 
 auto GpuKernelEmitter::lanes(TileId id) -> Values {
   Values all;
-  for (int i = 0; i < layout_->registers(); ++i) all.push_back(lane(id, i));
+  for (int i = 0; i < layout_->registers(); ++i)
+    all.push_back(is_active(i) ? lane(id, i) : nullptr);
   return all;
 }
 
@@ -137,6 +143,7 @@ auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& 
   Values all(static_cast<std::size_t>(layout_->registers()));
   for (int i = 0; i < layout_->registers(); ++i) {
     const auto at = static_cast<std::size_t>(i);
+    if (!is_active(i)) continue;
     all[at] = (i & ~mask) != 0 ? all[static_cast<std::size_t>(i & mask)] : of(i);
   }
   return all;
@@ -155,6 +162,56 @@ void GpuKernelEmitter::region(const TileRegion& region) {
     if (!error_.empty()) return;
     emit(one);
   }
+}
+
+void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
+  constexpr unsigned kChunk = 8;  ///< registers at a time
+  const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(kChunk - 1);
+  const auto is_reduce = [](const TileStatement& one) {
+    return std::holds_alternative<TileReduce>(one.what);
+  };
+  const auto last = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
+  const auto is_simple = [](const TileStatement& one) {
+    return std::holds_alternative<TileLoad>(one.what) ||
+           std::holds_alternative<TileStore>(one.what) ||
+           std::holds_alternative<TileCompute>(one.what) ||
+           std::holds_alternative<TileConstant>(one.what) ||
+           std::holds_alternative<TileParamValue>(one.what);
+  };
+  AxisSet apart = 0;  // over what the chunk's registers differ
+  for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
+    if (const auto bits = layout_->register_mask(AxisSet{1} << axis); (bits & chunk_mask) != 0)
+      apart |= AxisSet{1} << axis;
+  const bool has_regions =
+      std::ranges::any_of(body, [](const TileStatement& one) { return !one.regions.empty(); });
+  if (chunk_mask == 0 || is_checked_ || has_regions || last == body.begin() ||
+      !std::all_of(last, body.end(), is_simple))
+    return region(kernel_.body);
+  // What no reduction needs comes as late as it may.
+  std::set<TileId> needed;
+  std::vector<const TileStatement*> early, late;
+  for (auto at = std::make_reverse_iterator(last); at != body.rend(); ++at) {
+    const bool is_wanted =
+        !is_simple(*at) || std::holds_alternative<TileStore>(at->what) ||
+        std::ranges::any_of(at->results, [&](TileId id) { return needed.contains(id); });
+    (is_wanted ? early : late).insert((is_wanted ? early : late).begin(), &*at);
+    if (is_wanted) needed.insert(at->operands.begin(), at->operands.end());
+  }
+  for (auto at = last; at != body.end(); ++at) late.push_back(&*at);
+  for (const auto* one : early) emit(*one);
+  const auto is_apart = [&](const TileStatement& one) {
+    AxisSet over = 0;
+    for (const auto id : one.results) over |= axes(id);
+    for (const auto id : one.operands) over |= axes(id);
+    return (over & apart) != 0;
+  };
+  for (const auto* one : late)
+    if (!is_apart(*one)) emit(*one);
+  chunk_mask_ = chunk_mask;
+  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += kChunk)
+    for (const auto* one : late)
+      if (is_apart(*one) && error_.empty()) emit(*one);
+  chunk_mask_ = chunk_ = 0;
 }
 
 template <class T>
@@ -392,7 +449,9 @@ auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
     for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
     for (int i = 0; i < (over == 0 ? 1 : layout_->registers()); ++i) {
       const auto same = i & static_cast<int>(over);
-      held.bases.push_back(same == i ? base(i) : held.bases[static_cast<std::size_t>(same)]);
+      held.bases.push_back(!is_active(i) ? nullptr
+                           : same == i   ? base(i)
+                                         : held.bases[static_cast<std::size_t>(same)]);
     }
     values_[id] = std::move(held);
     return true;
@@ -477,7 +536,7 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
   const auto lanes_of = layout_->register_mask(axes(dividend) | axes(divisor));
   std::map<unsigned, std::vector<std::size_t>> groups;
   for (unsigned i = 0; i < static_cast<unsigned>(layout_->registers()); ++i)
-    if ((i & ~lanes_of) == 0) groups[i & rows].push_back(i);
+    if ((i & ~lanes_of) == 0 && is_active(static_cast<int>(i))) groups[i & rows].push_back(i);
   if (groups.begin()->second.size() < kFew) return false;
   Values made(static_cast<std::size_t>(layout_->registers()));
   for (const auto& [row, members] : groups) {

@@ -54,6 +54,12 @@ class GpuKernelEmitter {
   void fail(std::string message);
   void entry(const std::string& name);
   void region(const TileRegion& region);
+  /// What follows the last reduction of a row, some registers at a time: what it loads and computes
+  /// need not all be there at once.
+  void in_chunks(const std::vector<TileStatement>& body);
+  [[nodiscard]] auto is_active(int index) const -> bool {
+    return (static_cast<unsigned>(index) & chunk_mask_) == chunk_;
+  }
   void emit(const TileStatement& one);
   template <class T>
   void statement(const TileStatement& one, const T& what);
@@ -266,7 +272,8 @@ class GpuKernelEmitter {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  bool is_single_lane_ = false;  ///< inside a region that combines two lanes
+  unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
+  bool is_single_lane_ = false;          ///< inside a region that combines two lanes
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

@@ -146,7 +146,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what
   if (transposed_store(one, what)) return;
   const auto of = kernel_.params[what.param].dtype;
   Values stored;
-  for (auto* value : lanes(one.operands[1])) stored.push_back(code_.to_memory(value, of));
+  for (auto* value : lanes(one.operands[1]))
+    stored.push_back(value == nullptr ? nullptr : code_.to_memory(value, of));
   store_lanes(one, what.param, stored);
 }
 

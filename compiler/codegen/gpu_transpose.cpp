@@ -39,6 +39,7 @@ auto GpuKernelEmitter::pure_slice(const TileStatement& one) const
 }
 
 auto GpuKernelEmitter::transposed_store(const TileStatement& one, const TileStore& what) -> bool {
+  if (layout_->is_placed()) return false;
   // The fastest axis of the layout, and the one the store is contiguous along.
   std::vector<std::size_t> large;
   for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)

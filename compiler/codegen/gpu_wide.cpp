@@ -245,14 +245,18 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
   }
   const auto register_mask = static_cast<int>(layout_->register_mask(over));
   std::vector<Run> runs;
-  for (int i = 0; i < layout_->registers(); i += (i & ~register_mask) != 0 ? 1 : runs.back().length)
-    if ((i & ~register_mask) == 0)
+  for (int i = 0; i < layout_->registers();) {
+    const bool begins = (i & ~register_mask) == 0 && is_active(i);
+    if (begins)
       runs.push_back(
           run_from(index_id, stored_as, i, [&](int at) { return mask(one.operands[1], at); }));
+    i += begins ? runs.back().length : 1;
+  }
   const auto raw = load_runs(runs, index_id, what.param, single);
   Values lanes;
   for (int i = 0; i < layout_->registers(); ++i)
-    lanes.push_back(finish(raw[static_cast<std::size_t>(i & register_mask)], i));
+    lanes.push_back(is_active(i) ? finish(raw[static_cast<std::size_t>(i & register_mask)], i)
+                                 : nullptr);
   set(id, std::move(lanes));
 }
 
@@ -272,7 +276,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   std::vector<Run> runs;
   bool is_wide = false;
   for (int i = 0; i < layout_->registers(); ++i) {
-    if (!is_leading(over, i)) continue;
+    if (!is_leading(over, i) || !is_active(i)) continue;
     runs.push_back(run_from(index_id, of, i, condition));
     is_wide = is_wide || runs.back().length > 1;
     i += runs.back().length - 1;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
-                       kClusterThreads = 256, kShortRowThreads = 128, kLoopedThreads = 256;
+                       kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
 constexpr std::int64_t kMostZ = 64;
 /// What is read once need not be kept.
@@ -81,9 +81,11 @@ auto looped(TileChoice choice) -> TileChoice {
 
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
-  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
-  choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
   const bool is_read_again = plan.loops.levels > 2;
+  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
+  // Lanes that are asked one by one take more registers each.
+  const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2 : plan.row_lanes;
+  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kReadOnce))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;

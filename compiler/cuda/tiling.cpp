@@ -489,34 +489,46 @@ auto may_be_placed(const KernelPlan& plan) -> bool {
     return is_commutative(one.combine);
   });
 }
-/// Registers are what rows have too little of. A row that is kept as one value per element, with
-/// nothing else to load once it is reduced, has room for more of them.
+/// Registers are what rows have too little of: a row of which one value per element is kept from
+/// one pass to the next has room for more elements. What is loaded for the last pass alone, which
+/// code makes in portions, is not kept.
 auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t {
   constexpr std::int64_t kUsual = 32, kMost = 64;
+  if (plan.levels <= 2) return kUsual;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
                                [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
   };
-  std::map<TileId, int> made;  // by value: its level
-  std::map<int, std::set<TileId>> kept;
-  const auto uses = [&](const std::vector<TileId>& operands, int level) {
-    for (const auto id : operands)
-      if (const auto known = made.find(id); known != made.end())
-        for (int at = known->second; at < level; ++at) kept[at].insert(id);
+  struct Life {
+    int made = 0, first = 0, last = 0;  ///< levels; of uses
+    bool is_load = false, is_used = false;
   };
+  std::map<TileId, Life> lives;
   for (const auto& one : plan.statements) {
-    if (one.reduction) {
-      uses(plan.reductions[*one.reduction].operands, one.level);
-      continue;
+    const auto& operands =
+        one.reduction ? plan.reductions[*one.reduction].operands : one.statement->operands;
+    for (const auto id : operands) {
+      const auto known = lives.find(id);
+      if (known == lives.end()) continue;
+      auto& life = known->second;
+      life.first = life.is_used ? std::min(life.first, one.level) : one.level;
+      life.last = std::max(life.last, one.level);
+      life.is_used = true;
     }
-    uses(one.statement->operands, one.level);
-    if (!varies(one.axes)) continue;
+    if (one.reduction || !varies(one.axes)) continue;
     for (const auto id : one.statement->results)
-      if (is_floating(kernel.type(id).dtype)) made[id] = one.level;
+      if (is_floating(kernel.type(id).dtype))
+        lives[id] = {.made = one.level,
+                     .is_load = std::holds_alternative<TileLoad>(one.statement->what)};
   }
-  if (plan.levels <= 2) return kUsual;
-  for (const auto& [level, values] : kept)
-    if (values.size() > 1) return kUsual;
+  for (int level = 0; level + 1 < plan.levels; ++level) {
+    const auto kept = std::ranges::count_if(lives, [&](const auto& one) {
+      const auto& life = one.second;
+      const bool is_late = life.is_load && life.first == plan.levels - 1;
+      return life.is_used && !is_late && life.made <= level && life.last > level;
+    });
+    if (kept > 1) return kUsual;
+  }
   return kMost;
 }
 }  // namespace
