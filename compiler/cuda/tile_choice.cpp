@@ -15,9 +15,10 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
                        kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
+constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
-/// What is read once need not be kept.
-constexpr std::int64_t kReadOnce = 8192;
+/// Longer ones that are read once need not be kept; others keep more per thread.
+constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 constexpr std::int64_t kTile = 512, kShortScan = 256, kScan = 2048, kScanWidth = 32;
@@ -71,10 +72,13 @@ auto word(const TilePlan& plan) -> std::int64_t {
   return std::max<std::int64_t>(plan.neighbours / kWords, 1);
 }
 
-/// Of rows that begin anywhere there is one code for all sizes.
-auto looped(TileChoice choice) -> TileChoice {
+/// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
+auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
+  if (plan.loops.levels > 2) choice.run = 1;
   if (choice.run == 1) choice.is_narrow = false;
+  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
+  choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
   return choice;
 }
@@ -83,15 +87,18 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
   choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
-  // Lanes that are asked one by one take more registers each.
-  const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2 : plan.row_lanes;
+  // Lanes that are asked one by one take more registers each; short rows are faster where more
+  // threads share them.
+  const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2
+                     : all.r <= kShortRow             ? std::min(plan.row_lanes, kShortLanes)
+                                                      : plan.row_lanes;
   choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
-  if (choice.is_narrow && (is_read_again || all.r <= kReadOnce))
+  if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;
       return choice;
     }
-  return looped(choice);
+  return looped(plan, choice);
 }
 
 auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
@@ -280,7 +287,7 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
     all.push_back(one);
   }
   if (usual.loops) return all;
-  if (sizes.r > 2 * kReadOnce) all.push_back(looped(usual));
+  if (sizes.r > 2 * kShortRow) all.push_back(looped(plan, usual));
   return all;
 }
 
