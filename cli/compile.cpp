@@ -190,8 +190,16 @@ auto print_ptx(const Options& options) -> Result<int> {
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   ASSAY_TRY(const auto asked, compile_options(options));
-  ASSAY_TRY(const auto compiled, compile_graph(capture, known.table, asked));
-  ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture));
+  ASSAY_TRY(auto compiled, compile_graph(capture, known.table, asked));
+  std::map<std::string, std::vector<std::int64_t>> extents;
+  if (!options.at.empty()) {
+    ASSAY_TRY(const auto inputs, inputs_of(options, capture));
+    ASSAY_TRY(const auto memory, plan_compiled(capture.graph, compiled, inputs, known.table, {}));
+    for (const auto& step : memory.bound.steps)
+      if (const auto* launch = std::get_if<BoundLaunch>(&step))
+        extents.try_emplace(memory.bound.kernels[launch->kernel], launch->extents);
+  }
+  ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture, extents));
   fmt::print("{}", text);
   return kNothingFound;
 }
@@ -262,7 +270,7 @@ auto add_compile(Arguments& arguments) -> Action {
                  "with --executor cpu: redzones and poison around temporaries; with cuda: every "
                  "access in bounds");
   arguments.option("--at", &options->at,
-                   "with --check, --memory or --trace: at these sizes, e.g. s77=5");
+                   "with --check, --memory, --ptx or --trace: at these sizes, e.g. s77=5");
   arguments.flag("--memory", options->memory, "print where temporaries stand in their arena");
   arguments.option("--trace", &options->trace,
                    "write program, decisions and memory as an SQLite trace for the viewer; with "

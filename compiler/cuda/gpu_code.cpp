@@ -229,7 +229,9 @@ auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> R
   return {};
 }
 
-auto ptx_text(const HostProgram& program, int architecture) -> Result<std::string> {
+auto ptx_text(const HostProgram& program, int architecture,
+              const std::map<std::string, std::vector<std::int64_t>>& extents)
+    -> Result<std::string> {
   constexpr std::int64_t kUsualExtent = 1000;
   std::string text;
   for (const auto& [name, source] : program.kernels) {
@@ -241,9 +243,15 @@ auto ptx_text(const HostProgram& program, int architecture) -> Result<std::strin
     const GpuKernel gpu(*source.kernel);
     TileLaunch launch;
     launch.extents.assign(source.kernel->axes.size(), kUsualExtent);
-    auto variant = gpu.variant(gpu.key(launch));
+    const auto known = extents.find(name);
+    if (known != extents.end()) launch.extents = known->second;
+    const auto key = gpu.key(launch);
+    auto variant = gpu.variant(key);
     if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, {.architecture = architecture}));
     const auto problem = variant ? variant->not_compiled : variant.error().message;
+    if (const auto shape = variant ? gpu.shape(key, *variant, launch) : unsupported("");
+        shape && known != extents.end())
+      text += fmt::format("// {}\n", sizes_text(*shape, *source.kernel, launch.extents));
     text += problem.empty() ? variant->ptx : fmt::format("// no code: {}\n", problem);
   }
   return text;

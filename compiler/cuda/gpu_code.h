@@ -102,8 +102,11 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
 [[nodiscard]] auto sizes_text(const cuda::LaunchShape& shape, const TileKernel& kernel,
                               const std::vector<std::int64_t>& extents) -> std::string;
 
-/// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements
-/// where blocks depend on extents; what has no code says why in a comment. Errors: as make_ptx.
-[[nodiscard]] auto ptx_text(const HostProgram& program, int architecture) -> Result<std::string>;
+/// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements,
+/// or of `extents`, by kernel; of those it says how they are launched. What has no code says why in
+/// a comment. Errors: as make_ptx.
+[[nodiscard]] auto ptx_text(const HostProgram& program, int architecture,
+                            const std::map<std::string, std::vector<std::int64_t>>& extents = {})
+    -> Result<std::string>;
 
 }  // namespace assay

@@ -1,13 +1,16 @@
-"""Runs PTX without a GPU, as far as kernels with block products need it, thread by thread.
+"""Runs PTX without a GPU, as far as kernels with block products and rows need it, thread by thread.
 
-Every register holds the bits of its value. Of the threads of a block those that stand at the first
-instruction of all go on, so threads that part meet again; `bar.sync` waits for all. Fragments of `mma`
+Every register holds the bits of its value. Of the threads of a cluster those that stand at the first
+instruction of all go on, so threads that part meet again; `bar.sync` waits for all of a block,
+`barrier.cluster` for all. Shared memory of another block is at its own place plus the block's number,
+which stands above all addresses. Fragments of `mma`
 are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
 float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
 """
 import re
 import struct
 
+RANK = 56  # of a block's number in addresses
 MASKS = {8: 0xFF, 16: 0xFFFF, 32: 0xFFFFFFFF, 64: 0xFFFFFFFFFFFFFFFF}
 
 
@@ -44,7 +47,7 @@ class Machine:
         body = text[text.index("{", text.index(".entry")):]
         self.params = re.findall(r"\.param \.\w+ (\w+)", text[text.index(".entry"):text.index("{", text.index(".entry"))])
         self.threads = int(re.search(r"\.maxntid (\d+)", text)[1])
-        self.symbols, at = {}, 1 << 40
+        self.symbols, at = {}, 1 << 24  # shared addresses have 32 bits
         for name, size in re.findall(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", text):
             self.symbols[name] = (at, int(size))
             at += 1 << 24
@@ -69,29 +72,49 @@ class Machine:
         operands = [one.strip() for one in re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^,\s{\[][^,]*", rest)]
         return (guard and (guard[2], bool(guard[1])), name.strip().split("."), operands)
 
-    def run(self, buffers, grid):
-        """Buffers (bytearrays) are the first parameters; the one behind them is a record."""
+    def run(self, arguments, grid, dims=None, ranks=1):
+        """Buffers (bytearrays) and numbers are the first parameters; the one behind them is a record.
+        `grid` counts blocks, `dims` threads along x, y and z."""
         self.memory = []
         values, at = [], 1 << 32
-        for one in [*buffers, bytearray(32)]:
+        for one in [*arguments, bytearray(32)]:
+            if isinstance(one, int):
+                values.append(one)
+                continue
             self.memory.append((at, one))
             values.append(at)
             at += 1 << 28
         self.arguments = dict(zip(self.params, values))
-        for block in range(grid):
-            self.run_block(block)
+        self.dims = dims or (self.threads, 1, 1)
+        for block in range(0, grid, ranks):
+            self.run_cluster(block, ranks)
 
-    def run_block(self, block):
-        shared = [(at, bytearray(size)) for at, size in self.symbols.values()]
-        self.rooms = self.memory + shared
-        self.regs = [{"%tid.x": t, "%ctaid.x": block, "%ctaid.y": 0, "%ctaid.z": 0} for t in range(self.threads)]
-        at = [0] * self.threads
-        waiting = set()
+    def run_cluster(self, first, ranks):
+        x, y, z = self.dims
+        threads = x * y * z
+        self.rooms = list(self.memory)
+        for rank in range(ranks):
+            self.rooms += [(at + (rank << RANK), bytearray(size)) for at, size in self.symbols.values()]
+        self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
+                      "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0,
+                      "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
+                     for rank in range(ranks) for t in range(threads)]
+        every = range(len(self.regs))
+        at = [0] * len(self.regs)
+        waiting = {}  # thread: for its block, or for all
+
+        def go_on(some):
+            """Those that wait go on where none of them is still on its way."""
+            if all(at[t] < 0 or t in waiting for t in some):
+                for t in some:
+                    waiting.pop(t, None)
+
         while True:
-            going = [t for t in range(self.threads) if at[t] >= 0 and t not in waiting]
+            going = [t for t in every if at[t] >= 0 and t not in waiting]
             if not going:
                 if not waiting:
                     return
+                assert all(kind == "cluster" for kind in waiting.values()), "a barrier that some never reach"
                 waiting.clear()
                 continue
             place = min(at[t] for t in going)
@@ -107,22 +130,36 @@ class Machine:
             elif name[0] in ("ret", "exit"):
                 for t in here:
                     at[t] = -1
+            elif name[:2] == ["barrier", "cluster"]:
+                if name[2] == "wait":
+                    waiting.update((t, "cluster") for t in here)
             elif name[0] in ("bar", "barrier"):
-                waiting.update(here)
-            elif name[0] == "mma":
-                for first in range(0, self.threads, 32):
-                    warp = [t for t in here if first <= t < first + 32]
+                waiting.update((t, "block") for t in here)
+                for rank in range(ranks):
+                    block = range(rank * threads, (rank + 1) * threads)
+                    if any(waiting.get(t) == "block" for t in block):
+                        go_on(block)
+            elif name[0] in ("mma", "shfl"):
+                for start in range(0, len(self.regs), 32):
+                    warp = [t for t in here if start <= t < start + 32]
                     if warp:
                         assert len(warp) == 32, "a warp that has parted"
-                        self.mma(name, operands, warp)
+                        getattr(self, name[0])(name, operands, warp)
             else:
                 for t in here:
                     self.step(name, operands, self.regs[t])
 
+    def shfl(self, name, operands, warp):
+        """.idx: every lane takes what the lane of that number holds."""
+        held = [self.value(operands[1], self.regs[t]) for t in warp]
+        lanes = [self.value(operands[2], self.regs[t]) & 31 for t in warp]
+        for t, lane in zip(warp, lanes):
+            self.regs[t][operands[0].split("|")[0]] = held[lane]
+
     def value(self, text, regs, kind="b64"):
         if text in self.symbols:
-            return self.symbols[text][0]
-        if text.startswith("%"):
+            return self.symbols[text][0] | regs["rank"] << RANK
+        if text.startswith("%") or text == "there":
             return regs[text]
         if text.startswith("0f"):
             return int(text[2:], 16)
@@ -145,6 +182,8 @@ class Machine:
         place, other = (operands[1], operands[0]) if name[0] == "ld" else (operands[0], operands[1])
         base, _, more = place.strip("[]").partition("+")
         address = self.value(base.strip(), regs) + int(more or 0)
+        if address < 1 << 32:  # of this block's own memory
+            address |= regs["rank"] << RANK
         for i, one in enumerate(part.strip() for part in other.strip("{}").split(",")):
             room, offset = self.room(address + i * size, size)
             if name[0] == "ld":
@@ -161,6 +200,10 @@ class Machine:
         if op == "membar":
             return None
         target = operands[0]
+        if op == "mapa":
+            rank = self.value(operands[2], regs)
+            regs[target] = self.value(operands[1], regs) & MASKS[32] | rank << RANK
+            return None
         if op == "mov" and (target.startswith("{") or operands[1].startswith("{")):
             return self.packed(kind, operands, regs)
         if op == "cvt":
@@ -197,7 +240,8 @@ class Machine:
                "mul": lambda: s[0] * s[1] >> (bits if name[1] == "hi" else 0), "mad": lambda: s[0] * s[1] + s[2],
                "and": lambda: v[0] & v[1], "or": lambda: v[0] | v[1], "xor": lambda: v[0] ^ v[1],
                "not": lambda: ~v[0], "neg": lambda: -s[0], "min": lambda: min(s[0], s[1]),
-               "max": lambda: max(s[0], s[1]), "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
+               "max": lambda: max(s[0], s[1]), "div": lambda: int(s[0] / s[1]),
+               "rem": lambda: s[0] - int(s[0] / s[1]) * s[1], "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
                "shr": lambda: s[0] >> min(v[1], bits - 1) if kind[0] == "s" else v[0] >> v[1],
                "bfe": lambda: v[0] >> v[1] & (1 << v[2]) - 1}
         regs[target] = row[op]() & mask
@@ -209,7 +253,14 @@ class Machine:
             return
         x = [to_float(one, kind) for one in v]
         if op == "setp":
-            regs[target] = int({"eq": x[0] == x[1], "lt": x[0] < x[1], "gt": x[0] > x[1]}[name[1]])
+            unordered = x[0] != x[0] or x[1] != x[1]
+            order = {"eq": x[0] == x[1], "ne": x[0] < x[1] or x[0] > x[1], "lt": x[0] < x[1], "gt": x[0] > x[1],
+                     "le": x[0] <= x[1], "ge": x[0] >= x[1], "nan": unordered, "num": not unordered}
+            test = name[1]
+            regs[target] = int(order[test] if test in order else order[test[:-1]] or unordered)
+            return
+        if op in ("max", "min"):
+            regs[target] = v[0] if (x[0] >= x[1]) == (op == "max") else v[1]
             return
         from fractions import Fraction
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Kernels whose threads the launch chooses, run thread by thread: whatever blocks and clusters a launch has,
+rows, columns and elements of any number come out as they should. Values are small whole numbers, so that no
+order of sums shows.
+usage: rows.py ASSAY
+"""
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import ptx_machine
+
+assay = sys.argv[1]
+HEAD = """class G(torch.nn.Module):
+    def forward(self, x: "f32[s0, s1][s1, 1]cpu"):
+"""
+CALLS = {
+    "row sums": ("        a = torch.ops.aten.sum.dim_IntList(x, [1])\n", lambda m: [sum(row) for row in m]),
+    "column sums": ("        a = torch.ops.aten.sum.dim_IntList(x, [0])\n",
+                    lambda m: [sum(column) for column in zip(*m)]),
+    "centred rows": ("        b = torch.ops.aten.amax.default(x, [1], True)\n        a = torch.ops.aten.sub.Tensor(x, b)\n",
+                     lambda m: [v - max(row) for row in m for v in row]),
+    "first place of the largest": ("        a = torch.ops.aten.argmax.default(x, 1)\n",
+                                   lambda m: [row.index(max(row)) for row in m]),
+    "shifted by rows": ("        b = torch.ops.aten.slice.Tensor(x, 0, 0, 1)\n        a = torch.ops.aten.add.Tensor(x, b)\n",
+                        lambda m: [v + w for row in m for v, w in zip(row, m[0])]),
+}
+# Rows and columns, threads along x, y and z, blocks of a cluster. Code of columns that are a multiple of 4, and
+# of others.
+ROWS = [(3, 40, (4, 1, 8), 1), (5, 200, (32, 1, 2), 1), (2, 1000, (32, 2, 1), 1), (2, 520, (32, 1, 2), 2),
+        (1, 2000, (32, 2, 1), 4), (9, 4, (2, 1, 16), 1), (3, 37, (4, 1, 8), 1), (2, 1001, (32, 2, 1), 1),
+        (1, 700, (32, 1, 1), 4), (1, 3001, (32, 2, 1), 8)]
+COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1), (9, 7, (4, 2, 1), 1),
+           (130, 33, (16, 16, 1), 1)]
+ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1)]
+SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
+         "shifted by rows": ELEMENTS}
+
+
+def code_of(call, rows, columns):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(HEAD + call + "        return (a,)\n")
+        file.flush()
+        text = subprocess.run([assay, "compile", file.name, "--ptx", "--architecture", "90",
+                               "--at", f"s0={rows},s1={columns}"], text=True, capture_output=True, check=True).stdout
+    assert text.count(".entry") == 1, text[-400:]
+    return text[text.index(".version"):]
+
+
+def check(name, rows, columns, dims, ranks):
+    call, wanted = CALLS[name]
+    text = code_of(call, rows, columns)
+    chance = random.Random(rows * columns)
+    matrix = [[chance.randrange(-9, 10) for _ in range(columns)] for _ in range(rows)]
+    want = wanted(matrix)
+    is_place = name.startswith("first")
+    memory = bytearray(struct.pack(f"<{rows * columns}f", *(v for row in matrix for v in row)))
+    memory += bytes(-len(memory) % 16)
+    out = bytearray(b"\xcb" * (len(want) * (8 if is_place else 4)))
+    x, y, z = dims
+    machine = ptx_machine.Machine(text)
+    if SIZES[name] is ROWS:
+        grid = -(-rows // z) * ranks
+    else:
+        neighbours = 4 if columns % 4 == 0 or SIZES[name] is ELEMENTS else 1
+        beyond = neighbours - 1 if SIZES[name] is ELEMENTS and columns % 4 else 0
+        grid = -(-(columns + beyond) // (neighbours * x))
+        if SIZES[name] is ELEMENTS:
+            grid *= -(-rows // y)
+    machine.run([rows, columns, memory, out, rows, columns, x, y, z, ranks], grid, dims, ranks)
+    got = list(struct.unpack(f"<{len(want)}{'q' if is_place else 'f'}", out))
+    if got != want:
+        wrong = next(i for i in range(len(want)) if got[i] != want[i])
+        return f"element {wrong} is {got[wrong]}, not {want[wrong]}"
+    return None
+
+
+failed = 0
+for name, sizes in SIZES.items():
+    for rows, columns, dims, ranks in sizes:
+        if problem := check(name, rows, columns, dims, ranks):
+            failed += 1
+            print(f"{name} of {rows}x{columns}, {dims} threads, clusters of {ranks}: {problem}")
+print(f"{sum(map(len, SIZES.values())) - failed} of {sum(map(len, SIZES.values()))} launches are right")
+sys.exit(failed > 0)
