@@ -350,16 +350,41 @@ class GraphRunner {
         } else if (const auto written = written_operand(node)) {
           note_written(*written);
         }
-        return run_node(graph_, node, domain_, lookup);
+        return run_node(graph_, at_sizes(node), domain_, lookup);
       }
       case NodeKind::call_method:
         if (const auto written = written_operand(node)) note_written(*written);
-        return run_node(graph_, node, domain_, lookup);
+        return run_node(graph_, at_sizes(node), domain_, lookup);
       case NodeKind::call_module:
         if (is_input_guards(node)) return Datum{};
         return unsupported("{} is not an operator call", node.target);
     }
     return unsupported("unknown node kind");
+  }
+
+  /// Arguments may name sizes ("[s1]"), which values seen so far tell.
+  auto at_sizes(const Node& node) -> const Node& {
+    const std::function<bool(const Arg&)> names_sizes = [&](const Arg& arg) {
+      if (const auto* e = std::get_if<Expr>(&arg.value)) return !e->symbols().empty();
+      const auto* sequence = std::get_if<SequenceArg>(&arg.value);
+      return sequence != nullptr && std::ranges::any_of(sequence->items, names_sizes);
+    };
+    if (std::ranges::none_of(node.args, names_sizes) &&
+        std::ranges::none_of(node.kwargs, [&](const auto& one) { return names_sizes(one.second); }))
+      return node;
+    auto& made = sized_ = node;
+    const std::function<void(Arg&)> replace = [&](Arg& arg) {
+      if (!names_sizes(arg)) return;
+      if (auto* e = std::get_if<Expr>(&arg.value)) {
+        if (substitute(*e, known_) == *e) known_ = bind_symbols(graph_, result_).values;
+        *e = substitute(*e, known_);
+      } else {
+        for (auto& item : std::get<SequenceArg>(arg.value).items) replace(item);
+      }
+    };
+    for (auto& arg : made.args) replace(arg);
+    for (auto& [key, arg] : made.kwargs) replace(arg);
+    return made;
   }
 
   /// Remembers placeholders whose storage an in-place operator writes.
@@ -430,6 +455,7 @@ class GraphRunner {
   StandIns stand_ins_;
   Binding known_;              ///< of the symbols, for stand-ins
   std::vector<Datum> values_;  ///< by node id
+  Node sized_;                 ///< the node that runs, where its arguments name sizes
   std::vector<int> index_;     ///< node id -> position
   std::vector<std::vector<int>> dies_after_;
   std::unordered_map<const Storage*, int> ids_;

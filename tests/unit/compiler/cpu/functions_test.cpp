@@ -97,30 +97,36 @@ auto units(DType dtype, double result, Long exact) -> Long {
   return std::abs(static_cast<Long>(result) - exact) / unit;
 }
 
+class FloatFunctionTest : public FunctionTest,
+                          public ::testing::WithParamInterface<FunctionCase> {};
+
 /// Every 4093rd float there is; ASSAY_FLOAT_STEP=1 tries all of them.
-TEST_F(FunctionTest, Float32IsAsExactAsStated) {
+TEST_P(FloatFunctionTest, IsAsExactAsStated) {
   const auto* given = std::getenv("ASSAY_FLOAT_STEP");
   const auto step = given != nullptr ? std::strtoull(given, nullptr, 10) : 4093;
   ASSERT_GT(step, 0U);
   constexpr std::uint64_t kAll = std::uint64_t{1} << 32, kChunk = 1 << 20;
-  for (const auto& one : kCases) {
-    Long worst = 0;
-    double at = 0;
-    for (std::uint64_t bits = 0; bits < kAll;) {
-      std::vector<double> values;
-      for (; bits < kAll && values.size() < kChunk; bits += step)
-        values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-      const auto results = computed(one.op, DType::float32, {values});
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        // There e^-x is infinite in float32, as in PyTorch's own formula.
-        if (one.op == TileOp::sigmoid && values[i] < -88) continue;
-        const auto error = units(DType::float32, results[i], one.exact(values[i]));
-        if (error > worst) worst = error, at = values[i];
-      }
+  const auto& one = GetParam();
+  Long worst = 0;
+  double at = 0;
+  for (std::uint64_t bits = 0; bits < kAll;) {
+    std::vector<double> values;
+    for (; bits < kAll && values.size() < kChunk; bits += step)
+      values.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    const auto results = computed(one.op, DType::float32, {values});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      // There e^-x is infinite in float32, as in PyTorch's own formula.
+      if (one.op == TileOp::sigmoid && values[i] < -88) continue;
+      const auto error = units(DType::float32, results[i], one.exact(values[i]));
+      if (error > worst) worst = error, at = values[i];
     }
-    EXPECT_LE(worst, one.narrow) << tile_op_row(one.op).name << " of " << at;
   }
+  EXPECT_LE(worst, one.narrow) << at;
 }
+INSTANTIATE_TEST_SUITE_P(Functions, FloatFunctionTest, ::testing::ValuesIn(kCases),
+                         [](const auto& one) {
+                           return std::string(tile_op_row(one.param.op).name);
+                         });
 
 /// Arguments of every magnitude, near 1, and of the usual size.
 auto wide_values(std::size_t count, std::uint32_t seed) -> std::vector<double> {

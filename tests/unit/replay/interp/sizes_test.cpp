@@ -247,5 +247,23 @@ TEST(ChooseSizes, AttributesThatATextClaimsAreMadeUp) {
   EXPECT_EQ(report->counts.checked, 4);
 }
 
+/// Numbers among a call's arguments may be sizes of what came in.
+TEST(SizesOfArguments, AreThoseOfTheInputs) {
+  const auto capture = capture_of(
+      "def forward(self, x: \"f32[s0, s1]\"):\n"
+      "    y = torch.ops.aten.view.default(x, [s1, s0])\n"
+      "    z = torch.ops.aten.slice.Tensor(y, 1, 0, s0 - 1)\n    return z\n");
+  const auto table = build_op_table();
+  RunInputs given;
+  given.values = {Datum{*Tensor::contiguous(DType::float32, {3, 5})}};
+  given.made_up.resize(1);
+  given.defects.resize(1);
+  const auto run = run_graph(capture.graph, given, table, {});
+  ASSERT_EQ(run.nodes.size(), 4U);
+  EXPECT_EQ(run.nodes[1].message + run.nodes[2].message, "");
+  ASSERT_TRUE(run.nodes[3].value.tensor);
+  EXPECT_EQ(run.nodes[3].value.tensor->meta.sizes, (std::vector<std::int64_t>{5, 2}));
+}
+
 }  // namespace
 }  // namespace assay
