@@ -7,7 +7,6 @@
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
-#include "compiler/runtime/codegen_library.h"
 #include "core/ops/blas.h"
 
 namespace assay {
@@ -15,7 +14,7 @@ namespace {
 
 class NativeLauncher final : public KernelLauncher, public BoundDevice {
  public:
-  NativeLauncher(std::unique_ptr<NativeCode> code,
+  NativeLauncher(NativeCode code,
                  std::map<std::string, const NativeFunction*, std::less<>> functions,
                  const CompiledKernels& kernels, int threads)
       : code_(std::move(code)),
@@ -79,7 +78,7 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
     return bad_input("kernel {}: {}", kernel, std::get<TileAssert>(one.what).message);
   }
 
-  std::unique_ptr<NativeCode> code_;
+  NativeCode code_;
   std::map<std::string, const NativeFunction*, std::less<>> functions_;
   const CompiledKernels& kernels_;
   mutable ThreadPool pool_;
@@ -91,7 +90,7 @@ using NativeFunctions = std::map<std::string, const NativeFunction*, std::less<>
 class CpuProgram final : public CompiledProgram {
  public:
   CpuProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table,
-             std::unique_ptr<NativeCode> code, NativeFunctions functions, const CpuOptions& options,
+             NativeCode code, NativeFunctions functions, const CpuOptions& options,
              std::shared_ptr<std::atomic<std::size_t>> bindings)
       : program_(program),
         kernels_(std::move(kernels)),
@@ -135,8 +134,6 @@ class CpuProgram final : public CompiledProgram {
 auto CpuExecutor::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");
-  ASSAY_TRY(void* const entry, codegen_entry(kCompileNativeSymbol));
-  const auto generate = reinterpret_cast<CompileNative>(entry);  // what dlsym is for
   ASSAY_TRY(auto interpreted, compile_kernels(program));
   std::vector<const TileKernel*> kernels;
   std::map<std::uint64_t, std::size_t> by_hash;  // equal kernels are compiled once
@@ -147,14 +144,12 @@ auto CpuExecutor::compile(const HostProgram& program) const
     if (is_new) kernels.push_back(source.kernel.get());
     position[key] = known->second;
   }
-  auto native = options_.native;
-  native.stamp = codegen_stamp();
-  ASSAY_TRY(auto code, generate(kernels, native));
+  ASSAY_TRY(auto code, NativeCode::make(kernels, options_.native));
   NativeFunctions functions;
   kernels_.clear();
   for (const auto& [key, at] : position) {
-    functions[key] = &code->functions()[at];
-    kernels_.push_back({key, code->functions()[at].not_compiled});
+    functions[key] = &code.functions()[at];
+    kernels_.push_back({key, code.functions()[at].not_compiled});
   }
   bindings_ = std::make_shared<std::atomic<std::size_t>>(0);
   return std::make_unique<CpuProgram>(program, std::move(interpreted), table_, std::move(code),

@@ -181,6 +181,10 @@ class ExprPool {
   auto intern(ExprOp op, ExprType type, std::span<const Expr> args, std::string_view name = {})
       -> Expr;
   static constexpr std::uint32_t kMaxDepth = 1000;
+  /// What simplifying two operands gave lately, if it is not forgotten; for make().
+  [[nodiscard]] auto remembered(ExprOp op, const Expr& a, const Expr& b) const
+      -> std::optional<Expr>;
+  void remember(ExprOp op, const Expr& a, const Expr& b, const Expr& result);
 
  private:
   struct Impl;
