@@ -30,13 +30,13 @@ body {
   %1:int64[] = param(columns) line 0
   %2:int64[y] = mul %0 %1 line 0
   %3:int64[x] = index(x) line 0
-  %4:int64[y, x] = add %2 %3 line 0
-  %5:float32[y, x] = load(in) %4 _ _ line 0
-  %6:float32[y] = reduce(max, x) %5 line 0
-  %7:float32[y, x] = sub %5 %6 line 0
-  %8:float32[y, x] = exp %7 line 0
-  %9:float32[y] = reduce(sum, x) %8 line 0
-  %10:float32[y, x] = div %8 %9 line 0
+  %4:int64[y x] = add %2 %3 line 0
+  %5:float32[y x] = load(in) %4 _ _ line 0
+  %6:float32[y] = reduce(max x) %5 line 0
+  %7:float32[y x] = sub %5 %6 line 0
+  %8:float32[y x] = exp %7 line 0
+  %9:float32[y] = reduce(sum x) %8 line 0
+  %10:float32[y x] = div %8 %9 line 0
   store(out) %4 %10 _ line 0
 }
 )";
