@@ -5,7 +5,6 @@
 
 #include "compiler/cpu/thread_pool.h"
 #include "compiler/interpret/host_machine.h"
-#include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
 #include "core/ops/blas.h"
 
@@ -136,20 +135,15 @@ auto CpuExecutor::compile(const HostProgram& program) const
   if (program.functions.empty()) return bad_input("the program has no function");
   ASSAY_TRY(auto interpreted, compile_kernels(program));
   std::vector<const TileKernel*> kernels;
-  std::map<std::uint64_t, std::size_t> by_hash;  // equal kernels are compiled once
-  std::map<std::string, std::size_t> position;
-  for (const auto& [key, source] : program.kernels) {
-    const auto [known, is_new] =
-        by_hash.try_emplace(structural_hash(*source.kernel), kernels.size());
-    if (is_new) kernels.push_back(source.kernel.get());
-    position[key] = known->second;
-  }
+  for (const auto& [key, source] : program.kernels) kernels.push_back(source.kernel.get());
   ASSAY_TRY(auto code, NativeCode::make(kernels, options_.native));
   NativeFunctions functions;
   kernels_.clear();
-  for (const auto& [key, at] : position) {
-    functions[key] = &code.functions()[at];
-    kernels_.push_back({key, code.functions()[at].not_compiled});
+  auto at = code.functions().begin();
+  for (const auto& [key, source] : program.kernels) {
+    functions[key] = &*at;
+    kernels_.push_back({key, at->not_compiled});
+    ++at;
   }
   bindings_ = std::make_shared<std::atomic<std::size_t>>(0);
   return std::make_unique<CpuProgram>(program, std::move(interpreted), table_, std::move(code),

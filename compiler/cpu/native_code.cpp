@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 
 #include "compiler/cpu/processor.h"
 #include "compiler/program/kernel_plan.h"
@@ -12,13 +13,30 @@
 namespace assay {
 namespace {
 
+/// Kernels that have code of their own: equal ones share it.
+struct Distinct {
+  std::vector<const TileKernel*> kernels;
+  std::vector<std::size_t> number;  ///< of each that was given
+  std::string texts;
+};
+auto distinct(const std::vector<const TileKernel*>& kernels) -> Distinct {
+  Distinct made;
+  std::unordered_map<std::string, std::size_t> known;
+  for (const auto* kernel : kernels) {
+    const auto [at, is_new] = known.try_emplace(bare_text(*kernel), made.kernels.size());
+    made.number.push_back(at->second);
+    if (!is_new) continue;
+    made.kernels.push_back(kernel);
+    made.texts += at->first;
+  }
+  return made;
+}
+
 /// Everything that the code depends on. Empty: nothing can be kept.
-auto key_of(const std::vector<const TileKernel*>& kernels, int lanes) -> std::string {
+auto key_of(const std::string& texts, int lanes) -> std::string {
   const auto generator = codegen_stamp(), processor = processor_text();
   if (generator.empty() || processor.empty()) return {};
-  auto key = fmt::format("native {}\n{}\nlanes {}\n", generator, processor, lanes);
-  for (const auto* kernel : kernels) key += bare_text(*kernel);
-  return key;
+  return fmt::format("native {}\n{}\nlanes {}\n", generator, processor, lanes) + texts;
 }
 
 auto generate(const std::vector<const TileKernel*>& kernels, int lanes) -> Result<NativeObjects> {
@@ -98,18 +116,26 @@ auto NativeCode::load(const NativeObjects& objects) -> Result<void> {
 
 auto NativeCode::make(const std::vector<const TileKernel*>& kernels, const NativeOptions& options)
     -> Result<NativeCode> {
+  const auto wanted = distinct(kernels);
   NativeCode code;
-  for (const auto* kernel : kernels)
+  for (const auto* kernel : wanted.kernels)
     code.functions_.push_back({.split_axis = split_axis_of(*kernel), .not_compiled = {}});
   std::string key;
-  if (options.cache != nullptr) key = key_of(kernels, options.lanes);
-  if (!key.empty())
-    if (const auto kept = options.cache->find(key))
-      if (const auto objects = unpacked(*kept, kernels.size()); objects && code.load(*objects))
-        return code;
-  ASSAY_TRY(const auto objects, generate(kernels, options.lanes));
-  ASSAY_TRY_VOID(code.load(objects));
-  if (!key.empty()) options.cache->keep(key, packed(objects));
+  if (options.cache != nullptr) key = key_of(wanted.texts, options.lanes);
+  const auto is_kept = [&] {
+    const auto kept = key.empty() ? std::nullopt : options.cache->find(key);
+    if (!kept) return false;
+    const auto objects = unpacked(*kept, wanted.kernels.size());
+    return objects && code.load(*objects);
+  };
+  if (!is_kept()) {
+    ASSAY_TRY(const auto objects, generate(wanted.kernels, options.lanes));
+    ASSAY_TRY_VOID(code.load(objects));
+    if (!key.empty()) options.cache->keep(key, packed(objects));
+  }
+  std::vector<NativeFunction> by_kernel;
+  for (const auto number : wanted.number) by_kernel.push_back(code.functions_[number]);
+  code.functions_ = std::move(by_kernel);
   return code;
 }
 

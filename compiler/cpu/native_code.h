@@ -25,6 +25,7 @@ struct NativeFunction {
 /// The functions can be called as long as this lives.
 class NativeCode {
  public:
+  /// Kernels that differ in names only have the same code.
   /// Errors: missing_tool where code has to be generated and the generator cannot be opened.
   [[nodiscard]] static auto make(const std::vector<const TileKernel*>& kernels,
                                  const NativeOptions& options) -> Result<NativeCode>;
