@@ -94,7 +94,9 @@ class Grouper {
       place.axes.back().push_back(axes.size());
       axes.push_back({nest.extents[i], nest.symbols.back(), nest.reduced[i]});
     }
-    LoopBuilder builder(graph_, pool_, plain_form(axes), [&](DefId read, const Index& position) {
+    auto form = plain_form(axes);
+    form.is_trial = true;
+    LoopBuilder builder(graph_, pool_, form, [&](DefId read, const Index& position) {
       if (read == id || !is_read(read)) return false;
       nest.reads.push_back({read, position});
       return true;
