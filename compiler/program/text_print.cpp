@@ -210,7 +210,9 @@ auto print_kernel(const TileKernel& kernel) -> std::string {
   return Printer(kernel, false).run();
 }
 
-auto bare_text(const TileKernel& kernel) -> std::string { return Printer(kernel, true).run(); }
+auto bare_text(const TileKernel& kernel) -> std::string {
+  return Printer(kernel, true).run();
+}
 
 /// FNV-1a of the bare text.
 auto structural_hash(const TileKernel& kernel) -> std::uint64_t {

@@ -49,8 +49,7 @@ auto same(const ExprNode& a, const ExprNode& b) -> bool {
          std::ranges::equal(a.args, b.args);
 }
 
-/// One simplification of two operands. What two of the same place are asked for is worked out
-/// again.
+/// One simplification of two operands, until another takes its place.
 struct Remembered {
   ExprOp op = ExprOp::invalid;  ///< invalid: nothing is here
   Expr a, b, result;
@@ -66,10 +65,6 @@ struct ExprPool::Impl {
   Arena<char> names;
   std::unordered_map<std::string_view, Expr> symbols;
   std::vector<Remembered> lately;  ///< by hash of operator and operands
-
-  static auto place(ExprOp op, const Expr& a, const Expr& b) -> std::size_t {
-    return combine(combine(static_cast<std::size_t>(op) + 1, a.hash()), b.hash()) % kRemembered;
-  }
 
   /// The slot of an equal node, or the empty slot where it belongs.
   auto slot(const ExprNode& node) -> const ExprNode*& {
@@ -114,16 +109,12 @@ auto ExprPool::find_symbol(std::string_view name) const -> std::optional<Expr> {
   return at == impl_->symbols.end() ? std::nullopt : std::optional(at->second);
 }
 
-auto ExprPool::remembered(ExprOp op, const Expr& a, const Expr& b) const -> std::optional<Expr> {
-  if (impl_->lately.empty()) return std::nullopt;
-  const auto& one = impl_->lately[Impl::place(op, a, b)];
-  if (one.op != op || one.a != a || one.b != b) return std::nullopt;
-  return one.result;
-}
-
-void ExprPool::remember(ExprOp op, const Expr& a, const Expr& b, const Expr& result) {
+auto ExprPool::lately(ExprOp op, const Expr& a, const Expr& b) -> Expr& {
   if (impl_->lately.empty()) impl_->lately.resize(kRemembered);
-  impl_->lately[Impl::place(op, a, b)] = {op, a, b, result};
+  const auto hash = combine(combine(static_cast<std::size_t>(op) + 1, a.hash()), b.hash());
+  auto& one = impl_->lately[hash % kRemembered];
+  if (one.op != op || one.a != a || one.b != b) one = {op, a, b, Expr::invalid()};
+  return one.result;
 }
 
 auto ExprPool::node_count() const -> std::size_t {

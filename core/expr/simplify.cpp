@@ -150,10 +150,10 @@ auto make(ExprOp op, std::span<const Expr> args, std::string_view name) -> Expr 
   const bool is_kept =
       pool && args.size() == 2 && op != ExprOp::opaque && (watch == nullptr || !watch->undoes());
   if (is_kept)
-    if (const auto known = pool->remembered(op, args[0], args[1])) return *known;
+    if (const auto known = pool->lately(op, args[0], args[1]); known.is_valid()) return known;
   Simplifier simplifier(pool);
   const auto result = simplifier.make(op, args, name);
-  if (is_kept && simplifier.ended()) pool->remember(op, args[0], args[1], result);
+  if (is_kept && simplifier.ended()) pool->lately(op, args[0], args[1]) = result;
   return result;
 }
 
