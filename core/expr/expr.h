@@ -132,8 +132,7 @@ class Expr {
 };
 
 // Construction simplifies bottom-up (rules.h) and promotes int to real where PyTorch does. Type
-// errors, overflow and division by 0 give Expr::invalid(). Operands share one pool or are
-// constants.
+// errors, overflow and division by 0 give Expr::invalid(). Operands share a pool, or are constant.
 inline auto operator+(const Expr& a, const Expr& b) -> Expr;
 inline auto operator-(const Expr& a, const Expr& b) -> Expr;
 inline auto operator*(const Expr& a, const Expr& b) -> Expr;
