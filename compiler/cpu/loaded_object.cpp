@@ -80,9 +80,10 @@ class ObjectLoader {
     const auto header = read<Elf64_Ehdr>(0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-        header->e_type != ET_REL || header->e_machine != EM_X86_64 ||
-        header->e_shentsize != sizeof(Elf64_Shdr))
-      return broken("not a relocatable ELF file for x86-64");
+        header->e_type != ET_REL || header->e_shentsize != sizeof(Elf64_Shdr))
+      return broken("not a relocatable ELF file");
+    if (header->e_machine != EM_X86_64)
+      return unsupported("object: machine code of others than x86-64 is not loaded");
     for (std::size_t i = 0; i < header->e_shnum; ++i) {
       const auto section = read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
       if (!section) return broken("a section's header is outside the file");

@@ -16,8 +16,9 @@ namespace assay {
 class LoadedObject {
  public:
   /// The bytes need not live on. What the object leaves undefined is looked up in this process.
-  /// Errors: bad_input (not such a file, or one that points outside itself), unsupported (sections
-  /// that are written, a relocation of another kind, a symbol that nobody has, no memory).
+  /// Errors: bad_input (not such a file, or one that points outside itself), unsupported (another
+  /// machine, sections that are written, a relocation of another kind, a symbol that nobody has, no
+  /// memory).
   [[nodiscard]] static auto load(std::string_view object) -> Result<LoadedObject>;
   /// Null where the object has no such function.
   [[nodiscard]] auto find(std::string_view function) const -> const void*;

@@ -117,7 +117,7 @@ TEST_F(LoadedObjectTest, OtherMachinesAreRefused) {
   std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_machine), &other, sizeof other);
   const auto object = LoadedObject::load(bytes);
   ASSERT_FALSE(object);
-  EXPECT_EQ(object.error().code, ErrorCode::bad_input);
+  EXPECT_EQ(object.error().code, ErrorCode::unsupported);
 }
 
 }  // namespace
