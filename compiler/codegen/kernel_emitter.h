@@ -42,7 +42,7 @@ class KernelEmitter : KernelFrame {
     auto* after = BasicBlock::Create(module_.getContext(), "behind", function_);
     b_.CreateCondBr(b_.CreateICmpSLT(whole, end), tail, after);
     b_.SetInsertPoint(tail);
-    mask_ = b_.CreateICmpULT(iota(), code_.splat(b_.CreateSub(end, whole)));
+    mask_ = first_lanes(b_.CreateSub(end, whole));
     body(whole);
     mask_ = nullptr;
     values_ = saved;
@@ -124,7 +124,7 @@ class KernelEmitter : KernelFrame {
       b_.CreateCondBr(b_.CreateICmpSLT(i, end), more, behind);
       b_.SetInsertPoint(more);
       slot_ = slot;
-      if (step > 1) mask_ = b_.CreateICmpULT(iota(), code_.splat(b_.CreateSub(end, i)));
+      if (step > 1) mask_ = first_lanes(b_.CreateSub(end, i));
       inside(i);
       values_ = saved;
     }
@@ -220,6 +220,9 @@ class KernelEmitter : KernelFrame {
 
   /// Partials are folded by halves, those of other slots first.
   void fold(std::size_t i);
+  using Parts = std::vector<Value*>;  ///< of one partial result
+  auto fold_slots(std::size_t i) -> Parts;
+  auto fold_lanes(std::size_t i, Parts parts) -> Parts;
 
   std::map<TileId, LaneValue> values_;
   std::map<std::pair<std::size_t, std::size_t>, llvm::AllocaInst*> partials_;

@@ -122,6 +122,16 @@ class KernelFrame {
     return llvm::ConstantVector::get(lanes);
   }
 
+  /// Lanes whose number is below `count`: 32 bits are enough for those, and half as many vectors.
+  auto first_lanes(Value* count) -> Value* {
+    auto* most = b_.getInt64(lanes_);
+    auto* few = b_.CreateSelect(b_.CreateICmpULT(count, most), count, most);
+    std::vector<llvm::Constant*> lanes;
+    for (unsigned i = 0; i < lanes_; ++i) lanes.push_back(b_.getInt32(i));
+    return b_.CreateICmpULT(llvm::ConstantVector::get(lanes),
+                            code_.splat(b_.CreateTrunc(few, b_.getInt32Ty())));
+  }
+
   auto all_lanes() -> Value* { return code_.splat(b_.getTrue()); }
 
   auto address(std::size_t param, Value* index) -> Value* {

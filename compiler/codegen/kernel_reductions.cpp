@@ -1,4 +1,6 @@
 // Reductions, as partial results that are folded, and scans.
+#include <numeric>
+
 #include "compiler/codegen/kernel_emitter.h"
 
 namespace assay {
@@ -63,27 +65,70 @@ void KernelEmitter::keep(std::size_t i, std::size_t part, Value* slot, Value* va
   b_.CreateStore(code_.to_memory_if_truth(value, of), place(i, part, slot));
 }
 
-void KernelEmitter::fold(std::size_t i) {
+auto KernelEmitter::fold_slots(std::size_t i) -> Parts {
   const auto& reduction = plan_.reductions[i];
   const auto dtypes = dtypes_of(reduction);
-  std::vector<std::vector<Value*>> parts(slots());
+  std::vector<Parts> parts(slots());
   for (unsigned slot = 0; slot < slots(); ++slot)
     for (std::size_t part = 0; part < reduction.operands.size(); ++part)
       parts[slot].push_back(held(i, part, b_.getInt64(slot)));
-  for (auto half = slots() / 2; half > 0; half /= 2)
+  const auto fold_half = [&](unsigned half) {
     for (unsigned k = 0; k < half; ++k)
       parts[k] = combine_.combined(reduction.combine, parts[k], parts[k + half], dtypes);
-  auto result = parts[0];
-  if (plan_.vector_is_reduced) {
-    for (auto half = lanes_ / 2; half > 0; half /= 2) {
-      std::vector<int> upper;
-      for (unsigned k = 0; k < lanes_; ++k) upper.push_back(static_cast<int>((k + half) % lanes_));
-      std::vector<Value*> moved;
-      for (auto* value : result) moved.push_back(b_.CreateShuffleVector(value, upper));
-      result = combine_.combined(reduction.combine, result, moved, dtypes);
+  };
+  for (auto half = slots() / 2; half > 0; half /= 2) {
+    if (!plan_.vector_is_reduced) {
+      fold_half(half);
+      continue;
     }
-    for (auto& value : result) value = b_.CreateExtractElement(value, std::uint64_t{0});
+    // Those that no element of a short row has reached hold what changes nothing.
+    auto* is_reached =
+        b_.CreateICmpSGT(extents_[plan_.reduced.back()], b_.getInt64(std::uint64_t{half} * lanes_));
+    auto* before = b_.GetInsertBlock();
+    auto* more = BasicBlock::Create(module_.getContext(), "more", function_);
+    auto* folded = BasicBlock::Create(module_.getContext(), "folded", function_);
+    b_.CreateCondBr(is_reached, more, folded);
+    const auto unfolded = parts;
+    b_.SetInsertPoint(more);
+    fold_half(half);
+    auto* behind = b_.GetInsertBlock();
+    b_.CreateBr(folded);
+    b_.SetInsertPoint(folded);
+    for (unsigned k = 0; k < half; ++k)
+      for (std::size_t part = 0; part < parts[k].size(); ++part) {
+        auto* either = b_.CreatePHI(parts[k][part]->getType(), 2);
+        either->addIncoming(unfolded[k][part], before);
+        either->addIncoming(parts[k][part], behind);
+        parts[k][part] = either;
+      }
   }
+  return parts[0];
+}
+
+/// Each time on vectors of half the width.
+auto KernelEmitter::fold_lanes(std::size_t i, Parts parts) -> Parts {
+  const auto& reduction = plan_.reductions[i];
+  const auto dtypes = dtypes_of(reduction);
+  for (auto half = lanes_ / 2; half > 0; half /= 2) {
+    LaneCode code(b_, half);
+    CombineCode combine(b_, code);
+    const auto half_of = [&](unsigned first) {
+      std::vector<int> lanes(half);
+      std::iota(lanes.begin(), lanes.end(), static_cast<int>(first));
+      Parts moved;
+      for (auto* value : parts) moved.push_back(b_.CreateShuffleVector(value, lanes));
+      return moved;
+    };
+    parts = combine.combined(reduction.combine, half_of(0), half_of(half), dtypes);
+  }
+  for (auto& value : parts) value = b_.CreateExtractElement(value, std::uint64_t{0});
+  return parts;
+}
+
+void KernelEmitter::fold(std::size_t i) {
+  const auto& reduction = plan_.reductions[i];
+  auto result = fold_slots(i);
+  if (plan_.vector_is_reduced) result = fold_lanes(i, std::move(result));
   for (std::size_t part = 0; part < result.size(); ++part) {
     const auto id = reduction.results[part];
     auto* value = code_.rounded(result[part], dtype(id));

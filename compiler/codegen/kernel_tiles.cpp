@@ -39,7 +39,7 @@ void KernelEmitter::square(std::size_t depth, Value* i, Value* j, Value* end) {
   const auto axis = plan_.parallel[depth], across = vector_axis();
   const auto saved = values_;
   const auto lanes_before = [&](Value* last, Value* first) {
-    return b_.CreateICmpULT(iota(), code_.splat(b_.CreateSub(last, first)));
+    return first_lanes(b_.CreateSub(last, first));
   };
   auto* loaded = end == nullptr ? nullptr : lanes_before(end, i);
   for (const auto& planned : plan_.statements) {

@@ -5,9 +5,7 @@
 
 #include "compiler/cpu/thread_pool.h"
 #include "compiler/interpret/host_machine.h"
-#include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
-#include "compiler/runtime/codegen_library.h"
 #include "core/ops/blas.h"
 
 namespace assay {
@@ -15,7 +13,7 @@ namespace {
 
 class NativeLauncher final : public KernelLauncher, public BoundDevice {
  public:
-  NativeLauncher(std::unique_ptr<NativeCode> code,
+  NativeLauncher(NativeCode code,
                  std::map<std::string, const NativeFunction*, std::less<>> functions,
                  const CompiledKernels& kernels, int threads)
       : code_(std::move(code)),
@@ -79,7 +77,7 @@ class NativeLauncher final : public KernelLauncher, public BoundDevice {
     return bad_input("kernel {}: {}", kernel, std::get<TileAssert>(one.what).message);
   }
 
-  std::unique_ptr<NativeCode> code_;
+  NativeCode code_;
   std::map<std::string, const NativeFunction*, std::less<>> functions_;
   const CompiledKernels& kernels_;
   mutable ThreadPool pool_;
@@ -91,7 +89,7 @@ using NativeFunctions = std::map<std::string, const NativeFunction*, std::less<>
 class CpuProgram final : public CompiledProgram {
  public:
   CpuProgram(const HostProgram& program, CompiledKernels kernels, const OpTable& table,
-             std::unique_ptr<NativeCode> code, NativeFunctions functions, const CpuOptions& options,
+             NativeCode code, NativeFunctions functions, const CpuOptions& options,
              std::shared_ptr<std::atomic<std::size_t>> bindings)
       : program_(program),
         kernels_(std::move(kernels)),
@@ -135,26 +133,17 @@ class CpuProgram final : public CompiledProgram {
 auto CpuExecutor::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");
-  ASSAY_TRY(void* const entry, codegen_entry(kCompileNativeSymbol));
-  const auto generate = reinterpret_cast<CompileNative>(entry);  // what dlsym is for
   ASSAY_TRY(auto interpreted, compile_kernels(program));
   std::vector<const TileKernel*> kernels;
-  std::map<std::uint64_t, std::size_t> by_hash;  // equal kernels are compiled once
-  std::map<std::string, std::size_t> position;
-  for (const auto& [key, source] : program.kernels) {
-    const auto [known, is_new] =
-        by_hash.try_emplace(structural_hash(*source.kernel), kernels.size());
-    if (is_new) kernels.push_back(source.kernel.get());
-    position[key] = known->second;
-  }
-  auto native = options_.native;
-  native.stamp = codegen_stamp();
-  ASSAY_TRY(auto code, generate(kernels, native));
+  for (const auto& [key, source] : program.kernels) kernels.push_back(source.kernel.get());
+  ASSAY_TRY(auto code, NativeCode::make(kernels, options_.native));
   NativeFunctions functions;
   kernels_.clear();
-  for (const auto& [key, at] : position) {
-    functions[key] = &code->functions()[at];
-    kernels_.push_back({key, code->functions()[at].not_compiled});
+  auto at = code.functions().begin();
+  for (const auto& [key, source] : program.kernels) {
+    functions[key] = &*at;
+    kernels_.push_back({key, at->not_compiled});
+    ++at;
   }
   bindings_ = std::make_shared<std::atomic<std::size_t>>(0);
   return std::make_unique<CpuProgram>(program, std::move(interpreted), table_, std::move(code),

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/cpu/native.h"
+#include "compiler/cpu/native_code.h"
 #include "compiler/program/executor.h"
 #include "core/ops/op_table.h"
 
@@ -32,7 +32,8 @@ class CpuExecutor final : public Executor {
   explicit CpuExecutor(const OpTable& table, CpuOptions options = {})
       : table_(table), options_(options) {}
   [[nodiscard]] auto name() const -> std::string_view override { return "cpu"; }
-  /// Errors: missing_tool where the code generator (a library that needs LLVM) cannot be opened.
+  /// Errors: missing_tool where code is not kept and the code generator (a library that needs LLVM)
+  /// cannot be opened.
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;
   /// Bindings of the program that was compiled last, so far.

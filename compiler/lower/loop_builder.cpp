@@ -22,6 +22,12 @@ auto LoopBuilder::KeyHash::operator()(const Key& key) const -> std::size_t {
   return hash;
 }
 
+auto LoopBuilder::ComputedHash::operator()(const Computed& key) const -> std::size_t {
+  auto hash = combine(static_cast<std::size_t>(key.op), static_cast<std::size_t>(key.dtype));
+  for (const auto id : key.operands) hash = combine(hash, static_cast<std::size_t>(id));
+  return hash;
+}
+
 auto Reduction::result_position(const Index& at) const -> Index {
   if (is_scan) return at;
   Index kept;
@@ -42,6 +48,9 @@ auto plain_form(std::vector<LoopAxis> axes) -> LoopForm {
 LoopBuilder::LoopBuilder(const LoweredGraph& graph, ExprPool& pool, LoopForm form,
                          InMemory in_memory)
     : graph_(graph), pool_(pool), form_(std::move(form)), in_memory_(std::move(in_memory)) {
+  constexpr std::size_t kUsual = 32;
+  kernel_.values.reserve(kUsual);
+  if (!form_.is_trial) kernel_.body.body.reserve(kUsual);
   for (const auto& axis : form_.axes) {
     using enum TileAxis::Kind;
     kernel_.axes.push_back({.name = std::string(axis.symbol.name()),
@@ -65,12 +74,17 @@ auto LoopBuilder::emit(decltype(TileStatement::what) what, std::vector<TileId> o
       type.axes |= kernel_.type(id).axes;
   const auto id = static_cast<TileId>(kernel_.values.size());
   kernel_.values.push_back({.type = type, .name = {}});
+  if (form_.is_trial) return id;
   TileStatement statement;
   statement.what = std::move(what);
   statement.operands = std::move(operands);
   statement.results = {id};
-  kernel_.body.body.push_back(std::move(statement));
+  keep(std::move(statement));
   return id;
+}
+
+void LoopBuilder::keep(TileStatement statement) {
+  if (!form_.is_trial) kernel_.body.body.push_back(std::move(statement));
 }
 
 auto LoopBuilder::constant(DType dtype, double value) -> TileId {
@@ -91,18 +105,22 @@ auto LoopBuilder::compute(TileOp op, std::vector<TileId> operands) -> TileId {
   const auto& row = tile_op_row(op);
   const auto of = dtype(operands.back());
   const auto result = row.result == TileResult::boolean ? DType::boolean : of;
-  const auto key = std::tuple(static_cast<int>(op), operands, result);
+  Computed key{op, result, operands};
   if (const auto known = computed_.find(key); known != computed_.end()) return known->second;
   if (tile_evaluate(op, lane_dtype(of), lane_dtype(result)) == nullptr)
     fail(fmt::format("`{}` of {}", row.name, name(of)));
-  return computed_[key] = emit(TileCompute{op}, std::move(operands), {.dtype = result});
+  const auto id = emit(TileCompute{op}, std::move(operands), {.dtype = result});
+  computed_.emplace(std::move(key), id);
+  return id;
 }
 
 auto LoopBuilder::cast(TileId id, DType dtype) -> TileId {
   if (this->dtype(id) == dtype) return id;
-  const auto key = std::tuple(static_cast<int>(TileOp::cast), std::vector{id}, dtype);
+  Computed key{TileOp::cast, dtype, {id}};
   if (const auto known = computed_.find(key); known != computed_.end()) return known->second;
-  return computed_[key] = emit(TileCompute{TileOp::cast}, {id}, {.dtype = dtype});
+  const auto made = emit(TileCompute{TileOp::cast}, {id}, {.dtype = dtype});
+  computed_.emplace(std::move(key), made);
+  return made;
 }
 
 /// Axes, data and numbers that the launch passes.
@@ -144,10 +162,21 @@ auto LoopBuilder::rewritten(const Expr& e) const -> Expr {
   return form_.rewritten ? form_.rewritten(e) : e;
 }
 auto LoopBuilder::number(const Expr& e) -> TileId {
-  return number_of(rewritten(e));
+  const auto wanted = rewritten(e);
+  return form_.is_trial ? stand_in(wanted) : number_of(wanted);
 }
 auto LoopBuilder::truth(const Expr& condition) -> TileId {
-  return truth_of(rewritten(condition));
+  const auto wanted = rewritten(condition);
+  return form_.is_trial ? stand_in(wanted) : truth_of(wanted);
+}
+
+/// A value of the same type that nobody works out; another for each expression.
+auto LoopBuilder::stand_in(const Expr& e) -> TileId {
+  if (const auto known = known_.find(e); known != known_.end()) return known->second;
+  const auto type = e.type() == ExprType::boolean ? DType::boolean
+                    : e.type() == ExprType::real  ? DType::float64
+                                                  : DType::int64;
+  return known_[e] = emit(TileConstant{std::int64_t{0}}, {}, {.dtype = type});
 }
 
 auto LoopBuilder::number_of(const Expr& e) -> TileId {
@@ -209,7 +238,7 @@ auto LoopBuilder::asserted(TileId condition, const std::string& message,
     statement.what = TileAssert{message};
     statement.operands = {condition, outer};
     statement.text = message;
-    kernel_.body.body.push_back(std::move(statement));
+    keep(std::move(statement));
   }
   mask_ = outer == kNoTile ? condition : compute(TileOp::bit_and, {outer, condition});
   const auto result = inside();
@@ -315,7 +344,7 @@ auto LoopBuilder::reduce(const Reduction& reduction, const LoopPlace& place) -> 
         kernel_.values.push_back({.type = {.dtype = dtype(id), .axes = axes}, .name = {}});
       }
       statement.results = results;
-      kernel_.body.body.push_back(std::move(statement));
+      keep(std::move(statement));
       values = std::move(results);
     }
   }
@@ -338,7 +367,7 @@ void LoopBuilder::write(DefId id, const Index& position, TileId value,
   }
   (void)emit(TileAtomic{param, combine.value_or(TileOp::add), !combine.has_value()},
              {at, value, mask}, {.dtype = def.meta.dtype});
-  kernel_.body.body.back().text = def.origin;
+  if (!form_.is_trial) kernel_.body.body.back().text = def.origin;
 }
 
 void LoopBuilder::set(DefId id, const Index& position, TileId value) {
@@ -348,7 +377,7 @@ void LoopBuilder::set(DefId id, const Index& position, TileId value) {
   const auto at = address(def, position);
   statement.operands = {at, value, mask_};
   statement.text = def.origin;
-  kernel_.body.body.push_back(std::move(statement));
+  keep(std::move(statement));
 }
 
 void LoopBuilder::store(DefId id, const LoopPlace& place, TileId value) {

@@ -36,6 +36,9 @@ struct LoopForm {
   std::vector<std::size_t> axis_of;  ///< by axis of the nest
   /// Of every number, condition and address; nothing: they stay as they are.
   std::function<Expr(const Expr&)> rewritten = {};
+  /// Only to see what is read and what is rewritten: there will be no kernel, so that nothing is
+  /// worked out of numbers and conditions.
+  bool is_trial = false;
 };
 /// The nest as it is.
 [[nodiscard]] auto plain_form(std::vector<LoopAxis> axes) -> LoopForm;
@@ -97,8 +100,19 @@ class LoopBuilder {
   struct KeyHash {
     auto operator()(const Key& key) const -> std::size_t;
   };
+  struct Computed {
+    TileOp op;
+    DType dtype;
+    std::vector<TileId> operands;
+    friend auto operator==(const Computed&, const Computed&) -> bool = default;
+  };
+  struct ComputedHash {
+    auto operator()(const Computed& key) const -> std::size_t;
+  };
   auto emit(decltype(TileStatement::what) what, std::vector<TileId> operands, TileType type)
       -> TileId;
+  void keep(TileStatement statement);
+  [[nodiscard]] auto stand_in(const Expr& e) -> TileId;
   [[nodiscard]] auto address(const TensorDef& def, const Index& position) -> TileId;
   [[nodiscard]] auto buffer(DefId owner, DType dtype) -> std::size_t;
   [[nodiscard]] auto load(DefId def, const Index& position) -> TileId;
@@ -119,7 +133,7 @@ class LoopBuilder {
   std::unordered_map<Key, TileId, KeyHash> values_;
   std::unordered_map<Expr, TileId> known_;
   std::set<std::pair<TileId, TileId>> asserted_;  ///< conditions with their masks
-  std::map<std::tuple<int, std::vector<TileId>, DType>, TileId> computed_;
+  std::unordered_map<Computed, TileId, ComputedHash> computed_;
   std::map<std::tuple<DType, std::int64_t, bool>, TileId> constants_;
   std::vector<DefId> buffers_;
   std::vector<Expr> scalars_;

@@ -25,6 +25,8 @@ namespace assay {
 /// Errors: bad_input with line and column.
 [[nodiscard]] auto parse_kernel(std::string_view text, ExprPool& pool) -> Result<TileKernel>;
 
+/// The text without names, lines and texts: what code for the kernel depends on.
+[[nodiscard]] auto bare_text(const TileKernel& kernel) -> std::string;
 /// Equal for kernels that differ in names, lines and texts only; the same in every run.
 [[nodiscard]] auto structural_hash(const TileKernel& kernel) -> std::uint64_t;
 

@@ -210,10 +210,14 @@ auto print_kernel(const TileKernel& kernel) -> std::string {
   return Printer(kernel, false).run();
 }
 
+auto bare_text(const TileKernel& kernel) -> std::string {
+  return Printer(kernel, true).run();
+}
+
 /// FNV-1a of the bare text.
 auto structural_hash(const TileKernel& kernel) -> std::uint64_t {
   std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : Printer(kernel, true).run()) {
+  for (const char c : bare_text(kernel)) {
     hash ^= static_cast<unsigned char>(c);
     hash *= 0x100000001b3U;
   }

@@ -24,20 +24,13 @@ auto library_places() -> std::vector<fs::path> {
   return places;
 }
 
-struct Library {
-  void* handle = nullptr;
-  std::string stamp;
-};
-auto library() -> const Result<Library>& {
-  static const auto kOpened = []() -> Result<Library> {
+auto library() -> const Result<void*>& {
+  static const auto kOpened = []() -> Result<void*> {
     std::string problem = "libassay_codegen.so is not there";
     for (const auto& place : library_places()) {
       std::error_code error;
       if (!fs::exists(place, error)) continue;
-      if (void* opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        const auto written = fs::last_write_time(place, error).time_since_epoch().count();
-        return Library{opened, fmt::format("{} {}", fs::file_size(place, error), written)};
-      }
+      if (void* opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return opened;
       problem = dlerror();
     }
     return std::unexpected(
@@ -51,14 +44,20 @@ auto library() -> const Result<Library>& {
 auto codegen_entry(const char* symbol) -> Result<void*> {
   const auto& opened = library();
   if (!opened) return std::unexpected(opened.error());
-  if (void* entry = dlsym(opened->handle, symbol)) return entry;
+  if (void* entry = dlsym(*opened, symbol)) return entry;
   return std::unexpected(
       Error{ErrorCode::missing_tool, fmt::format("no machine code: {}", dlerror())});
 }
 
 auto codegen_stamp() -> std::string {
-  const auto& opened = library();
-  return opened ? opened->stamp : "";
+  for (const auto& place : library_places()) {
+    std::error_code error;
+    const auto bytes = fs::file_size(place, error);
+    if (error) continue;
+    const auto written = fs::last_write_time(place, error).time_since_epoch().count();
+    return fmt::format("{} {}", bytes, written);
+  }
+  return {};
 }
 
 }  // namespace assay

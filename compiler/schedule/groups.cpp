@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/prove/normalise.h"
+#include "compiler/schedule/run_order.h"
 #include "core/expr/text.h"
 
 namespace assay {
@@ -93,7 +94,9 @@ class Grouper {
       place.axes.back().push_back(axes.size());
       axes.push_back({nest.extents[i], nest.symbols.back(), nest.reduced[i]});
     }
-    LoopBuilder builder(graph_, pool_, plain_form(axes), [&](DefId read, const Index& position) {
+    auto form = plain_form(axes);
+    form.is_trial = true;
+    LoopBuilder builder(graph_, pool_, form, [&](DefId read, const Index& position) {
       if (read == id || !is_read(read)) return false;
       nest.reads.push_back({read, position});
       return true;
@@ -126,26 +129,19 @@ class Grouper {
     for (const auto made : call.results) result_.unit_of[made] = id;
     const auto kind = call.scatter ? CompileDecision::Kind::fuse : CompileDecision::Kind::library;
     decisions_.push_back({kind, !call.scatter, call.origin, call.target, call.reason});
-    result_.units.push_back(std::move(unit));
+    add_unit(std::move(unit));
   }
 
   static void depend(ScheduleUnit& unit, std::optional<std::size_t> on) {
     if (on && std::ranges::find(unit.after, *on) == unit.after.end()) unit.after.push_back(*on);
   }
 
-  /// Does a unit run, directly or through others, after `before`?
-  [[nodiscard]] auto reaches(std::size_t from, std::size_t before) -> bool {
-    seen_.assign(result_.units.size(), false);
-    std::vector<std::size_t> open{from};
-    while (!open.empty()) {
-      const auto at = open.back();
-      open.pop_back();
-      if (at == before) return true;
-      if (seen_[at]) continue;
-      seen_[at] = true;
-      for (const auto next : result_.units[at].after) open.push_back(next);
-    }
-    return false;
+  /// Adds a unit whose dependencies are known.
+  void add_unit(ScheduleUnit unit) {
+    const auto id = result_.units.size();
+    run_order_.add_unit();
+    for (const auto before : unit.after) run_order_.add(id, before);
+    result_.units.push_back(std::move(unit));
   }
 
   /// Where the tensor would stand in a unit, or why it may not.
@@ -161,7 +157,7 @@ class Grouper {
     for (const auto& read : nest.reads) {
       const auto made_by = maker(read.def);
       if (!made_by) continue;
-      if (*made_by != at && reaches(*made_by, at))
+      if (*made_by != at && run_order_.is_behind(*made_by, at))
         return reason = "a step between them", std::nullopt;
       if (*made_by == at && !is_in_place(read, nest, *place, unit))
         return reason = kElsewhere, std::nullopt;
@@ -224,8 +220,12 @@ class Grouper {
 
   void join(DefId id, const Nest& nest, std::size_t at, LoopPlace place) {
     auto& unit = result_.units[at];
-    for (const auto& read : nest.reads)
-      if (const auto made_by = maker(read.def); made_by && *made_by != at) depend(unit, made_by);
+    for (const auto& read : nest.reads) {
+      const auto made_by = maker(read.def);
+      if (!made_by || *made_by == at) continue;
+      depend(unit, made_by);
+      run_order_.add(at, *made_by);
+    }
     take(unit, id, nest, std::move(place));
     result_.unit_of[id] = at;
   }
@@ -277,12 +277,13 @@ class Grouper {
     auto merged = result_.units[first];
     const auto& other = result_.units[second];
     if (merged.roots.empty() || merged.epoch != other.epoch ||
-        merged.roots.size() + other.roots.size() > options_.most_tensors || reaches(first, second))
+        merged.roots.size() + other.roots.size() > options_.most_tensors ||
+        run_order_.is_behind(first, second))
       return std::nullopt;
     for (const auto after : other.after)
       if (after != first) depend(merged, after);
     for (const auto after : merged.after)
-      if (reaches(after, first) || reaches(after, second))
+      if (run_order_.is_behind(after, first) || run_order_.is_behind(after, second))
         return reason = "a step between them", std::nullopt;
     for (const auto root : other.roots) {
       const auto& nest = nests_.at(root);
@@ -298,6 +299,7 @@ class Grouper {
 
   void replace(std::size_t into, std::size_t gone, ScheduleUnit merged) {
     for (const auto root : result_.units[gone].roots) result_.unit_of[root] = into;
+    run_order_.merge(into, gone);
     result_.units[into] = std::move(merged);
     result_.units[gone].roots.clear();
     result_.units[gone].after.clear();
@@ -376,7 +378,7 @@ class Grouper {
       unit.axes.push_back({nest.extents[i], symbol, nest.reduced[i]});
     }
     if (last_write_) depend(unit, last_write_);
-    result_.units.push_back(std::move(unit));
+    add_unit(std::move(unit));
     join(id, nest, result_.units.size() - 1, std::move(place));
   }
 
@@ -411,7 +413,7 @@ class Grouper {
   std::vector<CompileDecision>& decisions_;
   Grouping result_;
   std::vector<Expr> axis_symbols_;
-  std::vector<bool> seen_;
+  RunOrder run_order_;
   std::map<DefId, Nest> nests_;  ///< of stored tensors
   std::size_t epoch_ = 0;
   std::optional<std::size_t> last_write_;

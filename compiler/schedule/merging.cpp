@@ -30,11 +30,13 @@ auto ranges_inside(const std::vector<LoopAxis>& axes) -> Ranges {
 /// axis after the other goes.
 class Rewriter {
  public:
-  explicit Rewriter(Ranges ranges) : ranges_(std::move(ranges)) {}
+  explicit Rewriter(Ranges ranges) : ranges_(std::move(ranges)), inside_(ranges_) {}
+  Rewriter(const Rewriter&) = delete;
+  auto operator=(const Rewriter&) -> Rewriter& = delete;
   auto apply(const Expr& e) -> Expr {
     if (e.is_const() || e.symbols().empty()) return e;
     if (const auto known = done_.find(e); known != done_.end()) return known->second;
-    auto result = RangeSimplifier(ranges_).apply(e);
+    auto result = inside_.apply(e);
     for (const auto& step : steps_) result = substitute(result, step);
     return done_[e] = result;
   }
@@ -45,6 +47,7 @@ class Rewriter {
 
  private:
   Ranges ranges_;
+  RangeSimplifier inside_;
   std::vector<std::unordered_map<Expr, Expr>> steps_;
   std::unordered_map<Expr, Expr> done_;
 };

@@ -285,16 +285,17 @@ class Writer {
     }
   }
 
-  /// The kernel is built once to see what it computes with its axes.
+  /// The kernel is built as far as it takes to see what it computes with its axes.
   auto form_of(std::size_t at) -> LoopForm {
     const auto& unit = grouping_.units[at];
+    if (!options_.merge || unit.axes.size() < 2) return plain_form(unit.axes);
     auto form = plain_form(unit.axes);
-    if (!options_.merge || unit.axes.size() < 2) return form;
     std::vector<Expr> seen;
     form.rewritten = [&seen](const Expr& e) {
       seen.push_back(e);
       return e;
     };
+    form.is_trial = true;
     LoopBuilder trial(graph_, input_.env.pool(), form, in_memory(at));
     build(at, trial);
     const auto& subject = graph_.defs[unit.roots[0]].origin;

@@ -131,9 +131,8 @@ class Expr {
   std::int64_t bits_ = 0;           ///< constant payload; 0 for interior nodes
 };
 
-// Construction. Every function simplifies bottom-up (rules.h lists the verified rules),
-// promotes int to real where PyTorch does, and yields Expr::invalid() on a type error, overflow or
-// a division by the constant zero. Operands must share one pool or be constants.
+// Construction simplifies bottom-up (rules.h) and promotes int to real where PyTorch does. Type
+// errors, overflow and division by 0 give Expr::invalid(). Operands share a pool, or are constant.
 inline auto operator+(const Expr& a, const Expr& b) -> Expr;
 inline auto operator-(const Expr& a, const Expr& b) -> Expr;
 inline auto operator*(const Expr& a, const Expr& b) -> Expr;
@@ -158,8 +157,7 @@ auto make(ExprOp op, std::span<const Expr> args, std::string_view name = {}) -> 
 /// Same for operands that may all be constants while the result is not (opaque functions).
 auto make(ExprPool& pool, ExprOp op, std::span<const Expr> args, std::string_view name = {})
     -> Expr;
-/// Product of all, 1 for none.
-auto product(std::span<const Expr> values) -> Expr;
+auto product(std::span<const Expr> values) -> Expr;  ///< of all, 1 for none
 auto sum(std::span<const Expr> values) -> Expr;
 
 /// Owns the nodes. Not thread-safe; not copyable; addresses are stable. Every simplification spends
@@ -181,6 +179,8 @@ class ExprPool {
   auto intern(ExprOp op, ExprType type, std::span<const Expr> args, std::string_view name = {})
       -> Expr;
   static constexpr std::uint32_t kMaxDepth = 1000;
+  /// What simplifying two operands gave lately, for make(); invalid: nothing, or forgotten.
+  auto lately(ExprOp op, const Expr& a, const Expr& b) -> Expr&;
 
  private:
   struct Impl;

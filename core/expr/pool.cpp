@@ -49,6 +49,13 @@ auto same(const ExprNode& a, const ExprNode& b) -> bool {
          std::ranges::equal(a.args, b.args);
 }
 
+/// One simplification of two operands, until another takes its place.
+struct Remembered {
+  ExprOp op = ExprOp::invalid;  ///< invalid: nothing is here
+  Expr a, b, result;
+};
+constexpr std::size_t kRemembered = 4096;
+
 }  // namespace
 
 struct ExprPool::Impl {
@@ -57,6 +64,7 @@ struct ExprPool::Impl {
   Arena<Expr> operands;
   Arena<char> names;
   std::unordered_map<std::string_view, Expr> symbols;
+  std::vector<Remembered> lately;  ///< by hash of operator and operands
 
   /// The slot of an equal node, or the empty slot where it belongs.
   auto slot(const ExprNode& node) -> const ExprNode*& {
@@ -99,6 +107,14 @@ auto ExprPool::symbol(std::string_view name, ExprType type) -> Expr {
 auto ExprPool::find_symbol(std::string_view name) const -> std::optional<Expr> {
   const auto at = impl_->symbols.find(name);
   return at == impl_->symbols.end() ? std::nullopt : std::optional(at->second);
+}
+
+auto ExprPool::lately(ExprOp op, const Expr& a, const Expr& b) -> Expr& {
+  if (impl_->lately.empty()) impl_->lately.resize(kRemembered);
+  const auto hash = combine(combine(static_cast<std::size_t>(op) + 1, a.hash()), b.hash());
+  auto& one = impl_->lately[hash % kRemembered];
+  if (one.op != op || one.a != a || one.b != b) one = {op, a, b, Expr::invalid()};
+  return one.result;
 }
 
 auto ExprPool::node_count() const -> std::size_t {

@@ -141,11 +141,20 @@ auto Simplifier::keep_sorted(ExprOp op, Args args) -> Expr {
   return keep(op, sorted);
 }
 
+/// Two operands are what arithmetic on sizes and indices is made of; a graph repeats itself.
 auto make(ExprOp op, std::span<const Expr> args, std::string_view name) -> Expr {
   ExprPool* pool = pool_of(args);
   if (!pool && op == ExprOp::opaque) return Expr::invalid();
   if (op <= ExprOp::symbol) return Expr::invalid();
-  return Simplifier(pool).make(op, args, name);
+  const auto* watch = RewriteWatch::current();
+  const bool is_kept =
+      pool && args.size() == 2 && op != ExprOp::opaque && (watch == nullptr || !watch->undoes());
+  if (is_kept)
+    if (const auto known = pool->lately(op, args[0], args[1]); known.is_valid()) return known;
+  Simplifier simplifier(pool);
+  const auto result = simplifier.make(op, args, name);
+  if (is_kept && simplifier.ended()) pool->lately(op, args[0], args[1]) = result;
+  return result;
 }
 
 auto make(ExprPool& pool, ExprOp op, std::span<const Expr> args, std::string_view name) -> Expr {

@@ -28,6 +28,8 @@ class Simplifier {
   auto make(ExprOp op, std::initializer_list<Expr> args) -> Expr {
     return make(op, std::span<const Expr>(args.begin(), args.size()));
   }
+  /// Whether nobody had to be told of what was made: the same is made again.
+  [[nodiscard]] auto ended() const -> bool { return fuel_ >= kWatchedFuel; }
 
  private:
   using Args = std::span<const Expr>;

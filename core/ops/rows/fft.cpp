@@ -2,10 +2,11 @@
 // the transformed dimensions end up innermost in memory, in the order they were given, and the
 // others outside them by descending stride. FakeTensor claims contiguous results instead.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <unsupported/Eigen/FFT>
 
 #include "core/ops/layout.h"
+#include "core/ops/line_transform.h"
 #include "core/ops/op_table.h"
 #include "core/ops/rules.h"
 #include "core/tensor/tensor.h"
@@ -159,26 +160,34 @@ void for_each_line(const Ints& sizes, std::size_t dim, F&& f) {
     for (std::int64_t i = 0; i < inner; ++i) f(outer * line + i, inner);
 }
 
-/// Unnormalised transform along one dimension, in place.
+/// Unnormalised transform along one dimension, in place. Lines beside each other go together.
 void transform_lines(Spectrum& spectrum, std::size_t dim, bool forward) {
+  constexpr auto kLines = LineTransform::kLines;
   const auto length = static_cast<std::size_t>(spectrum.sizes[dim]);
   if (length <= 1) return;
-  Eigen::FFT<double> fft;
-  fft.SetFlag(Eigen::FFT<double>::Unscaled);
-  std::vector<Complex> line(length);
-  std::vector<Complex> result(length);
+  LineTransform transform(length, forward);
+  std::array<Complex*, kLines> lines{};
+  std::size_t count = 0;
+  const auto run = [&](std::size_t stride) {
+    for (std::size_t i = 0; i < length; ++i)
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto value = lines[k][i * stride];
+        transform.real()[i * kLines + k] = value.real();
+        transform.imag()[i * kLines + k] = value.imag();
+      }
+    transform.run();
+    for (std::size_t i = 0; i < length; ++i)
+      for (std::size_t k = 0; k < count; ++k)
+        lines[k][i * stride] = {transform.real()[i * kLines + k], transform.imag()[i * kLines + k]};
+    count = 0;
+  };
+  std::size_t apart = 1;
   for_each_line(spectrum.sizes, dim, [&](std::int64_t first, std::int64_t stride) {
-    const auto at = [&](std::size_t i) -> Complex& {
-      return spectrum
-          .values[static_cast<std::size_t>(first + static_cast<std::int64_t>(i) * stride)];
-    };
-    for (std::size_t i = 0; i < length; ++i) line[i] = at(i);
-    if (forward)
-      fft.fwd(result, line);
-    else
-      fft.inv(result, line);
-    for (std::size_t i = 0; i < length; ++i) at(i) = result[i];
+    apart = static_cast<std::size_t>(stride);
+    lines[count++] = spectrum.values.data() + first;
+    if (count == kLines) run(apart);
   });
+  if (count > 0) run(apart);
 }
 
 /// fft_norm_mode: 0 none, 1 by the root of the signal size, 2 by the signal size.

@@ -84,12 +84,27 @@ TEST_F(CachedCodeTest, WhatIsNotCodeIsGeneratedAnew) {
   int made = 1;
   for (const std::string wrong :
        {"", "\n", "0", "0 why", "0 why\n", "why\n\n", "7 beyond the last kernel\n\n", "0\n\n",
-        "99999999999999999999 why\n\n", "\nnot an object"}) {
+        "99999999999999999999 why\n\n", "\nnot an object", "\n5\nshort", "\n9\nshort", "\n",
+        "\n99999999999999999999\n"}) {
     kept = wrong;
     expect_doubles(kernel, executor());
     EXPECT_EQ(memory_.made, ++made) << wrong;
     EXPECT_EQ(kept, right) << wrong;
   }
+}
+
+TEST_F(CachedCodeTest, NamesDoNotMatter) {
+  const auto kernel = doubled(DType::float32);
+  expect_doubles(kernel, executor());
+  expect_doubles(
+      OneKernel(
+          "kernel other \"pointwise\"\nparam from buffer float32\nparam to buffer float32\n"
+          "param count scalar int64\naxis i parallel exact max 1024 block (1) extent (count)\n"
+          "body {\n  %0:int64[i] = index(i) line 7\n  %1:float32[i] = load(from) %0 _ _ line 7\n"
+          "  %2:float32[i] = add %1 %1 line 7\n  store(to) %0 %2 _ line 7\n}\n"),
+      executor());
+  EXPECT_EQ(memory_.made, 1);
+  EXPECT_EQ(memory_.found, 1);
 }
 
 TEST_F(CachedCodeTest, TellsAgainWhyAKernelHasNoCode) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 
 #include "tests/unit/compiler/cpu/one_kernel.h"
@@ -263,6 +264,42 @@ TEST_F(CpuTest, SumsDoNotDependOnVectorsOrThreads) {
         if (first.empty()) first = sums;
         EXPECT_EQ(sums, first) << lanes << " lanes, " << threads << " threads";
       }
+  }
+}
+
+/// Element i goes to partial sum i mod 128, and those are folded by halves: also where a row is too
+/// short to reach them all, and where all it has is a zero below 0.
+TEST_F(CpuTest, SumsOfRowsHaveOneOrder) {
+  const OneKernel kernel(reduction_of("sum", DType::float32, true));
+  constexpr std::size_t kRows = 3, kPartials = 128;
+  constexpr std::array<std::size_t, 19> kColumns = {1,  3,   15,  16,  17,  31,  32,  33,  63, 64,
+                                                    65, 100, 127, 128, 129, 160, 255, 256, 300};
+  for (const auto columns : kColumns) {
+    std::vector<float> values(kRows * columns), want;
+    std::mt19937 random(static_cast<unsigned>(columns));
+    for (auto& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
+    std::fill_n(values.begin(), columns, -0.F);
+    for (std::size_t row = 0; row < kRows; ++row) {
+      std::array<float, kPartials> partials{};
+      for (std::size_t i = 0; i < columns; ++i)
+        partials[i % kPartials] += values[row * columns + i];
+      for (auto half = kPartials / 2; half > 0; half /= 2)
+        for (std::size_t k = 0; k < half; ++k) partials[k] += partials[k + half];
+      want.push_back(partials[0]);
+    }
+    const auto extent = static_cast<std::int64_t>(columns);
+    auto input = *Tensor::contiguous(DType::float32, {kRows, extent});
+    from_vector(input, std::span<const float>(values));
+    for (const int lanes : {4, 8, 16, 32, 64}) {
+      auto out = *Tensor::contiguous(DType::float32, {kRows});
+      CpuOptions options;
+      options.native.lanes = lanes;
+      run_native(kernel, {{input}, {out}, {Expr(std::int64_t{kRows})}, {Expr(extent)}}, options);
+      const auto sums = to_vector<float>(out);
+      for (std::size_t row = 0; row < kRows; ++row)
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(sums[row]), std::bit_cast<std::uint32_t>(want[row]))
+            << columns << " columns, " << lanes << " lanes, row " << row;
+    }
   }
 }
 

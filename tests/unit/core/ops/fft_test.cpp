@@ -35,6 +35,32 @@ TEST(Fft, AgreesWithTheDefinitionAtEverySmallLength) {
   }
 }
 
+/// Powers of two, products of small primes, primes; more lines than go together, along both
+/// dimensions.
+TEST(Fft, ManyLinesAgreeWithTheDefinition) {
+  auto run = ops();
+  constexpr std::int64_t kRows = 19;
+  for (const std::int64_t length : {16, 27, 30, 64, 97, 105, 121, 128, 222, 384})
+    for (const bool across : {true, false}) {
+      const auto x =
+          random_tensor(across ? Ints{length, kRows} : Ints{kRows, length}, 3, DType::complex128);
+      const auto values = to_vector<Complex>(x);
+      const auto got = to_vector<Complex>(run.tensor(
+          "aten._fft_c2c.default", {Datum{x}, ints({across ? 0 : 1}), integer(0), flag(true)}));
+      const auto at = [&](std::int64_t row, std::int64_t i) {
+        return static_cast<std::size_t>(across ? i * kRows + row : row * length + i);
+      };
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        std::vector<Complex> line;
+        for (std::int64_t i = 0; i < length; ++i) line.push_back(values[at(row, i)]);
+        const auto want = naive_transform(line, -1);
+        for (std::int64_t i = 0; i < length; ++i)
+          ASSERT_LE(std::abs(got[at(row, i)] - want[static_cast<std::size_t>(i)]), 1e-11)
+              << "length " << length << ", line " << row << ", element " << i;
+      }
+    }
+}
+
 TEST(Fft, TheInverseOfTheTransformIsTheInput) {
   auto run = ops();
   const auto x = random_tensor({3, 4, 5}, 1, DType::complex128);
