@@ -115,6 +115,23 @@ auto narrowed_by_guards(Bound bound, const Positions& tried)
   return std::pair(std::move(bound), std::move(used));
 }
 
+/// The same bound with everything said about it simplified, so that one size is written in one way
+/// in all of it; nothing where that changes nothing.
+auto simplified(Bound bound) -> std::optional<Bound> {
+  RangeSimplifier simplifier(bound.facts.ranges);
+  bool changed = false;
+  const auto simplify = [&](Expr& e) {
+    auto simple = simplifier.apply(e);
+    changed = changed || simple != e;
+    e = std::move(simple);
+  };
+  simplify(bound.value);
+  for (auto& axis : bound.facts.axes) simplify(axis.count);
+  for (auto& condition : bound.facts.conditions) simplify(condition);
+  for (auto& guard : bound.guards) simplify(guard);
+  return changed ? std::optional(std::move(bound)) : std::nullopt;
+}
+
 /// By constants, intervals and boxes.
 auto decide_cheaply(const Bound& bound) -> std::optional<Decision> {
   if (const auto constant = bound.value.as_int()) {
@@ -164,7 +181,10 @@ auto decide_bound(const Bound& given, Prover& prover) -> Decision {
   if (auto decision = decide_cheaply(bound)) return *std::move(decision);
   if (bound.value != given.value)
     if (auto decision = decide_cheaply(given)) return *std::move(decision);
-  if (auto decision = decide_by_guards(bound)) return *std::move(decision);
+  const auto simple = simplified(bound);
+  if (simple)
+    if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
+  if (auto decision = decide_by_guards(simple ? *simple : bound)) return *std::move(decision);
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
   const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};

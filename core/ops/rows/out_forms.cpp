@@ -25,12 +25,22 @@ auto restrided(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
 auto resized(Composer& c, const Datum& out, const Dims& sizes) -> Datum {
   return c.call("aten._resize_output_.default", {out, int_list(sizes), Datum{c.meta(out).device}});
 }
-/// Strides that a TensorIterator over the call's tensors gives its result.
+/// Strides that a TensorIterator over the call's tensors gives its result. Gradients are the last
+/// of them; log_sigmoid's buffer is one on the CPU only.
 auto iterator_result(Composer& c, TensorMeta made) -> TensorMeta {
   std::vector<TensorMeta> operands;
-  for (std::size_t i = 0; i < c.args().size(); ++i)
-    if (c.args()[i].is_tensor() && !c.row().schema.params[i].written)
-      operands.push_back(c.meta(c.args()[i]));
+  const auto add = [&](bool gradient) {
+    for (std::size_t i = 0; i < c.args().size(); ++i) {
+      const auto& parameter = c.row().schema.params[i];
+      if (!c.args()[i].is_tensor() || parameter.written ||
+          (parameter.name == "grad_output") != gradient)
+        continue;
+      const auto meta = c.meta(c.args()[i]);
+      if (parameter.name != "buffer" || !on_cuda(meta)) operands.push_back(meta);
+    }
+  };
+  add(false);
+  add(true);
   std::vector<const TensorMeta*> pointers;
   for (const auto& operand : operands) pointers.push_back(&operand);
   auto layout = layout_call(c);
@@ -45,13 +55,21 @@ auto has_sizes(Composer& c, const TensorMeta& given, const TensorMeta& made) -> 
       return false;
   return true;
 }
+auto is_by_format(OutLayout layout) -> bool {
+  return layout == OutLayout::format || layout == OutLayout::format_zeros;
+}
+auto is_row_major(const TensorMeta& meta) -> bool {
+  return meta.strides == contiguous_strides(meta.sizes);
+}
 /// The given tensor as PyTorch makes it fit the result.
 auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& made) -> Datum {
   const auto given = c.meta(out);
   const bool fits = has_sizes(c, given, made);
+  const bool looks_if_empty =
+      layout == OutLayout::when_empty || layout == OutLayout::fresh_if_empty;
   const bool takes_strides =
-      layout == OutLayout::restrided ||
-      (layout == OutLayout::when_empty && c.decide(eq(numel(given), 0), "out has no elements"));
+      layout == OutLayout::restrided || (is_by_format(layout) && !is_row_major(made)) ||
+      (looks_if_empty && c.decide(eq(numel(given), 0), "out has no elements"));
   if (takes_strides) return restrided(c, out, made);
   if (fits) return out;
   if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
@@ -81,14 +99,18 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
     return c.call("aten.copy_.default",
                   {out, c.call("aten.view.default", {result, int_list(given.sizes)})});
+  if (layout == OutLayout::turned && !has_sizes(c, given, made))
+    return c.call("aten.copy_.default", {resized(c, out, {made.sizes[1], made.sizes[0]}),
+                                         c.call("aten.t.default", {result})});
   const auto target = fitted(c, layout, out, made);
   if (layout == OutLayout::left) {
     c.call("aten.copy_.default", {target, result});
     return out;
   }
-  const bool is_raw = layout == OutLayout::raw || layout == OutLayout::raw_zeros;
-  if (!is_raw) return c.call("aten.copy_.default", {target, result});
-  if (layout == OutLayout::raw_zeros) c.call("aten.zero_.default", {target});
+  const bool zeroes = layout == OutLayout::raw_zeros || layout == OutLayout::format_zeros;
+  if (!zeroes && layout != OutLayout::raw && layout != OutLayout::format)
+    return c.call("aten.copy_.default", {target, result});
+  if (zeroes) c.call("aten.zero_.default", {target});
   c.call("aten.copy_.default",
          {c.call("aten.as_strided.default",
                  {target, int_list(made.sizes), int_list(made.strides), Datum{given.offset}}),
