@@ -202,17 +202,23 @@ auto weight_gradient_strides(MetaCall& c, const Backend& backend) -> Dims {
 }
 
 /// cuDNN looks at what each gradient is made of, packed in the backend's format: sizes of 1 can
-/// make that suggest another one. The input is packed only if the weight's gradient is wanted.
+/// make that suggest another one. The input is packed only if the weight's gradient is wanted, and
+/// grad_output is brought into the format that it suggests (cudnn_convolution_backward).
 struct GradientFormats {
   MemoryFormat input, weight;
 };
 auto cudnn_gradient_formats(MetaCall& c, const Backend& backend, bool wants_weight)
     -> GradientFormats {
+  const auto weight = packed(c, backend.weight, backend.format);
+  const auto input = wants_weight ? packed(c, backend.input, backend.format) : backend.input;
   auto grad = c.meta(0);
   if (grad.rank() == 3) grad = with_height(std::move(grad));
   grad = packed(c, std::move(grad), backend.format);
-  const auto weight = packed(c, backend.weight, backend.format);
-  const auto input = wants_weight ? packed(c, backend.input, backend.format) : backend.input;
+  const auto format = suggest_memory_format(c, input);
+  if (c.flag(kBackward.transposed))
+    grad = packed(c, std::move(grad), format);
+  else if (suggest_memory_format(c, grad) != format)
+    grad.strides = strides_for(grad.sizes, format);
   return {cudnn_format(c, grad, weight), cudnn_format(c, input, grad)};
 }
 

@@ -81,8 +81,10 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
     return resized(c, out, made.sizes);
   return restrided(c, out, made);
 }
-/// A given tensor takes the elements of result `i`, and its sizes if it has others.
-auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t i) -> Datum {
+/// A given tensor takes the elements of result `i`, and its sizes if it has others. `first` is the
+/// first of the given tensors as it was.
+auto write_into(Composer& c, const Datum& first, const Datum& out, const Datum& result,
+                std::size_t i) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
   if (c.error()) return {};
@@ -90,10 +92,16 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  const auto layout = out_layout(
-      c.row().inplace_of, {.index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
+  const auto layout =
+      out_layout(c.row().inplace_of,
+                 {.call = c, .index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
   if (layout == OutLayout::untouched) return out;
-  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
+  const auto is_empty = [&](const TensorMeta& meta, std::string_view what) {
+    return c.decide(eq(numel(meta), 0), what);
+  };
+  if ((layout == OutLayout::if_made ||
+       (layout == OutLayout::if_any_made && is_empty(c.meta(first), "the first out is empty"))) &&
+      is_empty(made, "the result has no elements"))
     return out;
   if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
@@ -146,7 +154,8 @@ auto run_into_list(Composer& c) -> Datum {
   const auto *made = result.list(), *outs = given.list();
   if (made == nullptr || outs == nullptr || made->size() != outs->size())
     return c.fail("one out per result is needed"), Datum{};
-  for (std::size_t i = 0; i < made->size(); ++i) write_into(c, (*outs)[i], (*made)[i], i);
+  for (std::size_t i = 0; i < made->size(); ++i)
+    write_into(c, outs->front(), (*outs)[i], (*made)[i], i);
   return {};
 }
 /// The given tensors stand behind the functional row's arguments.
@@ -155,10 +164,10 @@ auto run_into_out(Composer& c) -> Datum {
   const DatumList given(c.args().end() - count, c.args().end());
   const auto result = c.call(c.row().inplace_of, functional_args(c, given.front()));
   if (c.error()) return {};
-  if (count == 1) return write_into(c, given[0], result, 0);
+  if (count == 1) return write_into(c, given[0], given[0], result, 0);
   DatumList written;
   for (std::size_t i = 0; i < given.size(); ++i)
-    written.push_back(write_into(c, given[i], c.item(result, i), i));
+    written.push_back(write_into(c, given[0], given[i], c.item(result, i), i));
   return {std::move(written)};
 }
 

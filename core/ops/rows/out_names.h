@@ -33,12 +33,14 @@ enum class OutLayout : std::uint8_t {
   when_empty,    ///< without elements it takes the result's strides, else as `copied`
   untouched,     ///< is not looked at
   if_made,       ///< is not looked at if the result has no elements
+  if_any_made,   ///< is not looked at if neither the result nor the first out has elements
   left,          ///< of other sizes it stays as it is, and its memory takes the result
   turned,        ///< of other sizes it becomes the transpose of the result, row-major
   counted,       ///< of as many elements it keeps its sizes
 };
 /// Which result an out is for.
 struct OutResult {
+  const Call& call;
   std::size_t index = 0;
   std::size_t rank = 0;
   bool is_cuda = false;

@@ -52,7 +52,8 @@ TEST_F(RoundingUp, TheSameForEveryNumber) {
       RangeSimplifier simplifier(ranges);
       const auto simple = simplifier.apply(floor_div(s_, k));
       for (std::int64_t s = low; s <= 0; ++s)
-        EXPECT_EQ(evaluate(simple, {{s_, Expr(s)}}), evaluate(floor_div(s_, k), {{s_, Expr(s)}}));
+        EXPECT_EQ(evaluate_int(simple, {{s_, Expr(s)}}).value(),
+                  evaluate_int(floor_div(s_, k), {{s_, Expr(s)}}).value());
     }
 }
 
