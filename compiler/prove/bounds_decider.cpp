@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/prove/normalise.h"
+#include "core/expr/poly.h"
 
 namespace assay {
 namespace {
@@ -100,18 +101,68 @@ auto narrowed(Bound bound) -> Bound {
   return bound;
 }
 
-/// The same by guards of one symbol, `(s//16 + 1)**2 == 196`; which they are. Nothing where none
-/// says more than is known.
+/// Calls f on every expression that a bound is made of, but its guards.
+template <class F>
+void for_each_part(Bound& bound, const F& f) {
+  f(bound.value);
+  for (auto& axis : bound.facts.axes) f(axis.count);
+  for (auto& condition : bound.facts.conditions) f(condition);
+}
+
+auto mentions(const Expr& e, const Expr& part) -> bool {
+  return e == part ||
+         std::ranges::any_of(e.args(), [&](const Expr& arg) { return mentions(arg, part); });
+}
+/// What an equation says that one of its sizes is: of `2*(s//16) == s//8` that s//8 is 2*(s//16).
+/// The size stands there once and with the factor 1 or -1; the largest of several goes.
+struct Replacement {
+  Expr size, by;
+};
+auto replacement_by(const Expr& guard) -> std::optional<Replacement> {
+  if (guard.op() != ExprOp::eq || guard.args()[0].type() != ExprType::integer ||
+      guard.args()[1].type() != ExprType::integer)
+    return std::nullopt;
+  const auto difference = guard.args()[0] - guard.args()[1];
+  if (!difference.is_valid() || difference.pool() == nullptr) return std::nullopt;
+  std::optional<Replacement> best;
+  for (const auto& term : to_poly(difference)) {
+    const auto& size = term.monomial;
+    const bool is_size = size.op() == ExprOp::symbol || size.op() == ExprOp::floor_div;
+    if (!is_size || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    const auto by = term.coefficient == 1 ? size - difference : size + difference;
+    if (!by.is_valid() || mentions(by, size)) continue;
+    if (!best || size.tree_size() > best->size.tree_size()) best = {size, by};
+  }
+  return best;
+}
+
+/// The same by guards: by those of one symbol, `(s//16 + 1)**2 == 196`, and by equations of sizes;
+/// which they are. Nothing where none says more than is known.
 auto narrowed_by_guards(Bound bound, const Positions& tried)
     -> std::optional<std::pair<Bound, Positions>> {
   Positions used;
   for (const auto i : tried)
     if (narrow(bound.facts.ranges, bound.guards[i])) used.push_back(i);
-  if (used.empty()) return std::nullopt;
   RangeSimplifier simplifier(bound.facts.ranges);
-  bound.value = simplifier.apply(bound.value);
-  for (auto& axis : bound.facts.axes) axis.count = simplifier.apply(axis.count);
-  for (auto& condition : bound.facts.conditions) condition = simplifier.apply(condition);
+  const auto simplify = [&](Expr& e) { e = simplifier.apply(e); };
+  for_each_part(bound, simplify);
+  for (const auto i : tried) {
+    const auto known = replacement_by(simplifier.apply(bound.guards[i]));
+    if (!known) continue;
+    bool changed = false;
+    const auto replace = [&](Expr& e) {
+      if (!mentions(e, known->size)) return;
+      const auto replaced = simplifier.apply(substitute(e, {{known->size, known->by}}));
+      if (!replaced.is_valid()) return;
+      e = replaced;
+      changed = true;
+    };
+    for_each_part(bound, replace);
+    for (std::size_t j = 0; j < bound.guards.size(); ++j)  // what they say rests on this one then
+      if (j != i) replace(bound.guards[j]);
+    if (changed) used.push_back(i);
+  }
+  if (used.empty()) return std::nullopt;
   return std::pair(std::move(bound), std::move(used));
 }
 
@@ -125,9 +176,7 @@ auto simplified(Bound bound) -> std::optional<Bound> {
     changed = changed || simple != e;
     e = std::move(simple);
   };
-  simplify(bound.value);
-  for (auto& axis : bound.facts.axes) simplify(axis.count);
-  for (auto& condition : bound.facts.conditions) simplify(condition);
+  for_each_part(bound, simplify);
   for (auto& guard : bound.guards) simplify(guard);
   return changed ? std::optional(std::move(bound)) : std::nullopt;
 }
