@@ -21,15 +21,16 @@ void add_once(std::vector<Expr>& list, const Expr& e) {
 Digits::Digits(ExprPool& pool, const BoxFacts& facts, const std::vector<BoxAxis>& axes,
                const Expr& e, bool joined)
     : pool_(pool), ranges_(facts.ranges), joined_(joined) {
-  for (const auto& axis : axes) axes_.push_back(axis.symbol);
+  for (const auto& axis : axes) {
+    axes_.push_back(axis.symbol);
+    highs_[axis.symbol] = axis.count - 1;
+  }
   Weights weights;
   collect(e, weights);
   for (const auto& condition : facts.conditions) collect(condition, weights);
-  for (const auto& axis : axes) {
-    highs_[axis.symbol] = axis.count - 1;
+  for (const auto& axis : axes)
     if (const auto found = weights.find(axis.symbol); found != weights.end())
       make_number(axis, found->second);
-  }
   for (const auto& bound : bounds_) highs_[bound.symbol] = bound.high;
 }
 
@@ -72,7 +73,7 @@ void Digits::collect(const Expr& e, Weights& weights) {
   for (const auto& arg : e.args()) collect(arg, weights);
 }
 
-/// A divisor of c*x + ... cuts x at its quotient by c.
+/// A divisor of c*x + ... cuts x at its quotient by c, if x comes that far.
 void Digits::collect_sum(const Part& sum, Weights& weights) {
   has_sums_ = true;
   for (const auto& term : to_poly(sum.axis))
@@ -84,7 +85,9 @@ void Digits::collect_sum(const Part& sum, Weights& weights) {
         const auto weight = divisor.is_int(0) || divisor.is_int(1)
                                 ? std::nullopt
                                 : quotient(divisor, Expr(term.coefficient) * *rest);
-        if (weight && !weight->is_int(1)) add_once(weights[own->axis], own->low * *weight);
+        if (!weight || weight->is_int(1)) continue;
+        const auto at = own->low * *weight;
+        if (!at_least(at - 1 - highs_.at(own->axis), 0, ranges_)) add_once(weights[own->axis], at);
       }
     }
 }
