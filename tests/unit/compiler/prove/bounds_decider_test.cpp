@@ -76,5 +76,44 @@ TEST_F(RoundingUp, AnIndexTakenApartByThemIsANumber) {
   EXPECT_FALSE(proves(4 * minus_ * minus_ - 2 - index + 2 * minus_, axes)) << "one element less";
 }
 
+TEST_F(RoundingUp, AnEquationOfSizesReplacesOneByTheOther) {
+  // A square of s // 8 rounded up in blocks of 2 x 2: their number fits if the side is even.
+  const auto side = floor_div(s_ + 7, 8), half = floor_div(s_ + 15, 16);
+  Bound bound{.value = side * side - 1 - (4 * i_ + 3),
+              .facts = {},
+              .guards = {ge(s_, 3), eq(2 * half, side)},
+              .axes = {{i_, half * half, 1, 1}, {s_, s_ + 1, 1, 1}},
+              .hints = {}};
+  bound.facts.ranges[s_] = {Expr(2), Expr::infinity()};
+  bound.facts.ranges[i_] = {Expr(0), Expr::infinity()};
+  bound.facts.axes = {{i_, half * half}};
+  const auto decision = decide_bound(bound, prover_);
+  const auto* proof = std::get_if<Proved>(&decision.answer);
+  ASSERT_NE(proof, nullptr);
+  EXPECT_EQ(proof->needed, std::vector<std::size_t>{1});
+
+  auto smaller = bound;
+  smaller.value = smaller.value - 1;
+  EXPECT_FALSE(std::holds_alternative<Proved>(decide_bound(smaller, prover_).answer));
+  bound.guards.pop_back();  // an odd side
+  EXPECT_TRUE(std::holds_alternative<Refuted>(decide_bound(bound, prover_).answer));
+}
+
+TEST_F(RoundingUp, WhatAnEquationSaysOfOtherGuardsRestsOnIt) {
+  // i < t, t == s // 4 and s // 4 <= 9: all but the first guard are needed.
+  const auto t = pool_.symbol("t");
+  Bound bound{.value = 8 - i_,
+              .facts = {},
+              .guards = {ge(s_, 3), eq(t, floor_div(s_, 4)), le(floor_div(s_, 4), 9)},
+              .axes = {{i_, t, 1, 1}, {s_, s_ + 1, 1, 1}, {t, t + 1, 1, 1}},
+              .hints = {}};
+  for (const auto& symbol : {i_, s_, t}) bound.facts.ranges[symbol] = {Expr(0), Expr::infinity()};
+  bound.facts.axes = {{i_, t}};
+  const auto decision = decide_bound(bound, prover_);
+  const auto* proof = std::get_if<Proved>(&decision.answer);
+  ASSERT_NE(proof, nullptr);
+  EXPECT_EQ(proof->needed, (std::vector<std::size_t>{1, 2}));
+}
+
 }  // namespace
 }  // namespace assay
