@@ -88,10 +88,10 @@ auto channels_of(const Tensor& input) -> Channels {
 struct Statistics {
   std::vector<double> mean, variance;  ///< of the population, per channel
 };
-/// CUDA's kernel takes inputs that are not packed by a reduction in their own dtype.
+/// CUDA's kernel takes statistics of halves that are not packed by a reduction that rounds to them.
 auto has_narrow_statistics(const Tensor& input) -> bool {
-  const bool narrow = input.dtype() == DType::float16 || input.dtype() == DType::bfloat16;
-  if (!on_cuda(input.meta) || !narrow || input.is_contiguous()) return false;
+  if (!on_cuda(input.meta) || input.dtype() != DType::float16 || input.is_contiguous())
+    return false;
   std::int64_t step = 1;
   for (const std::size_t d : {1U, 3U, 2U, 0U}) {
     if (input.rank() != 4 || (input.sizes()[d] != 1 && input.strides()[d] != step)) return true;

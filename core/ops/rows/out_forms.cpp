@@ -115,6 +115,12 @@ auto write_into(Composer& c, const Datum& first, const Datum& out, const Datum& 
     c.call("aten.copy_.default", {target, result});
     return out;
   }
+  if (layout == OutLayout::lost || layout == OutLayout::lost_zeros) {
+    if (layout == OutLayout::lost_zeros) c.call("aten.zero_.default", {target});
+    auto call = layout_call(c);
+    return is_contiguous(call, c.meta(target)) ? c.call("aten.copy_.default", {target, result})
+                                               : target;
+  }
   const bool zeroes = layout == OutLayout::raw_zeros || layout == OutLayout::format_zeros;
   if (!zeroes && layout != OutLayout::raw && layout != OutLayout::format)
     return c.call("aten.copy_.default", {target, result});

@@ -31,6 +31,8 @@ enum class OutLayout : std::uint8_t {
   format,     ///< takes the result's strides if that is channels last, else as `raw`
   format_zeros,  ///< as `format`, after all of it became zero
   when_empty,    ///< without elements it takes the result's strides, else as `copied`
+  lost,          ///< is row-major, or stays as it is: the kernel writes into a copy
+  lost_zeros,    ///< as `lost`, after all of it became zero
   untouched,     ///< is not looked at
   if_made,       ///< is not looked at if the result has no elements
   if_any_made,   ///< is not looked at if neither the result nor the first out has elements
