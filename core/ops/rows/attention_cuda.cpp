@@ -68,10 +68,9 @@ auto bias_gradient(Composer& c, const Datum& sums) -> Datum {
   const auto columns = [&](const Datum& a) {
     return c.call("aten.unsqueeze.default", {a, number(3)});
   };
-  const auto features = c.meta(1).sizes[3].as_int();
-  if (!features && !c.has(12)) return c.unsupported("a scale of symbols"), Datum{};
-  const Datum scale =
-      c.has(12) ? c.arg(12) : Datum{Expr::real(1 / std::sqrt(static_cast<double>(*features)))};
+  // Of symbols only layouts are asked for.
+  const auto features = static_cast<double>(c.meta(1).sizes[3].as_int().value_or(1));
+  const Datum scale = c.has(12) ? c.arg(12) : Datum{Expr::real(1 / std::sqrt(features))};
   const auto scores = c.call(
       "aten.add.Tensor", {c.call("aten.mul.Tensor", {dot(c.arg(1), turned(2)), scale}), c.arg(4)});
   const auto weights =

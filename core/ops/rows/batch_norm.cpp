@@ -88,8 +88,8 @@ auto channels_of(const Tensor& input) -> Channels {
 struct Statistics {
   std::vector<double> mean, variance;  ///< of the population, per channel
 };
-/// CUDA's kernel takes statistics of halves that are not packed by a reduction that rounds to them.
-auto has_narrow_statistics(const Tensor& input) -> bool {
+/// CUDA's kernel takes means of halves that are not packed by a reduction that rounds to them.
+auto has_narrow_means(const Tensor& input) -> bool {
   if (!on_cuda(input.meta) || input.dtype() != DType::float16 || input.is_contiguous())
     return false;
   std::int64_t step = 1;
@@ -178,9 +178,8 @@ void batch_norm_kernel(KernelCall& k) {
   auto s = training
                ? batch_statistics(x, layout)
                : Statistics{to_vector<double>(k.in(p.mean)), to_vector<double>(k.in(p.variance))};
-  if (training && has_narrow_statistics(k.in(0)))
-    for (auto* values : {&s.mean, &s.variance})
-      for (auto& value : *values) value = round_to(k.in(0).dtype(), value);
+  if (training && has_narrow_means(k.in(0)))
+    for (auto& mean : s.mean) mean = round_to(k.in(0).dtype(), mean);
   const auto scale = inverse_std(s.variance, k.real(p.eps));
   if (!x.empty()) normalise(k, layout, s.mean, scale, x);
   from_vector<double>(k.out(0), x);

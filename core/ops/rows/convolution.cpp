@@ -49,6 +49,12 @@ auto runs_on_onednn(MetaCall& c, const ConvArgs& args, const TensorMeta& input,
   return c.decide(gt(product(leading), 20480), "oneDNN runs the convolution");
 }
 
+/// contiguous(): itself if it is laid out so.
+auto packed(MetaCall& c, TensorMeta meta, MemoryFormat format) -> TensorMeta {
+  if (!is_contiguous(c, meta, format)) meta.strides = strides_for(meta.sizes, format);
+  return meta;
+}
+
 /// The arguments as the backends see them: one spatial dimension becomes two (view1d_as_2d).
 struct Backend {
   TensorMeta input;
@@ -86,7 +92,7 @@ auto runs_on_cudnn(MetaCall& c, const ConvArgs& args, const TensorMeta& input) -
 auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
   Backend backend{.input = c.meta(args.input), .weight = c.meta(args.weight)};
   if (backend.input.rank() == 3) {
-    backend.input.strides = contiguous_strides(backend.input.sizes);
+    backend.input = packed(c, std::move(backend.input), MemoryFormat::contiguous);
     backend.input = with_height(std::move(backend.input));
     backend.weight = with_height(std::move(backend.weight));
   }
@@ -100,12 +106,6 @@ auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
   backend.onednn = runs_on_onednn(c, args, backend.input, backend.weight);
   if (format == MemoryFormat::channels_last || backend.onednn) backend.format = format;
   return backend;
-}
-
-/// contiguous(): itself if it is laid out so.
-auto packed(MetaCall& c, TensorMeta meta, MemoryFormat format) -> TensorMeta {
-  if (!is_contiguous(c, meta, format)) meta.strides = strides_for(meta.sizes, format);
-  return meta;
 }
 
 auto is_empty(MetaCall& c, const Dims& sizes) -> bool {

@@ -81,10 +81,36 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
     return resized(c, out, made.sizes);
   return restrided(c, out, made);
 }
-/// A given tensor takes the elements of result `i`, and its sizes if it has others. `first` is the
-/// first of the given tensors as it was.
-auto write_into(Composer& c, const Datum& first, const Datum& out, const Datum& result,
-                std::size_t i) -> Datum {
+/// Is one of the given tensors neither empty nor of its result's sizes? Results that a call does
+/// not compute are vectors without elements.
+auto is_nothing(const TensorMeta& made) -> bool {
+  return made.rank() == 1 && made.sizes[0].is_int(0);
+}
+auto is_any_wrong(Composer& c, const DatumList& outs, const DatumList& results) -> bool {
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    const auto made = c.meta(results[i]);
+    const auto given = c.meta(outs[i]);
+    if (!is_nothing(made) && !has_sizes(c, given, made) &&
+        c.decide(gt(numel(given), 0), "out has elements"))
+      return true;
+  }
+  return false;
+}
+/// What becomes of out `i`, as far as its result decides that.
+auto layout_of(Composer& c, const DatumList& outs, const DatumList& results, std::size_t i)
+    -> OutLayout {
+  const auto made = c.meta(results[i]);
+  const auto layout = out_layout(
+      c.row().inplace_of,
+      {.call = c, .index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(c.meta(outs[i]))});
+  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
+    return OutLayout::untouched;
+  if (layout != OutLayout::together) return layout;
+  if (is_any_wrong(c, outs, results)) return OutLayout::copied;
+  return is_nothing(made) ? OutLayout::untouched : OutLayout::when_empty;
+}
+/// A given tensor takes the elements of a result, and its sizes if it has others.
+auto write_into(Composer& c, OutLayout layout, const Datum& out, const Datum& result) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
   if (c.error()) return {};
@@ -92,17 +118,7 @@ auto write_into(Composer& c, const Datum& first, const Datum& out, const Datum& 
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  const auto layout =
-      out_layout(c.row().inplace_of,
-                 {.call = c, .index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
   if (layout == OutLayout::untouched) return out;
-  const auto is_empty = [&](const TensorMeta& meta, std::string_view what) {
-    return c.decide(eq(numel(meta), 0), what);
-  };
-  if ((layout == OutLayout::if_made ||
-       (layout == OutLayout::if_any_made && is_empty(c.meta(first), "the first out is empty"))) &&
-      is_empty(made, "the result has no elements"))
-    return out;
   if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
     return c.call("aten.copy_.default",
@@ -161,7 +177,7 @@ auto run_into_list(Composer& c) -> Datum {
   if (made == nullptr || outs == nullptr || made->size() != outs->size())
     return c.fail("one out per result is needed"), Datum{};
   for (std::size_t i = 0; i < made->size(); ++i)
-    write_into(c, outs->front(), (*outs)[i], (*made)[i], i);
+    write_into(c, layout_of(c, *outs, *made, i), (*outs)[i], (*made)[i]);
   return {};
 }
 /// The given tensors stand behind the functional row's arguments.
@@ -170,10 +186,13 @@ auto run_into_out(Composer& c) -> Datum {
   const DatumList given(c.args().end() - count, c.args().end());
   const auto result = c.call(c.row().inplace_of, functional_args(c, given.front()));
   if (c.error()) return {};
-  if (count == 1) return write_into(c, given[0], given[0], result, 0);
+  DatumList results;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    results.push_back(count == 1 ? result : c.item(result, i));
   DatumList written;
   for (std::size_t i = 0; i < given.size(); ++i)
-    written.push_back(write_into(c, given[0], given[i], c.item(result, i), i));
+    written.push_back(write_into(c, layout_of(c, given, results, i), given[i], results[i]));
+  if (count == 1) return written[0];
   return {std::move(written)};
 }
 

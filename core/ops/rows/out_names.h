@@ -35,10 +35,11 @@ enum class OutLayout : std::uint8_t {
   lost_zeros,    ///< as `lost`, after all of it became zero
   untouched,     ///< is not looked at
   if_made,       ///< is not looked at if the result has no elements
-  if_any_made,   ///< is not looked at if neither the result nor the first out has elements
-  left,          ///< of other sizes it stays as it is, and its memory takes the result
-  turned,        ///< of other sizes it becomes the transpose of the result, row-major
-  counted,       ///< of as many elements it keeps its sizes
+  together,      ///< `copied` if one of the outs has other sizes; else `when_empty`, or `untouched`
+             ///< where the call computes no result for it
+  left,     ///< of other sizes it stays as it is, and its memory takes the result
+  turned,   ///< of other sizes it becomes the transpose of the result, row-major
+  counted,  ///< of as many elements it keeps its sizes
 };
 /// Which result an out is for.
 struct OutResult {
