@@ -61,14 +61,24 @@ auto is_by_format(OutLayout layout) -> bool {
 auto is_row_major(const TensorMeta& meta) -> bool {
   return meta.strides == contiguous_strides(meta.sizes);
 }
+/// The transpose of a matrix.
+auto turned(TensorMeta matrix) -> TensorMeta {
+  std::ranges::reverse(matrix.sizes);
+  std::ranges::reverse(matrix.strides);
+  return matrix;
+}
 /// The given tensor as PyTorch makes it fit the result.
 auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& made) -> Datum {
   const auto given = c.meta(out);
   const bool fits = has_sizes(c, given, made);
+  auto call = layout_call(c);
+  const bool is_turned =
+      layout == OutLayout::fresh_if_turned && fits && is_contiguous(call, turned(given));
   const bool looks_if_empty =
       layout == OutLayout::when_empty || layout == OutLayout::fresh_if_empty;
   const bool takes_strides =
-      layout == OutLayout::restrided || (is_by_format(layout) && !is_row_major(made)) ||
+      layout == OutLayout::restrided || is_turned ||
+      (is_by_format(layout) && !is_row_major(made)) ||
       (looks_if_empty && c.decide(eq(numel(given), 0), "out has no elements"));
   if (takes_strides) return restrided(c, out, made);
   if (fits) return out;

@@ -145,7 +145,7 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"ormqr", OutLayout::when_empty},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 1},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 2},
-    {"nonzero", OutLayout::fresh_if_empty, On::cuda},
+    {"nonzero", OutLayout::fresh_if_turned, On::cuda},
     {"nonzero_static", OutLayout::turned, On::cuda},
     {"triangular_solve", OutLayout::fresh_if_empty},
     {"binary_cross_entropy_backward", OutLayout::left, On::cpu},
@@ -153,7 +153,8 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"linspace", OutLayout::counted},
     {"logspace", OutLayout::counted},
     {"range", OutLayout::counted},
-    {"rrelu_with_noise", OutLayout::counted}};
+    {"rrelu_with_noise", OutLayout::counted, On::cpu},
+    {"rrelu_with_noise", OutLayout::copied, On::cuda}};
 /// The functional overload as kCopied has it.
 auto short_name(std::string_view overload) -> std::string_view {
   constexpr std::string_view kSpace = "aten.", kDefault = ".default";
