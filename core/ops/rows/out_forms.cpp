@@ -25,15 +25,15 @@ auto restrided(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
 auto resized(Composer& c, const Datum& out, const Dims& sizes) -> Datum {
   return c.call("aten._resize_output_.default", {out, int_list(sizes), Datum{c.meta(out).device}});
 }
-/// Strides that a TensorIterator over the call's tensors gives its result. Gradients are the last
-/// of them; log_sigmoid's buffer is one on the CPU only.
-auto iterator_result(Composer& c, TensorMeta made) -> TensorMeta {
+/// Strides that a TensorIterator over the call's tensors gives its result. Losses take the gradient
+/// last (`gradient_last`), and log_sigmoid's buffer is an operand on the CPU only.
+auto iterator_result(Composer& c, TensorMeta made, bool gradient_last) -> TensorMeta {
   std::vector<TensorMeta> operands;
   const auto add = [&](bool gradient) {
     for (std::size_t i = 0; i < c.args().size(); ++i) {
       const auto& parameter = c.row().schema.params[i];
       if (!c.args()[i].is_tensor() || parameter.written ||
-          (parameter.name == "grad_output") != gradient)
+          (gradient_last && parameter.name == "grad_output") != gradient)
         continue;
       const auto meta = c.meta(c.args()[i]);
       if (parameter.name != "buffer" || !on_cuda(meta)) operands.push_back(meta);
@@ -85,7 +85,7 @@ auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& m
   if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
     return resized(c, out, made.sizes);
   if (layout == OutLayout::iterated || layout == OutLayout::left)
-    return restrided(c, out, iterator_result(c, made));
+    return restrided(c, out, iterator_result(c, made, layout == OutLayout::iterated));
   if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
       layout == OutLayout::counted)
     return resized(c, out, made.sizes);
