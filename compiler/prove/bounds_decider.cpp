@@ -226,14 +226,19 @@ auto decide_bound(const Bound& given, Prover& prover) -> Decision {
   if (!given.value.is_valid())
     return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
   // Simplified bounds are decided faster, but not all of them as well.
-  const auto bound = narrowed(given);
-  if (auto decision = decide_cheaply(bound)) return *std::move(decision);
-  if (bound.value != given.value)
-    if (auto decision = decide_cheaply(given)) return *std::move(decision);
-  const auto simple = simplified(bound);
-  if (simple)
-    if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
-  if (auto decision = decide_by_guards(simple ? *simple : bound)) return *std::move(decision);
+  auto bound = narrowed(given);
+  auto simple = simplified(bound);
+  for (const bool joins : {false, true}) {  // cheap questions first
+    auto plain = given;
+    for (auto* each : {&plain, &bound}) each->facts.joins_axes = joins;
+    if (auto decision = decide_cheaply(bound)) return *std::move(decision);
+    if (bound.value != plain.value && !joins)
+      if (auto decision = decide_cheaply(plain)) return *std::move(decision);
+    if (simple) simple->facts.joins_axes = joins;
+    if (simple)
+      if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
+    if (auto decision = decide_by_guards(simple ? *simple : bound)) return *std::move(decision);
+  }
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
   const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};

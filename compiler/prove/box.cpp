@@ -318,7 +318,7 @@ auto proves_nonnegative(const Expr& e, const BoxFacts& facts) -> bool {
   for (const auto taken : {Taken::digits, Taken::whole, Taken::sums}) {
     const Digits digits(*pool, facts, taken == Taken::whole ? std::vector<BoxAxis>{} : facts.axes,
                         e, taken == Taken::sums);
-    if (taken == Taken::sums && !digits.has_sums()) continue;
+    if (taken == Taken::sums && (!facts.joins_axes || !digits.has_sums())) continue;
     auto bounds = digits.bounds();
     for (const auto& axis : facts.axes)
       if (!digits.covers(axis.symbol)) bounds.push_back({axis.symbol, axis.count - 1});
