@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/prove/digits.h"
 #include "compiler/prove/normalise.h"
 #include "core/expr/poly.h"
 
@@ -177,8 +178,16 @@ auto simplified(Bound bound) -> std::optional<Bound> {
     e = std::move(simple);
   };
   for_each_part(bound, simplify);
+  if (!changed) return std::nullopt;
   for (auto& guard : bound.guards) simplify(guard);
-  return changed ? std::optional(std::move(bound)) : std::nullopt;
+  return bound;
+}
+
+/// Are sums of axes divided?
+auto has_sums(const Bound& bound) -> bool {
+  auto* pool = bound.value.pool();
+  return pool != nullptr &&
+         Digits(*pool, bound.facts, bound.facts.axes, bound.value, true).has_sums();
 }
 
 /// By constants, intervals and boxes.
@@ -219,25 +228,28 @@ auto decide_by_guards(const Bound& bound) -> std::optional<Decision> {
 
 }  // namespace
 
-auto decide_bound(const Bound& given, Prover& prover) -> Decision {
+auto decide_bound(const Bound& asked, Prover& prover) -> Decision {
   const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
-  if (std::ranges::any_of(given.facts.conditions, never))  // a mask that lets nothing through
-    return proved(given, Tier::normalise, {});
-  if (!given.value.is_valid())
+  if (std::ranges::any_of(asked.facts.conditions, never))  // a mask that lets nothing through
+    return proved(asked, Tier::normalise, {});
+  if (!asked.value.is_valid())
     return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
   // Simplified bounds are decided faster, but not all of them as well.
+  auto given = asked;
+  given.facts.joins_axes = false;  // until nothing else helped
   auto bound = narrowed(given);
+  if (auto decision = decide_cheaply(bound)) return *std::move(decision);
+  if (bound.value != given.value)
+    if (auto decision = decide_cheaply(given)) return *std::move(decision);
   auto simple = simplified(bound);
-  for (const bool joins : {false, true}) {  // cheap questions first
-    auto plain = given;
-    for (auto* each : {&plain, &bound}) each->facts.joins_axes = joins;
-    if (auto decision = decide_cheaply(bound)) return *std::move(decision);
-    if (bound.value != plain.value && !joins)
-      if (auto decision = decide_cheaply(plain)) return *std::move(decision);
-    if (simple) simple->facts.joins_axes = joins;
-    if (simple)
-      if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
-    if (auto decision = decide_by_guards(simple ? *simple : bound)) return *std::move(decision);
+  if (simple)
+    if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
+  auto& last = simple ? *simple : bound;
+  if (auto decision = decide_by_guards(last)) return *std::move(decision);
+  if (has_sums(last)) {
+    last.facts.joins_axes = true;
+    if (auto decision = decide_cheaply(last)) return *std::move(decision);
+    if (auto decision = decide_by_guards(last)) return *std::move(decision);
   }
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
