@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/prove/digits.h"
 #include "compiler/prove/normalise.h"
+#include "core/expr/poly.h"
 
 namespace assay {
 namespace {
@@ -100,19 +102,92 @@ auto narrowed(Bound bound) -> Bound {
   return bound;
 }
 
-/// The same by guards of one symbol, `(s//16 + 1)**2 == 196`; which they are. Nothing where none
-/// says more than is known.
+/// Calls f on every expression that a bound is made of, but its guards.
+template <class F>
+void for_each_part(Bound& bound, const F& f) {
+  f(bound.value);
+  for (auto& axis : bound.facts.axes) f(axis.count);
+  for (auto& condition : bound.facts.conditions) f(condition);
+}
+
+auto mentions(const Expr& e, const Expr& part) -> bool {
+  return e == part ||
+         std::ranges::any_of(e.args(), [&](const Expr& arg) { return mentions(arg, part); });
+}
+/// What an equation says that one of its sizes is: of `2*(s//16) == s//8` that s//8 is 2*(s//16).
+/// The size stands there once and with the factor 1 or -1; the largest of several goes.
+struct Replacement {
+  Expr size, by;
+};
+auto replacement_by(const Expr& guard) -> std::optional<Replacement> {
+  if (guard.op() != ExprOp::eq || guard.args()[0].type() != ExprType::integer ||
+      guard.args()[1].type() != ExprType::integer)
+    return std::nullopt;
+  const auto difference = guard.args()[0] - guard.args()[1];
+  if (!difference.is_valid() || difference.pool() == nullptr) return std::nullopt;
+  std::optional<Replacement> best;
+  for (const auto& term : to_poly(difference)) {
+    const auto& size = term.monomial;
+    const bool is_size = size.op() == ExprOp::symbol || size.op() == ExprOp::floor_div;
+    if (!is_size || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    const auto by = term.coefficient == 1 ? size - difference : size + difference;
+    if (!by.is_valid() || mentions(by, size)) continue;
+    if (!best || size.tree_size() > best->size.tree_size()) best = {size, by};
+  }
+  return best;
+}
+
+/// The same by guards: by those of one symbol, `(s//16 + 1)**2 == 196`, and by equations of sizes;
+/// which they are. Nothing where none says more than is known.
 auto narrowed_by_guards(Bound bound, const Positions& tried)
     -> std::optional<std::pair<Bound, Positions>> {
   Positions used;
   for (const auto i : tried)
     if (narrow(bound.facts.ranges, bound.guards[i])) used.push_back(i);
-  if (used.empty()) return std::nullopt;
   RangeSimplifier simplifier(bound.facts.ranges);
-  bound.value = simplifier.apply(bound.value);
-  for (auto& axis : bound.facts.axes) axis.count = simplifier.apply(axis.count);
-  for (auto& condition : bound.facts.conditions) condition = simplifier.apply(condition);
+  const auto simplify = [&](Expr& e) { e = simplifier.apply(e); };
+  for_each_part(bound, simplify);
+  for (const auto i : tried) {
+    const auto known = replacement_by(simplifier.apply(bound.guards[i]));
+    if (!known) continue;
+    bool changed = false;
+    const auto replace = [&](Expr& e) {
+      if (!mentions(e, known->size)) return;
+      const auto replaced = simplifier.apply(substitute(e, {{known->size, known->by}}));
+      if (!replaced.is_valid()) return;
+      e = replaced;
+      changed = true;
+    };
+    for_each_part(bound, replace);
+    for (std::size_t j = 0; j < bound.guards.size(); ++j)  // what they say rests on this one then
+      if (j != i) replace(bound.guards[j]);
+    if (changed) used.push_back(i);
+  }
+  if (used.empty()) return std::nullopt;
   return std::pair(std::move(bound), std::move(used));
+}
+
+/// The same bound with everything said about it simplified, so that one size is written in one way
+/// in all of it; nothing where that changes nothing.
+auto simplified(Bound bound) -> std::optional<Bound> {
+  RangeSimplifier simplifier(bound.facts.ranges);
+  bool changed = false;
+  const auto simplify = [&](Expr& e) {
+    auto simple = simplifier.apply(e);
+    changed = changed || simple != e;
+    e = std::move(simple);
+  };
+  for_each_part(bound, simplify);
+  if (!changed) return std::nullopt;
+  for (auto& guard : bound.guards) simplify(guard);
+  return bound;
+}
+
+/// Are sums of axes divided?
+auto has_sums(const Bound& bound) -> bool {
+  auto* pool = bound.value.pool();
+  return pool != nullptr &&
+         Digits(*pool, bound.facts, bound.facts.axes, bound.value, true).has_sums();
 }
 
 /// By constants, intervals and boxes.
@@ -153,18 +228,29 @@ auto decide_by_guards(const Bound& bound) -> std::optional<Decision> {
 
 }  // namespace
 
-auto decide_bound(const Bound& given, Prover& prover) -> Decision {
+auto decide_bound(const Bound& asked, Prover& prover) -> Decision {
   const auto never = [](const Expr& condition) { return condition.as_bool() == false; };
-  if (std::ranges::any_of(given.facts.conditions, never))  // a mask that lets nothing through
-    return proved(given, Tier::normalise, {});
-  if (!given.value.is_valid())
+  if (std::ranges::any_of(asked.facts.conditions, never))  // a mask that lets nothing through
+    return proved(asked, Tier::normalise, {});
+  if (!asked.value.is_valid())
     return {Unknown{Tier::normalise, "the expression is undefined or too large"}, {}};
   // Simplified bounds are decided faster, but not all of them as well.
-  const auto bound = narrowed(given);
+  auto given = asked;
+  given.facts.joins_axes = false;  // until nothing else helped
+  auto bound = narrowed(given);
   if (auto decision = decide_cheaply(bound)) return *std::move(decision);
   if (bound.value != given.value)
     if (auto decision = decide_cheaply(given)) return *std::move(decision);
-  if (auto decision = decide_by_guards(bound)) return *std::move(decision);
+  auto simple = simplified(bound);
+  if (simple)
+    if (auto decision = decide_cheaply(*simple)) return *std::move(decision);
+  auto& last = simple ? *simple : bound;
+  if (auto decision = decide_by_guards(last)) return *std::move(decision);
+  if (has_sums(last)) {
+    last.facts.joins_axes = true;
+    if (auto decision = decide_cheaply(last)) return *std::move(decision);
+    if (auto decision = decide_by_guards(last)) return *std::move(decision);
+  }
   auto conditions = bound.facts.conditions;
   conditions.insert(conditions.end(), bound.guards.begin(), bound.guards.end());
   const SearchSpace space{bound.facts.ranges, std::move(conditions), bound.axes, bound.hints};

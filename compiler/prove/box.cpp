@@ -313,10 +313,12 @@ auto proves_nonnegative(const Expr& e, const BoxFacts& facts) -> bool {
   if (const auto constant = e.as_int()) return *constant >= 0;
   auto* pool = pool_of(e, facts);
   if (pool == nullptr || !e.is_valid()) return false;
-  // With the axes as digits, and if that does not help as they are.
-  for (const bool with_digits : {true, false}) {
-    const Digits digits(*pool, with_digits ? facts.axes : std::vector<BoxAxis>{}, e,
-                        facts.conditions);
+  // With the axes as digits, if that does not help with sums of them as well, or as they are.
+  enum class Taken : std::uint8_t { digits, sums, whole };
+  for (const auto taken : {Taken::digits, Taken::whole, Taken::sums}) {
+    const Digits digits(*pool, facts, taken == Taken::whole ? std::vector<BoxAxis>{} : facts.axes,
+                        e, taken == Taken::sums);
+    if (taken == Taken::sums && (!facts.joins_axes || !digits.has_sums())) continue;
     auto bounds = digits.bounds();
     for (const auto& axis : facts.axes)
       if (!digits.covers(axis.symbol)) bounds.push_back({axis.symbol, axis.count - 1});

@@ -18,6 +18,7 @@ struct BoxFacts {
   Ranges ranges;                 ///< of any symbol
   std::vector<Expr> conditions;  ///< boolean, all true
   std::vector<BoxAxis> axes;
+  bool joins_axes = true;  ///< sums of axes are tried as one number, which costs more
 };
 
 /// True only if `e >= 0` wherever the facts hold. Steps: `x % a`, `(x // a) % b`, `x // (a*b)` of

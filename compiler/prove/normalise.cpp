@@ -272,10 +272,17 @@ auto RangeSimplifier::extreme(const Expr& e) -> Expr {
 }
 
 /// Quotients and remainders of small dividends: 0 <= x < y makes x // y == 0 and x mod y == x.
+/// Quotients that are never positive become negated roundings up: (-x) // k is -((x + k - 1) // k),
+/// of which more is known, and one in another is one again: -(-(x // 8) // 2) is (x + 8) // 16.
 auto RangeSimplifier::division(const Expr& e) -> Expr {
   if (e.op() != ExprOp::floor_div && e.op() != ExprOp::mod) return e;
   const Expr& x = e.args()[0];
   const Expr& y = e.args()[1];
+  const auto k = y.as_int().value_or(0);
+  if (e.op() == ExprOp::floor_div && k > 1 && decide_statically(lt(x, 1), ranges_) == true) {
+    const Expr rounded_up = -floor_div(k - 1 - x, y);
+    return rounded_up.is_valid() ? rounded_up : e;
+  }
   const bool small =
       decide_statically(le(0, x), ranges_) == true && decide_statically(lt(x, y), ranges_) == true;
   if (!small) return e;

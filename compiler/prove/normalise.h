@@ -13,7 +13,8 @@ inline constexpr std::int64_t kExactFloat = std::int64_t{1} << 53;
 
 /// Simplifies with ranges: wherever the ranges hold and the expression has a value, the result has
 /// the same one. Decided comparisons become constants, Max and Min lose operands, remainders and
-/// conversions through floats disappear, comparisons lose common positive factors. The operators
+/// conversions through floats disappear, comparisons lose common positive factors, quotients by
+/// constants that are never positive become negated roundings up. The operators
 /// that are left of the divisions are floor_div and mod.
 class RangeSimplifier {
  public:

@@ -46,9 +46,12 @@ auto is_lazy(const Datum& datum) -> bool {
   if (const auto* tensor = datum.real()) return tensor->meta.lazy != Lazy::none;
   return datum.list() != nullptr && std::ranges::any_of(*datum.list(), is_lazy);
 }
+/// Of those that neither give views nor write, the rows that look at lazy arguments themselves.
+constexpr std::string_view kTakeLazy[] = {"aten.clone.default", "aten._unsafe_view.default",
+                                          "aten.linalg_solve_triangular.default"};
 /// Operators but those that give views or write compute on clones of lazy arguments.
 auto takes_lazy(const OpRow& row) -> bool {
-  return row.name() == "aten.clone.default" || row.name() == "aten._unsafe_view.default" ||
+  return std::ranges::find(kTakeLazy, row.name()) != std::end(kTakeLazy) ||
          row.schema.is_mutating() ||
          std::ranges::any_of(row.schema.returns, [](const Return& r) { return r.alias != 0; });
 }

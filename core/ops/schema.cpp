@@ -1,5 +1,6 @@
 #include "core/ops/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -22,6 +23,10 @@ auto number_from(std::string_view text) -> std::optional<T> {
 /// Namespaces of operators, whose overload without a name is called default.
 constexpr std::string_view kOperatorNamespaces[] = {"aten", "prims", "torchvision",
                                                     "quantized_decomposed", "transformers"};
+
+/// Tensors that PyTorch's own gradients leave undefined, though no schema says that they may be: a
+/// graph shows None. An operator that needs one says so itself.
+constexpr std::string_view kMayBeUndefined[] = {"cum_seq_q", "cum_seq_k"};
 
 struct KindName {
   std::string_view name;
@@ -178,6 +183,8 @@ class SchemaParser {
     ASSAY_TRY(auto param, parse_type());
     param.name = word();
     if (param.name.empty()) return error("a parameter name");
+    if (std::ranges::find(kMayBeUndefined, param.name) != std::end(kMayBeUndefined))
+      param.optional = true;
     if (accept("=")) {
       param.has_default = true;
       ASSAY_TRY(param.default_value, parse_default());

@@ -1,6 +1,7 @@
 // CUDA's fused attention as the CPU's in other layouts (aten/src/ATen/native/transformers/cuda/
 // attention.cu, attention_backward.cu): outputs and gradients lie by batch, position, head; each
 // kernel keeps its sums and its random state in a shape of its own.
+#include <cmath>
 #include <limits>
 
 #include "core/ops/rules.h"
@@ -54,11 +55,42 @@ auto efficient(Composer& c) -> Datum {
   for (int i = 0; i < 2; ++i) results.push_back(empty_like(c, {}, DType::int64));
   return {std::move(results)};
 }
+/// The gradient of what was added to the scores: the weights times (their gradient - its mean).
+/// Rows begin at multiples of 16 elements.
+auto bias_gradient(Composer& c, const Datum& sums) -> Datum {
+  if (c.flag(11)) return c.unsupported("the gradient of the bias below a causal mask"), Datum{};
+  const auto turned = [&](int i) {
+    return c.call("aten.transpose.int", {c.arg(i), number(2), number(3)});
+  };
+  const auto dot = [&](const Datum& a, const Datum& b) {
+    return c.call("aten.matmul.default", {a, b});
+  };
+  const auto columns = [&](const Datum& a) {
+    return c.call("aten.unsqueeze.default", {a, number(3)});
+  };
+  // Of symbols only layouts are asked for.
+  const auto features = static_cast<double>(c.meta(1).sizes[3].as_int().value_or(1));
+  const Datum scale = c.has(12) ? c.arg(12) : Datum{Expr::real(1 / std::sqrt(features))};
+  const auto scores = c.call(
+      "aten.add.Tensor", {c.call("aten.mul.Tensor", {dot(c.arg(1), turned(2)), scale}), c.arg(4)});
+  const auto weights =
+      c.call("aten.exp.default", {c.call("aten.sub.Tensor", {scores, columns(sums)})});
+  const auto mean = c.call("aten.sum.dim_IntList", {c.call("aten.mul.Tensor", {c.arg(0), c.arg(5)}),
+                                                    int_list(Ints{3}), Datum{Expr::boolean(true)}});
+  const auto slopes = c.call("aten.sub.Tensor", {dot(c.arg(0), turned(3)), mean});
+  const auto gradient = c.call("aten.mul.Tensor", {weights, slopes});
+  if (c.error()) return {};
+  constexpr std::int64_t kAlignment = 16;
+  auto rows = c.meta(4).sizes;
+  rows.back() = ceil_div(rows.back(), Expr(kAlignment)) * kAlignment;
+  const auto aligned =
+      c.call("aten.slice.Tensor", {c.call("aten.new_empty.default", {c.arg(4), int_list(rows)}),
+                                   number(3), number(0), Datum{c.meta(4).sizes.back()}});
+  return c.call("aten.copy_.default", {aligned, gradient});
+}
 /// grad_out, query, key, value, attn_bias, out, logsumexp, seed, offset, dropout_p, mask,
-/// is_causal, scale. The gradient of the bias is left to the caller's mask.
+/// is_causal, scale.
 auto efficient_backward(Composer& c) -> Datum {
-  if (c.has(4) && c.flags(10).size() == 4 && c.flags(10)[3])
-    return c.unsupported("the gradient of the bias"), Datum{};
   const auto positions = c.meta(1).sizes.size() == 4 ? c.meta(1).sizes[2] : Expr(0);
   const auto sums = c.call("aten.slice.Tensor", {c.arg(6), number(2), number(0), Datum{positions}});
   const auto grads = c.call("aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
@@ -67,7 +99,8 @@ auto efficient_backward(Composer& c) -> Datum {
   if (c.error()) return {};
   DatumList results;
   for (std::size_t i = 0; i < 3; ++i) results.push_back(c.item(grads, i));
-  results.emplace_back();
+  const auto wanted = c.flags(10);
+  results.push_back(c.has(4) && wanted.size() == 4 && wanted[3] ? bias_gradient(c, sums) : Datum{});
   return {std::move(results)};
 }
 
@@ -115,7 +148,9 @@ auto cudnn(Composer& c) -> Datum {
   auto results = forward(c, c.arg(3));
   if (c.error()) return {};
   results[0] = laid_out_like(c, c.arg(0), results[0]);
-  results[1] = c.call("aten.unsqueeze.default", {results[1], number(3)});
+  results[1] = c.flag(param(c, "compute_log_sumexp"))
+                   ? c.call("aten.unsqueeze.default", {results[1], number(3)})
+                   : Datum{};
   const Datum lengths[] = {Datum{query.sizes[2]}, Datum{c.meta(1).sizes[2]}};
   results.insert(results.end(), {Datum{}, Datum{}, lengths[0], lengths[1]});
   for (int i = 0; i < 2; ++i) results.push_back(empty_like(c, {}, DType::int64));

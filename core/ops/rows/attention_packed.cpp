@@ -139,11 +139,15 @@ auto backward_rule(MetaCall& c) -> Datum {
   if (has(c, "shared_storage_dqdkdv") && c.flag(at(c, "shared_storage_dqdkdv")))
     return c.unsupported("gradients in one storage"), Datum{};
   DatumList grads;
-  for (int i = query; i < query + 3; ++i)
-    grads.push_back(c.fresh(c.meta(i).dtype, c.meta(i).sizes, preserved_strides(c, c.meta(i))));
+  for (int i = query; i < query + 3; ++i) {
+    const auto& operand = c.meta(i);
+    grads.push_back(c.fresh(
+        operand.dtype, operand.sizes,
+        is_efficient(c) ? contiguous_strides(operand.sizes) : preserved_strides(c, operand)));
+  }
   if (!is_efficient(c)) return {std::move(grads)};
   if (has(c, "bias")) return c.unsupported("the gradient of a bias"), Datum{};
-  grads.push_back(c.fresh(kDefaultFloat, {}));
+  grads.emplace_back();  // the bias has none
   return {std::move(grads)};
 }
 

@@ -88,6 +88,17 @@ auto channels_of(const Tensor& input) -> Channels {
 struct Statistics {
   std::vector<double> mean, variance;  ///< of the population, per channel
 };
+/// CUDA's kernel takes means of halves that are not packed by a reduction that rounds to them.
+auto has_narrow_means(const Tensor& input) -> bool {
+  if (!on_cuda(input.meta) || input.dtype() != DType::float16 || input.is_contiguous())
+    return false;
+  std::int64_t step = 1;
+  for (const std::size_t d : {1U, 3U, 2U, 0U}) {
+    if (input.rank() != 4 || (input.sizes()[d] != 1 && input.strides()[d] != step)) return true;
+    step *= input.sizes()[d];
+  }
+  return false;
+}
 auto batch_statistics(const std::vector<double>& x, const Channels& layout) -> Statistics {
   Statistics s{std::vector<double>(layout.channels), std::vector<double>(layout.channels)};
   for (std::size_t c = 0; c < layout.channels; ++c) {
@@ -164,9 +175,11 @@ void batch_norm_kernel(KernelCall& k) {
     k.fail("training needs at least one element");
     return;
   }
-  const auto s =
-      training ? batch_statistics(x, layout)
+  auto s = training
+               ? batch_statistics(x, layout)
                : Statistics{to_vector<double>(k.in(p.mean)), to_vector<double>(k.in(p.variance))};
+  if (training && has_narrow_means(k.in(0)))
+    for (auto& mean : s.mean) mean = round_to(k.in(0).dtype(), mean);
   const auto scale = inverse_std(s.variance, k.real(p.eps));
   if (!x.empty()) normalise(k, layout, s.mean, scale, x);
   from_vector<double>(k.out(0), x);
@@ -211,6 +224,14 @@ auto no_update(Composer& c) -> Datum {
 
 // ---- backward -----------------------------------------------------------------------------------
 
+/// CUDA's kernel gives the gradient the format that the input suggests, and in evaluation none
+/// (cuda/Normalization.cu: batch_norm_elementwise_backward_train and _eval).
+auto input_gradient(MetaCall& c, const TensorMeta& input, bool training) -> Datum {
+  if (!on_cuda(input)) return like_input(c, input);
+  if (training) return suggested(c, input, input.dtype, input.sizes);
+  return c.fresh(input.dtype, input.sizes);
+}
+
 // grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
 // output_mask
 auto backward_rule(MetaCall& c) -> Datum {
@@ -224,8 +245,8 @@ auto backward_rule(MetaCall& c) -> Datum {
   if (!require_same_sizes(c, c.meta(0).sizes, input.sizes, "one gradient per element") ||
       !c.require(c.has(training ? 5 : 3) && c.has(training ? 6 : 4), "the statistics are given"))
     return {};
-  return masked_results(output_mask(c, 9),
-                        {like_input(c, input), c.fresh(dtype, channels), c.fresh(dtype, channels)});
+  return masked_results(output_mask(c, 9), {input_gradient(c, input, training),
+                                            c.fresh(dtype, channels), c.fresh(dtype, channels)});
 }
 
 void backward_kernel(KernelCall& k) {

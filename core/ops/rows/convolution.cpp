@@ -49,6 +49,12 @@ auto runs_on_onednn(MetaCall& c, const ConvArgs& args, const TensorMeta& input,
   return c.decide(gt(product(leading), 20480), "oneDNN runs the convolution");
 }
 
+/// contiguous(): itself if it is laid out so.
+auto packed(MetaCall& c, TensorMeta meta, MemoryFormat format) -> TensorMeta {
+  if (!is_contiguous(c, meta, format)) meta.strides = strides_for(meta.sizes, format);
+  return meta;
+}
+
 /// The arguments as the backends see them: one spatial dimension becomes two (view1d_as_2d).
 struct Backend {
   TensorMeta input;
@@ -70,18 +76,32 @@ auto without_height(Dims dims) -> Dims {
   return dims;
 }
 
+/// cudnn_conv_suggest_memory_format: channels last if one of the two suggests it.
+auto cudnn_format(MetaCall& c, const TensorMeta& a, const TensorMeta& b) -> MemoryFormat {
+  const auto format = suggest_memory_format(c, a);
+  return format == MemoryFormat::contiguous ? suggest_memory_format(c, b) : format;
+}
+/// Does cuDNN run it, which knows channels last but for doubles? Others on CUDA are row-major.
+auto runs_on_cudnn(MetaCall& c, const ConvArgs& args, const TensorMeta& input) -> bool {
+  return on_cuda(input) && input.dtype != DType::float64 &&
+         !is_output_padding_big(c, args, c.meta(args.input).rank() - 2);
+}
+
 /// determine_backend_memory_format: channels last if the input or the weight suggests it, where the
 /// backend can. A three-dimensional input is made contiguous first.
 auto make_backend(MetaCall& c, const ConvArgs& args) -> Backend {
   Backend backend{.input = c.meta(args.input), .weight = c.meta(args.weight)};
   if (backend.input.rank() == 3) {
-    backend.input.strides = contiguous_strides(backend.input.sizes);
+    backend.input = packed(c, std::move(backend.input), MemoryFormat::contiguous);
     backend.input = with_height(std::move(backend.input));
     backend.weight = with_height(std::move(backend.weight));
   }
-  if (on_cuda(backend.input) && backend.input.dtype == DType::float64) return backend;  // cuDNN's
-  auto format = suggest_memory_format(c, backend.input);
-  if (format == MemoryFormat::contiguous) format = suggest_memory_format(c, backend.weight);
+  if (on_cuda(backend.input)) {
+    if (runs_on_cudnn(c, args, backend.input))
+      backend.format = cudnn_format(c, backend.input, backend.weight);
+    return backend;
+  }
+  const auto format = cudnn_format(c, backend.input, backend.weight);
   if (format == MemoryFormat::contiguous) return backend;
   backend.onednn = runs_on_onednn(c, args, backend.input, backend.weight);
   if (format == MemoryFormat::channels_last || backend.onednn) backend.format = format;
@@ -181,6 +201,27 @@ auto weight_gradient_strides(MetaCall& c, const Backend& backend) -> Dims {
   return c.meta(2).rank() == 3 ? without_height(std::move(strides)) : strides;
 }
 
+/// cuDNN looks at what each gradient is made of, packed in the backend's format: sizes of 1 can
+/// make that suggest another one. The input is packed only if the weight's gradient is wanted, and
+/// grad_output is brought into the format that it suggests (cudnn_convolution_backward).
+struct GradientFormats {
+  MemoryFormat input, weight;
+};
+auto cudnn_gradient_formats(MetaCall& c, const Backend& backend, bool wants_weight)
+    -> GradientFormats {
+  const auto weight = packed(c, backend.weight, backend.format);
+  const auto input = wants_weight ? packed(c, backend.input, backend.format) : backend.input;
+  auto grad = c.meta(0);
+  if (grad.rank() == 3) grad = with_height(std::move(grad));
+  grad = packed(c, std::move(grad), backend.format);
+  const auto format = suggest_memory_format(c, input);
+  if (c.flag(kBackward.transposed))
+    grad = packed(c, std::move(grad), format);
+  else if (suggest_memory_format(c, grad) != format)
+    grad.strides = strides_for(grad.sizes, format);
+  return {cudnn_format(c, grad, weight), cudnn_format(c, input, grad)};
+}
+
 auto convolution_backward_rule(MetaCall& c) -> Datum {
   if (!check_convolution(c, kBackward)) return {};
   const auto mask = c.flags(10);
@@ -192,15 +233,23 @@ auto convolution_backward_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(1);
   const auto& weight = c.meta(2);
   DatumList grads(3);
+  const auto add = [&](std::size_t i, const TensorMeta& like, MemoryFormat format) {
+    if (mask[i]) grads[i] = c.fresh(like.dtype, like.sizes, backend_strides(like.sizes, format));
+  };
   if (is_empty(c, input.sizes)) {
     if (mask[0]) grads[0] = c.fresh(input.dtype, input.sizes, preserved_strides(c, input));
     if (mask[1]) grads[1] = c.fresh(weight.dtype, weight.sizes, preserved_strides(c, weight));
   } else {
     const auto backend = make_backend(c, kBackward);
-    if (mask[0])
-      grads[0] = c.fresh(input.dtype, input.sizes, backend_strides(input.sizes, backend.format));
-    if (mask[1])
-      grads[1] = c.fresh(weight.dtype, weight.sizes, weight_gradient_strides(c, backend));
+    if (runs_on_cudnn(c, kBackward, input)) {
+      const auto formats = cudnn_gradient_formats(c, backend, mask[1]);
+      add(0, input, formats.input);
+      add(1, weight, formats.weight);
+    } else {
+      add(0, input, backend.format);
+      if (mask[1])
+        grads[1] = c.fresh(weight.dtype, weight.sizes, weight_gradient_strides(c, backend));
+    }
   }
   if (mask[2]) grads[2] = c.fresh(input.dtype, {c.meta(0).sizes[1]});
   return {std::move(grads)};

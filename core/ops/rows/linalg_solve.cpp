@@ -263,6 +263,16 @@ auto solve_triangles(KernelCall& k, const TriangleArgs& p) -> Matrices<T> {
     }
   return left ? b : adjoint(b);
 }
+/// A lazily conjugated A whose transpose is row-major is taken where it lies; then the result is
+/// row-major, else column-major (linalg_solve_triangular_out).
+auto stays_in_place(MetaCall& c, const TensorMeta& a, const Dims& batch) -> bool {
+  if (!has(a.lazy, Lazy::conjugated)) return false;
+  auto all = a;
+  all.sizes = with_matrix(batch, a.sizes.back(), a.sizes.back());
+  all.strides = expanded_strides(c, a, all.sizes);
+  for (auto* dims : {&all.sizes, &all.strides}) std::swap(dims->back(), *(dims->end() - 2));
+  return is_contiguous(c, all);
+}
 /// self (A), B, upper, left, unitriangular.
 auto solve_triangular_rule(MetaCall& c) -> Datum {
   if (!require_matrices(c, 0, true) || !require_matrices(c, 1)) return {};
@@ -270,8 +280,10 @@ auto solve_triangular_rule(MetaCall& c) -> Datum {
   if (!c.require(c.meta(0).dtype == c.meta(1).dtype, "both sides have one dtype") ||
       !c.require(eq(c.flag(3) ? size.rows : size.cols, c.meta(0).sizes.back()), "the sides fit"))
     return {};
-  return column_major(c, c.meta(0).dtype,
-                      with_matrix(common_batch(c, c.meta(0), c.meta(1)), size.rows, size.cols));
+  const auto batch = common_batch(c, c.meta(0), c.meta(1));
+  auto sizes = with_matrix(batch, size.rows, size.cols);
+  if (stays_in_place(c, c.meta(0), batch)) return c.fresh(c.meta(0).dtype, std::move(sizes));
+  return column_major(c, c.meta(0).dtype, std::move(sizes));
 }
 void solve_triangular_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {

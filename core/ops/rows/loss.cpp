@@ -102,14 +102,22 @@ auto loss_backward_rule(MetaCall& c) -> Datum {
   auto sizes = broadcast(c, pair_sizes(c, 1), c.meta(0).sizes);
   return c.fresh(dtype, std::move(sizes));
 }
-/// soft_margin_loss_backward is an expression that starts from the target.
-auto target_first_rule(MetaCall& c) -> Datum {
+/// soft_margin_loss_backward is target * exp(-target * self): each step takes its layout from those
+/// before, and a target that is expanded leaves the last word to what was computed from it.
+auto soft_margin_backward_rule(MetaCall& c) -> Datum {
   const auto dtype = pair_dtype(c, 1);
   auto sizes = pair_sizes(c, 1);
   if (c.error() || !require_expands(c, c.meta(0).sizes, sizes, "the gradient broadcasts"))
     return {};
-  const TensorMeta* operands[] = {&c.meta(2), &c.meta(1)};
-  auto strides = iterator_strides(c, operands, sizes);
+  const auto step = [&](std::initializer_list<const TensorMeta*> operands, const Dims& of) {
+    auto result = c.meta(1);
+    result.sizes = of;
+    result.strides = iterator_strides(c, std::span(operands.begin(), operands.size()), of);
+    return result;
+  };
+  const auto negated = step({&c.meta(2)}, c.meta(2).sizes);
+  const auto exponential = step({&negated, &c.meta(1)}, sizes);
+  auto strides = step({&c.meta(2), &exponential}, sizes).strides;
   return c.fresh(dtype, std::move(sizes), std::move(strides));
 }
 template <class Loss>
@@ -359,7 +367,7 @@ void add_loss_rows(OpTable& t) {
   t.add(backward_row<Mse>("aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"));
   t.add(backward_row<SmoothL1>("aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"));
   t.add(backward_row<Huber>("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"));
-  t.add({.schema_text = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", .rule = target_first_rule, .kernel = soft_margin_backward_kernel});
+  t.add({.schema_text = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", .rule = soft_margin_backward_rule, .kernel = soft_margin_backward_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::self>, .kernel = bce_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)", .decomposition = bce_out, .inplace_of = "aten.binary_cross_entropy.default"});
   t.add({.schema_text = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_backward_rule, .kernel = bce_backward_kernel});

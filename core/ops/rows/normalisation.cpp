@@ -186,6 +186,11 @@ auto require_grouping(MetaCall& c, const TensorMeta& input, int first) -> bool {
          c.require(eq(mod(sizes[1], groups), 0), "the channels are a multiple of the groups") &&
          c.require(eq(product(sizes), numel(input)), "N, C and HxW describe the input");
 }
+/// A result like the input: on CUDA row-major, on the CPU in the format that the input suggests.
+auto group_norm_like(MetaCall& c, const TensorMeta& input) -> Datum {
+  if (on_cuda(input)) return c.fresh(input.dtype, input.sizes);
+  return suggested(c, input, input.dtype, input.sizes);
+}
 /// input, weight, bias, N, C, HxW, group, eps.
 auto group_norm_rule(MetaCall& c) -> Datum {
   const auto& input = c.meta(0);
@@ -195,8 +200,8 @@ auto group_norm_rule(MetaCall& c) -> Datum {
     return {};
   const auto dtype = statistics_dtype(c, {1, 2});
   const Dims statistics{c.expr(3), groups};
-  return {DatumList{suggested(c, input, input.dtype, input.sizes), c.fresh(dtype, statistics),
-                    c.fresh(dtype, statistics)}};
+  return {
+      DatumList{group_norm_like(c, input), c.fresh(dtype, statistics), c.fresh(dtype, statistics)}};
 }
 
 /// Sizes of a group norm call: samples, channels, positions per channel, groups.
@@ -244,12 +249,13 @@ auto group_norm_backward_rule(MetaCall& c) -> Datum {
       !require_count(c, 2, groups, "one mean per group") ||
       !require_count(c, 3, groups, "one rstd per group"))
     return {};
-  // The gradient is like input.contiguous() in input's format, which is input itself if it is that.
-  const bool stays = is_contiguous(c, input, suggest_memory_format(c, input)) &&
+  // On the CPU the gradient is like input.contiguous() in input's format, which is input itself if
+  // it is that.
+  const bool stays = !on_cuda(input) && is_contiguous(c, input, suggest_memory_format(c, input)) &&
                      c.decide(gt(numel(input), 0), "there are elements");
-  return masked_results(mask, {stays ? c.fresh(input.dtype, input.sizes, input.strides)
-                                     : suggested(c, input, input.dtype, input.sizes),
-                               c.fresh(dtype, channels), c.fresh(dtype, channels)});
+  return masked_results(
+      mask, {stays ? c.fresh(input.dtype, input.sizes, input.strides) : group_norm_like(c, input),
+             c.fresh(dtype, channels), c.fresh(dtype, channels)});
 }
 void group_norm_backward_kernel(KernelCall& k) {
   const auto g = grouping_at(k, 5);

@@ -25,12 +25,22 @@ auto restrided(Composer& c, const Datum& out, const TensorMeta& made) -> Datum {
 auto resized(Composer& c, const Datum& out, const Dims& sizes) -> Datum {
   return c.call("aten._resize_output_.default", {out, int_list(sizes), Datum{c.meta(out).device}});
 }
-/// Strides that a TensorIterator over the call's tensors gives its result.
-auto iterator_result(Composer& c, TensorMeta made) -> TensorMeta {
+/// Strides that a TensorIterator over the call's tensors gives its result. Losses take the gradient
+/// last (`gradient_last`), and log_sigmoid's buffer is an operand on the CPU only.
+auto iterator_result(Composer& c, TensorMeta made, bool gradient_last) -> TensorMeta {
   std::vector<TensorMeta> operands;
-  for (std::size_t i = 0; i < c.args().size(); ++i)
-    if (c.args()[i].is_tensor() && !c.row().schema.params[i].written)
-      operands.push_back(c.meta(c.args()[i]));
+  const auto add = [&](bool gradient) {
+    for (std::size_t i = 0; i < c.args().size(); ++i) {
+      const auto& parameter = c.row().schema.params[i];
+      if (!c.args()[i].is_tensor() || parameter.written ||
+          (gradient_last && parameter.name == "grad_output") != gradient)
+        continue;
+      const auto meta = c.meta(c.args()[i]);
+      if (parameter.name != "buffer" || !on_cuda(meta)) operands.push_back(meta);
+    }
+  };
+  add(false);
+  add(true);
   std::vector<const TensorMeta*> pointers;
   for (const auto& operand : operands) pointers.push_back(&operand);
   auto layout = layout_call(c);
@@ -45,26 +55,72 @@ auto has_sizes(Composer& c, const TensorMeta& given, const TensorMeta& made) -> 
       return false;
   return true;
 }
+auto is_by_format(OutLayout layout) -> bool {
+  return layout == OutLayout::format || layout == OutLayout::format_zeros;
+}
+auto is_row_major(const TensorMeta& meta) -> bool {
+  return meta.strides == contiguous_strides(meta.sizes);
+}
+/// The transpose of a matrix.
+auto turned(TensorMeta matrix) -> TensorMeta {
+  std::ranges::reverse(matrix.sizes);
+  std::ranges::reverse(matrix.strides);
+  return matrix;
+}
 /// The given tensor as PyTorch makes it fit the result.
 auto fitted(Composer& c, OutLayout layout, const Datum& out, const TensorMeta& made) -> Datum {
   const auto given = c.meta(out);
   const bool fits = has_sizes(c, given, made);
+  auto call = layout_call(c);
+  const bool is_turned =
+      layout == OutLayout::fresh_if_turned && fits && is_contiguous(call, turned(given));
+  const bool looks_if_empty =
+      layout == OutLayout::when_empty || layout == OutLayout::fresh_if_empty;
   const bool takes_strides =
-      layout == OutLayout::restrided ||
-      (layout == OutLayout::when_empty && c.decide(eq(numel(given), 0), "out has no elements"));
+      layout == OutLayout::restrided || is_turned ||
+      (is_by_format(layout) && !is_row_major(made)) ||
+      (looks_if_empty && c.decide(eq(numel(given), 0), "out has no elements"));
   if (takes_strides) return restrided(c, out, made);
   if (fits) return out;
   if (layout == OutLayout::iterated && is_complex(c.meta(0).dtype))
     return resized(c, out, made.sizes);
   if (layout == OutLayout::iterated || layout == OutLayout::left)
-    return restrided(c, out, iterator_result(c, made));
+    return restrided(c, out, iterator_result(c, made, layout == OutLayout::iterated));
   if (layout == OutLayout::copied || layout == OutLayout::when_empty ||
       layout == OutLayout::counted)
     return resized(c, out, made.sizes);
   return restrided(c, out, made);
 }
-/// A given tensor takes the elements of result `i`, and its sizes if it has others.
-auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t i) -> Datum {
+/// Is one of the given tensors neither empty nor of its result's sizes? Results that a call does
+/// not compute are vectors without elements.
+auto is_nothing(const TensorMeta& made) -> bool {
+  return made.rank() == 1 && made.sizes[0].is_int(0);
+}
+auto is_any_wrong(Composer& c, const DatumList& outs, const DatumList& results) -> bool {
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    const auto made = c.meta(results[i]);
+    const auto given = c.meta(outs[i]);
+    if (!is_nothing(made) && !has_sizes(c, given, made) &&
+        c.decide(gt(numel(given), 0), "out has elements"))
+      return true;
+  }
+  return false;
+}
+/// What becomes of out `i`, as far as its result decides that.
+auto layout_of(Composer& c, const DatumList& outs, const DatumList& results, std::size_t i)
+    -> OutLayout {
+  const auto made = c.meta(results[i]);
+  const auto layout = out_layout(
+      c.row().inplace_of,
+      {.call = c, .index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(c.meta(outs[i]))});
+  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
+    return OutLayout::untouched;
+  if (layout != OutLayout::together) return layout;
+  if (is_any_wrong(c, outs, results)) return OutLayout::copied;
+  return is_nothing(made) ? OutLayout::untouched : OutLayout::when_empty;
+}
+/// A given tensor takes the elements of a result, and its sizes if it has others.
+auto write_into(Composer& c, OutLayout layout, const Datum& out, const Datum& result) -> Datum {
   const auto made = c.meta(result);
   const auto given = c.meta(out);
   if (c.error()) return {};
@@ -72,23 +128,29 @@ auto write_into(Composer& c, const Datum& out, const Datum& result, std::size_t 
     return c.fail(fmt::format("a result of dtype {} cannot be written into {}", name(made.dtype),
                               name(given.dtype))),
            Datum{};
-  const auto layout = out_layout(
-      c.row().inplace_of, {.index = i, .rank = made.sizes.size(), .is_cuda = on_cuda(given)});
   if (layout == OutLayout::untouched) return out;
-  if (layout == OutLayout::if_made && c.decide(eq(numel(made), 0), "the result has no elements"))
-    return out;
   if (layout == OutLayout::counted && !has_sizes(c, given, made) &&
       c.decide(eq(numel(given), numel(made)), "out has as many elements"))
     return c.call("aten.copy_.default",
                   {out, c.call("aten.view.default", {result, int_list(given.sizes)})});
+  if (layout == OutLayout::turned && !has_sizes(c, given, made))
+    return c.call("aten.copy_.default", {resized(c, out, {made.sizes[1], made.sizes[0]}),
+                                         c.call("aten.t.default", {result})});
   const auto target = fitted(c, layout, out, made);
   if (layout == OutLayout::left) {
     c.call("aten.copy_.default", {target, result});
     return out;
   }
-  const bool is_raw = layout == OutLayout::raw || layout == OutLayout::raw_zeros;
-  if (!is_raw) return c.call("aten.copy_.default", {target, result});
-  if (layout == OutLayout::raw_zeros) c.call("aten.zero_.default", {target});
+  if (layout == OutLayout::lost || layout == OutLayout::lost_zeros) {
+    if (layout == OutLayout::lost_zeros) c.call("aten.zero_.default", {target});
+    auto call = layout_call(c);
+    return is_contiguous(call, c.meta(target)) ? c.call("aten.copy_.default", {target, result})
+                                               : target;
+  }
+  const bool zeroes = layout == OutLayout::raw_zeros || layout == OutLayout::format_zeros;
+  if (!zeroes && layout != OutLayout::raw && layout != OutLayout::format)
+    return c.call("aten.copy_.default", {target, result});
+  if (zeroes) c.call("aten.zero_.default", {target});
   c.call("aten.copy_.default",
          {c.call("aten.as_strided.default",
                  {target, int_list(made.sizes), int_list(made.strides), Datum{given.offset}}),
@@ -124,7 +186,8 @@ auto run_into_list(Composer& c) -> Datum {
   const auto *made = result.list(), *outs = given.list();
   if (made == nullptr || outs == nullptr || made->size() != outs->size())
     return c.fail("one out per result is needed"), Datum{};
-  for (std::size_t i = 0; i < made->size(); ++i) write_into(c, (*outs)[i], (*made)[i], i);
+  for (std::size_t i = 0; i < made->size(); ++i)
+    write_into(c, layout_of(c, *outs, *made, i), (*outs)[i], (*made)[i]);
   return {};
 }
 /// The given tensors stand behind the functional row's arguments.
@@ -133,10 +196,13 @@ auto run_into_out(Composer& c) -> Datum {
   const DatumList given(c.args().end() - count, c.args().end());
   const auto result = c.call(c.row().inplace_of, functional_args(c, given.front()));
   if (c.error()) return {};
-  if (count == 1) return write_into(c, given[0], result, 0);
+  DatumList results;
+  for (std::size_t i = 0; i < given.size(); ++i)
+    results.push_back(count == 1 ? result : c.item(result, i));
   DatumList written;
   for (std::size_t i = 0; i < given.size(); ++i)
-    written.push_back(write_into(c, given[i], c.item(result, i), i));
+    written.push_back(write_into(c, layout_of(c, given, results, i), given[i], results[i]));
+  if (count == 1) return written[0];
   return {std::move(written)};
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/ops/rows/out_names.h"
+#include "core/ops/rules.h"
 
 namespace assay {
 namespace {
@@ -75,27 +76,45 @@ struct OtherLayout {
   std::string_view functional;  ///< one overload, or without one all
   OutLayout layout;
   On on = On::any;
-  int result = -1;       ///< the result that it is said of; -1: of all
-  std::size_t rank = 0;  ///< the rank that it is said of; 0: of all
+  int result = -1;             ///< the result that it is said of; -1: of all
+  std::size_t rank = 0;        ///< the rank that it is said of; 0: of all
+  std::string_view flag = {};  ///< a parameter that is true in the calls that it is said of
 };
 constexpr OtherLayout kOtherLayouts[] = {
     {"angle", OutLayout::iterated},
     {"frexp.Tensor", OutLayout::iterated},
-    {"_batch_norm_with_update", OutLayout::if_made, On::cpu, 3},
+    {"_batch_norm_with_update", OutLayout::if_made, On::any, 3},
     {"abs", OutLayout::iterated},
     {"hardtanh", OutLayout::iterated},
     {"nan_to_num", OutLayout::iterated},
     {"huber_loss_backward", OutLayout::iterated},
+    {"log_sigmoid_backward", OutLayout::iterated},
+    {"mse_loss_backward", OutLayout::iterated},
+    {"smooth_l1_loss_backward", OutLayout::iterated},
     {"log_sigmoid_forward", OutLayout::restrided, On::cpu, 1},
     {"log_sigmoid_forward", OutLayout::untouched, On::cuda, 1},
     {"reflection_pad1d", OutLayout::raw, On::cuda},
     {"reflection_pad2d", OutLayout::raw, On::cuda},
     {"_fft_c2c", OutLayout::proposed, On::cuda},
     {"_fft_c2r", OutLayout::proposed, On::cuda},
-    {"_fft_r2c", OutLayout::proposed, On::cuda},
+    {"_fft_r2c", OutLayout::proposed, On::cuda, -1, 0, "onesided"},
     {"max_pool3d_with_indices", OutLayout::restrided, On::cpu},
     {"max_pool3d_with_indices_backward", OutLayout::restrided, On::cpu},
-    {"max_unpool2d", OutLayout::restrided},
+    {"avg_pool2d", OutLayout::format, On::cuda},
+    {"avg_pool2d_backward", OutLayout::format, On::cuda},
+    {"max_pool2d_with_indices", OutLayout::raw, On::cuda},
+    {"max_pool2d_with_indices_backward", OutLayout::raw_zeros, On::cuda},
+    {"max_pool3d_with_indices", OutLayout::format, On::cuda},
+    {"max_pool3d_with_indices_backward", OutLayout::format_zeros, On::cuda},
+    {"upsample_nearest1d", OutLayout::raw, On::cuda},
+    {"_upsample_nearest_exact1d", OutLayout::raw, On::cuda},
+    {"upsample_nearest3d_backward", OutLayout::raw, On::cuda},
+    {"multilabel_margin_loss_forward", OutLayout::lost, On::cuda, 1},
+    {"multilabel_margin_loss_backward", OutLayout::raw, On::cuda},
+    {"reflection_pad1d_backward", OutLayout::raw_zeros, On::cuda},
+    {"reflection_pad2d_backward", OutLayout::raw_zeros, On::cuda},
+    {"nll_loss_backward", OutLayout::lost_zeros, On::cuda, -1, 1},
+    {"max_unpool2d", OutLayout::restrided, On::cpu},
     {"reflection_pad2d", OutLayout::restrided, On::cpu, -1, 4},
     {"reflection_pad2d_backward", OutLayout::restrided, On::cpu},
     {"reflection_pad3d", OutLayout::restrided, On::cpu},
@@ -109,9 +128,9 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"_softmax", OutLayout::raw},
     {"_softmax_backward_data", OutLayout::raw},
     {"adaptive_max_pool3d", OutLayout::raw},
-    {"avg_pool3d", OutLayout::raw},
+    {"avg_pool3d", OutLayout::raw, On::cpu},
     {"avg_pool3d_backward", OutLayout::raw_zeros, On::cpu},
-    {"adaptive_max_pool3d_backward", OutLayout::raw_zeros, On::cpu},
+    {"adaptive_max_pool3d_backward", OutLayout::raw_zeros},
     {"fractional_max_pool2d", OutLayout::raw, On::cpu},
     {"fractional_max_pool2d_backward", OutLayout::raw_zeros, On::cpu},
     {"fractional_max_pool3d", OutLayout::raw, On::cpu},
@@ -120,19 +139,22 @@ constexpr OtherLayout kOtherLayouts[] = {
     {"upsample_bicubic2d_backward", OutLayout::raw_zeros, On::cpu},
     {"cholesky_inverse", OutLayout::when_empty},
     {"geqrf", OutLayout::when_empty, On::any, 0},
-    {"linalg_eig", OutLayout::when_empty},
+    {"linalg_eig", OutLayout::when_empty, On::cpu},
     {"linalg_householder_product", OutLayout::when_empty},
-    {"linalg_lstsq", OutLayout::when_empty, On::any, 0},
-    {"linalg_lstsq", OutLayout::copied},
+    {"linalg_lstsq", OutLayout::together},
     {"ormqr", OutLayout::when_empty},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 1},
     {"native_batch_norm", OutLayout::if_made, On::cpu, 2},
-    {"binary_cross_entropy_backward", OutLayout::left},
+    {"nonzero", OutLayout::fresh_if_turned, On::cuda},
+    {"nonzero_static", OutLayout::turned, On::cuda},
+    {"triangular_solve", OutLayout::fresh_if_empty},
+    {"binary_cross_entropy_backward", OutLayout::left, On::cpu},
     {"arange", OutLayout::counted},
     {"linspace", OutLayout::counted},
     {"logspace", OutLayout::counted},
     {"range", OutLayout::counted},
-    {"rrelu_with_noise", OutLayout::counted}};
+    {"rrelu_with_noise", OutLayout::counted, On::cpu},
+    {"rrelu_with_noise", OutLayout::copied, On::cuda}};
 /// The functional overload as kCopied has it.
 auto short_name(std::string_view overload) -> std::string_view {
   constexpr std::string_view kSpace = "aten.", kDefault = ".default";
@@ -149,7 +171,8 @@ auto out_layout(std::string_view functional, const OutResult& result) -> OutLayo
     return (entry.functional == name || entry.functional == name.substr(0, name.find('.'))) &&
            (entry.on == On::any || (entry.on == On::cuda) == result.is_cuda) &&
            (entry.result < 0 || static_cast<std::size_t>(entry.result) == result.index) &&
-           (entry.rank == 0 || entry.rank == result.rank);
+           (entry.rank == 0 || entry.rank == result.rank) &&
+           (entry.flag.empty() || result.call.flag(param(result.call, entry.flag)));
   };
   const auto* const other = std::ranges::find_if(kOtherLayouts, is_of);
   if (other != std::end(kOtherLayouts)) return other->layout;

@@ -425,8 +425,8 @@ auto measure_distinct(KernelCall& k) -> Dims {
 }
 
 /// Results: distinct items, where each came to lie, how often each occurs. The latter two are empty
-/// if not asked for, unless slices are compared on the CPU. Slices are stacked row-major along
-/// their dimension and moved back to it (Unique.cpp).
+/// if not asked for, unless slices are compared on the CPU. There slices are stacked row-major
+/// along their dimension and moved back to it (Unique.cpp); CUDA selects them by index, row-major.
 auto unique_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const int dim = param(c, "dim");
@@ -448,6 +448,7 @@ auto unique_rule(MetaCall& c) -> Datum {
       strides = contiguous_strides(sizes);
       for (auto* dims : {&sizes, &strides})
         std::rotate(dims->begin(), dims->begin() + 1, dims->begin() + d + 1);
+      if (on_cuda(self)) strides = contiguous_strides(sizes);
     }
   }
   return {DatumList{c.fresh(self.dtype, std::move(sizes), std::move(strides)),

@@ -80,6 +80,59 @@ TEST_F(BoxTest, AGuardProvesItsMultiples) {
 }
 
 /// Whatever is proved holds at every small point.
+TEST_F(BoxTest, TwoAxesAreOneNumberWhereTheLowerFillsAUnitOfTheUpper) {
+  // A row of s*s cells is read as j < s behind i*s, in heads of 4 rows: i < 4*s*t.
+  const auto i = pool_.symbol("a0"), j = pool_.symbol("a1");
+  const auto flat = j + s_ * i, cells = s_ * s_;
+  const auto index = 4 * cells * floor_div(flat, 4 * cells) + 4 * mod(flat, cells) +
+                     mod(floor_div(flat, cells), 4);
+  BoxFacts facts{ranges_, {}, {{i, 4 * s_ * t_}, {j, s_}}};
+  EXPECT_TRUE(proves_nonnegative(4 * cells * t_ - 1 - index, facts));
+  EXPECT_FALSE(proves_nonnegative(4 * cells * t_ - 2 - index, facts)) << "one element less";
+  facts.axes[1].count = s_ + 1;  // the last j carries into the next i
+  EXPECT_FALSE(proves_nonnegative(4 * cells * t_ - 1 - index, facts));
+  facts.axes[1].count = s_ - 1;
+  EXPECT_TRUE(proves_nonnegative(4 * cells * t_ - 1 - index, facts));
+}
+
+TEST_F(BoxTest, PartsOfAxesAreOneNumberToo) {
+  // Blocks of 2 x 2 of a square of s x s blocks, put together and taken apart by rows of 2*s.
+  const auto in = pool_.symbol("a0"), block = pool_.symbol("a1");
+  const auto row = 2 * floor_div(block, s_) + floor_div(in, 2);
+  const auto flat = 2 * s_ * row + 2 * mod(block, s_) + mod(in, 2);
+  BoxFacts facts{ranges_, {}, {{in, Expr(4)}, {block, s_ * s_}}};
+  const auto index = t_ * floor_div(flat, 2 * s_) + mod(flat, 2 * s_);  // rows t apart
+  facts.conditions = {ge(t_, 2 * s_)};
+  const auto last = t_ * (2 * s_ - 1) + 2 * s_ - 1;
+  EXPECT_TRUE(proves_nonnegative(last - index, facts));
+  EXPECT_FALSE(proves_nonnegative(last - 1 - index, facts)) << "one element less";
+  facts.axes[0].count = 5;  // a third row in the block
+  EXPECT_FALSE(proves_nonnegative(last - index, facts));
+}
+
+TEST_F(BoxTest, ProofsOfSumsHoldByEnumeration) {
+  const auto i = pool_.symbol("a0"), j = pool_.symbol("a1");
+  int proofs = 0;
+  for (const std::int64_t weight : {2, 3, 4, 6})
+    for (const std::int64_t by : {2, 3, 4, 6, 12})
+      for (const std::int64_t counts : {2, 3, 4, 5})
+        for (const std::int64_t room : {-1, 0, 1}) {
+          const auto flat = j + weight * i;
+          const auto value = by * floor_div(flat, by) + 3 * mod(flat, by);
+          std::int64_t most = 0;
+          for (std::int64_t a = 0; a < 6; ++a)
+            for (std::int64_t b = 0; b < counts; ++b) {
+              const auto n = b + weight * a;
+              most = std::max(most, by * (n / by) + 3 * (n % by));
+            }
+          const BoxFacts facts{ranges_, {}, {{i, Expr(6)}, {j, Expr(counts)}}};
+          const bool proved = proves_nonnegative(most + room - value, facts);
+          proofs += proved ? 1 : 0;
+          EXPECT_FALSE(proved && room < 0) << weight << " " << by << " " << counts;
+        }
+  EXPECT_GT(proofs, 40);
+}
+
 TEST_F(BoxTest, ProofsHoldByEnumeration) {
   int proved = 0;
   for (const std::int64_t weight : {1, 2, 3})

@@ -33,7 +33,7 @@ TEST_P(RecordedOperators, AreReproduced) {
 INSTANTIATE_TEST_SUITE_P(Files, RecordedOperators,
                          ::testing::Values(Recording{"cpu.sqlite", 250},
                                            Recording{"corners.sqlite", 40},
-                                           Recording{"cuda.sqlite", 12}));
+                                           Recording{"cuda.sqlite", 56}));
 
 }  // namespace
 }  // namespace assay
