@@ -176,8 +176,7 @@ class Substitution {
     std::vector<Expr> args;
     args.reserve(e.args().size());
     for (const Expr& arg : e.args()) args.push_back(apply(arg));
-    const bool is_same = std::ranges::equal(args, e.args());
-    const Expr result = is_same ? e : make(*e.pool(), e.op(), args, e.name());
+    const Expr result = make(*e.pool(), e.op(), args, e.name());
     done_.emplace(e, result);
     return result;
   }
