@@ -37,8 +37,8 @@ struct TileChoice {
   // Of all kernels
   bool loops = false;      ///< over r; else r must not be larger than its block
   bool is_narrow = false;  ///< extents of x, y and r are below 2^31
-  /// 1, 4 or 8: the extent of the axis along which most is contiguous is a multiple of it, so that
-  /// as many neighbours are in range together.
+  /// The extent of the axis along which most is contiguous is a multiple of it, so that as many
+  /// neighbours are in range together: those of a wide access, or 1.
   std::int64_t run = 1;
   // Of placed ones
   std::int64_t neighbours = 0;  ///< registers that are contiguous; 0: blocks are fixed

@@ -90,5 +90,25 @@ TEST(TileLayout, RefusesWhatNoBlockHolds) {
   EXPECT_FALSE(make_tile_layout({12}, {0}, 4, 8));
 }
 
+/// Neighbours, threads of any number, rounds: a thread's registers are the first and the last.
+TEST(TileLayout, PlacedAxesHaveNoBits) {
+  using enum TilePlace;
+  const auto layout = placed_layout({4, 512, 8}, {bits, thread_x, bits}, 4, 512);
+  EXPECT_TRUE(layout.is_placed());
+  EXPECT_EQ(layout.place(1), thread_x);
+  EXPECT_EQ(layout.threads(), 512);
+  EXPECT_EQ(layout.registers(), 32);
+  EXPECT_EQ(layout.contiguous_bits, 2);
+  EXPECT_EQ(layout.register_mask(AxisSet{1} << 1), 0U);
+  EXPECT_EQ(layout.register_mask(AxisSet{1} << 2), 28U);
+  EXPECT_EQ(layout.copy_mask(), 0U);
+  for (int i = 0; i < layout.registers(); ++i) {
+    EXPECT_EQ(layout.register_offset(0, i), i % 4);
+    EXPECT_EQ(layout.register_offset(1, i), 0);
+    EXPECT_EQ(layout.register_offset(2, i), i / 4);
+  }
+  EXPECT_TRUE(layout.thread_parts(0).empty());
+}
+
 }  // namespace
 }  // namespace assay
