@@ -115,7 +115,7 @@ TEST_F(LoadedObjectTest, NothingIsWrittenBehindASection) {
     if (list.sh_type != SHT_RELA) continue;
     read(section, header.e_shoff + list.sh_info * sizeof section);
     if (section.sh_type != SHT_PROGBITS) continue;
-    for (const std::uint64_t left : {0, 1, 3}) {
+    for (const auto left : std::to_array<std::uint64_t>({0, 1, 3})) {
       auto bytes = file_;
       const auto place = section.sh_size - left;
       std::memcpy(bytes.data() + list.sh_offset + offsetof(Elf64_Rela, r_offset), &place,
