@@ -93,6 +93,18 @@ TEST_F(CachedCodeTest, WhatIsNotCodeIsGeneratedAnew) {
   }
 }
 
+TEST(KeptObjects, ComeBackAsTheyWere) {
+  const NativeObjects objects{{"first\n", "", std::string("\0 2\n", 4)}, {"", "why\nnot", ""}};
+  const auto text = packed(objects);
+  const auto again = unpacked(text, 3);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->files, objects.files);
+  EXPECT_EQ(again->not_compiled, (std::vector<std::string>{"", "why not", ""}));
+  EXPECT_FALSE(unpacked(text, 1));
+  EXPECT_FALSE(unpacked(text.substr(0, text.size() - 1), 3));
+  EXPECT_FALSE(unpacked("\n6\nshort", 1));
+}
+
 TEST_F(CachedCodeTest, NamesDoNotMatter) {
   const auto kernel = doubled(DType::float32);
   expect_doubles(kernel, executor());

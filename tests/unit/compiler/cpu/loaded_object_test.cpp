@@ -101,6 +101,34 @@ TEST_F(LoadedObjectTest, AnyBytesAreAnswered) {
   EXPECT_GT(refused, 100);
 }
 
+/// A relocation whose last bytes are behind its section.
+TEST_F(LoadedObjectTest, NothingIsWrittenBehindASection) {
+  const auto read = [&]<class T>(T& value, std::size_t at) {
+    std::memcpy(&value, file_.data() + at, sizeof value);
+  };
+  Elf64_Ehdr header;
+  read(header, 0);
+  int tried = 0;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr list, section;
+    read(list, header.e_shoff + i * sizeof list);
+    if (list.sh_type != SHT_RELA) continue;
+    read(section, header.e_shoff + list.sh_info * sizeof section);
+    if (section.sh_type != SHT_PROGBITS) continue;
+    for (const auto left : std::to_array<std::uint64_t>({0, 1, 3})) {
+      auto bytes = file_;
+      const auto place = section.sh_size - left;
+      std::memcpy(bytes.data() + list.sh_offset + offsetof(Elf64_Rela, r_offset), &place,
+                  sizeof place);
+      const auto object = LoadedObject::load(bytes);
+      ASSERT_FALSE(object) << left;
+      EXPECT_EQ(object.error().message, "object: a relocation outside its section");
+      ++tried;
+    }
+  }
+  EXPECT_GE(tried, 3);
+}
+
 TEST_F(LoadedObjectTest, SaysWhatNobodyHas) {
   auto bytes = file_;
   const auto at = bytes.find(std::string("\0malloc\0", 8));
