@@ -106,7 +106,7 @@ auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
   return !is_single_lane_ && layout_->register_mask(axes) != 0;
 }
 
-auto GpuKernelEmitter::Held::moving() const -> unsigned {
+auto GpuValues::Held::moving() const -> unsigned {
   unsigned bits = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i)
     for (unsigned bit = 1; bit < offsets.size(); bit <<= 1)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/codegen/combine_code.h"
+#include "compiler/codegen/gpu_values.h"
 #include "compiler/codegen/lane_code.h"
 #include "compiler/cuda/dot_layout.h"
 #include "compiler/cuda/ptx.h"
@@ -20,7 +21,7 @@
 
 namespace assay {
 
-class GpuKernelEmitter {
+class GpuKernelEmitter : GpuValues {
  public:
   GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout,
                    const PtxOptions& options);
@@ -28,28 +29,6 @@ class GpuKernelEmitter {
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
  private:
-  using Value = llvm::Value;
-  using Values = std::vector<Value*>;
-  /// One value for all registers or one per register, plus a constant per register.
-  struct Held {
-    Values bases;
-    unsigned over = 0;                  ///< bits of a register's number that bases vary over
-    std::vector<std::int64_t> offsets;  ///< none: zeros
-    [[nodiscard]] auto base(int index) const -> Value* {
-      return bases.size() == 1 ? bases[0] : bases[static_cast<std::size_t>(index)];
-    }
-    [[nodiscard]] auto offset(int index) const -> std::int64_t {
-      return offsets.empty() ? 0 : offsets[static_cast<std::size_t>(index)];
-    }
-    /// Bits of a register's number that the constants vary over.
-    [[nodiscard]] auto moving() const -> unsigned;
-  };
-
-  /// What checked code is told about a buffer.
-  struct Watched {
-    Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
-  };
-
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
@@ -125,13 +104,6 @@ class GpuKernelEmitter {
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
   void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
-  /// Registers that are neighbours in memory, and by register the condition of the access.
-  struct Run {
-    int first = 0, length = 1, bytes = 0;
-    Values conditions;  ///< null: always
-    Value *any = nullptr, *all = nullptr;
-    bool is_whole = true;  ///< they are one condition
-  };
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
                               const std::function<Value*(int)>& condition) -> Run;
   [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
@@ -161,16 +133,9 @@ class GpuKernelEmitter {
   // gpu_lanes.cpp
   void statement(const TileStatement& one, const TileScan& what);
   void statement(const TileStatement& one, const TileSort& what);
-  /// Lanes of several values: by value, then by register.
-  using Parts = std::vector<Values>;
   [[nodiscard]] auto parts_of(const TileStatement& one, std::size_t count) -> Parts;
   [[nodiscard]] auto combine(const TileStatement& one, TileCombine how, const Values& a,
                              const Values& b) -> Values;
-  /// Where a coordinate of an axis with some bits set, cleared or flipped is to be found.
-  struct Source {
-    unsigned thread_set = 0, thread_cleared = 0, thread_flipped = 0;
-    unsigned register_set = 0, register_cleared = 0, register_flipped = 0;
-  };
   enum class Change : std::uint8_t { set, clear, flip };
   void change(Source& source, std::size_t axis, int bit, Change how) const;
   /// By register: what the register of `source` holds.
@@ -192,12 +157,6 @@ class GpuKernelEmitter {
                                 const Values& mine) -> Values;
   [[nodiscard]] auto fold_lanes(const TileStatement& one, TileCombine how, unsigned bit,
                                 const Values& mine) -> Values;
-  /// Registers of a reduction that threads share: each folds some of them for all.
-  struct Shares {
-    std::map<unsigned, Value*> values;   ///< by register, a subset of `free`
-    unsigned free = 0;                   ///< bits of a register's number that are registers still
-    std::map<unsigned, unsigned> moved;  ///< others: to which bit of a thread's number they went
-  };
   void share_among_warps(const TileStatement& one, TileCombine how, unsigned across,
                          Shares& shares);
   void share_among_lanes(const TileStatement& one, TileCombine how, unsigned bit, Shares& shares);
@@ -205,10 +164,6 @@ class GpuKernelEmitter {
                                  unsigned neighbours, std::map<unsigned, Value*> values) -> Value*;
 
   // gpu_placed.cpp
-  /// Of axes that are placed: what the launch has, and where this thread is among it.
-  struct Place {
-    Value *at = nullptr, *count = nullptr;
-  };
   void enter_places();
   void leave_places();
   void cluster_barrier();
@@ -228,12 +183,6 @@ class GpuKernelEmitter {
   [[nodiscard]] auto shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable*;
 
   // gpu_dot.cpp
-  /// An operand of a product in shared memory: k is contiguous, `stride` elements are a row.
-  struct SharedOperand {
-    llvm::GlobalVariable* room = nullptr;
-    DType dtype = DType::float32;
-    std::int64_t stride = 0, length = 0;  ///< of k
-  };
   void statement(const TileStatement& one, const TileDot& what);
   /// True where a statement over k is left to the product that wants it, or has no code.
   [[nodiscard]] auto is_left_to_products(const TileStatement& one) -> bool;

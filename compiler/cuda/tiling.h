@@ -8,7 +8,7 @@
 // Most kernels are placed: `x` (or `r` of rows) is a thread's neighbouring registers, then threads,
 // then warps, then the blocks of a cluster, then a thread's other registers, each an axis of the
 // tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
-// rows from one element to 65,536. Rows that begin anywhere begin at the last place before where a
+// rows from one element to 131,072. Rows that begin anywhere begin at the last place before where a
 // wide access may, and their first lanes take no part. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>

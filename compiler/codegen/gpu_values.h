@@ -1,0 +1,73 @@
+// What the code of a thread holds while it is made. Internal to compiler/codegen.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Value.h>
+
+#include "core/tensor/dtype.h"
+
+namespace assay {
+
+/// Of GpuKernelEmitter, whose files share it.
+struct GpuValues {
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+  /// One value for all registers or one per register, plus a constant per register.
+  struct Held {
+    Values bases;
+    unsigned over = 0;                  ///< bits of a register's number that bases vary over
+    std::vector<std::int64_t> offsets;  ///< none: zeros
+    [[nodiscard]] auto base(int index) const -> Value* {
+      return bases.size() == 1 ? bases[0] : bases[static_cast<std::size_t>(index)];
+    }
+    [[nodiscard]] auto offset(int index) const -> std::int64_t {
+      return offsets.empty() ? 0 : offsets[static_cast<std::size_t>(index)];
+    }
+    /// Bits of a register's number that the constants vary over.
+    [[nodiscard]] auto moving() const -> unsigned;
+  };
+  /// What checked code is told about a buffer.
+  struct Watched {
+    Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
+  };
+
+  /// Registers that are neighbours in memory, and by register the condition of the access.
+  struct Run {
+    int first = 0, length = 1, bytes = 0;
+    Values conditions;  ///< null: always
+    Value *any = nullptr, *all = nullptr;
+    bool is_whole = true;  ///< they are one condition
+  };
+  /// Lanes of several values: by value, then by register.
+  using Parts = std::vector<Values>;
+
+  /// Where a coordinate of an axis with some bits set, cleared or flipped is to be found.
+  struct Source {
+    unsigned thread_set = 0, thread_cleared = 0, thread_flipped = 0;
+    unsigned register_set = 0, register_cleared = 0, register_flipped = 0;
+  };
+
+  /// Of axes that are placed: what the launch has, and where this thread is among it.
+  struct Place {
+    Value *at = nullptr, *count = nullptr;
+  };
+
+  /// Registers of a reduction that threads share: each folds some of them for all.
+  struct Shares {
+    std::map<unsigned, Value*> values;   ///< by register, a subset of `free`
+    unsigned free = 0;                   ///< bits of a register's number that are registers still
+    std::map<unsigned, unsigned> moved;  ///< others: to which bit of a thread's number they went
+  };
+
+  /// An operand of a product in shared memory: k is contiguous, `stride` elements are a row.
+  struct SharedOperand {
+    llvm::GlobalVariable* room = nullptr;
+    DType dtype = DType::float32;
+    std::int64_t stride = 0, length = 0;  ///< of k
+  };
+};
+
+}  // namespace assay
