@@ -1,7 +1,8 @@
 """Kernels of `assay bench` beside PyTorch's eager mode and Inductor, in one run.
 
-usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16]     needs torch; prints medians in ms
-and their ratios; on a GPU in time of its own clock, and beside its copy.
+usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16] [--rounds N]     needs torch; prints
+medians in ms and their ratios; on a GPU in time of its own clock, and beside its copy. With rounds all take turns,
+and of each the median round counts: machines that are shared are slow for seconds at a time.
 """
 
 import argparse
@@ -125,6 +126,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--executor", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16"])
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", help="names of kernels, separated by commas")
     options = parser.parse_args()
     on_gpu = options.executor == "cuda"
@@ -147,9 +149,9 @@ def main():
                 if rows < LEAST_ROWS.get(name, 0) or columns > MOST_COLUMNS.get(name, columns):
                     continue
                 data = inputs(parameters, rows, columns, options.executor, dtype)
-                mine, share = assay_ms(options, graph, rows, columns)
-                eager = median_ms(lambda: function(*data), on_gpu)
-                inductor = median_ms(lambda: compiled(*data), on_gpu)
+                measured = [(*assay_ms(options, graph, rows, columns), median_ms(lambda: function(*data), on_gpu),
+                             median_ms(lambda: compiled(*data), on_gpu)) for _ in range(options.rounds)]
+                mine, share, eager, inductor = map(statistics.median, zip(*measured))
                 ratios["eager"].append(eager / mine)
                 ratios["inductor"].append(inductor / mine)
                 print(f"{name:<12}{rows}x{columns:<7}{mine:9.3f}{eager:9.3f}{inductor:9.3f}"
