@@ -38,6 +38,21 @@ auto width(std::int64_t extent, std::int64_t most) -> std::int64_t {
   return std::min({most, kLeast, power_of_two(extent)});
 }
 
+/// Extents by what the tiles make of them.
+struct TileExtents {
+  std::int64_t x = 1, t = 1, y = 1, r = 1;
+};
+auto tile_extents(const TilePlan& plan, bool has_t, const std::vector<std::int64_t>& extents)
+    -> TileExtents {
+  TileExtents all;
+  for (const auto axis : plan.loops.parallel) {
+    const bool is_t = has_t && axis == plan.t;
+    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
+  }
+  for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
+  return all;
+}
+
 auto is_row(const TilePlan& plan) -> bool {
   return !plan.x && !plan.loops.reduced.empty();
 }
@@ -163,19 +178,14 @@ auto TileChoice::code() const -> TileChoice {
   return same;
 }
 
-auto tile_extents(const TilePlan& plan, bool has_t, const std::vector<std::int64_t>& extents)
-    -> TileExtents {
-  TileExtents all;
-  for (const auto axis : plan.loops.parallel) {
-    const bool is_t = has_t && axis == plan.t;
-    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
-  }
-  for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
-  return all;
-}
-
 auto most_threads(const TilePlan& plan) -> std::int64_t {
   return is_row(plan) ? kRowThreads : kColumnThreads;
+}
+
+auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
+  const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
+  return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 && has_rows &&
+         (is_row(plan) || plan.loops.reduced.empty());
 }
 
 auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
@@ -190,8 +200,7 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
   const auto down = has_reduction ? threads.z : plan.x ? threads.y : threads.x;
   const auto rows = has_rows ? tiles(all.y, down) : 1;
   if (!plan.x) return rows;
-  const bool is_shifted = choice.run == 1 && has_rows && !has_reduction;
-  const auto beyond = is_shifted ? choice.neighbours - 1 : 0;
+  const auto beyond = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
   return tiles(all.x + beyond, choice.neighbours * threads.x) * rows;
 }
 

@@ -128,10 +128,8 @@ class Tiler {
          reduced != nullptr  ? TilePlace::thread_z
          : across != nullptr ? TilePlace::thread_y
                              : TilePlace::thread_x);
-    // Where rows begin: known where they stand one behind the other.
-    for (auto* one : {across, is_row ? reduced : nullptr})
-      if (one != nullptr && down != nullptr && (is_row || reduced == nullptr))
-        one->is_shifted = choice_.run == 1 && one->neighbours > 1;
+    if (auto* inner = is_row ? reduced : across; inner != nullptr)
+      inner->is_shifted = is_shifted(tiles_, choice_);
   }
 
   /// Programs are numbered with the tiles of the first axis fastest.

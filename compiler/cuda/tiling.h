@@ -74,6 +74,10 @@ struct TilePlan {
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;
 
+/// Rows of a placed kernel begin at the last place before where a wide access may: where they begin
+/// anywhere, several elements are one access, and they stand one behind the other.
+[[nodiscard]] auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool;
+
 /// How many programs there are, by extents of the exact axes: tiles of x, t and y. A cluster is
 /// one.
 [[nodiscard]] auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
@@ -96,12 +100,5 @@ struct TilePlan {
 /// tiles of another size have another order.
 [[nodiscard]] auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                                    std::int64_t most_ranks) -> std::vector<TileChoice>;
-
-/// Extents by what the tiles make of them.
-struct TileExtents {
-  std::int64_t x = 1, t = 1, y = 1, r = 1;
-};
-[[nodiscard]] auto tile_extents(const TilePlan& plan, bool has_t,
-                                const std::vector<std::int64_t>& extents) -> TileExtents;
 
 }  // namespace assay
