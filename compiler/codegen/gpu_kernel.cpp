@@ -44,7 +44,7 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
     in_chunks(kernel_.body.body);
   else
     region(kernel_.body);
-  leave_places();
+  if (layout_->is_placed()) leave_places();
   b_.CreateRetVoid();
   if (!error_.empty()) return unsupported("{}", error_);
   std::string problem;
@@ -164,6 +164,31 @@ void GpuKernelEmitter::region(const TileRegion& region) {
   }
 }
 
+/// Indices and masks that follow from a thread's place by a few steps of whole numbers.
+auto GpuKernelEmitter::positions_of(const std::vector<TileStatement>& body) const
+    -> std::vector<const TileStatement*> {
+  constexpr TileOp kCheap[] = {TileOp::add,     TileOp::sub,    TileOp::mul,     TileOp::lt,
+                               TileOp::bit_and, TileOp::bit_or, TileOp::bit_not, TileOp::cast};
+  std::vector<const TileStatement*> all;
+  std::set<TileId> made;
+  const auto is_position = [&](const TileStatement& one) {
+    if (std::holds_alternative<TileLane>(one.what)) return true;
+    const auto* compute = std::get_if<TileCompute>(&one.what);
+    const auto is_made = [&](TileId id) { return made.contains(id); };
+    return compute != nullptr && std::ranges::count(kCheap, compute->op) > 0 &&
+           std::ranges::any_of(one.operands, is_made) &&
+           std::ranges::all_of(one.operands, [&](TileId id) {
+             return !is_floating(dtype(id)) && (!varies(axes(id)) || is_made(id));
+           });
+  };
+  for (const auto& one : body) {
+    if (!is_position(one)) continue;
+    all.push_back(&one);
+    made.insert(one.results[0]);
+  }
+  return all;
+}
+
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   constexpr unsigned kChunk = 8;  ///< registers at a time
   const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(kChunk - 1);
@@ -198,7 +223,21 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
     if (is_wanted) needed.insert(at->operands.begin(), at->operands.end());
   }
   for (auto at = last; at != body.end(); ++at) late.push_back(&*at);
-  for (const auto* one : early) emit(*one);
+  // Positions are made anew after each reduction: they are cheaper than the registers they take.
+  auto positions = positions_of(body);
+  std::erase_if(positions,
+                [&](const TileStatement* one) { return std::ranges::count(early, one) == 0; });
+  for (const auto* one : early) {
+    emit(*one);
+    const bool is_load =
+        std::holds_alternative<TileLoad>(one->what) && varies(axes(one->results[0]));
+    if (!is_reduce(*one) && !is_load) continue;
+    forget_places();
+    for (const auto* position : positions)
+      if (position < one) emit(*position);
+  }
+  std::ranges::copy(positions, std::back_inserter(late));
+  std::ranges::sort(late);
   const auto is_apart = [&](const TileStatement& one) {
     AxisSet over = 0;
     for (const auto id : one.results) over |= axes(id);

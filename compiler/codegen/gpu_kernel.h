@@ -36,6 +36,8 @@ class GpuKernelEmitter : GpuValues {
   /// What follows the last reduction of a row, some registers at a time: what it loads and computes
   /// need not all be there at once.
   void in_chunks(const std::vector<TileStatement>& body);
+  [[nodiscard]] auto positions_of(const std::vector<TileStatement>& body) const
+      -> std::vector<const TileStatement*>;
   [[nodiscard]] auto is_active(int index) const -> bool {
     return (static_cast<unsigned>(index) & chunk_mask_) == chunk_;
   }
@@ -165,9 +167,9 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_placed.cpp
   void enter_places();
-  void leave_places();
-  void cluster_barrier();
-  [[nodiscard]] auto from_block(llvm::Type* type, Value* at, Value* rank) -> Value*;
+  /// What is computed of places from here on is computed anew, not kept from before.
+  void forget_places();
+  [[nodiscard]] auto opaque(Value* value) -> Value*;  ///< an unknown that equals it
   [[nodiscard]] auto place(TilePlace of) -> Place& {
     return places_.at(static_cast<std::size_t>(of) - 1);
   }
@@ -176,11 +178,19 @@ class GpuKernelEmitter : GpuValues {
                                  AxisSet over, Parts parts) -> Parts;
   [[nodiscard]] auto butterfly(const TileStatement& one, TileCombine how, Value* count, Values mine)
       -> Values;
-  [[nodiscard]] auto gathered(const TileStatement& one, TileCombine how, TilePlace of,
-                              const Values& mine) -> Values;
+  [[nodiscard]] auto gathered(const TileStatement& one, TileCombine how, const Values& mine)
+      -> Values;
   [[nodiscard]] auto folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,
                                      const std::vector<std::size_t>& registers) -> Parts;
   [[nodiscard]] auto shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable*;
+
+  // gpu_cluster.cpp
+  [[nodiscard]] auto exchanged(const TileStatement& one, TileCombine how, const Values& mine)
+      -> Values;
+  void leave_places();
+  /// Instructions that LLVM does not know; null: without a result.
+  auto assembly(const char* text, const char* constraints, const Values& operands,
+                llvm::Type* result) -> Value*;
 
   // gpu_dot.cpp
   void statement(const TileStatement& one, const TileDot& what);
@@ -217,7 +227,8 @@ class GpuKernelEmitter : GpuValues {
   int architecture_ = 0;  ///< 90 for compute capability 9.0
   llvm::GlobalVariable* shared_ = nullptr;
   std::array<Place, kThreadPlaces> places_;
-  bool reads_other_blocks_ = false;  ///< of the cluster: none may be over before all have read
+  std::vector<Exchange> exchanges_;  ///< among a cluster's blocks
+  llvm::BasicBlock *begin_ = nullptr, *body_ = nullptr;
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;

@@ -15,8 +15,8 @@ namespace {
 using llvm::Value;
 
 constexpr unsigned kShared = 3;
-constexpr std::uint64_t kMostWarps = 32, kMostRows = 64;  ///< of a block, and threads along z
-constexpr int kClusters = 90;                             ///< architectures from here on have them
+constexpr std::uint64_t kMostWarps = 32;  ///< of a block
+constexpr int kClusters = 90;             ///< architectures from here on have them
 
 auto shared_type(llvm::IRBuilder<>& b, llvm::Type* type) -> llvm::Type* {
   return type->isIntegerTy(1) ? b.getInt8Ty() : type;
@@ -58,19 +58,19 @@ void GpuKernelEmitter::enter_places() {
   const auto& [x, y, z, rank] = places_;
   auto* row = b_.CreateAdd(b_.CreateMul(z.at, y.count), y.at);
   thread_ = b_.CreateAdd(b_.CreateMul(row, x.count), x.at);
+  begin_ = b_.GetInsertBlock();
+  body_ = llvm::BasicBlock::Create(module_.getContext(), "body", function_);
+  b_.SetInsertPoint(body_);
 }
 
-/// Nobody's memory is gone while others read it.
-void GpuKernelEmitter::leave_places() {
-  if (!reads_other_blocks_) return;
-  when(b_.CreateICmpUGT(place(TilePlace::rank).count, b_.getInt32(1)), [&] { cluster_barrier(); });
+auto GpuKernelEmitter::opaque(Value* value) -> Value* {
+  auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+  return b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});
 }
 
-void GpuKernelEmitter::cluster_barrier() {
-  auto* type = llvm::FunctionType::get(b_.getVoidTy(), false);
-  auto* call = b_.CreateCall(llvm::InlineAsm::get(
-      type, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "~{memory}", true));
-  call->setConvergent();
+void GpuKernelEmitter::forget_places() {
+  for (auto& [at, count] : places_)
+    if (!llvm::isa<llvm::Constant>(at)) at = opaque(at);
 }
 
 auto GpuKernelEmitter::shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable* {
@@ -85,9 +85,11 @@ auto GpuKernelEmitter::shared_room(llvm::Type* type, std::uint64_t count) -> llv
 /// Over as many neighbouring lanes of a warp, which all get the result.
 auto GpuKernelEmitter::butterfly(const TileStatement& one, TileCombine how, Value* count,
                                  Values mine) -> Values {
+  count = opaque(count);
+  auto* self = opaque(thread_);
   for (unsigned bit = 16; bit != 0; bit >>= 1) {
     auto* takes = b_.CreateICmpUGT(count, b_.getInt32(bit));
-    auto* thread = b_.CreateXor(thread_, bit);
+    auto* thread = b_.CreateXor(self, bit);
     Values other;
     for (auto* value : mine) other.push_back(shuffled(value, thread));
     const auto both = combine(one, how, mine, other);
@@ -97,68 +99,35 @@ auto GpuKernelEmitter::butterfly(const TileStatement& one, TileCombine how, Valu
   return mine;
 }
 
-/// Of a value that all lanes of a warp share, over a row's warps, or over the cluster's blocks:
-/// each leaves its own, and lanes of every warp pick up one each.
-auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, TilePlace of,
-                                const Values& mine) -> Values {
+/// Of a value that all lanes of a warp share, over a row's warps: each leaves its own, and lanes of
+/// every warp pick up one each.
+auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, const Values& mine)
+    -> Values {
   const auto& x = place(TilePlace::thread_x);
   const auto& y = place(TilePlace::thread_y);
-  auto* row = place(TilePlace::thread_z).at;
-  auto* count = place(of).count;
-  const bool is_cluster = of == TilePlace::rank;
-  auto* none = b_.getInt32(0);
-  auto* first = is_cluster ? row : b_.CreateMul(row, y.count);
-  return either(
-      b_.CreateICmpUGT(count, b_.getInt32(1)),
-      [&] {
-        std::vector<llvm::GlobalVariable*> rooms;
-        for (auto* value : mine)
-          rooms.push_back(shared_room(value->getType(), is_cluster ? kMostRows : kMostWarps));
-        const auto slot = [&](std::size_t i, Value* at) {
-          return b_.CreateGEP(shared_type(b_, mine[i]->getType()), rooms[i],
-                              b_.CreateZExt(at, b_.getInt64Ty()));
-        };
-        auto* acts = b_.CreateICmpEQ(x.at, none);
-        if (is_cluster) acts = b_.CreateAnd(acts, b_.CreateICmpEQ(y.at, none));
-        when(acts, [&] {
-          for (std::size_t i = 0; i < mine.size(); ++i)
-            b_.CreateStore(as_shared(b_, mine[i]),
-                           slot(i, is_cluster ? first : b_.CreateAdd(first, y.at)));
-        });
-        if (is_cluster)
-          cluster_barrier();
-        else
-          barrier();
-        auto* whose = b_.CreateAnd(x.at, b_.CreateSub(count, b_.getInt32(1)));
-        Values theirs;
-        for (std::size_t i = 0; i < mine.size(); ++i) {
-          auto* type = shared_type(b_, mine[i]->getType());
-          auto* got =
-              is_cluster
-                  ? from_block(type, slot(i, first), whose)
-                  : static_cast<Value*>(b_.CreateLoad(type, slot(i, b_.CreateAdd(first, whose))));
-          theirs.push_back(from_shared(b_, got, mine[i]->getType()));
-        }
-        return butterfly(one, how, count, theirs);
-      },
-      [&] { return mine; });
-}
-
-/// What another block of the cluster has at this place of its shared memory.
-auto GpuKernelEmitter::from_block(llvm::Type* type, Value* at, Value* rank) -> Value* {
-  reads_other_blocks_ = true;
-  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
-  auto* held = b_.getIntNTy(std::max(bits, 16U));
-  const char* constraint = bits == 64 ? "=l" : bits == 32 ? "=r" : "=h";
-  const auto text = fmt::format(
-      "{{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t"
-      "ld.shared::cluster.{}{} $0, [there];\n\t}}",
-      bits == 8 ? "u" : "b", bits);
-  auto* asm_type = llvm::FunctionType::get(held, {b_.getInt32Ty(), b_.getInt32Ty()}, false);
-  auto* code =
-      llvm::InlineAsm::get(asm_type, text, fmt::format("{},r,r,~{{memory}}", constraint), true);
-  Value* raw = b_.CreateCall(code, {b_.CreatePtrToInt(at, b_.getInt32Ty()), rank});
-  return b_.CreateBitCast(b_.CreateTrunc(raw, b_.getIntNTy(bits)), type);
+  auto* first = b_.CreateMul(place(TilePlace::thread_z).at, y.count);
+  const auto fold = [&] {
+    std::vector<llvm::GlobalVariable*> rooms;
+    for (auto* value : mine) rooms.push_back(shared_room(value->getType(), kMostWarps));
+    const auto slot = [&](std::size_t i, Value* at) {
+      return b_.CreateGEP(shared_type(b_, mine[i]->getType()), rooms[i],
+                          b_.CreateZExt(b_.CreateAdd(first, at), b_.getInt64Ty()));
+    };
+    when(b_.CreateICmpEQ(x.at, b_.getInt32(0)), [&] {
+      for (std::size_t i = 0; i < mine.size(); ++i)
+        b_.CreateStore(as_shared(b_, mine[i]), slot(i, y.at));
+    });
+    barrier();
+    auto* whose = b_.CreateAnd(x.at, b_.CreateSub(y.count, b_.getInt32(1)));
+    Values theirs;
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      auto* type = mine[i]->getType();
+      auto* got = b_.CreateLoad(shared_type(b_, type), slot(i, whose));
+      theirs.push_back(from_shared(b_, got, type));
+    }
+    return butterfly(one, how, y.count, theirs);
+  };
+  return either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
 }
 
 /// Over threads along y, each column of threads by itself: halves, through shared memory.
@@ -246,8 +215,9 @@ auto GpuKernelEmitter::folded_over(const TileStatement& one, TileCombine how, Ti
     for (const auto at : registers) {
       Values mine;
       for (const auto& part : parts) mine.push_back(part[at]);
-      mine = of == TilePlace::thread_x ? butterfly(one, how, place(of).count, mine)
-                                       : gathered(one, how, of, mine);
+      mine = of == TilePlace::thread_x   ? butterfly(one, how, place(of).count, mine)
+             : of == TilePlace::thread_y ? gathered(one, how, mine)
+                                         : exchanged(one, how, mine);
       for (std::size_t part = 0; part < parts.size(); ++part) parts[part][at] = mine[part];
     }
   } else if (of == TilePlace::thread_y) {

@@ -55,6 +55,12 @@ struct GpuValues {
     Value *at = nullptr, *count = nullptr;
   };
 
+  /// What a block awaits from all blocks of its cluster.
+  struct Exchange {
+    llvm::GlobalVariable* arrived = nullptr;
+    std::uint32_t bytes = 0;  ///< of a row, from each block
+  };
+
   /// Registers of a reduction that threads share: each folds some of them for all.
   struct Shares {
     std::map<unsigned, Value*> values;   ///< by register, a subset of `free`

@@ -55,6 +55,23 @@ constexpr const char* kPasses =
     "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-simplify,"
     "loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
+/// What one instruction alone wants is computed right before it: a tree is walked to its leaves,
+/// not level by level, so that a few of its nodes live at once.
+void compute_late(llvm::Function& function) {
+  for (auto& block : function) {
+    std::vector<llvm::Instruction*> all;
+    for (auto& one : block) all.push_back(&one);
+    for (auto at = all.rbegin(); at != all.rend(); ++at) {
+      auto* one = *at;
+      if (!one->hasOneUse() || one->mayHaveSideEffects() || one->mayReadFromMemory() ||
+          llvm::isa<llvm::PHINode>(one) || one->isTerminator())
+        continue;
+      auto* user = llvm::cast<llvm::Instruction>(*one->user_begin());
+      if (user->getParent() == &block && !llvm::isa<llvm::PHINode>(user)) one->moveBefore(user);
+    }
+  }
+}
+
 auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetMachine& machine)
     -> Result<std::string> {
   llvm::LLVMContext context;
@@ -64,6 +81,8 @@ auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetM
   ASSAY_TRY_VOID(
       GpuKernelEmitter(module, *request.kernel, request.layout, options).run(request.name));
   run_passes(module, machine, kPasses);
+  for (auto& function : module)
+    if (!std::getenv("NOLATE")) compute_late(function);
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager emit;

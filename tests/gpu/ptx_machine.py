@@ -2,7 +2,7 @@
 
 Every register holds the bits of its value. Of the threads of a cluster those that stand at the first
 instruction of all go on, so threads that part meet again; `bar.sync` waits for all of a block,
-`barrier.cluster` for all. Shared memory of another block is at its own place plus the block's number,
+`barrier.cluster` for all. An `mbarrier` counts what it awaits, and opens once. Shared memory of another block is at its own place plus the block's number,
 which stands above all addresses. Fragments of `mma`
 are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
 float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
@@ -93,8 +93,9 @@ class Machine:
         x, y, z = self.dims
         threads = x * y * z
         self.rooms = list(self.memory)
+        self.awaited_bytes = {}  # by the barrier's place
         for rank in range(ranks):
-            self.rooms += [(at + (rank << RANK), bytearray(size)) for at, size in self.symbols.values()]
+            self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
                       "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0,
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
@@ -102,6 +103,7 @@ class Machine:
         every = range(len(self.regs))
         at = [0] * len(self.regs)
         waiting = {}  # thread: for its block, or for all
+        steps = 0
 
         def go_on(some):
             """Those that wait go on where none of them is still on its way."""
@@ -118,6 +120,8 @@ class Machine:
                 waiting.clear()
                 continue
             place = min(at[t] for t in going)
+            steps += 1
+            assert steps < 1 << 20, "it does not end"
             here = [t for t in going if at[t] == place]
             guard, name, operands = self.code[place]
             for t in here:
@@ -158,7 +162,7 @@ class Machine:
 
     def value(self, text, regs, kind="b64"):
         if text in self.symbols:
-            return self.symbols[text][0] | regs["rank"] << RANK
+            return self.symbols[text][0] | regs["rank"] + 1 << RANK
         if text.startswith("%") or text == "there":
             return regs[text]
         if text.startswith("0f"):
@@ -173,6 +177,21 @@ class Machine:
                 return room, address - at
         raise IndexError(f"an access of {size} bytes at {address:#x}")
 
+    def place(self, text, regs):
+        base, _, more = text.strip("[]").partition("+")
+        address = self.value(base.strip(), regs) + int(more or 0)
+        return address if address >= 1 << 32 else address | regs["rank"] + 1 << RANK  # its own block's
+
+    def await_bytes(self, what, operands, regs):
+        """Of barriers with one arrival, which says how many bytes are to come."""
+        if what == "init":
+            self.awaited_bytes[self.place(operands[0], regs)] = 0
+        elif what == "arrive":
+            self.awaited_bytes[self.place(operands[1], regs)] += self.value(operands[2], regs)
+        else:
+            assert what == "try_wait", what
+            regs[operands[0]] = int(self.awaited_bytes[self.place(operands[1], regs)] == 0)
+
     def access(self, name, operands, regs):
         kind = name[-1]
         size = width(kind) // 8
@@ -180,10 +199,7 @@ class Machine:
             regs[operands[0]] = self.arguments[operands[1].strip("[]")]
             return
         place, other = (operands[1], operands[0]) if name[0] == "ld" else (operands[0], operands[1])
-        base, _, more = place.strip("[]").partition("+")
-        address = self.value(base.strip(), regs) + int(more or 0)
-        if address < 1 << 32:  # of this block's own memory
-            address |= regs["rank"] << RANK
+        address = self.place(place, regs)
         for i, one in enumerate(part.strip() for part in other.strip("{}").split(",")):
             room, offset = self.room(address + i * size, size)
             if name[0] == "ld":
@@ -195,14 +211,20 @@ class Machine:
 
     def step(self, name, operands, regs):
         op, kind = name[0], name[-1]
+        if op == "st" and name[1] == "async":
+            self.access(["st", "shared", kind], operands[:2], regs)
+            self.awaited_bytes[self.place(operands[2], regs)] -= width(kind) // 8
+            return None
         if op in ("ld", "st"):
             return self.access(name, operands, regs)
-        if op == "membar":
+        if op in ("membar", "fence"):
             return None
+        if op == "mbarrier":
+            return self.await_bytes(name[1], operands, regs)
         target = operands[0]
         if op == "mapa":
             rank = self.value(operands[2], regs)
-            regs[target] = self.value(operands[1], regs) & MASKS[32] | rank << RANK
+            regs[target] = self.value(operands[1], regs) & MASKS[32] | rank + 1 << RANK
             return None
         if op == "mov" and (target.startswith("{") or operands[1].startswith("{")):
             return self.packed(kind, operands, regs)
