@@ -18,17 +18,18 @@ constexpr int kBfloatConversions = 80;  ///< architectures from here on round to
 
 }  // namespace
 
-GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel,
-                                   const TileLayout& layout, const PtxOptions& options)
+GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const PtxRequest& request,
+                                   const PtxOptions& options)
     : module_(module),
-      kernel_(kernel),
-      layout_(&layout),
+      kernel_(*request.kernel),
+      layout_(&request.layout),
       b_(module.getContext()),
       code_(b_, 1),
       combine_(b_, code_),
       is_checked_(options.is_checked),
       architecture_(options.architecture),
-      steps_(kernel) {}
+      most_registers_(request.most_registers),
+      steps_(kernel_) {}
 
 void GpuKernelEmitter::fail(std::string message) {
   if (error_.empty()) error_ = std::move(message);
@@ -80,6 +81,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
   };
   note("kernel", 1);
   note("maxntidx", static_cast<unsigned>(layout_->threads()));
+  if (most_registers_ > 0) note("maxnreg", static_cast<unsigned>(most_registers_));
   for (auto& argument : function_->args()) params_.push_back(&argument);
   const auto count = kernel_.params.size();
   record_ = params_[count];
@@ -92,12 +94,31 @@ void GpuKernelEmitter::entry(const std::string& name) {
   code_.use_bfloat_conversions(architecture_ >= kBfloatConversions);
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
   if (layout_->is_placed()) enter_places();
+  order_ = order_of_registers();
   // Room for one value of eight bytes per thread.
   auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));
   shared_ = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
                                      llvm::UndefValue::get(room), "exchange", nullptr,
                                      llvm::GlobalValue::NotThreadLocal, kShared);
   shared_->setAlignment(llvm::Align(16));
+}
+
+/// As the tree of a reduction by halves wants them, so that few of its sums live at once.
+auto GpuKernelEmitter::order_of_registers() const -> std::vector<int> {
+  std::vector<int> order;
+  const auto reversed = [](int number, int bits) {
+    int made = 0;
+    for (int bit = 0; bit < bits; ++bit) made = made << 1 | (number >> bit & 1);
+    return made;
+  };
+  const auto low_bits = layout_->contiguous_bits;
+  const auto low_mask = (1 << low_bits) - 1;
+  for (int i = 0; i < layout_->registers(); ++i)
+    order.push_back(!layout_->is_placed()
+                        ? i
+                        : reversed(i >> low_bits, layout_->register_bits - low_bits) << low_bits |
+                              reversed(i & low_mask, low_bits));
+  return order;
 }
 
 // Values
@@ -141,10 +162,11 @@ auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& 
   if (!varies(axes)) return {of(0)};
   const auto mask = static_cast<int>(layout_->register_mask(axes));
   Values all(static_cast<std::size_t>(layout_->registers()));
-  for (int i = 0; i < layout_->registers(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
+  for (const int i : order_) {
     if (!is_active(i)) continue;
-    all[at] = (i & ~mask) != 0 ? all[static_cast<std::size_t>(i & mask)] : of(i);
+    auto& first = all[static_cast<std::size_t>(i & mask)];
+    if (first == nullptr) first = of(i & mask);
+    all[static_cast<std::size_t>(i)] = first;
   }
   return all;
 }

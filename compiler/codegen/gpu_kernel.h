@@ -23,8 +23,7 @@ namespace assay {
 
 class GpuKernelEmitter : GpuValues {
  public:
-  GpuKernelEmitter(llvm::Module& module, const TileKernel& kernel, const TileLayout& layout,
-                   const PtxOptions& options);
+  GpuKernelEmitter(llvm::Module& module, const PtxRequest& request, const PtxOptions& options);
   /// Adds the entry to the module. Errors: unsupported (a statement or dtype without code).
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
@@ -67,6 +66,7 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto lanes(TileId id) -> Values;
   void set(TileId id, Value* value) { values_[id] = {{value}, 0, {}}; }
   void set(TileId id, Values lanes);
+  [[nodiscard]] auto order_of_registers() const -> std::vector<int>;
   /// One value per register; computed once for registers that only differ in other axes.
   [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
   [[nodiscard]] auto special(const char* what) -> Value*;  ///< a special register
@@ -224,7 +224,8 @@ class GpuKernelEmitter : GpuValues {
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   bool is_checked_ = false;
-  int architecture_ = 0;  ///< 90 for compute capability 9.0
+  int architecture_ = 0;    ///< 90 for compute capability 9.0
+  int most_registers_ = 0;  ///< of the machine; 0: no limit
   llvm::GlobalVariable* shared_ = nullptr;
   std::array<Place, kThreadPlaces> places_;
   std::vector<Exchange> exchanges_;  ///< among a cluster's blocks
@@ -232,6 +233,7 @@ class GpuKernelEmitter : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
+  std::vector<int> order_;               ///< in which registers are computed
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
   std::string error_;

@@ -146,8 +146,11 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileStore& what
   if (transposed_store(one, what)) return;
   const auto of = kernel_.params[what.param].dtype;
   Values stored;
+  const bool is_rounded = dtype(one.operands[1]) == of;
   for (auto* value : lanes(one.operands[1]))
-    stored.push_back(value == nullptr ? nullptr : code_.to_memory(value, of));
+    stored.push_back(value == nullptr ? nullptr
+                     : is_rounded     ? code_.rounded_to_memory(value, of)
+                                      : code_.to_memory(value, of));
   store_lanes(one, what.param, stored);
 }
 

@@ -168,12 +168,23 @@ auto GpuKernelEmitter::packed(const Values& lanes, int bytes) -> Values {
 }
 
 auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count) -> Values {
+  Values lanes;
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  const auto word_bits = static_cast<unsigned>(words[0]->getType()->getPrimitiveSizeInBits());
+  if (bits < word_bits) {
+    const auto each = static_cast<int>(word_bits / bits);
+    for (int i = 0; i < count; ++i) {
+      auto* part = b_.CreateLShr(words[static_cast<std::size_t>(i / each)],
+                                 static_cast<unsigned>(i % each) * bits);
+      lanes.push_back(b_.CreateBitCast(b_.CreateTrunc(part, b_.getIntNTy(bits)), type));
+    }
+    return lanes;
+  }
   auto* from = llvm::FixedVectorType::get(words[0]->getType(), static_cast<unsigned>(words.size()));
   Value* whole = llvm::UndefValue::get(from);
   for (std::size_t i = 0; i < words.size(); ++i)
     whole = b_.CreateInsertElement(whole, words[i], static_cast<std::uint64_t>(i));
   whole = b_.CreateBitCast(whole, llvm::FixedVectorType::get(type, static_cast<unsigned>(count)));
-  Values lanes;
   for (int i = 0; i < count; ++i)
     lanes.push_back(b_.CreateExtractElement(whole, static_cast<std::uint64_t>(i)));
   return lanes;
@@ -208,7 +219,7 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
   for (const auto& run : runs) {
     const auto end = word + words_of(b_, run.bytes);
     auto lanes = unpacked(Values(word, end), type, run.length);
-    for (std::size_t k = 0; k < lanes.size() && !run.is_whole; ++k)
+    for (std::size_t k = 0; k < lanes.size() && !run.is_whole && !layout_->is_placed(); ++k)
       if (auto* meant = run.conditions[k]; meant != nullptr)
         lanes[k] = b_.CreateSelect(meant, lanes[k], llvm::Constant::getNullValue(type));
     std::ranges::copy(lanes, all.begin() + run.first);

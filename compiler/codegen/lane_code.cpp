@@ -1,5 +1,6 @@
 #include "compiler/codegen/lane_code.h"
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
@@ -152,7 +153,19 @@ auto LaneCode::divided(TileOp op, Value* a, Value* b, bool is_signed) -> Value* 
 
 auto LaneCode::rounded(Value* value, DType dtype) -> Value* {
   if (!is_floating(dtype) || size_bytes(dtype) >= 4) return value;
+  if (dtype == DType::bfloat16 && has_bfloat_ && value->getType()->isFloatTy()) {
+    // Two at once is what is fast; of the upper half's bits the float is made already.
+    auto* none = llvm::ConstantFP::get(value->getType(), 0.0);
+    auto* both = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {value, none});
+    return b_.CreateBitCast(both, value->getType());
+  }
   return from_memory(to_memory(value, dtype), dtype);
+}
+
+auto LaneCode::rounded_to_memory(Value* value, DType dtype) -> Value* {
+  if (dtype != DType::bfloat16 || !value->getType()->isFloatTy()) return to_memory(value, dtype);
+  auto* bits = b_.CreateBitCast(value, b_.getInt32Ty());
+  return b_.CreateTrunc(b_.CreateLShr(bits, 16), b_.getInt16Ty());
 }
 
 auto LaneCode::to_memory(Value* value, DType dtype) -> Value* {
@@ -319,13 +332,17 @@ auto LaneCode::transposed(Values rows) -> Values {
 
 auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Value* {
   const bool of_floats = is_floating(from);
+  constexpr TileOp kPick[] = {TileOp::select, TileOp::maximum, TileOp::minimum, TileOp::negate,
+                              TileOp::absolute};  // one of what comes in, which is rounded
+  const bool is_rounded = from == to && std::ranges::count(kPick, op) > 0;
+  const auto narrowed = [&](Value* made) { return is_rounded ? made : rounded(made, to); };
   if (op == TileOp::cast) return rounded(cast(v[0], from, to), to);
   if (op == TileOp::bitcast) return bitcast(v[0], from, to);
   for (const auto& row : kInstructions)
-    if (row.op == op && of_floats && row.floats != nullptr) return rounded(row.floats(b_, v), to);
+    if (row.op == op && of_floats && row.floats != nullptr) return narrowed(row.floats(b_, v));
   for (const auto& row : kInstructions)
     if (row.op == op && !of_floats && row.ints != nullptr) return row.ints(b_, v, is_signed(from));
-  return of_floats ? rounded(floats(op, v), to) : integers(op, v, from);
+  return of_floats ? narrowed(floats(op, v)) : integers(op, v, from);
 }
 
 }  // namespace assay

@@ -31,6 +31,8 @@ class LaneCode {
                              DType to) -> llvm::Value*;
   /// The value as it is kept in memory, and back.
   [[nodiscard]] auto to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
+  /// Of a value that is rounded to the dtype already.
+  [[nodiscard]] auto rounded_to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   [[nodiscard]] auto from_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   /// Truth values as bytes; all else as it is.
   [[nodiscard]] auto to_memory_if_truth(llvm::Value* value, DType dtype) -> llvm::Value* {

@@ -78,11 +78,9 @@ auto compile(const PtxRequest& request, const PtxOptions& options, llvm::TargetM
   llvm::Module module(request.name, context);
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple().str());
-  ASSAY_TRY_VOID(
-      GpuKernelEmitter(module, *request.kernel, request.layout, options).run(request.name));
+  ASSAY_TRY_VOID(GpuKernelEmitter(module, request, options).run(request.name));
   run_passes(module, machine, kPasses);
-  for (auto& function : module)
-    if (!std::getenv("NOLATE")) compute_late(function);
+  for (auto& function : module) compute_late(function);
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager emit;

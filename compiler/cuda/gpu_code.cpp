@@ -94,6 +94,7 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
       variant.layout = placed_layout(variant.blocks, variant.tiled.places,
                                      static_cast<int>(key.choice.neighbours),
                                      static_cast<int>(most_threads(*plan_)));
+      variant.most_registers = most_registers(*plan_, key.choice);
       return variant;
     }
   } else {
@@ -220,7 +221,7 @@ auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> R
   const auto generate = reinterpret_cast<CompilePtx>(entry);  // what dlsym is for
   std::vector<PtxRequest> requests;
   for (const auto* variant : variants)
-    requests.push_back({&variant->kernel(), variant->layout, kEntry});
+    requests.push_back({&variant->kernel(), variant->layout, kEntry, variant->most_registers});
   ASSAY_TRY(auto code, generate(requests, options));
   for (std::size_t i = 0; i < variants.size(); ++i) {
     variants[i]->ptx = std::move(code[i].text);

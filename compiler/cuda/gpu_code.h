@@ -34,6 +34,7 @@ struct GpuVariant {
   void add_numbers(const std::vector<std::int64_t>& extents, const cuda::LaunchShape& shape,
                    std::vector<std::uint64_t>& values) const;
   TileLayout layout;
+  int most_registers = 0;  ///< of a thread; 0: no limit
   std::string ptx, not_compiled;
   cuda::FunctionHandle* function = nullptr;
 };

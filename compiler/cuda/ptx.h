@@ -15,7 +15,8 @@ namespace assay {
 struct PtxRequest {
   const TileKernel* kernel = nullptr;
   TileLayout layout;
-  std::string name;  ///< of the entry
+  std::string name;        ///< of the entry
+  int most_registers = 0;  ///< that a thread may take; 0: as many as it wants
 };
 
 /// What may be wrong with a launch.

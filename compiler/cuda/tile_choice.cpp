@@ -17,6 +17,7 @@ constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThread
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
 constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
+constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 16;  ///< over rows of elements
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
@@ -182,6 +183,12 @@ auto most_threads(const TilePlan& plan) -> std::int64_t {
   return is_row(plan) ? kRowThreads : kColumnThreads;
 }
 
+auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
+  constexpr int kOfKeptRows = 96;
+  const bool keeps_one = plan.row_lanes > kShortLanes && !choice.loops;
+  return is_row(plan) && keeps_one ? kOfKeptRows : 0;
+}
+
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
   const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
   return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 && has_rows &&
@@ -201,7 +208,11 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
   const auto rows = has_rows ? tiles(all.y, down) : 1;
   if (!plan.x) return rows;
   const auto beyond = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
-  return tiles(all.x + beyond, choice.neighbours * threads.x) * rows;
+  const auto across = tiles(all.x + beyond, choice.neighbours * threads.x);
+  if (has_reduction || !has_rows) return across * rows;
+  // Where there are enough programs each takes several rows.
+  const auto each = std::clamp(across * rows / kManyPrograms, std::int64_t{1}, kMostSteps);
+  return across * tiles(rows, each);
 }
 
 auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,

@@ -31,7 +31,9 @@ class Tiler {
         made_.threads.push_back(b_.scalar_param(name));
     axes();
     positions();
-    if (plan_.reduced.empty() || !choice_.loops)
+    if (strides_)
+      rows();
+    else if (plan_.reduced.empty() || !choice_.loops)
       whole();
     else
       passes();
@@ -130,6 +132,7 @@ class Tiler {
                              : TilePlace::thread_x);
     if (auto* inner = is_row ? reduced : across; inner != nullptr)
       inner->is_shifted = is_shifted(tiles_, choice_);
+    strides_ = reduced == nullptr && across != nullptr && down != nullptr;
   }
 
   /// Programs are numbered with the tiles of the first axis fastest.
@@ -143,6 +146,7 @@ class Tiler {
       if (rest == kNoTile)
         rest = b_.compute(TileOp::cast, {b_.add(TileProgram{0}, {}, DType::int32, 0)}, type);
       auto tile = rest;
+      const bool is_first = origins.empty();
       const bool is_last = i + 1 == axes_.size() || axes_[i + 1].kind != one.kind;
       if (!is_last) {
         const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
@@ -151,8 +155,19 @@ class Tiler {
         const auto count = b_.compute(TileOp::quotient, {most, one.block});
         tile = b_.compute(TileOp::remainder, {rest, count});
         rest = b_.compute(TileOp::quotient, {rest, count});
+        if (is_first && strides_) {
+          const auto programs = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
+          stride_ =
+              b_.compute(TileOp::quotient, {b_.compute(TileOp::cast, {programs}, type), count});
+        }
       }
       origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));
+    }
+    if (strides_) {
+      if (!axes_[0].is_shifted) place(axes_[0], origins[0]);
+      first_ = origins[0];
+      rows_from_ = origins[1];
+      return;
     }
     // What is shifted asks the others where it is.
     for (const bool is_shifted : {false, true})
@@ -312,6 +327,36 @@ class Tiler {
     }
   }
 
+  /// Elements: a program goes on with the rows that are as many further as there are programs. What
+  /// does not vary from row to row is done before, once.
+  void rows() {
+    auto& across = axes_[0];
+    auto& down = axes_[1];
+    const auto wide = [&](TileId id) { return b_.compute(TileOp::cast, {id}, DType::int64); };
+    const auto begin = wide(rows_from_), end = wide(down.extent);
+    const auto step = b_.compute(TileOp::mul, {wide(stride_), wide(down.block)});
+    const auto is_inside = [&](const PlannedStatement& one) {
+      return across.is_shifted || is_target(one) ||
+             std::ranges::any_of(down.of,
+                                 [&](std::size_t axis) { return (one.axes >> axis & 1U) != 0; });
+    };
+    for (const auto& planned : plan_.statements)
+      if (!is_inside(planned)) translate(*planned.statement);
+    TileStatement one;
+    one.what = TileLoop{};
+    one.operands = {begin, end, step};
+    TileRegion region;
+    region.params.push_back(b_.value(DType::int64, 0));
+    auto* outside = b_.redirect(&region.body);
+    place(down, b_.compute(TileOp::cast, {region.params[0]}, index_dtype()));
+    if (across.is_shifted) place(across, first_);
+    for (const auto& planned : plan_.statements)
+      if (is_inside(planned)) translate(*planned.statement);
+    b_.redirect(outside);
+    one.regions.push_back(std::move(region));
+    b_.append(std::move(one));
+  }
+
   [[nodiscard]] auto varies(const PlannedStatement& planned) const -> bool {
     return std::ranges::any_of(plan_.reduced,
                                [&](std::size_t axis) { return (planned.axes >> axis & 1U) != 0; });
@@ -456,6 +501,8 @@ class Tiler {
   std::vector<Axis> axes_;
   std::map<std::size_t, TileId> exact_;
   std::map<TileId, TileId> values_;
+  bool strides_ = false;  ///< over rows of elements
+  TileId first_ = kNoTile, rows_from_ = kNoTile, stride_ = kNoTile;
   std::map<TileId, TileId> before_, after_;  ///< of scans, by result: from one tile to the next
 };
 

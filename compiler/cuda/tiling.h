@@ -84,6 +84,8 @@ struct TilePlan {
                                   const std::vector<std::int64_t>& extents) -> std::int64_t;
 /// Of a placed kernel's block, in all its launches.
 [[nodiscard]] auto most_threads(const TilePlan& plan) -> std::int64_t;
+/// Registers of the machine that a thread may take, so that enough are at work at once; 0: all.
+[[nodiscard]] auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int;
 /// By axis of the tile kernel.
 [[nodiscard]] auto tile_blocks(const TiledKernel& kernel, const TileChoice& choice)
     -> std::vector<std::int64_t>;

@@ -85,6 +85,7 @@ class Machine:
             values.append(at)
             at += 1 << 28
         self.arguments = dict(zip(self.params, values))
+        self.grid = grid
         self.dims = dims or (self.threads, 1, 1)
         for block in range(0, grid, ranks):
             self.run_cluster(block, ranks)
@@ -97,7 +98,7 @@ class Machine:
         for rank in range(ranks):
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
-                      "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0,
+                      "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0, "%nctaid.x": self.grid,
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
                      for rank in range(ranks) for t in range(threads)]
         every = range(len(self.regs))

@@ -34,7 +34,8 @@ ROWS = [(3, 40, (4, 1, 8), 1), (5, 200, (32, 1, 2), 1), (2, 1000, (32, 2, 1), 1)
         (1, 700, (32, 1, 1), 4), (1, 3001, (32, 2, 1), 8)]
 COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1), (9, 7, (4, 2, 1), 1),
            (130, 33, (16, 16, 1), 1)]
-ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1)]
+ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
+            (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
 SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
          "shifted by rows": ELEMENTS}
 
@@ -67,8 +68,8 @@ def check(name, rows, columns, dims, ranks):
         neighbours = 4 if columns % 4 == 0 or SIZES[name] is ELEMENTS else 1
         beyond = neighbours - 1 if SIZES[name] is ELEMENTS and columns % 4 else 0
         grid = -(-(columns + beyond) // (neighbours * x))
-        if SIZES[name] is ELEMENTS:
-            grid *= -(-rows // y)
+        if SIZES[name] is ELEMENTS:  # of which a program takes one after the other
+            grid *= -(-rows // (2 * y))
     machine.run([rows, columns, memory, out, rows, columns, x, y, z, ranks], grid, dims, ranks)
     got = list(struct.unpack(f"<{len(want)}{'q' if is_place else 'f'}", out))
     if got != want:
