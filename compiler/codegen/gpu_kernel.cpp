@@ -6,8 +6,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 
-#include <set>
-
 namespace assay {
 namespace {
 
@@ -103,24 +101,6 @@ void GpuKernelEmitter::entry(const std::string& name) {
   shared_->setAlignment(llvm::Align(16));
 }
 
-/// As the tree of a reduction by halves wants them, so that few of its sums live at once.
-auto GpuKernelEmitter::order_of_registers() const -> std::vector<int> {
-  std::vector<int> order;
-  const auto reversed = [](int number, int bits) {
-    int made = 0;
-    for (int bit = 0; bit < bits; ++bit) made = made << 1 | (number >> bit & 1);
-    return made;
-  };
-  const auto low_bits = layout_->contiguous_bits;
-  const auto low_mask = (1 << low_bits) - 1;
-  for (int i = 0; i < layout_->registers(); ++i)
-    order.push_back(!layout_->is_placed()
-                        ? i
-                        : reversed(i >> low_bits, layout_->register_bits - low_bits) << low_bits |
-                              reversed(i & low_mask, low_bits));
-  return order;
-}
-
 // Values
 
 auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
@@ -178,102 +158,6 @@ auto GpuKernelEmitter::as_int64(Value* value, DType of) -> Value* {
 }
 
 // Control
-
-void GpuKernelEmitter::region(const TileRegion& region) {
-  for (const auto& one : region.body) {
-    if (!error_.empty()) return;
-    emit(one);
-  }
-}
-
-/// Indices and masks that follow from a thread's place by a few steps of whole numbers.
-auto GpuKernelEmitter::positions_of(const std::vector<TileStatement>& body) const
-    -> std::vector<const TileStatement*> {
-  constexpr TileOp kCheap[] = {TileOp::add,     TileOp::sub,    TileOp::mul,     TileOp::lt,
-                               TileOp::bit_and, TileOp::bit_or, TileOp::bit_not, TileOp::cast};
-  std::vector<const TileStatement*> all;
-  std::set<TileId> made;
-  const auto is_position = [&](const TileStatement& one) {
-    if (std::holds_alternative<TileLane>(one.what)) return true;
-    const auto* compute = std::get_if<TileCompute>(&one.what);
-    const auto is_made = [&](TileId id) { return made.contains(id); };
-    return compute != nullptr && std::ranges::count(kCheap, compute->op) > 0 &&
-           std::ranges::any_of(one.operands, is_made) &&
-           std::ranges::all_of(one.operands, [&](TileId id) {
-             return !is_floating(dtype(id)) && (!varies(axes(id)) || is_made(id));
-           });
-  };
-  for (const auto& one : body) {
-    if (!is_position(one)) continue;
-    all.push_back(&one);
-    made.insert(one.results[0]);
-  }
-  return all;
-}
-
-void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
-  constexpr unsigned kChunk = 8;  ///< registers at a time
-  const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(kChunk - 1);
-  const auto is_reduce = [](const TileStatement& one) {
-    return std::holds_alternative<TileReduce>(one.what);
-  };
-  const auto last = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
-  const auto is_simple = [](const TileStatement& one) {
-    return std::holds_alternative<TileLoad>(one.what) ||
-           std::holds_alternative<TileStore>(one.what) ||
-           std::holds_alternative<TileCompute>(one.what) ||
-           std::holds_alternative<TileConstant>(one.what) ||
-           std::holds_alternative<TileParamValue>(one.what);
-  };
-  AxisSet apart = 0;  // over what the chunk's registers differ
-  for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
-    if (const auto bits = layout_->register_mask(AxisSet{1} << axis); (bits & chunk_mask) != 0)
-      apart |= AxisSet{1} << axis;
-  const bool has_regions =
-      std::ranges::any_of(body, [](const TileStatement& one) { return !one.regions.empty(); });
-  if (chunk_mask == 0 || is_checked_ || has_regions || last == body.begin() ||
-      !std::all_of(last, body.end(), is_simple))
-    return region(kernel_.body);
-  // What no reduction needs comes as late as it may.
-  std::set<TileId> needed;
-  std::vector<const TileStatement*> early, late;
-  for (auto at = std::make_reverse_iterator(last); at != body.rend(); ++at) {
-    const bool is_wanted =
-        !is_simple(*at) || std::holds_alternative<TileStore>(at->what) ||
-        std::ranges::any_of(at->results, [&](TileId id) { return needed.contains(id); });
-    (is_wanted ? early : late).insert((is_wanted ? early : late).begin(), &*at);
-    if (is_wanted) needed.insert(at->operands.begin(), at->operands.end());
-  }
-  for (auto at = last; at != body.end(); ++at) late.push_back(&*at);
-  // Positions are made anew after each reduction: they are cheaper than the registers they take.
-  auto positions = positions_of(body);
-  std::erase_if(positions,
-                [&](const TileStatement* one) { return std::ranges::count(early, one) == 0; });
-  for (const auto* one : early) {
-    emit(*one);
-    const bool is_load =
-        std::holds_alternative<TileLoad>(one->what) && varies(axes(one->results[0]));
-    if (!is_reduce(*one) && !is_load) continue;
-    forget_places();
-    for (const auto* position : positions)
-      if (position < one) emit(*position);
-  }
-  std::ranges::copy(positions, std::back_inserter(late));
-  std::ranges::sort(late);
-  const auto is_apart = [&](const TileStatement& one) {
-    AxisSet over = 0;
-    for (const auto id : one.results) over |= axes(id);
-    for (const auto id : one.operands) over |= axes(id);
-    return (over & apart) != 0;
-  };
-  for (const auto* one : late)
-    if (!is_apart(*one)) emit(*one);
-  chunk_mask_ = chunk_mask;
-  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += kChunk)
-    for (const auto* one : late)
-      if (is_apart(*one) && error_.empty()) emit(*one);
-  chunk_mask_ = chunk_ = 0;
-}
 
 template <class T>
 void GpuKernelEmitter::statement(const TileStatement& one, const T&) {

@@ -31,12 +31,6 @@ class GpuKernelEmitter : GpuValues {
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
-  void region(const TileRegion& region);
-  /// What follows the last reduction of a row, some registers at a time: what it loads and computes
-  /// need not all be there at once.
-  void in_chunks(const std::vector<TileStatement>& body);
-  [[nodiscard]] auto positions_of(const std::vector<TileStatement>& body) const
-      -> std::vector<const TileStatement*>;
   [[nodiscard]] auto is_active(int index) const -> bool {
     return (static_cast<unsigned>(index) & chunk_mask_) == chunk_;
   }
@@ -66,7 +60,6 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto lanes(TileId id) -> Values;
   void set(TileId id, Value* value) { values_[id] = {{value}, 0, {}}; }
   void set(TileId id, Values lanes);
-  [[nodiscard]] auto order_of_registers() const -> std::vector<int>;
   /// One value per register; computed once for registers that only differ in other axes.
   [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
   [[nodiscard]] auto special(const char* what) -> Value*;  ///< a special register
@@ -76,6 +69,19 @@ class GpuKernelEmitter : GpuValues {
   auto either(Value* condition, const std::function<Values()>& then,
               const std::function<Values()>& otherwise) -> Values;
   [[nodiscard]] auto as_int64(Value* value, DType of) -> Value*;
+
+  // gpu_order.cpp
+  void region(const TileRegion& region);
+  /// What follows the last reduction of a row, some registers at a time: what it loads and computes
+  /// need not all be there at once.
+  void in_chunks(const std::vector<TileStatement>& body);
+  void emit_all(const std::vector<const TileStatement*>& all);
+  [[nodiscard]] auto positions_of(const std::vector<const TileStatement*>& body) const
+      -> std::vector<const TileStatement*>;
+  [[nodiscard]] auto order_of_registers() const -> std::vector<int>;
+  /// What is computed of places from here on is computed anew, not kept from before.
+  void forget_places();
+  [[nodiscard]] auto opaque(Value* value) -> Value*;  ///< an unknown that equals it
 
   // gpu_memory.cpp
   void statement(const TileStatement& one, const TileStore& what);
@@ -167,9 +173,6 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_placed.cpp
   void enter_places();
-  /// What is computed of places from here on is computed anew, not kept from before.
-  void forget_places();
-  [[nodiscard]] auto opaque(Value* value) -> Value*;  ///< an unknown that equals it
   [[nodiscard]] auto place(TilePlace of) -> Place& {
     return places_.at(static_cast<std::size_t>(of) - 1);
   }

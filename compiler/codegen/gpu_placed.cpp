@@ -63,16 +63,6 @@ void GpuKernelEmitter::enter_places() {
   b_.SetInsertPoint(body_);
 }
 
-auto GpuKernelEmitter::opaque(Value* value) -> Value* {
-  auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-  return b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});
-}
-
-void GpuKernelEmitter::forget_places() {
-  for (auto& [at, count] : places_)
-    if (!llvm::isa<llvm::Constant>(at)) at = opaque(at);
-}
-
 auto GpuKernelEmitter::shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable* {
   auto* room = llvm::ArrayType::get(shared_type(b_, type), count);
   auto* made = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,

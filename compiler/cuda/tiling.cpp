@@ -295,6 +295,7 @@ class Tiler {
   }
 
   [[nodiscard]] auto r() -> Axis& { return axes_.back(); }
+  [[nodiscard]] auto r() const -> const Axis& { return axes_.back(); }
   [[nodiscard]] auto place_of(const Part& part) const -> TilePlace {
     return made_.places.empty() ? TilePlace::bits : made_.places[part.number];
   }
@@ -321,7 +322,9 @@ class Tiler {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(b_.compute(TileOp::select, {r().in_range, id, none}));
+        operands.push_back(is_zero_outside(reduction, part)
+                               ? id
+                               : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
       reduced(reduction, std::move(operands));
     }
@@ -355,6 +358,27 @@ class Tiler {
     b_.redirect(outside);
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
+  }
+
+  /// A sum of what is 0 where no lane is meant need not ask again: loads give 0 there, but for
+  /// lanes beside those that are meant in a wide one.
+  [[nodiscard]] auto is_zero_outside(const PlannedReduction& reduction, std::size_t part) const
+      -> bool {
+    const bool has_parts = r().is_shifted && r().neighbours > 1;
+    return reduction.combine == TileCombine::sum && !has_parts &&
+           is_zero_outside(reduction.operands[part]);
+  }
+  [[nodiscard]] auto is_zero_outside(TileId id) const -> bool {
+    const auto made = std::ranges::find_if(plan_.statements, [&](const PlannedStatement& one) {
+      return !one.reduction && std::ranges::count(one.statement->results, id) > 0;
+    });
+    if (made == plan_.statements.end()) return false;
+    const auto& one = *made->statement;
+    if (std::holds_alternative<TileLoad>(one.what)) return one.operands[2] == kNoTile;
+    const auto* compute = std::get_if<TileCompute>(&one.what);
+    constexpr TileOp kKeepZero[] = {TileOp::cast, TileOp::negate, TileOp::absolute, TileOp::mul};
+    return compute != nullptr && std::ranges::count(kKeepZero, compute->op) > 0 &&
+           std::ranges::all_of(one.operands, [&](TileId of) { return is_zero_outside(of); });
   }
 
   [[nodiscard]] auto varies(const PlannedStatement& planned) const -> bool {
@@ -456,7 +480,9 @@ class Tiler {
       const auto made = combined(reduction.combine, carried[at].before, now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
+            is_zero_outside(reduction, part)
+                ? made[part]
+                : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
       ++at;
     }
     for (const auto id : scans) region.yields.push_back(after_.at(id));

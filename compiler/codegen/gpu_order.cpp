@@ -1,0 +1,171 @@
+// In which order a thread computes, so that few registers are taken at once and many loads are on
+// their way.
+//
+// Where lanes are and which are meant takes a few steps of whole numbers, less than the registers
+// and predicates (there are seven) that it would be kept in. So it is computed anew behind loads
+// and reductions, from places that the compiler cannot know to be the same. What follows a row's
+// last reduction is made some registers at a time.
+#include <llvm/IR/InlineAsm.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using Statements = std::vector<const TileStatement*>;
+
+auto is_reduce(const TileStatement& one) -> bool {
+  return std::holds_alternative<TileReduce>(one.what);
+}
+auto is_load(const TileStatement& one) -> bool {
+  return std::holds_alternative<TileLoad>(one.what);
+}
+auto is_uniform(const TileStatement& one) -> bool {
+  return std::holds_alternative<TileConstant>(one.what) ||
+         std::holds_alternative<TileParamValue>(one.what);
+}
+auto is_in(const Statements& all, const TileStatement* one) -> bool {
+  return std::ranges::find(all, one) != all.end();
+}
+auto pointers(const std::vector<TileStatement>& body) -> Statements {
+  Statements all;
+  for (const auto& one : body) all.push_back(&one);
+  return all;
+}
+
+}  // namespace
+
+/// As the tree of a reduction by halves wants them, so that few of its sums live at once.
+auto GpuKernelEmitter::order_of_registers() const -> std::vector<int> {
+  std::vector<int> order;
+  const auto reversed = [](int number, int bits) {
+    int made = 0;
+    for (int bit = 0; bit < bits; ++bit) made = made << 1 | (number >> bit & 1);
+    return made;
+  };
+  const auto low_bits = layout_->contiguous_bits;
+  const auto low_mask = (1 << low_bits) - 1;
+  for (int i = 0; i < layout_->registers(); ++i)
+    order.push_back(!layout_->is_placed()
+                        ? i
+                        : reversed(i >> low_bits, layout_->register_bits - low_bits) << low_bits |
+                              reversed(i & low_mask, low_bits));
+  return order;
+}
+
+auto GpuKernelEmitter::opaque(Value* value) -> Value* {
+  auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+  return b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});
+}
+
+void GpuKernelEmitter::forget_places() {
+  for (auto& [at, count] : places_)
+    if (!llvm::isa<llvm::Constant>(at)) at = opaque(at);
+}
+
+/// Indices and masks that follow from a thread's place by a few steps of whole numbers.
+auto GpuKernelEmitter::positions_of(const Statements& body) const -> Statements {
+  constexpr TileOp kCheap[] = {TileOp::add,     TileOp::sub,    TileOp::mul,     TileOp::lt,
+                               TileOp::bit_and, TileOp::bit_or, TileOp::bit_not, TileOp::cast};
+  Statements all;
+  std::set<TileId> made;
+  const auto is_position = [&](const TileStatement& one) {
+    if (std::holds_alternative<TileLane>(one.what)) return true;
+    const auto* compute = std::get_if<TileCompute>(&one.what);
+    const auto is_made = [&](TileId id) { return made.contains(id); };
+    return compute != nullptr && std::ranges::count(kCheap, compute->op) > 0 &&
+           std::ranges::any_of(one.operands, is_made) &&
+           std::ranges::all_of(one.operands, [&](TileId id) {
+             return !is_floating(dtype(id)) && (!varies(axes(id)) || is_made(id));
+           });
+  };
+  for (const auto* one : body) {
+    if (!is_position(*one)) continue;
+    all.push_back(one);
+    made.insert(one->results[0]);
+  }
+  return all;
+}
+
+void GpuKernelEmitter::emit_all(const Statements& all) {
+  const bool renews = layout_->is_placed() && !is_checked_ && !is_single_lane_;
+  const auto positions = renews ? positions_of(all) : Statements();
+  for (std::size_t at = 0; at < all.size() && error_.empty(); ++at) {
+    const auto* one = all[at];
+    emit(*one);
+    if (positions.empty() ||
+        (!is_reduce(*one) && !(is_load(*one) && varies(axes(one->results[0])))))
+      continue;
+    const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end(),
+                                   [&](const TileStatement* other) {
+                                     return !is_uniform(*other) && !is_in(positions, other);
+                                   });
+    if (next == all.end() || (*next)->what.index() == one->what.index()) continue;
+    forget_places();
+    for (const auto* position : positions) {
+      if (position == one) break;
+      if (std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at), position) !=
+          all.begin() + static_cast<std::ptrdiff_t>(at))
+        emit(*position);
+    }
+  }
+}
+
+void GpuKernelEmitter::region(const TileRegion& region) {
+  const auto outer = places_;
+  emit_all(pointers(region.body));
+  places_ = outer;
+}
+
+void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
+  constexpr unsigned kChunk = 8;  ///< registers at a time
+  const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(kChunk - 1);
+  const auto last = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
+  const auto is_simple = [](const TileStatement& one) {
+    return is_load(one) || is_uniform(one) || std::holds_alternative<TileStore>(one.what) ||
+           std::holds_alternative<TileCompute>(one.what);
+  };
+  AxisSet apart = 0;  // over what the chunk's registers differ
+  for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
+    if (const auto bits = layout_->register_mask(AxisSet{1} << axis); (bits & chunk_mask) != 0)
+      apart |= AxisSet{1} << axis;
+  const bool has_regions =
+      std::ranges::any_of(body, [](const TileStatement& one) { return !one.regions.empty(); });
+  if (chunk_mask == 0 || is_checked_ || has_regions || last == body.begin() ||
+      !std::all_of(last, body.end(), is_simple))
+    return region(kernel_.body);
+  // What no reduction needs comes as late as it may.
+  std::set<TileId> needed;
+  Statements early, late;
+  for (auto at = std::make_reverse_iterator(last); at != body.rend(); ++at) {
+    const bool is_wanted =
+        !is_simple(*at) || std::holds_alternative<TileStore>(at->what) ||
+        std::ranges::any_of(at->results, [&](TileId id) { return needed.contains(id); });
+    auto& into = is_wanted ? early : late;
+    into.insert(into.begin(), &*at);
+    if (is_wanted) needed.insert(at->operands.begin(), at->operands.end());
+  }
+  for (auto at = last; at != body.end(); ++at) late.push_back(&*at);
+  emit_all(early);
+  forget_places();
+  std::ranges::copy(positions_of(early), std::back_inserter(late));
+  std::ranges::sort(late);
+  const auto is_apart = [&](const TileStatement& one) {
+    AxisSet over = 0;
+    for (const auto id : one.results) over |= axes(id);
+    for (const auto id : one.operands) over |= axes(id);
+    return (over & apart) != 0;
+  };
+  for (const auto* one : late)
+    if (!is_apart(*one)) emit(*one);
+  chunk_mask_ = chunk_mask;
+  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += kChunk)
+    for (const auto* one : late)
+      if (is_apart(*one) && error_.empty()) emit(*one);
+  chunk_mask_ = chunk_ = 0;
+}
+
+}  // namespace assay
