@@ -92,7 +92,6 @@ void GpuKernelEmitter::entry(const std::string& name) {
   code_.use_bfloat_conversions(architecture_ >= kBfloatConversions);
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
   if (layout_->is_placed()) enter_places();
-  order_ = order_of_registers();
   // Room for one value of eight bytes per thread.
   auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));
   shared_ = new llvm::GlobalVariable(module_, room, false, llvm::GlobalValue::InternalLinkage,
@@ -142,7 +141,8 @@ auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& 
   if (!varies(axes)) return {of(0)};
   const auto mask = static_cast<int>(layout_->register_mask(axes));
   Values all(static_cast<std::size_t>(layout_->registers()));
-  for (const int i : order_) {
+  for (int at = 0; at < layout_->registers(); ++at) {
+    const int i = in_order(at);
     if (!is_active(i)) continue;
     auto& first = all[static_cast<std::size_t>(i & mask)];
     if (first == nullptr) first = of(i & mask);

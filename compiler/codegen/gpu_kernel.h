@@ -78,7 +78,8 @@ class GpuKernelEmitter : GpuValues {
   void emit_all(const std::vector<const TileStatement*>& all);
   [[nodiscard]] auto positions_of(const std::vector<const TileStatement*>& body) const
       -> std::vector<const TileStatement*>;
-  [[nodiscard]] auto order_of_registers() const -> std::vector<int>;
+  /// The register that is computed as the number-th.
+  [[nodiscard]] auto in_order(int number) const -> int;
   /// What is computed of places from here on is computed anew, not kept from before.
   void forget_places();
   [[nodiscard]] auto opaque(Value* value) -> Value*;  ///< an unknown that equals it
@@ -111,6 +112,8 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
+  void load(const TileStatement& one, const TileLoad& what);
+  [[nodiscard]] auto shared_condition(TileId mask_id) -> Value*;
   void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
                               const std::function<Value*(int)>& condition) -> Run;
@@ -236,9 +239,9 @@ class GpuKernelEmitter : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  std::vector<int> order_;               ///< in which registers are computed
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
+  Value* met_ = nullptr;  ///< a condition that holds here
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

@@ -39,7 +39,8 @@ auto GpuKernelEmitter::address(std::size_t param, Value* index, DType index_dtyp
 }
 
 auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
-  return id == kNoTile ? nullptr : lane(id, index);
+  auto* condition = id == kNoTile ? nullptr : lane(id, index);
+  return condition == met_ ? nullptr : condition;
 }
 
 auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {

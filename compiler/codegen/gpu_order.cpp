@@ -39,21 +39,17 @@ auto pointers(const std::vector<TileStatement>& body) -> Statements {
 }  // namespace
 
 /// As the tree of a reduction by halves wants them, so that few of its sums live at once.
-auto GpuKernelEmitter::order_of_registers() const -> std::vector<int> {
-  std::vector<int> order;
-  const auto reversed = [](int number, int bits) {
+auto GpuKernelEmitter::in_order(int number) const -> int {
+  if (!layout_->is_placed()) return number;
+  const auto reversed = [](int of, int bits) {
     int made = 0;
-    for (int bit = 0; bit < bits; ++bit) made = made << 1 | (number >> bit & 1);
+    for (int bit = 0; bit < bits; ++bit) made = made << 1 | (of >> bit & 1);
     return made;
   };
   const auto low_bits = layout_->contiguous_bits;
   const auto low_mask = (1 << low_bits) - 1;
-  for (int i = 0; i < layout_->registers(); ++i)
-    order.push_back(!layout_->is_placed()
-                        ? i
-                        : reversed(i >> low_bits, layout_->register_bits - low_bits) << low_bits |
-                              reversed(i & low_mask, low_bits));
-  return order;
+  return reversed(number >> low_bits, layout_->register_bits - low_bits) << low_bits |
+         reversed(number & low_mask, low_bits);
 }
 
 auto GpuKernelEmitter::opaque(Value* value) -> Value* {

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "compiler/program/access_steps.h"
 #include "compiler/program/combine.h"
 #include "compiler/program/kernel_builder.h"
 
@@ -53,15 +52,19 @@ class Tiler {
     std::vector<Part> parts;  ///< the fastest first
     TileId index = kNoTile, in_range = kNoTile;
     std::vector<std::size_t> of;  ///< exact axes, the fastest last
-    TileId extent = kNoTile, block = kNoTile;
-    std::int64_t neighbours = 1;  ///< lanes that the innermost part has
-    bool is_inner = false;        ///< most is contiguous along it
-    bool is_shifted = false;      ///< rows begin where a wide access may
+    TileId extent = kNoTile;
+    TileId lanes = kNoTile, block = kNoTile;  ///< how many a tile has, in 32 bits and as an index
+    std::int64_t neighbours = 1;              ///< lanes that the innermost part has
+    bool is_inner = false;                    ///< most is contiguous along it
+    bool is_shifted = false;                  ///< rows begin where a wide access may
   };
 
   // Axes
   [[nodiscard]] auto index_dtype() const -> DType {
     return choice_.is_narrow ? DType::int32 : DType::int64;
+  }
+  auto to_index(TileId id) -> TileId {
+    return choice_.is_narrow ? id : b_.compute(TileOp::cast, {id}, DType::int64);
   }
   auto extent(std::size_t exact) -> TileId { return b_.param(made_.extents[exact], index_dtype()); }
   auto start(std::vector<std::size_t> of, const char* name, TileAxis::Kind kind) -> Axis* {
@@ -88,11 +91,12 @@ class Tiler {
     Part made;
     made.number = b_.kernel().axes.size();
     made.lanes = place == TilePlace::bits
-                     ? b_.number(index_dtype(), block)
-                     : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], index_dtype());
+                     ? b_.number(DType::int32, block)
+                     : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], DType::int32);
     if (axis->parts.empty()) axis->neighbours = place == TilePlace::bits ? block : 1;
-    axis->block =
-        axis->block == kNoTile ? made.lanes : b_.compute(TileOp::mul, {axis->block, made.lanes});
+    axis->lanes =
+        axis->lanes == kNoTile ? made.lanes : b_.compute(TileOp::mul, {axis->lanes, made.lanes});
+    axis->block = to_index(axis->lanes);
     axis->parts.push_back(made);
     b_.kernel().axes.push_back(std::move(tile));
     if (choice_.is_placed()) made_.places.push_back(place);
@@ -177,16 +181,16 @@ class Tiler {
       if (one.kind == TileAxis::Kind::reduction && !choice_.loops)
         place(one, b_.number(index_dtype(), 0));
   }
-  /// The axis' position is `origin` plus the lane; of what it is made of by division.
+  /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
+  /// what they are compared with have 32 bits: how far it is from the origin to the end.
   void place(Axis& axis, TileId origin) {
-    const auto type = index_dtype();
     TileId lane = kNoTile, runs = kNoTile;  // of runs: their first lane
     for (auto at = axis.parts.size(); at-- > 0;) {
       const auto& part = axis.parts[at];
       if (lane != kNoTile) lane = b_.compute(TileOp::mul, {lane, part.lanes});
       if (at == 0 && axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours)
         runs = lane;
-      const auto own = b_.add(TileLane{part.number}, {}, type, AxisSet{1} << part.number);
+      const auto own = b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
       lane = lane == kNoTile ? own : b_.compute(TileOp::add, {lane, own});
     }
     if (axis.is_shifted) {
@@ -194,16 +198,30 @@ class Tiler {
           axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
       const auto first = b_.compute(TileOp::mul, {down->index, axis.extent});
       const auto beyond =
-          b_.compute(TileOp::bit_and, {first, b_.number(type, axis.neighbours - 1)});
+          b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
       origin = b_.compute(TileOp::sub, {origin, beyond});
     }
-    axis.index = b_.compute(TileOp::add, {origin, lane});
-    const auto asked = runs == kNoTile ? run_start(axis) : b_.compute(TileOp::add, {origin, runs});
-    axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
-    if (axis.is_shifted) {  // what is below zero is large without a sign
-      const auto to = type == DType::int32 ? DType::uint32 : DType::uint64;
-      axis.in_range = b_.compute(TileOp::lt, {b_.compute(TileOp::cast, {axis.index}, to),
-                                              b_.compute(TileOp::cast, {axis.extent}, to)});
+    axis.index = b_.compute(TileOp::add, {origin, to_index(lane)});
+    if (choice_.is_narrow) {
+      const auto asked =
+          runs == kNoTile ? run_start(axis, axis.index) : b_.compute(TileOp::add, {origin, runs});
+      axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
+      if (axis.is_shifted)  // what is below zero is large without a sign
+        axis.in_range =
+            b_.compute(TileOp::lt, {without_sign(axis.index), without_sign(axis.extent)});
+    } else {
+      const auto rest = near(b_.compute(TileOp::sub, {axis.extent, origin}));
+      axis.in_range =
+          b_.compute(TileOp::lt, {runs == kNoTile ? run_start(axis, lane) : runs, rest});
+      if (axis.is_shifted) {
+        const auto before = near(b_.compute(TileOp::sub, {b_.number(DType::int64, 0), origin}));
+        const auto skipped = b_.compute(TileOp::maximum, {before, b_.number(DType::int32, 0)});
+        axis.in_range = b_.compute(
+            TileOp::lt,
+            {without_sign(b_.compute(TileOp::sub, {lane, skipped})),
+             without_sign(b_.compute(TileOp::maximum, {b_.compute(TileOp::sub, {rest, skipped}),
+                                                       b_.number(DType::int32, 0)}))});
+      }
     }
     auto rest = axis.index;
     for (auto at = axis.of.size(); at-- > 0;) {
@@ -216,11 +234,19 @@ class Tiler {
       exact_[axis.of[at]] = b_.compute(TileOp::cast, {index}, DType::int64);
     }
   }
+  auto without_sign(TileId id) -> TileId { return b_.compute(TileOp::cast, {id}, DType::uint32); }
+  /// A distance in 32 bits: what is farther than any lane is as far as that.
+  auto near(TileId distance) -> TileId {
+    constexpr std::int64_t kFar = 1 << 30;
+    const auto most = b_.compute(TileOp::minimum, {distance, b_.number(DType::int64, kFar)});
+    const auto both = b_.compute(TileOp::maximum, {most, b_.number(DType::int64, -kFar)});
+    return b_.compute(TileOp::cast, {both}, DType::int32);
+  }
   /// Where neighbours are in range together the first one is asked.
-  auto run_start(const Axis& axis) -> TileId {
+  auto run_start(const Axis& axis, TileId index) -> TileId {
     if (choice_.is_placed() || choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
-      return axis.index;
-    return b_.compute(TileOp::bit_and, {axis.index, b_.number(index_dtype(), -choice_.run)});
+      return index;
+    return b_.compute(TileOp::bit_and, {index, b_.number(b_.type(index).dtype, -choice_.run)});
   }
   [[nodiscard]] static auto set_of(const Axis& axis) -> AxisSet {
     AxisSet set = 0;
@@ -289,9 +315,9 @@ class Tiler {
     }
     const auto none = b_.identity(combine, 0, of);
     const auto inside = b_.compute(TileOp::select, {r().in_range, operand, none});
-    values_[result] = combined(combine, {before->second}, {scanned(inside)})[0];
+    values_[result] = b_.combined(combine, {before->second}, {scanned(inside)})[0];
     const auto sum = b_.reduce(combine, number, {inside});
-    after_[result] = combined(combine, {before->second}, sum)[0];
+    after_[result] = b_.combined(combine, {before->second}, sum)[0];
   }
 
   [[nodiscard]] auto r() -> Axis& { return axes_.back(); }
@@ -374,7 +400,8 @@ class Tiler {
     });
     if (made == plan_.statements.end()) return false;
     const auto& one = *made->statement;
-    if (std::holds_alternative<TileLoad>(one.what)) return one.operands[2] == kNoTile;
+    if (std::holds_alternative<TileLoad>(one.what))
+      return one.operands[2] == kNoTile && (b_.type(value(id)).axes & set_of(r())) != 0;
     const auto* compute = std::get_if<TileCompute>(&one.what);
     constexpr TileOp kKeepZero[] = {TileOp::cast, TileOp::negate, TileOp::absolute, TileOp::mul};
     return compute != nullptr && std::ranges::count(kKeepZero, compute->op) > 0 &&
@@ -423,67 +450,104 @@ class Tiler {
     loop(slice, targets);
   }
 
-  /// One carried value per operand of a reduction, lane by lane; folded when the loop is over.
+  /// One carried value per operand of a reduction, lane by lane, folded when the loop is over; and
+  /// per scan what the tiles before this one combine to, without the axis. Tiles that are meant
+  /// whole come first, in a loop of their own that does not ask.
   void loop(const std::vector<const PlannedStatement*>& slice,
             const std::vector<const PlannedStatement*>& targets) {
-    TileStatement one;
-    one.what = TileLoop{};
-    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
-    one.operands = {b_.number(index_dtype(), 0), b_.compute(TileOp::add, {r().extent, beyond}),
-                    r().block};
-    TileRegion region;
-    region.params.push_back(b_.value(index_dtype(), 0));
-    struct Carried {
-      std::vector<TileId> before, after;
-    };
     std::vector<Carried> carried;
-    AxisSet every = 0;
-    for (const auto& axis : axes_) every |= set_of(axis);
+    const auto every = [&] {
+      AxisSet set = 0;
+      for (const auto& axis : axes_) set |= set_of(axis);
+      return set;
+    }();
     for (const auto* target : targets) {
       if (!target->reduction) continue;
       const auto& reduction = plan_.reductions[*target->reduction];
-      auto& row = carried.emplace_back();
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto of = from_.type(reduction.operands[part]).dtype;
-        one.operands.push_back(b_.identity(reduction.combine, part, of));
-        row.before.push_back(b_.value(of, every));
-        row.after.push_back(b_.value(of, every));
-        region.params.push_back(row.before.back());
-        one.results.push_back(row.after.back());
+        carried.push_back({b_.identity(reduction.combine, part, of), of, every});
       }
     }
-    // What the tiles before this one combine to, without the axis.
-    std::vector<TileId> scans;
+    bool has_scan = false;
     for (const auto* planned : slice) {
       const auto* scan = std::get_if<TileScan>(&planned->statement->what);
       if (scan == nullptr) continue;
-      scans.push_back(planned->statement->results[0]);
-      const auto of = from_.type(scans.back()).dtype;
-      const auto apart = every & ~set_of(r());
-      one.operands.push_back(b_.identity(scan->combine, 0, of));
-      region.params.push_back(before_[scans.back()] = b_.value(of, apart));
-      one.results.push_back(b_.value(of, apart));
+      has_scan = true;
+      const auto of = from_.type(planned->statement->results[0]).dtype;
+      carried.push_back({b_.identity(scan->combine, 0, of), of, every & ~set_of(r())});
+    }
+    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
+    const auto end = b_.compute(TileOp::add, {r().extent, beyond});
+    auto begin = b_.number(index_dtype(), 0);
+    if (choice_.is_placed() && !r().is_shifted && !has_scan) {
+      const auto count = b_.compute(TileOp::quotient, {r().extent, r().block});
+      const auto rest = b_.compute(TileOp::mul, {count, r().block});
+      loop(slice, targets, {begin, rest}, true, carried);
+      begin = rest;
+    }
+    loop(slice, targets, {begin, end}, false, carried);
+    std::size_t at = 0;
+    for (const auto* target : targets) {
+      if (!target->reduction) continue;
+      const auto& reduction = plan_.reductions[*target->reduction];
+      std::vector<TileId> sums;
+      for (std::size_t part = 0; part < reduction.operands.size(); ++part)
+        sums.push_back(carried[at++].value);
+      reduced(reduction, std::move(sums));
+    }
+  }
+
+  struct Carried {
+    TileId value = kNoTile;
+    DType dtype = DType::float32;
+    AxisSet axes = 0;
+  };
+  void loop(const std::vector<const PlannedStatement*>& slice,
+            const std::vector<const PlannedStatement*>& targets, std::array<TileId, 2> range,
+            bool is_inside, std::vector<Carried>& carried) {
+    TileStatement one;
+    one.what = TileLoop{};
+    one.operands = {range[0], range[1], r().block};
+    TileRegion region;
+    region.params.push_back(b_.value(index_dtype(), 0));
+    for (auto& each : carried) {
+      one.operands.push_back(each.value);
+      region.params.push_back(b_.value(each.dtype, each.axes));
+      one.results.push_back(each.value = b_.value(each.dtype, each.axes));
     }
     const auto outer = values_;
     auto* outside = b_.redirect(&region.body);
     place(r(), region.params[0]);
+    if (is_inside) r().in_range = kNoTile;
+    std::size_t at = 1;  // among the region's parameters
+    for (const auto* target : targets)
+      if (target->reduction) at += plan_.reductions[*target->reduction].operands.size();
+    std::vector<TileId> scans;
+    for (const auto* planned : slice)
+      if (std::holds_alternative<TileScan>(planned->statement->what)) {
+        scans.push_back(planned->statement->results[0]);
+        before_[scans.back()] = region.params[at++];
+      }
     for (const auto* planned : slice) translate(*planned->statement);
-    std::size_t at = 0;
+    at = 1;
     for (const auto* target : targets) {
       if (!target->reduction) {
         translate(*target->statement);
         continue;
       }
       const auto& reduction = plan_.reductions[*target->reduction];
-      std::vector<TileId> now;
-      for (const auto id : reduction.operands) now.push_back(value(id));
-      const auto made = combined(reduction.combine, carried[at].before, now);
+      std::vector<TileId> before, now;
+      for (const auto id : reduction.operands) {
+        before.push_back(region.params[at++]);
+        now.push_back(value(id));
+      }
+      const auto made = b_.combined(reduction.combine, before, now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            is_zero_outside(reduction, part)
+            is_inside || is_zero_outside(reduction, part)
                 ? made[part]
-                : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
-      ++at;
+                : b_.compute(TileOp::select, {r().in_range, made[part], before[part]}));
     }
     for (const auto id : scans) region.yields.push_back(after_.at(id));
     before_.clear();
@@ -491,31 +555,6 @@ class Tiler {
     values_ = outer;
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
-    at = 0;
-    for (const auto* target : targets)
-      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++].after);
-  }
-
-  /// Lane by lane; of extremes with an index the first one stays.
-  auto combined(TileCombine combine, const std::vector<TileId>& a, const std::vector<TileId>& b)
-      -> std::vector<TileId> {
-    const auto of = b_.type(a[0]).dtype;
-    if (const auto op = combine_op(combine, of)) return {b_.compute(*op, {a[0], b[0]})};
-    const auto op = combine == TileCombine::argmax ? TileOp::gt : TileOp::lt;
-    auto better = b_.compute(op, {b[0], a[0]});
-    auto same = b_.compute(TileOp::eq, {a[0], b[0]});
-    if (is_floating(of)) {
-      const auto a_nan = b_.compute(TileOp::is_nan, {a[0]});
-      const auto b_nan = b_.compute(TileOp::is_nan, {b[0]});
-      const auto only_b =
-          b_.compute(TileOp::bit_and, {b_nan, b_.compute(TileOp::bit_not, {a_nan})});
-      better = b_.compute(TileOp::bit_or, {better, only_b});
-      same = b_.compute(TileOp::bit_or, {same, b_.compute(TileOp::bit_and, {a_nan, b_nan})});
-    }
-    const auto earlier = b_.compute(TileOp::lt, {b[1], a[1]});
-    better = b_.compute(TileOp::bit_or, {better, b_.compute(TileOp::bit_and, {same, earlier})});
-    return {b_.compute(TileOp::select, {better, b[0], a[0]}),
-            b_.compute(TileOp::select, {better, b[1], a[1]})};
   }
 
   const TileKernel& from_;
@@ -533,98 +572,6 @@ class Tiler {
 };
 
 }  // namespace
-
-namespace {
-/// Elements of the largest type among accesses that go through memory along the axis.
-auto neighbours_along(const TileKernel& kernel, const AccessSteps& steps, std::size_t axis)
-    -> std::int64_t {
-  constexpr std::int64_t kAccessBytes = 16;
-  std::int64_t largest = 0;
-  for (const auto* one : steps.accesses()) {
-    if (steps.step(one->operands[0], axis) != 1) continue;
-    std::visit(
-        [&]<class T>(const T& what) {
-          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
-            largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[what.param].dtype));
-        },
-        one->what);
-  }
-  return largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
-}
-/// Parts of a reduced axis are folded one after the other.
-auto may_be_placed(const KernelPlan& plan) -> bool {
-  const bool has_scan = std::ranges::any_of(plan.statements, [](const PlannedStatement& one) {
-    return !one.reduction && std::holds_alternative<TileScan>(one.statement->what);
-  });
-  return !has_scan && std::ranges::all_of(plan.reductions, [](const PlannedReduction& one) {
-    return is_commutative(one.combine);
-  });
-}
-/// Registers are what rows have too little of: a row of which one value per element is kept from
-/// one pass to the next has room for more elements. What is loaded for the last pass alone, which
-/// code makes in portions, is not kept.
-auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t {
-  constexpr std::int64_t kUsual = 32, kMost = 64;
-  if (plan.levels <= 2) return kUsual;
-  const auto varies = [&](AxisSet axes) {
-    return std::ranges::any_of(plan.reduced,
-                               [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
-  };
-  struct Life {
-    int made = 0, first = 0, last = 0;  ///< levels; of uses
-    bool is_load = false, is_used = false;
-  };
-  std::map<TileId, Life> lives;
-  for (const auto& one : plan.statements) {
-    const auto& operands =
-        one.reduction ? plan.reductions[*one.reduction].operands : one.statement->operands;
-    for (const auto id : operands) {
-      const auto known = lives.find(id);
-      if (known == lives.end()) continue;
-      auto& life = known->second;
-      life.first = life.is_used ? std::min(life.first, one.level) : one.level;
-      life.last = std::max(life.last, one.level);
-      life.is_used = true;
-    }
-    if (one.reduction || !varies(one.axes)) continue;
-    for (const auto id : one.statement->results)
-      if (is_floating(kernel.type(id).dtype))
-        lives[id] = {.made = one.level,
-                     .is_load = std::holds_alternative<TileLoad>(one.statement->what)};
-  }
-  for (int level = 0; level + 1 < plan.levels; ++level) {
-    const auto kept = std::ranges::count_if(lives, [&](const auto& one) {
-      const auto& life = one.second;
-      const bool is_late = life.is_load && life.first == plan.levels - 1;
-      return life.is_used && !is_late && life.made <= level && life.last > level;
-    });
-    if (kept > 1) return kUsual;
-  }
-  return kMost;
-}
-}  // namespace
-
-auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
-  TilePlan plan;
-  ASSAY_TRY(plan.loops, plan_kernel(kernel));
-  plan.is_placed = may_be_placed(plan.loops);
-  plan.row_lanes = row_lanes(kernel, plan.loops);
-  if (plan.loops.vector_axis < 0) return plan;
-  const AccessSteps steps(kernel);
-  const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
-  plan.neighbours = neighbours_along(kernel, steps, inner);
-  if (plan.loops.vector_is_reduced) return plan;
-  plan.x = inner;
-  if (!plan.loops.reduced.empty()) return plan;
-  const auto scores = steps.scores();
-  int best = 0;
-  for (const auto axis : plan.loops.parallel) {
-    if (axis == plan.x || scores[axis] <= best) continue;
-    best = scores[axis];
-    plan.t = axis;
-  }
-  return plan;
-}
 
 auto tile_kernel(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
     -> Result<TiledKernel> {

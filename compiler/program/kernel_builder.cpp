@@ -55,6 +55,26 @@ auto KernelBuilder::both(TileId a, TileId b) -> TileId {
   return compute(TileOp::bit_and, {a, b});
 }
 
+auto KernelBuilder::combined(TileCombine combine, const std::vector<TileId>& a,
+                             const std::vector<TileId>& b) -> std::vector<TileId> {
+  const auto of = type(a[0]).dtype;
+  if (const auto op = combine_op(combine, of)) return {compute(*op, {a[0], b[0]})};
+  const auto op = combine == TileCombine::argmax ? TileOp::gt : TileOp::lt;
+  auto better = compute(op, {b[0], a[0]});
+  auto same = compute(TileOp::eq, {a[0], b[0]});
+  if (is_floating(of)) {
+    const auto a_nan = compute(TileOp::is_nan, {a[0]});
+    const auto b_nan = compute(TileOp::is_nan, {b[0]});
+    const auto only_b = compute(TileOp::bit_and, {b_nan, compute(TileOp::bit_not, {a_nan})});
+    better = compute(TileOp::bit_or, {better, only_b});
+    same = compute(TileOp::bit_or, {same, compute(TileOp::bit_and, {a_nan, b_nan})});
+  }
+  const auto earlier = compute(TileOp::lt, {b[1], a[1]});
+  better = compute(TileOp::bit_or, {better, compute(TileOp::bit_and, {same, earlier})});
+  return {compute(TileOp::select, {better, b[0], a[0]}),
+          compute(TileOp::select, {better, b[1], a[1]})};
+}
+
 auto KernelBuilder::identity(TileCombine combine, std::size_t part, DType of) -> TileId {
   return add(TileConstant{combine_identity(combine, part, of)}, {}, of, 0);
 }

@@ -41,6 +41,10 @@ class KernelBuilder {
   auto both(TileId a, TileId b) -> TileId;
   /// What changes nothing in a reduction, of operand `part`.
   auto identity(TileCombine combine, std::size_t part, DType of) -> TileId;
+  /// Two values of each operand of a reduction, lane by lane; of extremes with an index the first
+  /// one stays.
+  auto combined(TileCombine combine, const std::vector<TileId>& a, const std::vector<TileId>& b)
+      -> std::vector<TileId>;
   /// Adds a number that whoever launches gives; its position.
   auto scalar_param(const std::string& name) -> std::size_t;
   auto reduce(TileCombine combine, std::size_t axis, std::vector<TileId> operands)

@@ -167,7 +167,9 @@ TEST_F(PtxTest, RowsOfAnyLengthHaveOneCode) {
   EXPECT_EQ(count(variant.ptx, "barrier.cluster"), 0);
   ASSERT_TRUE(make_ptx({&variant}, {.architecture = 90}));
   EXPECT_EQ(count(variant.ptx, "shfl.sync"), 3 * kWarpSteps);
-  EXPECT_EQ(count(variant.ptx, "barrier.cluster.arrive"), 2);  // to read, and to leave
+  EXPECT_EQ(count(variant.ptx, "barrier.cluster.arrive"), 1);  // all have begun
+  EXPECT_EQ(count(variant.ptx, "st.async"), 1);
+  EXPECT_EQ(count(variant.ptx, "mbarrier.try_wait"), 1);
   EXPECT_TRUE(assembles(variant.ptx, 90)) << variant.ptx;
   ASSERT_TRUE(make_ptx({&variant}, {.architecture = 90, .is_checked = true}));
   EXPECT_EQ(variant.not_compiled, "");

@@ -1,0 +1,102 @@
+// What tiles make of a kernel's axes, by its accesses and reductions.
+#include <algorithm>
+#include <map>
+
+#include "compiler/cuda/tiling.h"
+#include "compiler/program/access_steps.h"
+#include "compiler/program/combine.h"
+
+namespace assay {
+namespace {
+/// Elements of the largest type among accesses that go through memory along the axis.
+auto neighbours_along(const TileKernel& kernel, const AccessSteps& steps, std::size_t axis)
+    -> std::int64_t {
+  constexpr std::int64_t kAccessBytes = 16;
+  std::int64_t largest = 0;
+  for (const auto* one : steps.accesses()) {
+    if (steps.step(one->operands[0], axis) != 1) continue;
+    std::visit(
+        [&]<class T>(const T& what) {
+          if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
+            largest = std::max<std::int64_t>(largest, size_bytes(kernel.params[what.param].dtype));
+        },
+        one->what);
+  }
+  return largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
+}
+/// Parts of a reduced axis are folded one after the other.
+auto may_be_placed(const KernelPlan& plan) -> bool {
+  const bool has_scan = std::ranges::any_of(plan.statements, [](const PlannedStatement& one) {
+    return !one.reduction && std::holds_alternative<TileScan>(one.statement->what);
+  });
+  return !has_scan && std::ranges::all_of(plan.reductions, [](const PlannedReduction& one) {
+    return is_commutative(one.combine);
+  });
+}
+/// Registers are what rows have too little of: a row of which one value per element is kept from
+/// one pass to the next has room for more elements. What is loaded for the last pass alone, which
+/// code makes in portions, is not kept.
+auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t {
+  constexpr std::int64_t kUsual = 32, kMost = 64;
+  if (plan.levels <= 2) return kUsual;
+  const auto varies = [&](AxisSet axes) {
+    return std::ranges::any_of(plan.reduced,
+                               [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
+  };
+  struct Life {
+    int made = 0, first = 0, last = 0;  ///< levels; of uses
+    bool is_load = false, is_used = false;
+  };
+  std::map<TileId, Life> lives;
+  for (const auto& one : plan.statements) {
+    const auto& operands =
+        one.reduction ? plan.reductions[*one.reduction].operands : one.statement->operands;
+    for (const auto id : operands) {
+      const auto known = lives.find(id);
+      if (known == lives.end()) continue;
+      auto& life = known->second;
+      life.first = life.is_used ? std::min(life.first, one.level) : one.level;
+      life.last = std::max(life.last, one.level);
+      life.is_used = true;
+    }
+    if (one.reduction || !varies(one.axes)) continue;
+    for (const auto id : one.statement->results)
+      if (is_floating(kernel.type(id).dtype))
+        lives[id] = {.made = one.level,
+                     .is_load = std::holds_alternative<TileLoad>(one.statement->what)};
+  }
+  for (int level = 0; level + 1 < plan.levels; ++level) {
+    const auto kept = std::ranges::count_if(lives, [&](const auto& one) {
+      const auto& life = one.second;
+      const bool is_late = life.is_load && life.first == plan.levels - 1;
+      return life.is_used && !is_late && life.made <= level && life.last > level;
+    });
+    if (kept > 1) return kUsual;
+  }
+  return kMost;
+}
+}  // namespace
+
+auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
+  TilePlan plan;
+  ASSAY_TRY(plan.loops, plan_kernel(kernel));
+  plan.is_placed = may_be_placed(plan.loops);
+  plan.row_lanes = row_lanes(kernel, plan.loops);
+  if (plan.loops.vector_axis < 0) return plan;
+  const AccessSteps steps(kernel);
+  const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
+  plan.neighbours = neighbours_along(kernel, steps, inner);
+  if (plan.loops.vector_is_reduced) return plan;
+  plan.x = inner;
+  if (!plan.loops.reduced.empty()) return plan;
+  const auto scores = steps.scores();
+  int best = 0;
+  for (const auto axis : plan.loops.parallel) {
+    if (axis == plan.x || scores[axis] <= best) continue;
+    best = scores[axis];
+    plan.t = axis;
+  }
+  return plan;
+}
+
+}  // namespace assay
