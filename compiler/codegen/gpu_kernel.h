@@ -112,8 +112,6 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
-  void load(const TileStatement& one, const TileLoad& what);
-  [[nodiscard]] auto shared_condition(TileId mask_id) -> Value*;
   void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
                               const std::function<Value*(int)>& condition) -> Run;
@@ -241,7 +239,6 @@ class GpuKernelEmitter : GpuValues {
   std::map<TileId, Held> values_;
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
-  Value* met_ = nullptr;  ///< a condition that holds here
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

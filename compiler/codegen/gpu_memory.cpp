@@ -39,8 +39,7 @@ auto GpuKernelEmitter::address(std::size_t param, Value* index, DType index_dtyp
 }
 
 auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
-  auto* condition = id == kNoTile ? nullptr : lane(id, index);
-  return condition == met_ ? nullptr : condition;
+  return id == kNoTile ? nullptr : lane(id, index);
 }
 
 auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {

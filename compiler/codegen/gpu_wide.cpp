@@ -228,47 +228,7 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
   return all;
 }
 
-/// The one condition of all lanes; null: there is none, or there are several.
-auto GpuKernelEmitter::shared_condition(TileId mask_id) -> Value* {
-  if (mask_id == kNoTile) return nullptr;
-  Value* shared = nullptr;
-  for (int i = 0; i < layout_->registers(); ++i) {
-    if (!is_active(i)) continue;
-    auto* one = lane(mask_id, i);
-    if (shared != nullptr && one != shared) return nullptr;
-    shared = one;
-  }
-  return shared;
-}
-
-/// Where all lanes of several have one condition it is asked once, and what they load is on its way
-/// before anything is made of it: the compiler may not mix a block's loads with what follows.
 void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
-  constexpr int kFew = 2;
-  const auto id = one.results[0];
-  const auto size = static_cast<int>(size_bytes(kernel_.params[what.param].dtype));
-  const auto over = axes(one.operands[0]);
-  auto* shared = layout_->is_placed() && !is_checked_ && varies(over) && chunk_mask_ == 0 &&
-                         layout_->registers() > kFew * run_length(one.operands[0], 0, size)
-                     ? shared_condition(one.operands[1])
-                     : nullptr;
-  if (shared == nullptr) return load(one, what);
-  const auto meant = [&] {
-    met_ = shared;
-    load(one, what);
-    met_ = nullptr;
-    return values_.at(id).bases;
-  };
-  const auto none = [&] {
-    Values zeros;
-    for (auto* value : values_.at(id).bases)
-      zeros.push_back(llvm::Constant::getNullValue(value->getType()));
-    return zeros;
-  };
-  set(id, either(shared, meant, none));
-}
-
-void GpuKernelEmitter::load(const TileStatement& one, const TileLoad& what) {
   const auto id = one.results[0];
   const auto of = dtype(id);
   const auto stored_as = kernel_.params[what.param].dtype;

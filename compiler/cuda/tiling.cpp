@@ -450,104 +450,67 @@ class Tiler {
     loop(slice, targets);
   }
 
-  /// One carried value per operand of a reduction, lane by lane, folded when the loop is over; and
-  /// per scan what the tiles before this one combine to, without the axis. Tiles that are meant
-  /// whole come first, in a loop of their own that does not ask.
+  /// One carried value per operand of a reduction, lane by lane; folded when the loop is over.
   void loop(const std::vector<const PlannedStatement*>& slice,
             const std::vector<const PlannedStatement*>& targets) {
+    TileStatement one;
+    one.what = TileLoop{};
+    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
+    one.operands = {b_.number(index_dtype(), 0), b_.compute(TileOp::add, {r().extent, beyond}),
+                    r().block};
+    TileRegion region;
+    region.params.push_back(b_.value(index_dtype(), 0));
+    struct Carried {
+      std::vector<TileId> before, after;
+    };
     std::vector<Carried> carried;
-    const auto every = [&] {
-      AxisSet set = 0;
-      for (const auto& axis : axes_) set |= set_of(axis);
-      return set;
-    }();
+    AxisSet every = 0;
+    for (const auto& axis : axes_) every |= set_of(axis);
     for (const auto* target : targets) {
       if (!target->reduction) continue;
       const auto& reduction = plan_.reductions[*target->reduction];
+      auto& row = carried.emplace_back();
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto of = from_.type(reduction.operands[part]).dtype;
-        carried.push_back({b_.identity(reduction.combine, part, of), of, every});
+        one.operands.push_back(b_.identity(reduction.combine, part, of));
+        row.before.push_back(b_.value(of, every));
+        row.after.push_back(b_.value(of, every));
+        region.params.push_back(row.before.back());
+        one.results.push_back(row.after.back());
       }
     }
-    bool has_scan = false;
+    // What the tiles before this one combine to, without the axis.
+    std::vector<TileId> scans;
     for (const auto* planned : slice) {
       const auto* scan = std::get_if<TileScan>(&planned->statement->what);
       if (scan == nullptr) continue;
-      has_scan = true;
-      const auto of = from_.type(planned->statement->results[0]).dtype;
-      carried.push_back({b_.identity(scan->combine, 0, of), of, every & ~set_of(r())});
-    }
-    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
-    const auto end = b_.compute(TileOp::add, {r().extent, beyond});
-    auto begin = b_.number(index_dtype(), 0);
-    if (choice_.is_placed() && !r().is_shifted && !has_scan) {
-      const auto count = b_.compute(TileOp::quotient, {r().extent, r().block});
-      const auto rest = b_.compute(TileOp::mul, {count, r().block});
-      loop(slice, targets, {begin, rest}, true, carried);
-      begin = rest;
-    }
-    loop(slice, targets, {begin, end}, false, carried);
-    std::size_t at = 0;
-    for (const auto* target : targets) {
-      if (!target->reduction) continue;
-      const auto& reduction = plan_.reductions[*target->reduction];
-      std::vector<TileId> sums;
-      for (std::size_t part = 0; part < reduction.operands.size(); ++part)
-        sums.push_back(carried[at++].value);
-      reduced(reduction, std::move(sums));
-    }
-  }
-
-  struct Carried {
-    TileId value = kNoTile;
-    DType dtype = DType::float32;
-    AxisSet axes = 0;
-  };
-  void loop(const std::vector<const PlannedStatement*>& slice,
-            const std::vector<const PlannedStatement*>& targets, std::array<TileId, 2> range,
-            bool is_inside, std::vector<Carried>& carried) {
-    TileStatement one;
-    one.what = TileLoop{};
-    one.operands = {range[0], range[1], r().block};
-    TileRegion region;
-    region.params.push_back(b_.value(index_dtype(), 0));
-    for (auto& each : carried) {
-      one.operands.push_back(each.value);
-      region.params.push_back(b_.value(each.dtype, each.axes));
-      one.results.push_back(each.value = b_.value(each.dtype, each.axes));
+      scans.push_back(planned->statement->results[0]);
+      const auto of = from_.type(scans.back()).dtype;
+      const auto apart = every & ~set_of(r());
+      one.operands.push_back(b_.identity(scan->combine, 0, of));
+      region.params.push_back(before_[scans.back()] = b_.value(of, apart));
+      one.results.push_back(b_.value(of, apart));
     }
     const auto outer = values_;
     auto* outside = b_.redirect(&region.body);
     place(r(), region.params[0]);
-    if (is_inside) r().in_range = kNoTile;
-    std::size_t at = 1;  // among the region's parameters
-    for (const auto* target : targets)
-      if (target->reduction) at += plan_.reductions[*target->reduction].operands.size();
-    std::vector<TileId> scans;
-    for (const auto* planned : slice)
-      if (std::holds_alternative<TileScan>(planned->statement->what)) {
-        scans.push_back(planned->statement->results[0]);
-        before_[scans.back()] = region.params[at++];
-      }
     for (const auto* planned : slice) translate(*planned->statement);
-    at = 1;
+    std::size_t at = 0;
     for (const auto* target : targets) {
       if (!target->reduction) {
         translate(*target->statement);
         continue;
       }
       const auto& reduction = plan_.reductions[*target->reduction];
-      std::vector<TileId> before, now;
-      for (const auto id : reduction.operands) {
-        before.push_back(region.params[at++]);
-        now.push_back(value(id));
-      }
-      const auto made = b_.combined(reduction.combine, before, now);
+      std::vector<TileId> now;
+      for (const auto id : reduction.operands) now.push_back(value(id));
+      const auto made = b_.combined(reduction.combine, carried[at].before, now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            is_inside || is_zero_outside(reduction, part)
+            is_zero_outside(reduction, part)
                 ? made[part]
-                : b_.compute(TileOp::select, {r().in_range, made[part], before[part]}));
+                : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
+      ++at;
     }
     for (const auto id : scans) region.yields.push_back(after_.at(id));
     before_.clear();
@@ -555,6 +518,9 @@ class Tiler {
     values_ = outer;
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
+    at = 0;
+    for (const auto* target : targets)
+      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++].after);
   }
 
   const TileKernel& from_;

@@ -229,6 +229,10 @@ class Machine:
             return None
         if op == "mov" and (target.startswith("{") or operands[1].startswith("{")):
             return self.packed(kind, operands, regs)
+        if op == "cvt" and name[-2] == "bf16x2":
+            high, low = (to_bits(to_float(self.value(one, regs), "f32"), "bf16") for one in operands[1:])
+            regs[target] = high << 16 | low
+            return None
         if op == "cvt":
             regs[target] = self.converted(name, self.value(operands[1], regs, kind))
             return None
