@@ -158,10 +158,14 @@ auto GpuKernelEmitter::as_int64(Value* value, DType of) -> Value* {
 // Control
 
 void GpuKernelEmitter::region(const TileRegion& region) {
-  for (const auto& one : region.body) {
-    if (!error_.empty()) return;
-    emit(one);
+  const auto& body = region.body;
+  auto outer = std::exchange(numbers_, numbers_for(body));
+  for (std::size_t at = 0; at < body.size() && error_.empty();) {
+    const auto behind = load_window(body, at);
+    if (behind == at) emit(body[at++]);
+    at = std::max(at, behind);
   }
+  numbers_ = std::move(outer);
 }
 
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
@@ -221,7 +225,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
 
 void GpuKernelEmitter::emit(const TileStatement& one) {
   if (dots_ && !makes_operand_ && is_left_to_products(one)) return;
+  const bool may_write = numbers_ && !is_straight(one);
+  if (may_write) numbers_->forget();
   std::visit([&](const auto& what) { statement(one, what); }, one.what);
+  if (may_write) numbers_->forget();
 }
 
 void GpuKernelEmitter::barrier() {
@@ -553,7 +560,7 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
 }
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
-  if (affine(one, what.op)) return;
+  if (numbered(one, what.op) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   const auto id = one.results[0];
   const auto from = dtype(one.operands.back());

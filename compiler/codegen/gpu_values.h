@@ -2,11 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Value.h>
 
+#include "compiler/codegen/gpu_numbers.h"
+#include "compiler/program/kernel.h"
 #include "core/tensor/dtype.h"
 
 namespace assay {
@@ -40,6 +43,26 @@ struct GpuValues {
     Values conditions;  ///< null: always
     Value *any = nullptr, *all = nullptr;
     bool is_whole = true;  ///< they are one condition
+  };
+  /// Neighbouring elements of a buffer that loads want, from a value and a constant on.
+  struct Piece {
+    std::size_t param = 0;
+    Value* base = nullptr;  ///< null: 0
+    DType index_dtype = DType::int64;
+    std::int64_t first = 0;
+    std::vector<GpuNumbers::Element> elements = {};
+    Value *start = nullptr, *condition = nullptr;  ///< place of the base; that any is wanted
+    Values lanes = {};                             ///< as in memory, by element
+  };
+  struct Pieces {
+    std::vector<Piece> all;
+    std::map<std::tuple<std::size_t, Value*, std::int64_t>, std::size_t> known;
+    /// By load and register: the piece, and which of its elements.
+    std::map<std::pair<const TileStatement*, int>, std::pair<std::size_t, std::int64_t>> wanted;
+  };
+  /// Loads that are made together, and these and what rests on them, in order.
+  struct Window {
+    std::vector<const TileStatement*> loads, late;
   };
   /// Lanes of several values: by value, then by register.
   using Parts = std::vector<Values>;

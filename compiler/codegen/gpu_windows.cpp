@@ -1,0 +1,386 @@
+// Windows: code that reads many elements of a buffer, of which its registers and statements share
+// most. Positions are a value and a constant each, so that equal ones are seen to be equal; bounds
+// are asked once; loads are made some at a time, each element once, and as wide as is known to be
+// aligned but for the buffer's start, which is asked when it runs.
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::Value;
+using Made = GpuNumbers::Made;
+
+constexpr int kMany = 4;                 ///< loads of a buffer that make it a window
+constexpr std::size_t kMostBytes = 256;  ///< of a thread that are read at a time
+constexpr int kWidestBytes = 16;
+
+auto down_to(std::int64_t offset, std::int64_t step) -> std::int64_t {
+  return offset - ((offset % step) + step) % step;
+}
+
+}  // namespace
+
+auto GpuKernelEmitter::is_straight(const TileStatement& one) -> bool {
+  return std::holds_alternative<TileCompute>(one.what) ||
+         std::holds_alternative<TileConstant>(one.what) ||
+         std::holds_alternative<TileParamValue>(one.what) ||
+         std::holds_alternative<TileLane>(one.what) ||
+         std::holds_alternative<TileProgram>(one.what) ||
+         std::holds_alternative<TileLoad>(one.what);
+}
+
+auto GpuKernelEmitter::numbers_for(const std::vector<TileStatement>& body)
+    -> std::optional<GpuNumbers> {
+  if (is_checked_ || is_single_lane_ || dots_ || !layout_->is_placed()) return std::nullopt;
+  std::map<std::size_t, int> loads;
+  for (const auto& one : body)
+    if (const auto* load = std::get_if<TileLoad>(&one.what)) ++loads[load->param];
+  std::set<std::size_t> windows;
+  for (const auto& [param, count] : loads)
+    if (count >= kMany) windows.insert(param);
+  if (windows.empty()) return std::nullopt;
+  return GpuNumbers(b_, std::move(windows));
+}
+
+auto GpuKernelEmitter::term(TileId id, int index) -> GpuNumbers::Term {
+  const auto& held = values_.at(id);
+  return numbers_->term(held.base(index), held.offset(index));
+}
+
+auto GpuKernelEmitter::numbered_lane(TileId id, int index) -> Value* {
+  if (is_floating(dtype(id)) || dtype(id) == DType::boolean) return lane(id, index);
+  return numbers_->value(term(id, index), code_.lane_type(dtype(id)));
+}
+
+auto GpuKernelEmitter::numbered_term(const TileStatement& one, TileOp op, int index)
+    -> std::optional<GpuNumbers::Term> {
+  const auto of = dtype(one.results[0]);
+  const auto from = dtype(one.operands[0]);
+  auto* type = code_.lane_type(of);
+  const auto a = term(one.operands[0], index);
+  if (op == TileOp::cast) {
+    if (info(from).kind != DTypeKind::signed_integer || size_bytes(of) < size_bytes(from))
+      return std::nullopt;
+    // What may wrap is added before it is extended.
+    const bool is_apart = numbers_->is_position(a.base);
+    auto* base = is_apart ? a.base : numbered_lane(one.operands[0], index);
+    if (base != nullptr && base->getType() != type) {
+      auto* extended = base;
+      base = numbers_->made({Made::extended, static_cast<std::int64_t>(size_bytes(of)), {base}},
+                            [&] { return b_.CreateSExt(extended, type); });
+    }
+    return GpuNumbers::Term{base, is_apart ? a.offset : 0};
+  }
+  const auto b = term(one.operands[1], index);
+  if (op == TileOp::add) return numbers_->sum(a, b);
+  if (op == TileOp::sub) return numbers_->difference(a, b);
+  return numbers_->product(a, b, type);
+}
+
+/// Sums, differences and multiples of whole numbers.
+auto GpuKernelEmitter::numbered_sum(const TileStatement& one, TileOp op) -> bool {
+  const auto id = one.results[0];
+  const bool is_sum = op == TileOp::add || op == TileOp::sub || op == TileOp::mul;
+  for (const auto operand : one.operands)
+    if (is_floating(dtype(operand)) || dtype(operand) == DType::boolean) return false;
+  if (is_floating(dtype(id)) || dtype(id) == DType::boolean || (!is_sum && op != TileOp::cast))
+    return false;
+  const auto count = varies(axes(id)) ? layout_->registers() : 1;
+  Held held;
+  for (int i = 0; i < count; ++i) {
+    const auto made = numbered_term(one, op, i);
+    if (!made) return false;
+    held.bases.push_back(made->base != nullptr ? made->base
+                                               : code_.constant(dtype(id), std::int64_t{0}));
+    held.offsets.push_back(made->offset);
+  }
+  if (std::ranges::count(held.bases, held.bases[0]) == count) held.bases.resize(1);
+  if (held.bases.size() > 1) held.over = layout_->register_mask(axes(id));
+  if (count == 1 && held.offsets[0] == 0)
+    held.offsets.clear();
+  else
+    held.offsets.resize(static_cast<std::size_t>(layout_->registers()), held.offsets[0]);
+  values_[id] = std::move(held);
+  return true;
+}
+
+auto GpuKernelEmitter::numbered(const TileStatement& one, TileOp op) -> bool {
+  if (!numbers_) return false;
+  if (numbered_sum(one, op)) return true;
+  const auto id = one.results[0];
+  const auto from = dtype(one.operands.back());
+  const bool is_order =
+      op == TileOp::lt || op == TileOp::le || op == TileOp::gt || op == TileOp::ge;
+  const auto ordered = [&](int i) -> Value* {
+    auto a = term(one.operands[0], i), b = term(one.operands[1], i);
+    if (!numbers_->is_position(a.base) || !numbers_->is_position(b.base)) return nullptr;
+    if (op == TileOp::gt || op == TileOp::ge) std::swap(a, b);
+    return numbers_->at_most(a, b, op == TileOp::lt || op == TileOp::gt);
+  };
+  // What was read is zero already where it was not.
+  const auto is_there = [&](const Values& operands) {
+    const auto* none = op == TileOp::select ? llvm::dyn_cast<llvm::Constant>(operands[2]) : nullptr;
+    const auto known = numbers_->zero_without.find(operands[1]);
+    return none != nullptr && none->isNullValue() && known != numbers_->zero_without.end() &&
+           is_conjunct(operands[0], known->second);
+  };
+  if (is_floating(dtype(id)) && op != TileOp::select) return false;
+  set(id, per_lane(axes(id), [&](int i) -> Value* {
+        if (is_order && info(from).kind == DTypeKind::signed_integer)
+          if (auto* made = ordered(i)) return made;
+        Values operands;
+        for (const auto operand : one.operands) operands.push_back(numbered_lane(operand, i));
+        if (op == TileOp::select && is_there(operands)) return operands[1];
+        const auto detail = static_cast<std::int64_t>(op) << 16 |
+                            static_cast<std::int64_t>(from) << 8 |
+                            static_cast<std::int64_t>(dtype(id));
+        return numbers_->made({Made::computed, detail, operands},
+                              [&] { return code_.compute(op, operands, from, dtype(id)); });
+      }));
+  return true;
+}
+
+/// Where an index points: what may wrap before it is extended is added before.
+auto GpuKernelEmitter::element_term(TileId id, int index) -> GpuNumbers::Term {
+  const auto at = term(id, index);
+  const bool is_exact = size_bytes(dtype(id)) == sizeof(std::int64_t);
+  if (is_exact || numbers_->is_position(at.base)) return at;
+  return {numbered_lane(id, index), 0};
+}
+
+/// How many elements from a multiple of so many on stand in as many bytes as may be read at once,
+/// if the buffer begins there.
+auto GpuKernelEmitter::known_width(std::size_t param, Value* base) -> std::int64_t {
+  const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
+  const auto most = std::max<std::int64_t>(kWidestBytes / size, 1);
+  if (base == nullptr) return most;
+  const auto bits = std::min(numbers_->zero_bits(base), 8);
+  return (std::int64_t{1} << bits) >= most ? most : 1;
+}
+
+/// Loads that are made together from `at` on, and what rests on them; whatever else stands between
+/// is made at once. The place of the first statement that was not looked at.
+auto GpuKernelEmitter::gather(const std::vector<TileStatement>& body, std::size_t at,
+                              Window& window) -> std::size_t {
+  std::set<TileId> waiting;
+  std::set<GpuNumbers::Key> elements;
+  for (; at < body.size() && error_.empty(); ++at) {
+    const auto& one = body[at];
+    const auto* load = std::get_if<TileLoad>(&one.what);
+    const bool waits =
+        std::ranges::any_of(one.operands, [&](TileId id) { return waiting.contains(id); });
+    if (!is_straight(one) || (load != nullptr && waits)) return at;
+    const bool is_window = load != nullptr && numbers_->is_window(load->param);
+    if (!waits && !is_window) {
+      emit(one);
+      continue;
+    }
+    if (is_window) {
+      const auto over = axes(one.operands[0]) | axes(one.operands[1]);
+      for (int i = 0; i < (varies(over) ? layout_->registers() : 1); ++i) {
+        const auto [base, offset] = element_term(one.operands[0], i);
+        elements.insert({Made::place, offset, {base, params_[load->param]}});
+      }
+      const auto size = size_bytes(kernel_.params[load->param].dtype);
+      const auto bytes = elements.size() * static_cast<std::size_t>(size);
+      if (bytes > kMostBytes && !window.loads.empty()) return at;
+      window.loads.push_back(&one);
+    }
+    window.late.push_back(&one);
+    waiting.insert(one.results.begin(), one.results.end());
+  }
+  return at;
+}
+
+/// Whether the load is made of pieces: known to be aligned, without neighbours, or of elements that
+/// other loads want in other registers.
+auto GpuKernelEmitter::is_of_pieces(const Window& window, const TileStatement& one) -> bool {
+  const auto param = std::get<TileLoad>(one.what).param;
+  const auto size = static_cast<int>(size_bytes(kernel_.params[param].dtype));
+  const auto index = one.operands[0];
+  const auto mine = element_term(index, 0);
+  if (!varies(axes(index)) || run_length(index, 0, size) == 1 || known_width(param, mine.base) > 1)
+    return true;
+  const auto last = element_term(index, layout_->registers() - 1);
+  return std::ranges::any_of(window.loads, [&](const TileStatement* other) {
+    const auto theirs = element_term(other->operands[0], 0);
+    const auto apart = std::abs(theirs.offset - mine.offset);
+    return std::get<TileLoad>(other->what).param == param && theirs.base == mine.base &&
+           apart != 0 && apart <= last.offset - mine.offset;
+  });
+}
+
+/// Notes that a register wants an element.
+void GpuKernelEmitter::want(const TileStatement& one, int index, Pieces& pieces) {
+  const auto param = std::get<TileLoad>(one.what).param;
+  const auto [base, offset] = element_term(one.operands[0], index);
+  const auto width = known_width(param, base);
+  const auto first = down_to(offset, width);
+  const auto [known, is_new] = pieces.known.try_emplace({param, base, first}, pieces.all.size());
+  if (is_new)
+    pieces.all.push_back(
+        {.param = param, .base = base, .index_dtype = dtype(one.operands[0]), .first = first});
+  auto& piece = pieces.all[known->second];
+  piece.elements.resize(static_cast<std::size_t>(width));
+  auto& element = piece.elements[static_cast<std::size_t>(offset - first)];
+  auto* condition = mask(one.operands[1], index);
+  element.condition =
+      element.is_wanted ? numbers_->either(element.condition, condition) : condition;
+  element.is_wanted = true;
+  pieces.wanted[{&one, index}] = {known->second, offset - first};
+}
+
+/// Where the piece begins and when it is read.
+void GpuKernelEmitter::place_piece(Piece& piece) {
+  piece.start = params_[piece.param];
+  if (piece.base != nullptr)
+    piece.start =
+        numbers_->made({Made::place, static_cast<std::int64_t>(piece.param), {piece.base}},
+                       [&] { return address(piece.param, piece.base, piece.index_dtype); });
+  bool is_first = true;
+  for (const auto& element : piece.elements) {
+    if (!element.is_wanted) continue;
+    piece.condition =
+        is_first ? element.condition : numbers_->either(piece.condition, element.condition);
+    is_first = false;
+  }
+}
+
+auto GpuKernelEmitter::read_element(const Piece& piece, std::size_t at) -> Value* {
+  auto* type = code_.memory_type(kernel_.params[piece.param].dtype);
+  const auto& element = piece.elements[at];
+  if (!element.is_wanted) return llvm::Constant::getNullValue(type);
+  const auto offset = static_cast<std::uint64_t>(piece.first) + at;
+  return guarded_load(type, b_.CreateConstGEP1_64(type, piece.start, offset), element.condition);
+}
+
+/// Pieces of several elements at once where their buffers are aligned.
+void GpuKernelEmitter::read_wide(const std::vector<Piece*>& wide) {
+  const auto type = [&](const Piece& piece) {
+    return code_.memory_type(kernel_.params[piece.param].dtype);
+  };
+  std::set<std::size_t> params;
+  Value* starts = b_.getInt64(0);
+  for (const auto* piece : wide)
+    if (params.insert(piece->param).second)
+      starts = b_.CreateOr(starts, b_.CreatePtrToInt(params_[piece->param], b_.getInt64Ty()));
+  auto* low = b_.CreateAnd(starts, static_cast<std::uint64_t>(kWidestBytes - 1));
+  const auto at_once = [&] {
+    Values words;
+    for (const auto* piece : wide) {
+      Run run;
+      run.length = static_cast<int>(piece->elements.size());
+      run.bytes = kWidestBytes;
+      run.any = piece->condition;
+      auto* place = b_.CreateConstGEP1_64(type(*piece), piece->start,
+                                          static_cast<std::uint64_t>(piece->first));
+      std::ranges::copy(loaded_words(run, place), std::back_inserter(words));
+    }
+    return words;
+  };
+  const auto one_by_one = [&] {
+    Values words;
+    for (const auto* piece : wide) {
+      Values lanes;
+      for (std::size_t k = 0; k < piece->elements.size(); ++k)
+        lanes.push_back(read_element(*piece, k));
+      std::ranges::copy(packed(lanes, kWidestBytes), std::back_inserter(words));
+    }
+    return words;
+  };
+  const auto words = either(b_.CreateICmpEQ(low, b_.getInt64(0)), at_once, one_by_one);
+  auto word = words.begin();
+  for (auto* piece : wide) {
+    const auto end = word + kWidestBytes / 4;
+    piece->lanes =
+        unpacked(Values(word, end), type(*piece), static_cast<int>(piece->elements.size()));
+    word = end;
+  }
+}
+
+/// Reads what is not known yet.
+void GpuKernelEmitter::read(Pieces& pieces) {
+  std::vector<Piece*> wide;
+  const auto key = [&](const Piece& piece) {
+    return GpuNumbers::Key{Made::place, piece.first, {piece.base, params_[piece.param]}};
+  };
+  using Element = GpuNumbers::Element;
+  const auto has = [](const std::vector<Element>& there, const std::vector<Element>& wanted) {
+    return std::ranges::equal(
+        there, wanted, [](const Element& a, const Element& b) { return !b.is_wanted || a == b; });
+  };
+  for (auto& piece : pieces.all) {
+    const auto known = numbers_->read.find(key(piece));
+    const bool is_known =
+        known != numbers_->read.end() && has(known->second.elements, piece.elements);
+    if (is_known) {
+      piece.condition = known->second.condition;
+      piece.lanes = known->second.lanes;
+    } else if (std::ranges::count(piece.elements, true, &Element::is_wanted) > 1) {
+      wide.push_back(&piece);
+    } else {
+      for (std::size_t k = 0; k < piece.elements.size(); ++k)
+        piece.lanes.push_back(read_element(piece, k));
+    }
+  }
+  if (!wide.empty()) read_wide(wide);
+  for (const auto& piece : pieces.all)
+    numbers_->read[key(piece)] = {piece.elements, piece.condition, piece.lanes};
+}
+
+/// What a load gives, of the pieces.
+void GpuKernelEmitter::take(const TileStatement& one, const Pieces& pieces) {
+  const auto id = one.results[0];
+  const auto of = dtype(id);
+  const auto over =
+      static_cast<int>(layout_->register_mask(axes(one.operands[0]) | axes(one.operands[1])));
+  set(id, per_lane(axes(id), [&](int i) -> Value* {
+        const auto [at, lane_at] = pieces.wanted.at({&one, i & over});
+        const auto& piece = pieces.all[at];
+        auto* raw = piece.lanes[static_cast<std::size_t>(lane_at)];
+        auto* meant = mask(one.operands[1], i);
+        if (meant != nullptr && meant != piece.condition)
+          raw = numbers_->made({Made::chosen, 0, {meant, raw}}, [&] {
+            return b_.CreateSelect(meant, raw, llvm::Constant::getNullValue(raw->getType()));
+          });
+        auto* value = numbers_->made({Made::from_memory, static_cast<std::int64_t>(of), {raw}},
+                                     [&] { return code_.from_memory(raw, of); });
+        if (meant == nullptr) return value;
+        if (one.operands[2] != kNoTile)
+          return b_.CreateSelect(meant, value, lane(one.operands[2], i));
+        numbers_->zero_without[value] = meant;
+        return value;
+      }));
+}
+
+auto GpuKernelEmitter::load_window(const std::vector<TileStatement>& body, std::size_t at)
+    -> std::size_t {
+  const auto* first = std::get_if<TileLoad>(&body[at].what);
+  if (!numbers_ || first == nullptr || !numbers_->is_window(first->param)) return at;
+  Window window;
+  const auto end = gather(body, at, window);
+  Pieces pieces;
+  for (const auto* one : window.loads) {
+    if (!is_of_pieces(window, *one)) continue;
+    const auto over = layout_->register_mask(axes(one->operands[0]) | axes(one->operands[1]));
+    for (unsigned i = 0; i < static_cast<unsigned>(layout_->registers()); ++i)
+      if ((i & ~over) == 0) want(*one, static_cast<int>(i), pieces);
+  }
+  for (auto& piece : pieces.all) place_piece(piece);
+  read(pieces);
+  for (const auto* one : window.late) {
+    if (!error_.empty()) break;
+    if (pieces.wanted.contains({one, 0}))
+      take(*one, pieces);
+    else
+      emit(*one);
+  }
+  return end;
+}
+
+}  // namespace assay
