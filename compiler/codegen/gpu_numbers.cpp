@@ -4,7 +4,9 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace assay {
 namespace {
@@ -13,6 +15,27 @@ using llvm::Value;
 using Term = GpuNumbers::Term;
 
 constexpr int kBits = 64;
+
+/// By which number `of` is multiplied; 0: `value` is no multiple of it.
+auto step_of(const Value* value, const Value* of) -> std::int64_t {
+  if (value == of) return 1;
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (product == nullptr || product->getOpcode() != llvm::Instruction::Mul ||
+      product->getOperand(0) != of)
+    return 0;
+  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(product->getOperand(1));
+  constexpr std::int64_t kMost = 1 << 10;
+  return by != nullptr && by->getSExtValue() <= kMost ? by->getSExtValue() : 0;
+}
+
+auto conjuncts(Value* condition) -> std::vector<Value*> {
+  auto* both = llvm::dyn_cast<llvm::BinaryOperator>(condition);
+  if (both == nullptr || both->getOpcode() != llvm::Instruction::And) return {condition};
+  auto all = conjuncts(both->getOperand(0));
+  for (auto* one : conjuncts(both->getOperand(1)))
+    if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+  return all;
+}
 
 }  // namespace
 
@@ -79,11 +102,70 @@ auto GpuNumbers::product(Term a, Term b, llvm::Type* type) -> Term {
 auto GpuNumbers::at_most(Term a, Term b, bool is_less) -> Value* {
   const auto beyond = a.offset - b.offset + (is_less ? 1 : 0);  // a + beyond <= b
   if (a.base == b.base) return b_->getInt1(beyond <= 0);
-  return made({Made::at_most, beyond, {a.base, b.base}}, [&] {
+  auto* made_of = made({Made::at_most, beyond, {a.base, b.base}}, [&] {
     if (a.base == nullptr)
       return b_->CreateICmpSGE(b.base, value({nullptr, beyond}, b.base->getType()));
     return b_->CreateICmpSLE(a.base, value({b.base, -beyond}, a.base->getType()));
   });
+  orders_[made_of] = {a.base, b.base, beyond};
+  return made_of;
+}
+
+auto GpuNumbers::limit(Term size, std::int64_t step, bool is_narrow) -> Value* {
+  using namespace llvm::Intrinsic;
+  auto* wide = b_->getInt64Ty();
+  auto* by = llvm::ConstantInt::get(wide, static_cast<std::uint64_t>(step));
+  auto* key = b_->getInt1(is_narrow);
+  return made({Made::limit, size.offset, {size.base, by, key}}, [&]() -> Value* {
+    auto* most = b_->CreateBinaryIntrinsic(smax, value(size, wide), b_->getInt64(0));
+    if (step > 1)
+      most = b_->CreateUDiv(b_->CreateAdd(most, b_->getInt64(static_cast<std::uint64_t>(step - 1))),
+                            by);
+    if (!is_narrow) return most;
+    constexpr auto kLargest = std::numeric_limits<std::int32_t>::max();
+    return b_->CreateTrunc(b_->CreateBinaryIntrinsic(smin, most, b_->getInt64(kLargest)),
+                           b_->getInt32Ty());
+  });
+}
+
+auto GpuNumbers::within(Value* condition) -> Value* {
+  if (condition == nullptr) return nullptr;
+  const auto parts = conjuncts(condition);
+  const auto order = [&](Value* one) {
+    const auto known = orders_.find(one);
+    return known == orders_.end() ? nullptr : &known->second;
+  };
+  // Of several positions the last one: it is what differs between neighbours.
+  const Order *low = nullptr, *high = nullptr;
+  std::int64_t step = 0;
+  for (auto at = parts.rbegin(); at != parts.rend() && low == nullptr; ++at) {
+    high = order(*at);
+    if (high == nullptr || high->a == nullptr || !high->a->getType()->isIntegerTy(kBits)) continue;
+    for (auto* other : parts) {
+      const auto* one = order(other);
+      if (one == nullptr || one->a != nullptr) continue;
+      if (const auto by = step_of(high->a, one->b); by > 0) low = one, step = by;
+    }
+  }
+  if (low == nullptr) return condition;
+  Value* rest = nullptr;
+  for (auto* one : parts)
+    if (order(one) != low && order(one) != high)
+      rest = rest == nullptr
+                 ? one
+                 : made({Made::both, 0, {rest, one}}, [&] { return b_->CreateAnd(rest, one); });
+  // Counted from the lower bound.
+  const auto* extended = llvm::dyn_cast<llvm::SExtInst>(low->b);
+  const bool is_narrow = extended != nullptr && extended->getOperand(0)->getType()->isIntegerTy(32);
+  auto* from = is_narrow ? extended->getOperand(0) : low->b;
+  auto* position = value({from, -low->beyond}, from->getType());
+  auto* below = limit({high->b, 1 - high->beyond - step * low->beyond}, step, is_narrow);
+  if (rest != nullptr)
+    below = made({Made::chosen, 0, {rest, below}}, [&] {
+      return b_->CreateSelect(rest, below, llvm::Constant::getNullValue(below->getType()));
+    });
+  return made({Made::at_most, 0, {position, below, nullptr}},
+              [&] { return b_->CreateICmpULT(position, below); });
 }
 
 auto GpuNumbers::either(Value* a, Value* b) -> Value* {

@@ -33,6 +33,8 @@ class GpuNumbers {
     either,
     place,
     chosen,  ///< zero where it is not meant
+    both,
+    limit,
     from_memory,
   };
   struct Key {
@@ -67,6 +69,9 @@ class GpuNumbers {
   [[nodiscard]] auto product(Term a, Term b, llvm::Type* type) -> Term;
   /// a <= b, or a < b; of positions, which are far from where numbers wrap.
   [[nodiscard]] auto at_most(Term a, Term b, bool is_less) -> Value*;
+  /// A condition that has both bounds of a position among its conjuncts as one comparison: what
+  /// else it asks makes the upper bound 0. Any other one as it is.
+  [[nodiscard]] auto within(Value* condition) -> Value*;
   /// Either; null is always true.
   [[nodiscard]] auto either(Value* a, Value* b) -> Value*;
 
@@ -86,7 +91,15 @@ class GpuNumbers {
  private:
   llvm::IRBuilder<>* b_;
   std::set<std::size_t> windows_;
+  /// a + beyond <= b.
+  struct Order {
+    Value *a = nullptr, *b = nullptr;
+    std::int64_t beyond = 0;
+  };
+  /// How many multiples of `step` are below a size; of 32 bits where positions are.
+  [[nodiscard]] auto limit(Term size, std::int64_t step, bool is_narrow) -> Value*;
   std::map<Key, Value*> known_;
+  std::map<const Value*, Order> orders_;
   std::map<const Value*, int> zero_bits_;
   std::map<const Value*, bool> is_position_;
 };

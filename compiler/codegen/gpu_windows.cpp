@@ -136,6 +136,7 @@ auto GpuKernelEmitter::numbered(const TileStatement& one, TileOp op) -> bool {
         Values operands;
         for (const auto operand : one.operands) operands.push_back(numbered_lane(operand, i));
         if (op == TileOp::select && is_there(operands)) return operands[1];
+        if (op == TileOp::select) operands[0] = numbers_->within(operands[0]);
         const auto detail = static_cast<std::int64_t>(op) << 16 |
                             static_cast<std::int64_t>(from) << 8 |
                             static_cast<std::int64_t>(dtype(id));
@@ -228,7 +229,7 @@ void GpuKernelEmitter::want(const TileStatement& one, int index, Pieces& pieces)
   auto& piece = pieces.all[known->second];
   piece.elements.resize(static_cast<std::size_t>(width));
   auto& element = piece.elements[static_cast<std::size_t>(offset - first)];
-  auto* condition = mask(one.operands[1], index);
+  auto* condition = numbers_->within(mask(one.operands[1], index));
   element.condition =
       element.is_wanted ? numbers_->either(element.condition, condition) : condition;
   element.is_wanted = true;
@@ -343,7 +344,8 @@ void GpuKernelEmitter::take(const TileStatement& one, const Pieces& pieces) {
         const auto [at, lane_at] = pieces.wanted.at({&one, i & over});
         const auto& piece = pieces.all[at];
         auto* raw = piece.lanes[static_cast<std::size_t>(lane_at)];
-        auto* meant = mask(one.operands[1], i);
+        auto* asked = mask(one.operands[1], i);
+        auto* meant = numbers_->within(asked);
         if (meant != nullptr && meant != piece.condition)
           raw = numbers_->made({Made::chosen, 0, {meant, raw}}, [&] {
             return b_.CreateSelect(meant, raw, llvm::Constant::getNullValue(raw->getType()));
@@ -353,7 +355,7 @@ void GpuKernelEmitter::take(const TileStatement& one, const Pieces& pieces) {
         if (meant == nullptr) return value;
         if (one.operands[2] != kNoTile)
           return b_.CreateSelect(meant, value, lane(one.operands[2], i));
-        numbers_->zero_without[value] = meant;
+        numbers_->zero_without[value] = asked;
         return value;
       }));
 }
