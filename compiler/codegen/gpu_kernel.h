@@ -138,6 +138,7 @@ class GpuKernelEmitter : GpuValues {
       -> std::size_t;
   [[nodiscard]] auto gather(const std::vector<TileStatement>& body, std::size_t at, Window& window)
       -> std::size_t;
+  [[nodiscard]] auto add_elements(const TileStatement& load, Window& window) -> bool;
   [[nodiscard]] auto is_of_pieces(const Window& window, const TileStatement& one) -> bool;
   void want(const TileStatement& one, int index, Pieces& pieces);
   void place_piece(Piece& piece);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct GpuValues {
   /// Loads that are made together, and these and what rests on them, in order.
   struct Window {
     std::vector<const TileStatement*> loads, late;
+    /// Constants of the elements that are wanted, by buffer and base.
+    std::map<std::pair<std::size_t, Value*>, std::set<std::int64_t>> rows;
+    std::int64_t bytes = 0;
   };
   /// Lanes of several values: by value, then by register.
   using Parts = std::vector<Values>;

@@ -15,8 +15,8 @@ namespace {
 using llvm::Value;
 using Made = GpuNumbers::Made;
 
-constexpr int kMany = 4;                 ///< loads of a buffer that make it a window
-constexpr std::size_t kMostBytes = 256;  ///< of a thread that are read at a time
+constexpr int kMany = 4;                  ///< loads of a buffer that make it a window
+constexpr std::int64_t kMostBytes = 256;  ///< of a thread that are read at a time
 constexpr int kWidestBytes = 16;
 
 auto down_to(std::int64_t offset, std::int64_t step) -> std::int64_t {
@@ -164,12 +164,31 @@ auto GpuKernelEmitter::known_width(std::size_t param, Value* base) -> std::int64
   return (std::int64_t{1} << bits) >= most ? most : 1;
 }
 
+/// True where the elements that it wants are none's neighbours yet. Adds them.
+auto GpuKernelEmitter::add_elements(const TileStatement& load, Window& window) -> bool {
+  const auto param = std::get<TileLoad>(load.what).param;
+  const auto over = axes(load.operands[0]) | axes(load.operands[1]);
+  bool is_new = true;
+  for (int i = 0; i < (varies(over) ? layout_->registers() : 1); ++i) {
+    const auto [base, offset] = element_term(load.operands[0], i);
+    auto& row = window.rows[{param, base}];
+    is_new = is_new && (i > 0 || row.empty());
+    if (row.insert(offset).second)
+      window.bytes += static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
+  }
+  return is_new;
+}
+
 /// Loads that are made together from `at` on, and what rests on them; whatever else stands between
-/// is made at once. The place of the first statement that was not looked at.
+/// is made at once. The place of the first statement that is not among them. Where they would be
+/// too many the last row of neighbours is left out.
 auto GpuKernelEmitter::gather(const std::vector<TileStatement>& body, std::size_t at,
                               Window& window) -> std::size_t {
+  struct Row {
+    std::size_t at = 0, loads = 0, late = 0;
+  };
+  std::optional<Row> row;
   std::set<TileId> waiting;
-  std::set<GpuNumbers::Key> elements;
   for (; at < body.size() && error_.empty(); ++at) {
     const auto& one = body[at];
     const auto* load = std::get_if<TileLoad>(&one.what);
@@ -179,17 +198,18 @@ auto GpuKernelEmitter::gather(const std::vector<TileStatement>& body, std::size_
     const bool is_window = load != nullptr && numbers_->is_window(load->param);
     if (!waits && !is_window) {
       emit(one);
+      if (load != nullptr) row.reset();
       continue;
     }
     if (is_window) {
-      const auto over = axes(one.operands[0]) | axes(one.operands[1]);
-      for (int i = 0; i < (varies(over) ? layout_->registers() : 1); ++i) {
-        const auto [base, offset] = element_term(one.operands[0], i);
-        elements.insert({Made::place, offset, {base, params_[load->param]}});
+      if (add_elements(one, window) && !window.loads.empty())
+        row = {at, window.loads.size(), window.late.size()};
+      if (window.bytes > kMostBytes && !window.loads.empty()) {
+        if (!row) return at;
+        window.loads.resize(row->loads);
+        window.late.resize(row->late);
+        return row->at;
       }
-      const auto size = size_bytes(kernel_.params[load->param].dtype);
-      const auto bytes = elements.size() * static_cast<std::size_t>(size);
-      if (bytes > kMostBytes && !window.loads.empty()) return at;
       window.loads.push_back(&one);
     }
     window.late.push_back(&one);
