@@ -17,7 +17,7 @@ using Made = GpuNumbers::Made;
 
 constexpr int kMany = 4;                  ///< loads of a buffer that make it a window
 constexpr std::int64_t kMostBytes = 256;  ///< of a thread that are read at a time
-constexpr int kWidestBytes = 16;
+constexpr int kWordBytes = 4, kWidestBits = 4, kWidestBytes = 1 << kWidestBits;
 
 auto down_to(std::int64_t offset, std::int64_t step) -> std::int64_t {
   return offset - ((offset % step) + step) % step;
@@ -154,14 +154,14 @@ auto GpuKernelEmitter::element_term(TileId id, int index) -> GpuNumbers::Term {
   return {numbered_lane(id, index), 0};
 }
 
-/// How many elements from a multiple of so many on stand in as many bytes as may be read at once,
-/// if the buffer begins there.
+/// How many elements may be read at once from a multiple of so many on, if the buffer begins at a
+/// multiple of the widest access.
 auto GpuKernelEmitter::known_width(std::size_t param, Value* base) -> std::int64_t {
   const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
   const auto most = std::max<std::int64_t>(kWidestBytes / size, 1);
   if (base == nullptr) return most;
-  const auto bits = std::min(numbers_->zero_bits(base), 8);
-  return (std::int64_t{1} << bits) >= most ? most : 1;
+  const auto known = std::int64_t{1} << std::min(numbers_->zero_bits(base), kWidestBits);
+  return known * size < kWordBytes ? 1 : std::min(known, most);
 }
 
 /// True where the elements that it wants are none's neighbours yet. Adds them.
@@ -285,6 +285,10 @@ void GpuKernelEmitter::read_wide(const std::vector<Piece*>& wide) {
   const auto type = [&](const Piece& piece) {
     return code_.memory_type(kernel_.params[piece.param].dtype);
   };
+  const auto bytes = [&](const Piece& piece) {
+    return static_cast<int>(piece.elements.size()) *
+           static_cast<int>(size_bytes(kernel_.params[piece.param].dtype));
+  };
   std::set<std::size_t> params;
   Value* starts = b_.getInt64(0);
   for (const auto* piece : wide)
@@ -296,7 +300,7 @@ void GpuKernelEmitter::read_wide(const std::vector<Piece*>& wide) {
     for (const auto* piece : wide) {
       Run run;
       run.length = static_cast<int>(piece->elements.size());
-      run.bytes = kWidestBytes;
+      run.bytes = bytes(*piece);
       run.any = piece->condition;
       auto* place = b_.CreateConstGEP1_64(type(*piece), piece->start,
                                           static_cast<std::uint64_t>(piece->first));
@@ -310,14 +314,14 @@ void GpuKernelEmitter::read_wide(const std::vector<Piece*>& wide) {
       Values lanes;
       for (std::size_t k = 0; k < piece->elements.size(); ++k)
         lanes.push_back(read_element(*piece, k));
-      std::ranges::copy(packed(lanes, kWidestBytes), std::back_inserter(words));
+      std::ranges::copy(packed(lanes, bytes(*piece)), std::back_inserter(words));
     }
     return words;
   };
   const auto words = either(b_.CreateICmpEQ(low, b_.getInt64(0)), at_once, one_by_one);
   auto word = words.begin();
   for (auto* piece : wide) {
-    const auto end = word + kWidestBytes / 4;
+    const auto end = word + bytes(*piece) / kWordBytes;
     piece->lanes =
         unpacked(Values(word, end), type(*piece), static_cast<int>(piece->elements.size()));
     word = end;
