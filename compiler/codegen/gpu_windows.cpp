@@ -225,7 +225,8 @@ auto GpuKernelEmitter::is_of_pieces(const Window& window, const TileStatement& o
   const auto size = static_cast<int>(size_bytes(kernel_.params[param].dtype));
   const auto index = one.operands[0];
   const auto mine = element_term(index, 0);
-  if (!varies(axes(index)) || run_length(index, 0, size) == 1 || known_width(param, mine.base) > 1)
+  if (!varies(axes(index)) || run_length(index, 0, size) == 1 ||
+      known_width(param, mine.base) >= run_length(index, 0, size))
     return true;
   const auto last = element_term(index, layout_->registers() - 1);
   return std::ranges::any_of(window.loads, [&](const TileStatement* other) {

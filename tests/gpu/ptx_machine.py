@@ -186,7 +186,9 @@ class Machine:
         address = self.value(base.strip(), regs) + int(more or 0)
         if address < 1 << 32:  # of this block's own memory
             address |= regs["rank"] << RANK
-        for i, one in enumerate(part.strip() for part in other.strip("{}").split(",")):
+        parts = [part.strip() for part in other.strip("{}").split(",")]
+        assert address % (size * len(parts)) == 0, f"{len(parts)} times {size} bytes at {address:#x}"
+        for i, one in enumerate(parts):
             room, offset = self.room(address + i * size, size)
             if name[0] == "ld":
                 if i == 0 and name[1] == "global":

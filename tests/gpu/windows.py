@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Kernels of windows, run thread by thread: depthwise convolutions and pools of any sizes, strides, dilations and
-borders come out as they should, wherever their buffers begin, and no thread reads an element of the image twice.
+"""Kernels of windows, run thread by thread: depthwise convolutions, pools and sums of padded neighbours of any
+sizes, strides, dilations and borders come out as they should, wherever their buffers begin, and no thread reads an element of the image twice.
 Values are small whole numbers, so that no order of sums shows.
 usage: windows.py ASSAY
 """
 import itertools
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -35,6 +36,8 @@ class Case:
     skip: int = 0  # bytes that buffers begin behind a multiple of 16
 
     def outputs(self):
+        if self.call == "chosen":
+            return list(self.sizes)
         return [(size + 2 * self.padding[i] - self.dilation * (self.window[i] - 1) - 1) // self.stride + 1
                 for i, size in enumerate(self.sizes)]
 
@@ -54,6 +57,10 @@ class Case:
                 made[n, c, y, x] = bias[c] + sum(v * weights[c][number] for number, v in under)
             elif self.call == "maximum":
                 made[n, c, y, x] = max(v for _, v in under)
+            elif self.call == "chosen":  # neighbours of the image, and of the image without its last column
+                here = image[n, c, y, x]
+                within = [image[n, c, y, x + j - 1] for j in range(4) if 0 <= x + j - 1 < self.sizes[1] - 1]
+                made[n, c, y, x] = (sum(v for _, v in under) if here > 0 else 0) + sum(within)
             else:
                 made[n, c, y, x] = sum(v for _, v in under) / (self.window[0] * self.window[1])
         return made
@@ -76,6 +83,20 @@ class Case:
         elif self.call == "maximum":
             body = f"m = torch.ops.aten.max_pool2d_with_indices.default(x, [{kh}, {kw}], {ways}, " \
                    f"[{self.dilation}, {self.dilation}])\n        a: \"f32\" = m[0]"
+        elif self.call == "chosen":
+            lines = ["p = torch.ops.aten.constant_pad_nd.default(x, [1, 2], 0.0)",
+                     "r = torch.ops.aten.slice.Tensor(x, 3, 0, -1)",
+                     "q = torch.ops.aten.constant_pad_nd.default(r, [1, 3], 0.0)",
+                     "m = torch.ops.aten.gt.Scalar(x, 0)"]
+            for j in range(4):
+                end = f", {j - 3}" if j < 3 else ""
+                lines += [f"p{j} = torch.ops.aten.slice.Tensor(p, 3, {j}{end})",
+                          f"q{j} = torch.ops.aten.slice.Tensor(q, 3, {j}{end})",
+                          f"c{j} = torch.ops.aten.where.ScalarOther(m, p{j}, 0)",
+                          f"d{j} = torch.ops.aten.add.Tensor(c{j}, q{j})"]
+            sums = [("t", "d0", "d1"), ("u", "t", "d2"), ("a", "u", "d3")]
+            lines += [f"{to} = torch.ops.aten.add.Tensor({one}, {other})" for to, one, other in sums]
+            body = "\n        ".join(lines)
         else:
             body = f"a = torch.ops.aten.avg_pool2d.default(x, [{kh}, {kw}], {ways})"
         return HEAD.format(", ".join(inputs)) + f"        {body}\n        return (a,)\n"
@@ -94,6 +115,8 @@ CASES = [
     Case("maximum", 2, (9, 16), (3, 3), stride=2, padding=(1, 1)),
     Case("maximum", 3, (8, 11), (2, 3), padding=(0, 1)),
     Case("maximum", 4, (7, 9), (3, 3), stride=2, padding=(1, 1), is_last=True),
+    Case("chosen", 2, (4, 8), (1, 4), padding=(0, 1)),
+    Case("chosen", 2, (3, 7), (1, 4), padding=(0, 1)),
     Case("mean", 2, (8, 16), (4, 4), stride=2, padding=(1, 1)),
     Case("mean", 2, (6, 13), (2, 2)),
 ]
@@ -107,7 +130,8 @@ def code_of(case):
         text = subprocess.run([assay, "compile", file.name, "--ptx", "--architecture", "90", "--at", at],
                               text=True, capture_output=True, check=True).stdout
     assert text.count(".entry") == 1, text[-400:]
-    return text[text.index(".version"):]
+    extents = [int(one) for one in re.findall(r"assay_\w+=(\d+)", text[text.index("// grid"):].splitlines()[0])]
+    return text[text.index(".version"):], extents
 
 
 def buffer(values, skip):
@@ -135,13 +159,11 @@ def check(case):
     inner, outer = columns, SAMPLES * case.channels * rows
     if case.is_last:
         inner, outer = case.channels, SAMPLES * rows * columns
-    extents = [SAMPLES, case.channels, rows, columns]
-    if case.call != "convolution" and not case.is_last:
-        extents = [SAMPLES * case.channels, rows, columns]
+    text, extents = code_of(case)
     x, y = case.threads
     beyond = NEIGHBOURS - 1 if inner % NEIGHBOURS else 0
     grid = -(-(inner + beyond) // (NEIGHBOURS * x)) * -(-outer // y)
-    machine = ptx_machine.Machine(code_of(case))
+    machine = ptx_machine.Machine(text)
     machine.run([SAMPLES, *case.sizes, *buffers, *extents, x, y, 1, 1], grid, (x, y, 1))
     got = struct.unpack_from(f"<{len(want)}f", out[0], case.skip)
     for at, value in want.items():
