@@ -49,7 +49,6 @@ auto GpuNumbers::made(Key key, const std::function<Value*()>& make) -> Value* {
 
 void GpuNumbers::forget() {
   known_.clear();
-  read.clear();
   zero_without.clear();
 }
 

@@ -43,18 +43,6 @@ class GpuNumbers {
     Values operands;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  /// Of a buffer, if somebody wants it.
-  struct Element {
-    bool is_wanted = false;
-    Value* condition = nullptr;  ///< of whoever wants it; null: always
-    friend auto operator==(const Element&, const Element&) -> bool = default;
-  };
-  struct Read {
-    std::vector<Element> elements;
-    Value* condition = nullptr;  ///< without which lanes are zero
-    Values lanes;                ///< as in memory
-  };
-
   /// `windows`: buffers of which the code reads many elements.
   GpuNumbers(llvm::IRBuilder<>& b, std::set<std::size_t> windows)
       : b_(&b), windows_(std::move(windows)) {}
@@ -80,8 +68,6 @@ class GpuNumbers {
   /// Made of the thread's place, sizes and constants alone, by arithmetic.
   [[nodiscard]] auto is_position(const Value* value) -> bool;
 
-  /// What was read, by buffer and first element.
-  std::map<Key, Read> read;
   /// Of values that are zero where a condition does not hold.
   std::map<const Value*, const Value*> zero_without;
 

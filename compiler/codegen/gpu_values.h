@@ -9,7 +9,6 @@
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Value.h>
 
-#include "compiler/codegen/gpu_numbers.h"
 #include "compiler/program/kernel.h"
 #include "core/tensor/dtype.h"
 
@@ -47,11 +46,15 @@ struct GpuValues {
   };
   /// Neighbouring elements of a buffer that loads want, from a value and a constant on.
   struct Piece {
+    struct Element {
+      bool is_wanted = false;
+      Value* condition = nullptr;  ///< of whoever wants it; null: always
+    };
     std::size_t param = 0;
     Value* base = nullptr;  ///< null: 0
     DType index_dtype = DType::int64;
     std::int64_t first = 0;
-    std::vector<GpuNumbers::Element> elements = {};
+    std::vector<Element> elements = {};
     Value *start = nullptr, *condition = nullptr;  ///< place of the base; that any is wanted
     Values lanes = {};                             ///< as in memory, by element
   };

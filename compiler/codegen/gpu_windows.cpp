@@ -329,34 +329,16 @@ void GpuKernelEmitter::read_wide(const std::vector<Piece*>& wide) {
   }
 }
 
-/// Reads what is not known yet.
 void GpuKernelEmitter::read(Pieces& pieces) {
   std::vector<Piece*> wide;
-  const auto key = [&](const Piece& piece) {
-    return GpuNumbers::Key{Made::place, piece.first, {piece.base, params_[piece.param]}};
-  };
-  using Element = GpuNumbers::Element;
-  const auto has = [](const std::vector<Element>& there, const std::vector<Element>& wanted) {
-    return std::ranges::equal(
-        there, wanted, [](const Element& a, const Element& b) { return !b.is_wanted || a == b; });
-  };
   for (auto& piece : pieces.all) {
-    const auto known = numbers_->read.find(key(piece));
-    const bool is_known =
-        known != numbers_->read.end() && has(known->second.elements, piece.elements);
-    if (is_known) {
-      piece.condition = known->second.condition;
-      piece.lanes = known->second.lanes;
-    } else if (std::ranges::count(piece.elements, true, &Element::is_wanted) > 1) {
+    if (std::ranges::count(piece.elements, true, &Piece::Element::is_wanted) > 1)
       wide.push_back(&piece);
-    } else {
+    else
       for (std::size_t k = 0; k < piece.elements.size(); ++k)
         piece.lanes.push_back(read_element(piece, k));
-    }
   }
   if (!wide.empty()) read_wide(wide);
-  for (const auto& piece : pieces.all)
-    numbers_->read[key(piece)] = {piece.elements, piece.condition, piece.lanes};
 }
 
 /// What a load gives, of the pieces.
