@@ -2,10 +2,10 @@
 
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <limits>
 
 namespace assay {
@@ -15,6 +15,14 @@ using llvm::Value;
 using Term = GpuNumbers::Term;
 
 constexpr int kBits = 64;
+constexpr unsigned kStepBits = 24;  ///< of what positions are multiplied by
+
+auto added(std::int64_t a, std::int64_t b) -> std::int64_t {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+auto multiplied(std::int64_t a, std::int64_t b) -> std::int64_t {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
 
 /// By which number `of` is multiplied; 0: `value` is no multiple of it.
 auto step_of(const Value* value, const Value* of) -> std::int64_t {
@@ -54,7 +62,8 @@ void GpuNumbers::forget() {
 
 auto GpuNumbers::term(Value* value, std::int64_t offset) const -> Term {
   const auto* number = llvm::dyn_cast<llvm::ConstantInt>(value);
-  return number == nullptr ? Term{value, offset} : Term{nullptr, number->getSExtValue() + offset};
+  return number == nullptr ? Term{value, offset}
+                           : Term{nullptr, added(number->getSExtValue(), offset)};
 }
 
 auto GpuNumbers::value(Term term, llvm::Type* type) -> Value* {
@@ -66,14 +75,14 @@ auto GpuNumbers::value(Term term, llvm::Type* type) -> Value* {
 }
 
 auto GpuNumbers::sum(Term a, Term b) -> Term {
-  const auto offset = a.offset + b.offset;
+  const auto offset = added(a.offset, b.offset);
   if (a.base == nullptr || b.base == nullptr) return {a.base == nullptr ? b.base : a.base, offset};
   return {made({Made::sum, 0, {a.base, b.base}}, [&] { return b_->CreateAdd(a.base, b.base); }),
           offset};
 }
 
 auto GpuNumbers::difference(Term a, Term b) -> Term {
-  const auto offset = a.offset - b.offset;
+  const auto offset = added(a.offset, multiplied(b.offset, -1));
   if (b.base == nullptr) return {a.base, offset};
   if (a.base == b.base) return {nullptr, offset};
   return {made({Made::difference, 0, {a.base, b.base}},
@@ -91,11 +100,11 @@ auto GpuNumbers::product(Term a, Term b, llvm::Type* type) -> Term {
   }
   const auto& by = a.base == nullptr ? a : b;
   const auto& of = a.base == nullptr ? b : a;
-  if (of.base == nullptr || by.offset == 0) return {nullptr, by.offset * of.offset};
+  if (of.base == nullptr || by.offset == 0) return {nullptr, multiplied(by.offset, of.offset)};
   auto* factor = value({nullptr, by.offset}, type);
   return {
       made({Made::product, 0, {of.base, factor}}, [&] { return b_->CreateMul(of.base, factor); }),
-      by.offset * of.offset};
+      multiplied(by.offset, of.offset)};
 }
 
 auto GpuNumbers::at_most(Term a, Term b, bool is_less) -> Value* {
@@ -219,9 +228,21 @@ auto GpuNumbers::is_position(const Value* value) -> bool {
   const auto operands = intrinsic != nullptr
                             ? llvm::make_range(intrinsic->arg_begin(), intrinsic->arg_end())
                             : made->operands();
-  return is_position_[value] = is_arithmetic && std::ranges::all_of(operands, [&](const auto& one) {
-                                 return is_position(one.get());
-                               });
+  // What is multiplied by large numbers may be meant to wrap.
+  const auto is_small = [](const Value* one) {
+    const auto* number = llvm::dyn_cast<llvm::ConstantInt>(one);
+    return number == nullptr || number->getValue().getSignificantBits() <= kStepBits;
+  };
+  const bool is_wrapping = made->getOpcode() == llvm::Instruction::Mul &&
+                           !(is_small(made->getOperand(0)) && is_small(made->getOperand(1)));
+  return is_position_[value] =
+             is_arithmetic && !is_wrapping &&
+             std::ranges::all_of(operands, [&](const auto& one) { return is_position(one.get()); });
+}
+
+auto GpuNumbers::is_position(Term term) -> bool {
+  constexpr std::int64_t kNear = 1 << 17, kMost = 1 << 30;
+  return is_position(term.base) && std::abs(term.offset) < (term.base == nullptr ? kMost : kNear);
 }
 
 auto is_conjunct(const Value* one, const Value* of) -> bool {

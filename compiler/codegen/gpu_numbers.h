@@ -67,6 +67,7 @@ class GpuNumbers {
   [[nodiscard]] auto zero_bits(const Value* value) -> int;
   /// Made of the thread's place, sizes and constants alone, by arithmetic.
   [[nodiscard]] auto is_position(const Value* value) -> bool;
+  [[nodiscard]] auto is_position(Term term) -> bool;  ///< and as far from where numbers wrap
 
   /// Of values that are zero where a condition does not hold.
   std::map<const Value*, const Value*> zero_without;

@@ -67,7 +67,7 @@ auto GpuKernelEmitter::numbered_term(const TileStatement& one, TileOp op, int in
     if (info(from).kind != DTypeKind::signed_integer || size_bytes(of) < size_bytes(from))
       return std::nullopt;
     // What may wrap is added before it is extended.
-    const bool is_apart = numbers_->is_position(a.base);
+    const bool is_apart = numbers_->is_position(a);
     auto* base = is_apart ? a.base : numbered_lane(one.operands[0], index);
     if (base != nullptr && base->getType() != type) {
       auto* extended = base;
@@ -118,7 +118,7 @@ auto GpuKernelEmitter::numbered(const TileStatement& one, TileOp op) -> bool {
       op == TileOp::lt || op == TileOp::le || op == TileOp::gt || op == TileOp::ge;
   const auto ordered = [&](int i) -> Value* {
     auto a = term(one.operands[0], i), b = term(one.operands[1], i);
-    if (!numbers_->is_position(a.base) || !numbers_->is_position(b.base)) return nullptr;
+    if (!numbers_->is_position(a) || !numbers_->is_position(b)) return nullptr;
     if (op == TileOp::gt || op == TileOp::ge) std::swap(a, b);
     return numbers_->at_most(a, b, op == TileOp::lt || op == TileOp::gt);
   };
@@ -131,7 +131,7 @@ auto GpuKernelEmitter::numbered(const TileStatement& one, TileOp op) -> bool {
   };
   if (is_floating(dtype(id)) && op != TileOp::select) return false;
   set(id, per_lane(axes(id), [&](int i) -> Value* {
-        if (is_order && info(from).kind == DTypeKind::signed_integer)
+        if (is_order && (from == DType::int32 || from == DType::int64))
           if (auto* made = ordered(i)) return made;
         Values operands;
         for (const auto operand : one.operands) operands.push_back(numbered_lane(operand, i));
@@ -150,7 +150,7 @@ auto GpuKernelEmitter::numbered(const TileStatement& one, TileOp op) -> bool {
 auto GpuKernelEmitter::element_term(TileId id, int index) -> GpuNumbers::Term {
   const auto at = term(id, index);
   const bool is_exact = size_bytes(dtype(id)) == sizeof(std::int64_t);
-  if (is_exact || numbers_->is_position(at.base)) return at;
+  if (is_exact || numbers_->is_position(at)) return at;
   return {numbered_lane(id, index), 0};
 }
 
