@@ -159,13 +159,13 @@ auto GpuKernelEmitter::as_int64(Value* value, DType of) -> Value* {
 
 void GpuKernelEmitter::region(const TileRegion& region) {
   const auto& body = region.body;
-  auto outer = std::exchange(numbers_, numbers_for(body));
+  auto outer = std::exchange(windows_, GpuWindows::of(*this, body));
   for (std::size_t at = 0; at < body.size() && error_.empty();) {
-    const auto behind = load_window(body, at);
+    const auto behind = windows_ ? windows_->load(body, at) : at;
     if (behind == at) emit(body[at++]);
     at = std::max(at, behind);
   }
-  numbers_ = std::move(outer);
+  windows_ = std::move(outer);
 }
 
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
@@ -225,10 +225,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
 
 void GpuKernelEmitter::emit(const TileStatement& one) {
   if (dots_ && !makes_operand_ && is_left_to_products(one)) return;
-  const bool may_write = numbers_ && !is_straight(one);
-  if (may_write) numbers_->forget();
+  const bool may_write = windows_ && !GpuWindows::is_straight(one);
+  if (may_write) windows_->forget();
   std::visit([&](const auto& what) { statement(one, what); }, one.what);
-  if (may_write) numbers_->forget();
+  if (may_write) windows_->forget();
 }
 
 void GpuKernelEmitter::barrier() {
@@ -560,7 +560,7 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
 }
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
-  if (numbered(one, what.op) || affine(one, what.op)) return;
+  if ((windows_ && windows_->numbered(one, what.op)) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   const auto id = one.results[0];
   const auto from = dtype(one.operands.back());

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "compiler/codegen/combine_code.h"
-#include "compiler/codegen/gpu_numbers.h"
 #include "compiler/codegen/gpu_values.h"
+#include "compiler/codegen/gpu_windows.h"
 #include "compiler/codegen/lane_code.h"
 #include "compiler/cuda/dot_layout.h"
 #include "compiler/cuda/ptx.h"
@@ -30,6 +30,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
  private:
+  friend class GpuWindows;
+
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
@@ -118,34 +120,6 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto unpacked(const Values& words, llvm::Type* type, int count) -> Values;
   [[nodiscard]] auto is_aligned(Value* place, int bytes) -> Value*;
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
-
-  // gpu_windows.cpp
-  /// Code goes straight on, and memory is as it was.
-  [[nodiscard]] static auto is_straight(const TileStatement& one) -> bool;
-  [[nodiscard]] auto numbers_for(const std::vector<TileStatement>& body)
-      -> std::optional<GpuNumbers>;
-  [[nodiscard]] auto term(TileId id, int index) -> GpuNumbers::Term;
-  [[nodiscard]] auto element_term(TileId id, int index) -> GpuNumbers::Term;
-  [[nodiscard]] auto numbered_lane(TileId id, int index) -> Value*;
-  [[nodiscard]] auto numbered_term(const TileStatement& one, TileOp op, int index)
-      -> std::optional<GpuNumbers::Term>;
-  [[nodiscard]] auto numbered_sum(const TileStatement& one, TileOp op) -> bool;
-  /// Whole numbers and truth values that are made once. False where code is not numbered.
-  [[nodiscard]] auto numbered(const TileStatement& one, TileOp op) -> bool;
-  [[nodiscard]] auto known_width(std::size_t param, Value* base) -> std::int64_t;
-  /// Makes loads from `at` on together; the place behind them. `at` where there are none.
-  [[nodiscard]] auto load_window(const std::vector<TileStatement>& body, std::size_t at)
-      -> std::size_t;
-  [[nodiscard]] auto gather(const std::vector<TileStatement>& body, std::size_t at, Window& window)
-      -> std::size_t;
-  [[nodiscard]] auto add_elements(const TileStatement& load, Window& window) -> bool;
-  [[nodiscard]] auto is_of_pieces(const Window& window, const TileStatement& one) -> bool;
-  void want(const TileStatement& one, int index, Pieces& pieces);
-  void place_piece(Piece& piece);
-  [[nodiscard]] auto read_element(const Piece& piece, std::size_t at) -> Value*;
-  void read_wide(const std::vector<Piece*>& wide);
-  void read(Pieces& pieces);
-  void take(const TileStatement& one, const Pieces& pieces);
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
@@ -250,7 +224,7 @@ class GpuKernelEmitter : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  std::optional<GpuNumbers> numbers_;    ///< of a region with windows
+  std::optional<GpuWindows> windows_;    ///< of the region
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
   std::string error_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <limits>
 
 namespace assay {
@@ -242,7 +241,8 @@ auto GpuNumbers::is_position(const Value* value) -> bool {
 
 auto GpuNumbers::is_position(Term term) -> bool {
   constexpr std::int64_t kNear = 1 << 17, kMost = 1 << 30;
-  return is_position(term.base) && std::abs(term.offset) < (term.base == nullptr ? kMost : kNear);
+  const auto most = term.base == nullptr ? kMost : kNear;
+  return is_position(term.base) && -most < term.offset && term.offset < most;
 }
 
 auto is_conjunct(const Value* one, const Value* of) -> bool {

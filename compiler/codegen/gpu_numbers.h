@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -43,10 +42,7 @@ class GpuNumbers {
     Values operands;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  /// `windows`: buffers of which the code reads many elements.
-  GpuNumbers(llvm::IRBuilder<>& b, std::set<std::size_t> windows)
-      : b_(&b), windows_(std::move(windows)) {}
-  [[nodiscard]] auto is_window(std::size_t param) const -> bool { return windows_.contains(param); }
+  explicit GpuNumbers(llvm::IRBuilder<>& b) : b_(&b) {}
 
   /// What `make` gives, now or when it was made before.
   [[nodiscard]] auto made(Key key, const std::function<Value*()>& make) -> Value*;
@@ -77,7 +73,6 @@ class GpuNumbers {
 
  private:
   llvm::IRBuilder<>* b_;
-  std::set<std::size_t> windows_;
   /// a + beyond <= b.
   struct Order {
     Value *a = nullptr, *b = nullptr;

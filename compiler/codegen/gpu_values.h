@@ -2,14 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <set>
-#include <tuple>
 #include <vector>
 
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Value.h>
 
-#include "compiler/program/kernel.h"
 #include "core/tensor/dtype.h"
 
 namespace assay {
@@ -43,33 +40,6 @@ struct GpuValues {
     Values conditions;  ///< null: always
     Value *any = nullptr, *all = nullptr;
     bool is_whole = true;  ///< they are one condition
-  };
-  /// Neighbouring elements of a buffer that loads want, from a value and a constant on.
-  struct Piece {
-    struct Element {
-      bool is_wanted = false;
-      Value* condition = nullptr;  ///< of whoever wants it; null: always
-    };
-    std::size_t param = 0;
-    Value* base = nullptr;  ///< null: 0
-    DType index_dtype = DType::int64;
-    std::int64_t first = 0;
-    std::vector<Element> elements = {};
-    Value *start = nullptr, *condition = nullptr;  ///< place of the base; that any is wanted
-    Values lanes = {};                             ///< as in memory, by element
-  };
-  struct Pieces {
-    std::vector<Piece> all;
-    std::map<std::tuple<std::size_t, Value*, std::int64_t>, std::size_t> known;
-    /// By load and register: the piece, and which of its elements.
-    std::map<std::pair<const TileStatement*, int>, std::pair<std::size_t, std::int64_t>> wanted;
-  };
-  /// Loads that are made together, and these and what rests on them, in order.
-  struct Window {
-    std::vector<const TileStatement*> loads, late;
-    /// Constants of the elements that are wanted, by buffer and base.
-    std::map<std::pair<std::size_t, Value*>, std::set<std::int64_t>> rows;
-    std::int64_t bytes = 0;
   };
   /// Lanes of several values: by value, then by register.
   using Parts = std::vector<Values>;
