@@ -166,7 +166,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
 
 void GpuKernelEmitter::emit(const TileStatement& one) {
   if (dots_ && !makes_operand_ && is_left_to_products(one)) return;
+  const bool may_write = windows_ && !GpuWindows::is_straight(one);
+  if (may_write) windows_->forget();
   std::visit([&](const auto& what) { statement(one, what); }, one.what);
+  if (may_write) windows_->forget();
 }
 
 void GpuKernelEmitter::barrier() {
@@ -251,6 +254,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoop&) {
   b_.SetInsertPoint(head);
   auto* i = b_.CreatePHI(begin->getType(), 2);
   i->addIncoming(begin, before);
+  if (layout_->is_placed()) loops_.insert(i);
   std::vector<std::vector<llvm::PHINode*>> phis;
   const auto outer = values_;
   for (std::size_t carried = 0; carried < entering.size(); ++carried) {
@@ -498,7 +502,7 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
 }
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
-  if (affine(one, what.op)) return;
+  if ((windows_ && windows_->numbered(one, what.op)) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   const auto id = one.results[0];
   const auto from = dtype(one.operands.back());

@@ -11,6 +11,7 @@
 
 #include "compiler/codegen/combine_code.h"
 #include "compiler/codegen/gpu_values.h"
+#include "compiler/codegen/gpu_windows.h"
 #include "compiler/codegen/lane_code.h"
 #include "compiler/cuda/dot_layout.h"
 #include "compiler/cuda/ptx.h"
@@ -28,6 +29,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
  private:
+  friend class GpuWindows;
+
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
@@ -62,7 +65,6 @@ class GpuKernelEmitter : GpuValues {
   void set(TileId id, Values lanes);
   /// One value per register; computed once for registers that only differ in other axes.
   [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
-  [[nodiscard]] auto special(const char* what) -> Value*;  ///< a special register
   void barrier();
   void when(Value* condition, const std::function<void()>& then);
   /// What one of the two gives: as many values, of the same types.
@@ -72,12 +74,11 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_order.cpp
   void region(const TileRegion& region);
-  /// What follows the last reduction of a row, some registers at a time: what it loads and computes
-  /// need not all be there at once.
+  /// What follows the last reduction of a row some registers at a time: all need not be there at
+  /// once.
   void in_chunks(const std::vector<TileStatement>& body);
-  void emit_all(const std::vector<const TileStatement*>& all);
-  [[nodiscard]] auto positions_of(const std::vector<const TileStatement*>& body) const
-      -> std::vector<const TileStatement*>;
+  void emit_all(const Statements& all);
+  [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
   /// The register that is computed as the number-th.
   [[nodiscard]] auto in_order(int number) const -> int;
   /// What is computed of places from here on is computed anew, not kept from before.
@@ -201,7 +202,7 @@ class GpuKernelEmitter : GpuValues {
   /// True where a statement over k is left to the product that wants it, or has no code.
   [[nodiscard]] auto is_left_to_products(const TileStatement& one) -> bool;
   /// Statements that make an operand in a layout of its own, in order.
-  [[nodiscard]] auto operand_slice(TileId id, std::vector<const TileStatement*>& slice) -> bool;
+  [[nodiscard]] auto operand_slice(TileId id, Statements& slice) -> bool;
   [[nodiscard]] auto shared_operand(TileId id, std::size_t row, std::size_t k)
       -> std::optional<SharedOperand>;
   /// Word `bits` wide of an operand at a row and a place along k.
@@ -237,6 +238,8 @@ class GpuKernelEmitter : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
+  std::optional<GpuWindows> windows_;    ///< of the region
+  std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
   std::string error_;

@@ -111,9 +111,17 @@ void GpuKernelEmitter::emit_all(const Statements& all) {
 }
 
 void GpuKernelEmitter::region(const TileRegion& region) {
-  const auto outer = places_;
-  emit_all(pointers(region.body));
-  places_ = outer;
+  const auto& body = region.body;
+  const auto outer_places = places_;
+  auto outer = std::exchange(windows_, GpuWindows::of(*this, body));
+  if (!windows_) emit_all(pointers(body));
+  for (std::size_t at = 0; windows_ && at < body.size() && error_.empty();) {
+    const auto behind = windows_->load(body, at);
+    if (behind == at) emit(body[at++]);
+    at = std::max(at, behind);
+  }
+  windows_ = std::move(outer);
+  places_ = outer_places;
 }
 
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {

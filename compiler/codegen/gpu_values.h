@@ -7,6 +7,7 @@
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Value.h>
 
+#include "compiler/program/kernel.h"
 #include "core/tensor/dtype.h"
 
 namespace assay {
@@ -15,6 +16,7 @@ namespace assay {
 struct GpuValues {
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
+  using Statements = std::vector<const TileStatement*>;
   /// One value for all registers or one per register, plus a constant per register.
   struct Held {
     Values bases;

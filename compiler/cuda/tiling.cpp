@@ -356,21 +356,39 @@ class Tiler {
     }
   }
 
-  /// Elements: a program goes on with the rows that are as many further as there are programs. What
-  /// does not vary from row to row is done before, once.
+  /// Loads that do not vary from row to row, where they are few, and what they rest on.
+  [[nodiscard]] auto loads_before(const Axis& down) const -> std::set<TileId> {
+    constexpr std::int64_t kFew = 2, kOfKernel = 8;
+    const auto is_load = [](const PlannedStatement& one) {
+      return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
+    };
+    std::set<TileId> all;
+    for (const auto& one : plan_.statements)
+      if (is_load(one) && std::ranges::none_of(down.of, [&](std::size_t axis) {
+            return (one.axes >> axis & 1U) != 0;
+          }))
+        all.insert(one.statement->results[0]);
+    if (std::ssize(all) > kFew || std::ranges::count_if(plan_.statements, is_load) > kOfKernel)
+      return {};
+    for (auto at = plan_.statements.rbegin(); at != plan_.statements.rend(); ++at)
+      if (!is_target(*at) && all.contains(at->statement->results[0]))
+        all.insert(at->statement->operands.begin(), at->statement->operands.end());
+    return all;
+  }
+  /// Elements: a program goes on with the rows that are as many further as there are programs.
   void rows() {
     auto& across = axes_[0];
     auto& down = axes_[1];
     const auto wide = [&](TileId id) { return b_.compute(TileOp::cast, {id}, DType::int64); };
     const auto begin = wide(rows_from_), end = wide(down.extent);
     const auto step = b_.compute(TileOp::mul, {wide(stride_), wide(down.block)});
-    const auto is_inside = [&](const PlannedStatement& one) {
-      return across.is_shifted || is_target(one) ||
-             std::ranges::any_of(down.of,
-                                 [&](std::size_t axis) { return (one.axes >> axis & 1U) != 0; });
+    std::set<TileId> before;
+    if (!across.is_shifted) before = loads_before(down);
+    const auto is_before = [&](const PlannedStatement& one) {
+      return !is_target(one) && before.contains(one.statement->results[0]);
     };
     for (const auto& planned : plan_.statements)
-      if (!is_inside(planned)) translate(*planned.statement);
+      if (is_before(planned)) translate(*planned.statement);
     TileStatement one;
     one.what = TileLoop{};
     one.operands = {begin, end, step};
@@ -380,7 +398,7 @@ class Tiler {
     place(down, b_.compute(TileOp::cast, {region.params[0]}, index_dtype()));
     if (across.is_shifted) place(across, first_);
     for (const auto& planned : plan_.statements)
-      if (is_inside(planned)) translate(*planned.statement);
+      if (!is_before(planned)) translate(*planned.statement);
     b_.redirect(outside);
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));

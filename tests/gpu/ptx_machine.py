@@ -73,16 +73,18 @@ class Machine:
         return (guard and (guard[2], bool(guard[1])), name.strip().split("."), operands)
 
     def run(self, arguments, grid, dims=None, ranks=1):
-        """Buffers (bytearrays) and numbers are the first parameters; the one behind them is a record.
-        `grid` counts blocks, `dims` threads along x, y and z."""
-        self.memory = []
+        """Buffers (bytearrays, or one and the byte in it that the parameter points to) and numbers are the first
+        parameters; the one behind them is a record. `grid` counts blocks, `dims` threads along x, y and z.
+        `reads` has block, thread and place of every load."""
+        self.memory, self.reads = [], []
         values, at = [], 1 << 32
         for one in [*arguments, bytearray(32)]:
             if isinstance(one, int):
                 values.append(one)
                 continue
-            self.memory.append((at, one))
-            values.append(at)
+            room, skip = one if isinstance(one, tuple) else (one, 0)
+            self.memory.append((at, room))
+            values.append(at + skip)
             at += 1 << 28
         self.arguments = dict(zip(self.params, values))
         self.grid = grid
@@ -201,9 +203,13 @@ class Machine:
             return
         place, other = (operands[1], operands[0]) if name[0] == "ld" else (operands[0], operands[1])
         address = self.place(place, regs)
-        for i, one in enumerate(part.strip() for part in other.strip("{}").split(",")):
+        parts = [part.strip() for part in other.strip("{}").split(",")]
+        assert address % (size * len(parts)) == 0, f"{len(parts)} times {size} bytes at {address:#x}"
+        for i, one in enumerate(parts):
             room, offset = self.room(address + i * size, size)
             if name[0] == "ld":
+                if i == 0 and name[1] == "global":
+                    self.reads.append((*(regs[of] for of in ("%ctaid.x", "%tid.x", "%tid.y", "%tid.z")), address))
                 bits = int.from_bytes(room[offset:offset + size], "little")
                 regs[one] = signed(bits, size * 8) & MASKS[64] if kind[0] == "s" else bits
             else:
