@@ -30,7 +30,6 @@ class GpuKernelEmitter : GpuValues {
 
  private:
   friend class GpuWindows;
-
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
@@ -50,8 +49,7 @@ class GpuKernelEmitter : GpuValues {
   void statement(const TileStatement& one, const TileLoop& what);
   void statement(const TileStatement& one, const TileIf& what);
   [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
-  /// Many floats by the same divisor: one reciprocal, and what it is off by put right. False where
-  /// that does not pay.
+  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
