@@ -13,7 +13,13 @@ namespace {
 /// Takes down launches and calls; storages become buffers.
 class Recorder final : public HostRecorder {
  public:
-  Recorder(const CompiledKernels& kernels, const DatumList& inputs) : kernels_(kernels) {
+  /// `statements`: how many the program has.
+  Recorder(const CompiledKernels& kernels, const DatumList& inputs, std::size_t statements)
+      : kernels_(kernels) {
+    bound_.steps.reserve(statements);
+    bound_.buffers.reserve(inputs.size() + statements);
+    known_.reserve(inputs.size() + statements);
+    kept_.reserve(inputs.size() + statements);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto* tensor = inputs[i].real();
       if (tensor == nullptr || known_.contains(tensor->storage.get())) continue;
@@ -23,14 +29,15 @@ class Recorder final : public HostRecorder {
     }
   }
 
-  void launch(const HostOp& op, const std::string& kernel, const TileLaunch& launch) override {
+  void launch(const HostOp& op, const std::string& kernel, TileLaunch launch) override {
     BoundLaunch made;
     made.op = &op;
     made.kernel = kernel_index(kernel);
-    made.extents = launch.extents;
-    made.blocks = launch.blocks;
+    made.extents = std::move(launch.extents);
+    made.blocks = std::move(launch.blocks);
     made.grid = launch.grid;
-    made.scalars = launch.scalars;
+    made.scalars = std::move(launch.scalars);
+    made.arguments.reserve(launch.arguments.size());
     const auto& params = kernels_.at(kernel).kernel().params;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];
@@ -202,15 +209,28 @@ auto BindingKey::fits(const DatumList& inputs) const -> bool {
   return true;
 }
 
-auto bind_program(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-                  const DatumList& inputs) -> Result<BoundProgram> {
-  Recorder recorder(kernels, inputs);
+Binder::Binder(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table)
+    : program_(program),
+      kernels_(kernels),
+      table_(table),
+      in_place_(std::make_unique<InPlaceFinder>(program)) {}
+Binder::~Binder() = default;
+Binder::Binder(Binder&&) noexcept = default;
+
+auto Binder::bind(const DatumList& inputs) -> Result<BoundProgram> {
+  const auto statements = program_.functions.empty() ? 0 : program_.functions.back().ops.size();
+  Recorder recorder(kernels_, inputs, statements);
   const ProgramRunOptions options;
-  HostMachine machine(program, kernels, table, options, nullptr, &recorder);
+  HostMachine machine(program_, kernels_, table_, options, nullptr, &recorder);
   ASSAY_TRY(auto run, machine.run(inputs));
   auto bound = recorder.take(std::move(run));
-  find_in_place(bound, program);
+  in_place_->find(bound);
   return bound;
+}
+
+auto bind_program(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
+                  const DatumList& inputs) -> Result<BoundProgram> {
+  return Binder(program, kernels, table).bind(inputs);
 }
 
 }  // namespace assay

@@ -78,6 +78,7 @@ class LayoutDomain final : public Domain {
   const Domain& like_;
   Leaf leaf_;
   ShapeContext context_;
+  ShapeEnv env_;  ///< for symbols of sizes that only data tell
 };
 
 /// Can the row be executed, not only reasoned about?

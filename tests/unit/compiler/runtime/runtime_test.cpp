@@ -184,11 +184,12 @@ TEST(Plan, ReusesMemoryAndSaysWhere) {
   EXPECT_TRUE(check_plan(*bound, plan).empty());
   EXPECT_LE(plan.arena_bytes, plan.live_bytes);
   EXPECT_LT(plan.arena_bytes, plan.sum_bytes);
-  EXPECT_TRUE(std::ranges::any_of(plan.decisions, &ReuseDecision::accepted));
+  EXPECT_TRUE(std::ranges::any_of(reuse_decisions(*bound, plan), &ReuseDecision::accepted));
   const auto apart = plan_memory(*bound, {.reuse = false});
   EXPECT_TRUE(check_plan(*bound, apart).empty());
   EXPECT_EQ(apart.arena_bytes, apart.sum_bytes);
-  EXPECT_TRUE(std::ranges::none_of(apart.decisions, &ReuseDecision::accepted));
+  EXPECT_TRUE(std::ranges::none_of(reuse_decisions(*bound, apart, {.reuse = false}),
+                                   &ReuseDecision::accepted));
 }
 
 /// A program with made-up lives of its buffers, without steps that do anything.
