@@ -108,7 +108,10 @@ void HostMachine::solve_symbols(const HostFunction& function) {
         if (const auto* given = known->second.value.other.scalar(); given && given->is_const())
           binding_[scalar->symbol] = *given;
     const auto* check = std::get_if<HostCheck>(&op.what);
-    if (check == nullptr) continue;
+    const auto is_const = [](const Expr& e) { return e.is_const(); };
+    if (check == nullptr || (std::ranges::all_of(check->sizes, is_const) &&
+                             std::ranges::all_of(check->strides, is_const)))
+      continue;
     const auto known = names_.find(check->name);
     if (known == names_.end() || !known->second.value.buffer) continue;
     const auto& tensor = known->second.value.buffer->tensor;

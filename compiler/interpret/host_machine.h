@@ -94,7 +94,11 @@ class HostMachine {
   [[nodiscard]] auto numbers(const Dims& dims) const -> Result<Ints>;
   [[nodiscard]] auto adopt(const std::string& name, Tensor tensor, bool is_initialised)
       -> RunBuffer;
-  void define(const std::string& name, RunValue value) { names_[name] = {std::move(value), 0}; }
+  void define(const std::string& name, RunValue value) {
+    auto& named = names_[name];
+    named.value = std::move(value);
+    named.deleted_in = 0;
+  }
   [[nodiscard]] auto find(const HostOp& op, const std::string& name) -> Result<RunValue*>;
   [[nodiscard]] auto view(const HostOp& op, const HostView& what) -> Result<RunBuffer>;
   [[nodiscard]] auto element_of(const HostOp& op, const std::string& name) -> Result<Expr>;

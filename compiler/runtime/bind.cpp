@@ -13,13 +13,14 @@ namespace {
 /// Takes down launches and calls; storages become buffers.
 class Recorder final : public HostRecorder {
  public:
-  /// `statements`: how many the program has.
-  Recorder(const CompiledKernels& kernels, const DatumList& inputs, std::size_t statements)
+  /// Room for so many steps and buffers.
+  Recorder(const CompiledKernels& kernels, const DatumList& inputs, std::size_t steps,
+           std::size_t buffers)
       : kernels_(kernels) {
-    bound_.steps.reserve(statements);
-    bound_.buffers.reserve(inputs.size() + statements);
-    known_.reserve(inputs.size() + statements);
-    kept_.reserve(inputs.size() + statements);
+    bound_.steps.reserve(steps);
+    bound_.buffers.reserve(buffers);
+    known_.reserve(buffers);
+    kept_.reserve(buffers);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto* tensor = inputs[i].real();
       if (tensor == nullptr || known_.contains(tensor->storage.get())) continue;
@@ -218,13 +219,14 @@ Binder::~Binder() = default;
 Binder::Binder(Binder&&) noexcept = default;
 
 auto Binder::bind(const DatumList& inputs) -> Result<BoundProgram> {
-  const auto statements = program_.functions.empty() ? 0 : program_.functions.back().ops.size();
-  Recorder recorder(kernels_, inputs, statements);
+  Recorder recorder(kernels_, inputs, steps_, buffers_);
   const ProgramRunOptions options;
   HostMachine machine(program_, kernels_, table_, options, nullptr, &recorder);
   ASSAY_TRY(auto run, machine.run(inputs));
   auto bound = recorder.take(std::move(run));
   in_place_->find(bound);
+  steps_ = bound.steps.size();
+  buffers_ = bound.buffers.size();
   return bound;
 }
 

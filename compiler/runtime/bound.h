@@ -115,6 +115,7 @@ class Binder {
   const CompiledKernels& kernels_;
   const OpTable& table_;
   std::unique_ptr<InPlaceFinder> in_place_;
+  std::size_t steps_ = 0, buffers_ = 0;  ///< of the last binding: the next one has as many
 };
 /// As a binder that is used once.
 [[nodiscard]] auto bind_program(const HostProgram& program, const CompiledKernels& kernels,

@@ -167,18 +167,5 @@ TEST_F(FirstCall, TakesTheAlgorithmOfAnotherBatch) {
   EXPECT_EQ(choices.since(), 2);
 }
 
-TEST_F(FirstCall, SaysWhatTookHowLong) {
-  compile(kProducts);
-  const auto times = program_->measure(given(2, 1), 1);
-  ASSERT_TRUE(times) << times.error().message;
-  double sum = 0;
-  for (const auto& [part, seconds] : times->first_parts) sum += seconds;
-  EXPECT_EQ(sum, times->first_seconds);
-  for (const auto* part : {"bind", "memory", "kernels", "libraries", "run"})
-    EXPECT_TRUE(times->first_parts.contains(part)) << part;
-  EXPECT_TRUE(times->second_parts.contains("capture"));
-  EXPECT_TRUE(times->second_parts.contains("graph"));
-}
-
 }  // namespace
 }  // namespace assay
