@@ -81,7 +81,7 @@ auto HostMachine::run_row(const HostOp& op, const OpRow& row, const DatumList& a
     -> Result<Datum> {
   if (recorder_ == nullptr) return domain_.run(row, args);
   called_ = &op;
-  return layouts_.run(row, args);
+  return layouts_.layout(row, args);
 }
 
 auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
@@ -92,7 +92,10 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     ASSAY_TRY(auto read, value(op, arg));
     ASSAY_TRY_VOID(to_host(read));
     if (arg.keyword == "out") {
-      outs = read.is_list ? read.items : std::vector{read};
+      if (read.is_list)
+        outs = std::move(read.items);
+      else
+        outs.push_back(std::move(read));
       continue;
     }
     if (read.buffer) check_written(op, *read.buffer);

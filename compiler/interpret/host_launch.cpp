@@ -28,6 +28,8 @@ void point_to(TileArgument& argument, const RunBuffer& buffer) {
 auto HostMachine::scalar_of(const HostOp& op, const HostArg& arg) -> Result<std::optional<Expr>> {
   if (const auto* e = std::get_if<Expr>(&arg.value)) {
     if (e->is_const()) return *e;
+    if (e->type() == ExprType::integer)
+      if (const auto known = number(*e)) return Expr(*known);
     ASSAY_TRY(const auto known, evaluate(*e, binding_));
     return known;
   }

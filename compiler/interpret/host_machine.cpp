@@ -106,7 +106,7 @@ void HostMachine::solve_symbols(const HostFunction& function) {
     if (const auto* scalar = std::get_if<HostScalar>(&op.what); scalar && scalar->is_input)
       if (const auto known = names_.find(scalar->name); known != names_.end())
         if (const auto* given = known->second.value.other.scalar(); given && given->is_const())
-          binding_[scalar->symbol] = *given;
+          set_symbol(scalar->symbol, *given);
     const auto* check = std::get_if<HostCheck>(&op.what);
     const auto is_const = [](const Expr& e) { return e.is_const(); };
     if (check == nullptr || (std::ranges::all_of(check->sizes, is_const) &&
@@ -130,7 +130,7 @@ void HostMachine::solve_symbols(const HostFunction& function) {
       const auto symbols = rest.symbols();
       if (symbols.size() != 1) continue;
       if (const auto solution = solve_for(rest, symbols[0], value)) {
-        binding_[symbols[0]] = *solution;
+        set_symbol(symbols[0], *solution);
         more = true;
       }
     }
@@ -208,7 +208,7 @@ auto HostMachine::step(const HostOp& op, const HostScalar& what) -> Result<void>
   } else {
     return unsupported("line {}: `{}`", op.line, op.text);
   }
-  binding_[what.symbol] = value;
+  set_symbol(what.symbol, value);
   return {};
 }
 
@@ -307,6 +307,7 @@ auto HostMachine::step(const HostOp& op, const HostDelete& what) -> Result<void>
 
 auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void> {
   std::vector<RunValue> values;
+  values.reserve(what.values.size());
   for (const auto& arg : what.values) {
     ASSAY_TRY(values.emplace_back(), value(op, arg));
     if (values.back().buffer) check_defined(*values.back().buffer);

@@ -87,6 +87,10 @@ class HostMachine {
   [[nodiscard]] auto holds(const HostOp& op, const HostCondition& condition) -> Result<bool>;
 
   // host_values.cpp
+  void set_symbol(const Expr& symbol, const Expr& value) {
+    binding_[symbol] = value;
+    numbers_.clear();
+  }
   [[nodiscard]] auto is_unchecked() const -> bool {
     return recorder_ != nullptr || (launcher_ != nullptr && !launcher_->is_checked());
   }
@@ -145,6 +149,7 @@ class HostMachine {
   const HostOp* called_ = nullptr;  ///< the statement they are of
   ProgramRun result_;
   Binding binding_;
+  mutable std::unordered_map<Expr, std::int64_t> numbers_;  ///< that came out at the binding
   /// What a name stands for; dead ones are remembered.
   struct Named {
     RunValue value;

@@ -21,7 +21,10 @@ void for_each_element(const RunBuffer& buffer, const auto& f) {
 
 auto HostMachine::number(const Expr& e) const -> Result<std::int64_t> {
   if (const auto known = e.as_int()) return *known;
-  return evaluate_int(e, binding_);
+  if (const auto known = numbers_.find(e); known != numbers_.end()) return known->second;
+  ASSAY_TRY(const auto made, evaluate_int(e, binding_));
+  numbers_.emplace(e, made);
+  return made;
 }
 
 auto HostMachine::numbers(const Dims& dims) const -> Result<Ints> {
@@ -90,20 +93,20 @@ auto HostMachine::find(const HostOp& op, const std::string& name) -> Result<RunV
 auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuffer> {
   ASSAY_TRY(const auto* base, find(op, what.base));
   if (!base->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.base);
-  auto buffer = *base->buffer;
-  if (!what.is_reinterpreted) return buffer;
+  const auto& from = *base->buffer;
+  if (!what.is_reinterpreted) return from;
   ASSAY_TRY(auto sizes, numbers(what.sizes));
   ASSAY_TRY(auto strides, numbers(what.strides));
   ASSAY_TRY(const auto offset, number(what.offset));
-  const auto dtype = what.dtype.value_or(buffer.tensor.dtype());
-  auto viewed = buffer.tensor.view(dtype, sizes, strides, buffer.tensor.meta.offset + offset);
+  const auto dtype = what.dtype.value_or(from.tensor.dtype());
+  auto viewed = from.tensor.view(dtype, std::move(sizes), std::move(strides),
+                                 from.tensor.meta.offset + offset);
   if (!viewed) {
     report(op, RunFault::out_of_bounds, what.base,
            fmt::format("a view of {}: {}", what.base, viewed.error().message));
     return std::unexpected(viewed.error());
   }
-  buffer.tensor = *std::move(viewed);
-  return buffer;
+  return RunBuffer{*std::move(viewed), from.storage, from.generation};
 }
 
 /// The number in a tensor of one element.

@@ -48,8 +48,10 @@ class Recorder final : public HostRecorder {
       bound.real = argument.real;
       bound.element_bytes = size_bytes(params[i].dtype);
       if (argument.storage == nullptr) continue;
-      bound.buffer =
-          buffer_of(argument.storage->storage(), params[i].dtype, argument.storage->name());
+      auto& storage = *argument.storage;
+      if (!storage.recorded)
+        storage.recorded = buffer_of(storage.storage(), params[i].dtype, storage.name());
+      bound.buffer = storage.recorded;
       use(*bound.buffer);
     }
     bound_.steps.emplace_back(std::move(made));

@@ -267,21 +267,20 @@ class LeafDomain final : public Domain {
 
 }  // namespace
 
-auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+auto LayoutDomain::layout(const OpRow& row, const DatumList& args) -> Result<Datum> {
   ShapeContext context(env_);
   Storages storages(context, Storage::Memory::none);
+  DatumList fakes;
+  fakes.reserve(args.size());
+  for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
   if (!row.decomposition && std::ranges::none_of(args, is_lazy)) {  // what is given stays as it is
-    DatumList fakes;
-    fakes.reserve(args.size());
-    for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
     ASSAY_TRY(const auto layout, known_layout(row, fakes, context));
     ASSAY_TRY(auto made, storages.to_real(layout));
     tell(leaf_, row, args, made);
     return made;
   }
   LeafDomain inner(like_, storages, context, leaf_);
-  for (auto& arg : args) arg = storages.to_fake(arg);
-  ASSAY_TRY(const auto layout, inner.run(row, std::move(args)));
+  ASSAY_TRY(const auto layout, inner.run(row, std::move(fakes)));
   return storages.to_real(layout);
 }
 
