@@ -290,6 +290,26 @@ TEST(InPlace, OnlyWhereEveryElementIsReadBeforeItIsWritten) {
   EXPECT_EQ(over(head + "\nd = aten.add.Tensor(c, a)", "d"), 0);
 }
 
+TEST(InPlace, ABinderFindsTheSameAtEverySize) {
+  const auto graph = chain();
+  const auto made = fixture(graph, false);
+  Binder binder(made.compiled.program, made.kernels, table());
+  for (const auto* sizes : {"s0=50", "s0=1", "s0=7", "s0=50"}) {
+    const auto given = inputs(made, graph, sizes);
+    const auto bound = binder.bind(given);
+    const auto wanted = bind_program(made.compiled.program, made.kernels, table(), given);
+    ASSERT_TRUE(bound && wanted);
+    ASSERT_EQ(bound->buffers.size(), wanted->buffers.size());
+    int over = 0;
+    for (std::size_t i = 0; i < bound->buffers.size(); ++i) {
+      EXPECT_EQ(bound->buffers[i].over, wanted->buffers[i].over);
+      EXPECT_EQ(bound->buffers[i].size_bytes, wanted->buffers[i].size_bytes);
+      over += bound->buffers[i].over.has_value() ? 1 : 0;
+    }
+    EXPECT_GT(over, 0) << sizes;
+  }
+}
+
 TEST(Checked, AWriteBehindABufferNamesStatementAndBuffer) {
   const auto graph = chain();
   const auto made = fixture(graph, false);
