@@ -84,6 +84,31 @@ auto HostMachine::run_row(const HostOp& op, const OpRow& row, const DatumList& a
   return layouts_.layout(row, args);
 }
 
+void HostMachine::note(Written& written, std::string name, const Tensor& tensor) const {
+  if (options_.tap) written.emplace_back(std::move(name), tensor);
+}
+
+auto HostMachine::name_results(const HostOp& op, const HostCall& what, Datum result,
+                               Written& written) -> Result<void> {
+  if (what.results.size() == 1 && !what.is_unpacked) {
+    auto made = from_datum(what.results[0], std::move(result));
+    if (made.buffer) note(written, what.results[0], made.buffer->tensor);
+    for (std::size_t i = 0; i < made.items.size(); ++i)
+      if (made.items[i].buffer)
+        note(written, fmt::format("{}[{}]", what.results[0], i), made.items[i].buffer->tensor);
+    define(what.results[0], std::move(made));
+  } else if (!what.results.empty()) {
+    const auto made = from_datum(what.results[0], std::move(result));
+    if (made.items.size() != what.results.size())
+      return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());
+    for (std::size_t i = 0; i < made.items.size(); ++i) {
+      define(what.results[i], made.items[i]);
+      if (made.items[i].buffer) note(written, what.results[i], made.items[i].buffer->tensor);
+    }
+  }
+  return {};
+}
+
 auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
   DatumList positional;
   std::vector<std::pair<std::string, Datum>> keywords;
@@ -120,10 +145,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   ++result_.calls;
   result_.randomness =
       std::max(result_.randomness, randomness(*row, args, options_.random != nullptr));
-  std::vector<std::pair<std::string, Tensor>> written;
-  const auto note = [&](std::string name, const Tensor& tensor) {
-    if (options_.tap) written.emplace_back(std::move(name), tensor);
-  };
+  Written written;
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].buffer) continue;
     const auto* list = result->list();
@@ -138,31 +160,16 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     else
       copy_elems(*from, outs[i].buffer->tensor);
     set_written(*outs[i].buffer);
-    note(outs[i].buffer->storage->name(), outs[i].buffer->tensor);
+    note(written, outs[i].buffer->storage->name(), outs[i].buffer->tensor);
   }
   for (std::size_t i = 0; i < args.size(); ++i)
     if (row->schema.params[i].written)
       if (const auto* tensor = args[i].real()) {
         const auto buffer = adopt(what.target, *tensor, true);
         set_written(buffer);
-        note(buffer.storage->name(), *tensor);
+        note(written, buffer.storage->name(), *tensor);
       }
-  if (what.results.size() == 1 && !what.is_unpacked) {
-    auto made = from_datum(what.results[0], *std::move(result));
-    if (made.buffer) note(what.results[0], made.buffer->tensor);
-    for (std::size_t i = 0; i < made.items.size(); ++i)
-      if (made.items[i].buffer)
-        note(fmt::format("{}[{}]", what.results[0], i), made.items[i].buffer->tensor);
-    define(what.results[0], std::move(made));
-  } else if (!what.results.empty()) {
-    const auto made = from_datum(what.results[0], *std::move(result));
-    if (made.items.size() != what.results.size())
-      return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());
-    for (std::size_t i = 0; i < made.items.size(); ++i) {
-      define(what.results[i], made.items[i]);
-      if (made.items[i].buffer) note(what.results[i], made.items[i].buffer->tensor);
-    }
-  }
+  ASSAY_TRY_VOID(name_results(op, what, *std::move(result), written));
   if (options_.tap) options_.tap({&op, written});
   return {};
 }

@@ -121,6 +121,11 @@ class HostMachine {
   [[nodiscard]] auto to_host(const RunValue& value) -> Result<void>;
 
   // host_calls.cpp
+  /// What a call has written, by name, for whoever taps.
+  using Written = std::vector<std::pair<std::string, Tensor>>;
+  void note(Written& written, std::string name, const Tensor& tensor) const;
+  [[nodiscard]] auto name_results(const HostOp& op, const HostCall& what, Datum result,
+                                  Written& written) -> Result<void>;
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
   [[nodiscard]] auto run_row(const HostOp& op, const OpRow& row, const DatumList& args)
       -> Result<Datum>;
