@@ -291,13 +291,14 @@ TEST(InPlace, OnlyWhereEveryElementIsReadBeforeItIsWritten) {
 }
 
 TEST(InPlace, ABinderFindsTheSameAtEverySize) {
-  const testing::SmallGraph graph{"x: f32[s0, 4]; n: Sym(s0)",
-                                  "a = aten.renorm.default(x, 2, 1, 3.0)\nb = aten.exp.default(a)\n"
-                                  "c = aten.renorm.default(b, 2, 1, 3.0)",
-                                  "c"};
+  const testing::SmallGraph graph{
+      "x: f32[s0, s1]; y: f32[s0, 1]; n: Sym(s0); m: Sym(s1)",
+      "a = aten.renorm.default(x, 2, 1, 3.0)\nb = aten.mul.Tensor(a, y)\n"
+      "c = aten.renorm.default(b, 2, 1, 3.0)",
+      "c"};
   const auto made = fixture(graph, false);
   Binder binder(made.compiled.program, made.kernels, table());
-  for (const auto* sizes : {"s0=50", "s0=4", "s0=7", "s0=50"}) {
+  for (const auto* sizes : {"s0=50,s1=6", "s0=4,s1=6", "s0=7,s1=3", "s0=50,s1=6"}) {
     const auto given = inputs(made, graph, sizes);
     const auto bound = binder.bind(given);
     const auto wanted = bind_program(made.compiled.program, made.kernels, table(), given);
