@@ -45,11 +45,13 @@ void print_json(std::string_view executor, const std::string& at, const ProgramT
   fmt::print(
       "{{\"executor\": \"{}\", \"at\": \"{}\", \"median_s\": {:.9f}, \"bytes\": {:.0f}, "
       "\"bytes_per_s\": {:.0f}, \"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, "
-      "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"launch_s\": {:.9f}, "
+      "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"second_parts\": {}, "
+      "\"launch_s\": {:.9f}, "
       "\"library_call_s\": {:.9f}, \"on_host\": {}, \"tuned\": [{}]}}\n",
       executor, at, times.seconds, times.bytes, times.bytes / times.seconds, times.copy_bytes_per_s,
       compilation.lowering, compilation.code, times.first_seconds, map_json(times.first_parts),
-      times.host.launch, times.host.library_call, map_json(times.on_host), fmt::join(tuned, ", "));
+      map_json(times.second_parts), times.host.launch, times.host.library_call,
+      map_json(times.on_host), fmt::join(tuned, ", "));
 }
 
 /// What was tried for a launch, the fastest first.
@@ -65,6 +67,13 @@ auto tuned_text(const TunedLaunch& launch) -> std::string {
   return text;
 }
 
+auto parts_text(const std::map<std::string, double>& parts) -> std::string {
+  std::vector<std::string> texts;
+  for (const auto& [part, seconds] : parts)
+    texts.push_back(fmt::format("{} {:.2f}", part, seconds * 1e3));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 void print_text(std::string_view executor, const std::string& at, const ProgramTimes& times,
                 int runs) {
   const auto rate = times.bytes / times.seconds;
@@ -73,14 +82,13 @@ void print_text(std::string_view executor, const std::string& at, const ProgramT
       executor, at.empty() ? "" : " at ", at, times.seconds * 1e3, runs, rate / 1e9,
       100 * rate / times.copy_bytes_per_s);
   if (times.first_seconds > 0) {
-    std::vector<std::string> parts;
-    for (const auto& [part, seconds] : times.first_parts)
-      parts.push_back(fmt::format("{} {:.2f}", part, seconds * 1e3));
     fmt::print(
         "first call at these sizes {:.2f} ms: {}; of the host {:.2f} us per launch, {:.2f} us "
         "per library call\n",
-        times.first_seconds * 1e3, fmt::join(parts, ", "), times.host.launch * 1e6,
+        times.first_seconds * 1e3, parts_text(times.first_parts), times.host.launch * 1e6,
         times.host.library_call * 1e6);
+    if (!times.second_parts.empty())
+      fmt::print("the second one makes graphs: {}\n", parts_text(times.second_parts));
   }
   fmt::print("{}", on_host_text(times.on_host));
   for (const auto& one : times.tuned) fmt::print("{}", tuned_text(one));

@@ -41,6 +41,7 @@ struct CudaState {
   std::map<std::string, GpuWay> ways;  ///< of launches that were tuned, by tuning_key
 
   ~CudaState() {
+    if (driver != nullptr) static_cast<void>(driver->wait());  // for a call that failed half-way
     for (auto* module : modules) driver->unload(module);
   }
 
@@ -390,7 +391,8 @@ class CudaProgram final : public CompiledProgram {
         code_(std::move(code)),
         table_(table),
         state_(std::move(state)),
-        kernels_(std::move(kernels)) {}
+        kernels_(std::move(kernels)),
+        binder_(program_, code_, table_) {}
   [[nodiscard]] auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> override {
     if (!options.tap && !options.random)
@@ -437,7 +439,7 @@ class CudaProgram final : public CompiledProgram {
 
   auto made_ready(const DatumList& inputs) const -> Result<std::unique_ptr<GpuProgram>> {
     const auto start = Clock::now();
-    ASSAY_TRY(auto made, bind_program(program_, code_, table_, inputs));
+    ASSAY_TRY(auto made, binder_.bind(inputs));
     const auto binding = seconds_since(start);
     StateLoader loader(*state_, kernels_);
     const GpuShared shared{.driver = *state_->driver,
@@ -457,6 +459,7 @@ class CudaProgram final : public CompiledProgram {
   const OpTable& table_;
   std::shared_ptr<CudaState> state_;
   std::map<std::string, LoadedKernel*> kernels_;
+  mutable Binder binder_;
   mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
   mutable MemoryPlan plan_;                 ///< of the last binding that was made
   mutable std::vector<TunedLaunch> tuned_;  ///< of that binding, until it is measured

@@ -255,14 +255,6 @@ auto GpuLibraries::prepare(const BoundCopy& copy, const Places& places) -> Resul
   return one(std::make_unique<DenseCopy>(driver_, to.at, from.at, static_cast<std::size_t>(bytes)));
 }
 
-auto GpuLibraries::warm(cuda::GpuWork& work) -> Result<void> {
-  auto kind = work.kind();
-  if (kind.empty() || warm_.contains(kind)) return {};
-  ASSAY_TRY_VOID(work.issue());
-  warm_.insert(std::move(kind));
-  return {};
-}
-
 auto GpuLibraries::blas() -> Result<cuda::Blas*> {
   if (!blas_) {
     ASSAY_TRY(blas_, cuda::Blas::open(driver_));

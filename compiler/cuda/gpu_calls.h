@@ -2,8 +2,6 @@
 // by cuDNN, dense copies by the driver. The rest runs on the host.
 #pragma once
 #include <memory>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/runtime/bound.h"
@@ -23,9 +21,6 @@ class GpuLibraries {
       -> Result<Works>;
   [[nodiscard]] auto prepare(const BoundCopy& copy, const std::vector<cuda::Address>& places)
       -> Result<Works>;
-  /// Loads the code of the library by issuing the work once, where no work of its kind has been
-  /// issued: a capture should not meet code that is not loaded.
-  [[nodiscard]] auto warm(cuda::GpuWork& work) -> Result<void>;
   /// Opened when first asked for. Errors: missing_tool.
   [[nodiscard]] auto blas() -> Result<cuda::Blas*>;
   [[nodiscard]] auto dnn() -> Result<cuda::Dnn*>;
@@ -35,7 +30,6 @@ class GpuLibraries {
   std::unique_ptr<cuda::Blas> blas_;
   std::unique_ptr<cuda::Dnn> dnn_;
   bool may_round_;
-  std::unordered_set<std::string> warm_;  ///< kinds
 };
 
 }  // namespace assay

@@ -1,19 +1,21 @@
-// A bound program on a GPU: buffers in its memory, launches and library calls prepared, between
-// steps of the host captured as graphs of the driver.
+// A bound program on a GPU: buffers in its memory, launches and library calls prepared. The first
+// call issues each while the next one is prepared; from the second on what is between steps of the
+// host is a graph of the driver.
 #pragma once
-#include <algorithm>
-#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "compiler/cuda/gpu_calls.h"
 #include "compiler/cuda/gpu_code.h"
+#include "compiler/cuda/gpu_graphs.h"
 #include "compiler/cuda/tuning.h"
 #include "compiler/runtime/bound.h"
 #include "compiler/runtime/memory_plan.h"
+#include "core/base/clock.h"
 
 namespace assay {
 
@@ -60,30 +62,8 @@ struct GpuArena {
   std::size_t bytes;
 };
 
-/// Instantiated graphs, which are few: a program that needs one takes over the one whose use is the
-/// longest ago, since an update costs less than an instantiation.
-class GpuGraphs {
- public:
-  explicit GpuGraphs(cuda::Driver& driver) : driver_(driver) {}
-  ~GpuGraphs();
-  GpuGraphs(const GpuGraphs&) = delete;
-  auto operator=(const GpuGraphs&) -> GpuGraphs& = delete;
-  /// What runs `graph`. Errors: of the driver.
-  [[nodiscard]] auto exec_for(cuda::GraphHandle* graph) -> Result<cuda::GraphExecHandle*>;
-  /// Programs of so many graphs come: a few of them shall keep theirs.
-  void make_room(std::size_t graphs) { most_ = std::max(most_, 4 * graphs); }
-  /// The graph is about to be destroyed.
-  void forget(const cuda::GraphHandle* graph);
-
- private:
-  struct Entry {
-    const cuda::GraphHandle* graph = nullptr;  ///< nothing: free
-    cuda::GraphExecHandle* exec = nullptr;
-  };
-  cuda::Driver& driver_;
-  std::list<Entry> entries_;  ///< the one used last is first
-  std::size_t most_ = 4;
-};
+/// In every byte of a shadow that somebody else than a kernel wrote.
+inline constexpr std::uint8_t kSomebody = 0xFF;
 
 /// What programs on one GPU share.
 struct GpuShared {
@@ -126,7 +106,6 @@ class GpuProgram {
     const TileKernel* kernel = nullptr;
     std::vector<std::int64_t> extents;  ///< of exact axes
     std::size_t record = 0;             ///< number among the records
-    std::size_t step = 0;               ///< of the launch
   };
   struct Work {
     std::unique_ptr<cuda::GpuWork> work;
@@ -134,11 +113,15 @@ class GpuProgram {
     std::string name;  ///< of the operator
   };
   using Item = std::variant<Launch, Work>;
-  /// Launches and library calls one behind the other, or one call or copy on the host.
-  struct Part {
+  /// Of the bound program: launches and library calls, or a call or copy on the host.
+  struct Step {
     std::vector<Item> items;
-    std::size_t first = 0;               ///< how many items the parts before it have
-    std::size_t step = 0;                ///< of the call or copy
+    std::size_t first = 0;  ///< how many items the steps before it have
+    bool is_prepared = false, is_on_host = false;
+  };
+  /// Steps on the GPU one behind the other, or one on the host.
+  struct Part {
+    std::size_t begin = 0, end = 0, items = 0;
     cuda::GraphHandle* graph = nullptr;  ///< nothing: issued one by one
   };
   GpuProgram(BoundProgram bound, GpuShared shared)
@@ -161,9 +144,10 @@ class GpuProgram {
   [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] static auto asked(const BoundLaunch& launch) -> TileLaunch;
-  void prepare_kernels(GpuLoader& loader) const;
-  [[nodiscard]] auto add(const BoundLaunch& launch, std::size_t step, GpuLoader& loader)
-      -> Result<void>;
+  /// All of them, since what has no code shall be known before anything is issued.
+  [[nodiscard]] auto prepare_kernels(GpuLoader& loader) -> Result<void>;
+  [[nodiscard]] auto add(const BoundLaunch& launch, const TileLaunch& asked, Step& step,
+                         GpuLoader& loader) -> Result<void>;
   [[nodiscard]] auto made_launch(const BoundLaunch& launch, const GpuLoader::Launches& loaded,
                                  std::size_t kernel, const std::vector<std::uint64_t>& behind,
                                  std::size_t record) const -> Launch;
@@ -171,12 +155,11 @@ class GpuProgram {
                                const GpuLoader::Launches& loaded,
                                const std::vector<std::uint64_t>& behind, std::size_t record) const
       -> std::vector<std::uint64_t>;
-  /// The part that takes what comes next on the GPU.
-  [[nodiscard]] auto last_part() -> Part&;
-  /// A call or copy: on the GPU if a library does it, else on the host.
-  template <class Step>
-  [[nodiscard]] auto add(const Step& step, std::size_t at) -> Result<void>;
-  [[nodiscard]] auto issue(Part& part) -> Result<void>;
+  /// A call or copy, once: on the GPU if a library does it, else on the host.
+  void prepare(std::size_t at);
+  void prepare(const auto& what, Step& step, const std::string& name);
+  void leave_to_host(std::size_t at);
+  [[nodiscard]] auto issue(Step& step) -> Result<void>;
   /// Tells who watches, and waits if asked to.
   [[nodiscard]] auto issue(Item& item, std::size_t number) -> Result<void>;
   [[nodiscard]] auto issue(Launch& launch) -> Result<void>;
@@ -185,22 +168,39 @@ class GpuProgram {
   [[nodiscard]] auto is_one_by_one() const -> bool {
     return shared_.watch != nullptr && shared_.watch->one_by_one();
   }
-  [[nodiscard]] auto capture(Part& part) -> Result<void>;
-  void make_graph(Part& part);
-  [[nodiscard]] auto ready_graphs() -> Result<void>;
   [[nodiscard]] auto send(const DatumList& inputs) -> Result<void>;
-  [[nodiscard]] auto run_parts() -> Result<void>;
+  [[nodiscard]] auto run_steps() -> Result<void>;
   [[nodiscard]] auto on_host(std::size_t at) -> Result<void>;
+  // gpu_first_call.cpp
+  /// Every step is issued as soon as it is prepared. After an error it may be called again.
+  [[nodiscard]] auto first_call() -> Result<void>;
+  [[nodiscard]] auto first_issue(std::size_t at) -> Result<void>;
+  /// What is under way since the host waited, as far as it has been issued.
+  void note_so_far(std::size_t at);
+  /// Steps know how many items are before them.
+  void count_items();
+  void make_parts();
+  /// What cannot be captured is issued one by one.
+  void make_graphs();
+  [[nodiscard]] auto capture(const Part& part) -> Result<cuda::GraphHandle*>;
+  /// Adds what `work` takes to a part of the first call's time.
+  auto timed(const char* part, const auto& work) {
+    const auto start = Clock::now();
+    auto result = work();
+    first_parts_[part] += seconds_since(start);
+    return result;
+  }
   // gpu_tuning.cpp
   /// Memory that a launch writes, as it was before.
   struct Written {
     cuda::Address at = 0, saved = 0;
     std::size_t bytes = 0;
   };
-  [[nodiscard]] auto saved_writes(const Launch& launch) -> Result<std::vector<Written>>;
-  [[nodiscard]] auto may_repeat(const Launch& launch, const std::vector<Written>& written) const
-      -> bool;
-  [[nodiscard]] auto tune(Part& part, std::size_t first, GpuLoader& loader) -> Result<TunedLaunch>;
+  [[nodiscard]] auto saved_writes(const BoundLaunch& bound, const TileKernel& kernel)
+      -> Result<std::vector<Written>>;
+  [[nodiscard]] auto may_repeat(const BoundLaunch& bound, const TileKernel& kernel,
+                                const std::vector<Written>& written) const -> bool;
+  [[nodiscard]] auto tune(std::size_t at, GpuLoader& loader) -> Result<TunedLaunch>;
 
   [[nodiscard]] auto host_costs() -> Result<HostCosts>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
@@ -212,13 +212,18 @@ class GpuProgram {
   std::shared_ptr<GpuArena> arena_;
   std::vector<cuda::Address> owned_;   ///< freed at the end
   std::vector<cuda::Address> places_;  ///< by buffer
-  std::vector<Part> parts_;
+  std::vector<Step> steps_;
+  std::vector<Part> parts_;    ///< when all steps are prepared
+  bool is_complete_ = false;   ///< they are, and were issued
+  bool was_repeated_ = false;  ///< graphs are there
+  std::optional<cuda::LaunchNote> under_way_;
   cuda::Address records_ = 0;    ///< one per launch
   std::vector<Shadow> shadows_;  ///< by buffer
   std::size_t launches_ = 0;
-  std::size_t items_ = 0;                      ///< of all parts
+  std::size_t items_ = 0;                      ///< of all steps; 0 as long as it is not known
   std::map<std::string, int> on_host_;         ///< how often each operator runs there
-  std::map<std::string, double> first_parts_;  ///< s
+  std::map<std::string, double> first_parts_;  ///< s, one after the other
+  std::map<std::string, double> second_parts_;
 };
 
 }  // namespace assay

@@ -38,10 +38,10 @@ auto median(std::vector<double> all) -> double {
 
 }  // namespace
 
-auto GpuProgram::saved_writes(const Launch& launch) -> Result<std::vector<Written>> {
-  const auto& bound = std::get<BoundLaunch>(bound_.steps[launch.step]);
+auto GpuProgram::saved_writes(const BoundLaunch& bound, const TileKernel& kernel)
+    -> Result<std::vector<Written>> {
   std::vector<Written> all;
-  for (const auto param : touched_by(*launch.kernel).written) {
+  for (const auto param : touched_by(kernel).written) {
     if (param >= bound.arguments.size() || !bound.arguments[param].buffer) continue;
     const auto buffer = *bound.arguments[param].buffer;
     auto& one = all.emplace_back();
@@ -54,10 +54,9 @@ auto GpuProgram::saved_writes(const Launch& launch) -> Result<std::vector<Writte
 }
 
 /// Does it find the same again when it has run? Buffers may lie over each other.
-auto GpuProgram::may_repeat(const Launch& launch, const std::vector<Written>& written) const
-    -> bool {
-  const auto& bound = std::get<BoundLaunch>(bound_.steps[launch.step]);
-  const auto touched = touched_by(*launch.kernel);
+auto GpuProgram::may_repeat(const BoundLaunch& bound, const TileKernel& kernel,
+                            const std::vector<Written>& written) const -> bool {
+  const auto touched = touched_by(kernel);
   if (touched.has_atomics) return false;
   for (const auto param : touched.read) {
     if (param >= bound.arguments.size() || !bound.arguments[param].buffer) continue;
@@ -70,9 +69,10 @@ auto GpuProgram::may_repeat(const Launch& launch, const std::vector<Written>& wr
   return true;
 }
 
-auto GpuProgram::tune(Part& part, std::size_t first, GpuLoader& loader) -> Result<TunedLaunch> {
-  const auto launch = std::get<Launch>(part.items[first]);
-  const auto& bound = std::get<BoundLaunch>(bound_.steps[launch.step]);
+auto GpuProgram::tune(std::size_t at, GpuLoader& loader) -> Result<TunedLaunch> {
+  auto& step = steps_[at];
+  const auto launch = std::get<Launch>(step.items.front());
+  const auto& bound = std::get<BoundLaunch>(bound_.steps[at]);
   const auto& name = bound_.kernels[bound.kernel];
   TunedLaunch tuned{.kernel = launch.kernel->name, .statement = launch.op->text, .tried = {}};
   const auto offers = loader.offers(name, asked(bound));
@@ -81,12 +81,12 @@ auto GpuProgram::tune(Part& part, std::size_t first, GpuLoader& loader) -> Resul
     if (tuned.is_known) tuned.tried.emplace_back(way_text(offers[0].way), 0);
     return tuned;
   }
-  ASSAY_TRY(const auto written, saved_writes(launch));
+  ASSAY_TRY(const auto written, saved_writes(bound, *launch.kernel));
   const auto restore = [&]() -> Result<void> {
     for (const auto& one : written) ASSAY_TRY_VOID(driver_.copy(one.at, one.saved, one.bytes));
     return {};
   };
-  const bool repeats = may_repeat(launch, written);
+  const bool repeats = may_repeat(bound, *launch.kernel, written);
   const auto measured = [&](const auto& issue_once) -> Result<double> {
     std::vector<double> seconds;
     for (int round = 0; round <= kRounds; ++round) {
@@ -100,28 +100,20 @@ auto GpuProgram::tune(Part& part, std::size_t first, GpuLoader& loader) -> Resul
     return median(std::move(seconds));
   };
   std::size_t best_offer = 0;
-  for (std::size_t at = 0; at < offers.size(); ++at) {
-    const auto& offer = offers[at];
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    const auto& offer = offers[i];
     auto seconds = Result<double>(0.0);
     if (offer.loaded) {
       Item trial = made_launch(bound, {{*offer.loaded}, {}, {}}, 0, {}, launch.record);
-      std::get<Launch>(trial).step = launch.step;
-      seconds = measured([&] { return issue(trial, part.first + first); });
+      seconds = measured([&] { return issue(trial, step.first); });
     } else {
-      seconds = measured([&]() -> Result<void> {
-        for (auto i = first; i < part.items.size(); ++i) {
-          const auto* same = std::get_if<Launch>(&part.items[i]);
-          if (same == nullptr || same->step != launch.step) break;
-          ASSAY_TRY_VOID(issue(part.items[i], part.first + i));
-        }
-        return {};
-      });
+      seconds = measured([&] { return issue(step); });
     }
     if (!seconds) continue;  // more threads or registers than the GPU has
     tuned.tried.emplace_back(way_text(offer.way), *seconds);
     if (*seconds >= tuned.tried[tuned.best].second && tuned.tried.size() > 1) continue;
     tuned.best = tuned.tried.size() - 1;
-    best_offer = at;
+    best_offer = i;
   }
   // What is hardly faster may be so by chance.
   constexpr double kWorthIt = 0.97;
@@ -138,23 +130,18 @@ auto GpuProgram::tune(Part& part, std::size_t first, GpuLoader& loader) -> Resul
 auto GpuProgram::tune(const DatumList& inputs, GpuLoader& loader)
     -> Result<std::vector<TunedLaunch>> {
   std::vector<TunedLaunch> all;
+  if (!is_complete_) {
+    ASSAY_TRY_VOID(send(inputs));
+    ASSAY_TRY_VOID(run_steps());
+  }
   ASSAY_TRY_VOID(send(inputs));
-  for (auto& part : parts_) {
-    if (part.items.empty()) {
-      ASSAY_TRY_VOID(on_host(part.step));
-      continue;
+  for (std::size_t at = 0; at < steps_.size(); ++at) {
+    auto& step = steps_[at];
+    if (!step.items.empty() && std::holds_alternative<BoundLaunch>(bound_.steps[at])) {
+      ASSAY_TRY(auto tuned, tune(at, loader));
+      if (!tuned.tried.empty()) all.push_back(std::move(tuned));
     }
-    std::optional<std::size_t> last;
-    for (std::size_t i = 0; i < part.items.size(); ++i) {
-      if (const auto* launch = std::get_if<Launch>(&part.items[i]); launch != nullptr) {
-        if (last != launch->step) {
-          ASSAY_TRY(auto tuned, tune(part, i, loader));
-          if (!tuned.tried.empty()) all.push_back(std::move(tuned));
-        }
-        last = std::get<Launch>(part.items[i]).step;
-      }
-      ASSAY_TRY_VOID(issue(part.items[i], part.first + i));
-    }
+    ASSAY_TRY_VOID(step.is_on_host ? on_host(at) : issue(step));
   }
   ASSAY_TRY_VOID(driver_.wait());
   return all;

@@ -21,7 +21,8 @@ constexpr std::array kAliases = {AliasRow{"bias_addmm", "aten.addmm.default"},
 /// and whether the overload was given.
 auto table_name(std::string_view target) -> std::pair<std::string, bool> {
   for (const auto& row : kAliases)
-    if (target == row.name || target.ends_with(fmt::format(".{}", row.name)))
+    if (target == row.name ||
+        (target.ends_with(row.name) && target[target.size() - row.name.size() - 1] == '.'))
       return {std::string(row.overload), true};
   constexpr std::string_view kOps = "torch.ops.";
   constexpr std::string_view kExtern = "extern_kernels.";
@@ -50,8 +51,8 @@ void complete_factory(const OpRow& row, const RealMeta& out, DatumList& args) {
 
 }  // namespace
 
-auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
-                           const std::vector<std::pair<std::string, Datum>>& keywords)
+auto HostMachine::find_row(const HostCall& what, DatumList positional,
+                           std::vector<std::pair<std::string, Datum>> keywords)
     -> Result<std::pair<const OpRow*, DatumList>> {
   const auto [name, is_overload] = table_name(what.target);
   if (is_overload) {
@@ -59,7 +60,7 @@ auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
     const auto* row = domain_.find(without_out(name));
     if (row == nullptr) row = domain_.find(name);
     if (row == nullptr) return unsupported("there is no row for {}", name);
-    ASSAY_TRY(auto bound, bind_arguments(row->schema, positional, keywords));
+    ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(positional), std::move(keywords)));
     return std::pair(row, std::move(bound));
   }
   std::string reason = "there is no row";
@@ -79,11 +80,33 @@ auto HostMachine::find_row(const HostCall& what, const DatumList& positional,
 auto HostMachine::run_row(const HostOp& op, const OpRow& row, const DatumList& args)
     -> Result<Datum> {
   if (recorder_ == nullptr) return domain_.run(row, args);
-  LayoutDomain layouts(domain_,
-                       [&](const OpRow& leaf, const DatumList& given, const Datum& result) {
-                         recorder_->call(op, leaf, given, result);
-                       });
-  return layouts.run(row, args);
+  called_ = &op;
+  return layouts_.layout(row, args);
+}
+
+void HostMachine::note(Written& written, std::string name, const Tensor& tensor) const {
+  if (options_.tap) written.emplace_back(std::move(name), tensor);
+}
+
+auto HostMachine::name_results(const HostOp& op, const HostCall& what, Datum result,
+                               Written& written) -> Result<void> {
+  if (what.results.size() == 1 && !what.is_unpacked) {
+    auto made = from_datum(what.results[0], std::move(result));
+    if (made.buffer) note(written, what.results[0], made.buffer->tensor);
+    for (std::size_t i = 0; i < made.items.size(); ++i)
+      if (made.items[i].buffer)
+        note(written, fmt::format("{}[{}]", what.results[0], i), made.items[i].buffer->tensor);
+    define(what.results[0], std::move(made));
+  } else if (!what.results.empty()) {
+    const auto made = from_datum(what.results[0], std::move(result));
+    if (made.items.size() != what.results.size())
+      return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());
+    for (std::size_t i = 0; i < made.items.size(); ++i) {
+      define(what.results[i], made.items[i]);
+      if (made.items[i].buffer) note(written, what.results[i], made.items[i].buffer->tensor);
+    }
+  }
+  return {};
 }
 
 auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
@@ -91,21 +114,24 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   std::vector<std::pair<std::string, Datum>> keywords;
   std::vector<RunValue> outs;
   for (const auto& arg : what.args) {
-    ASSAY_TRY(const auto read, value(op, arg));
+    ASSAY_TRY(auto read, value(op, arg));
     ASSAY_TRY_VOID(to_host(read));
     if (arg.keyword == "out") {
-      outs = read.is_list ? read.items : std::vector{read};
+      if (read.is_list)
+        outs = std::move(read.items);
+      else
+        outs.push_back(std::move(read));
       continue;
     }
     if (read.buffer) check_written(op, *read.buffer);
     for (const auto& item : read.items)
       if (item.buffer) check_written(op, *item.buffer);
     if (arg.keyword.empty())
-      positional.push_back(datum(read));
+      positional.push_back(datum(std::move(read)));
     else
-      keywords.emplace_back(arg.keyword, datum(read));
+      keywords.emplace_back(arg.keyword, datum(std::move(read)));
   }
-  auto found = find_row(what, positional, keywords);
+  auto found = find_row(what, std::move(positional), std::move(keywords));
   if (!found) return unsupported("line {}: {}: {}", op.line, what.target, found.error().message);
   auto& [row, args] = *found;
   if (!outs.empty() && outs[0].buffer) complete_factory(*row, outs[0].buffer->tensor.meta, args);
@@ -119,7 +145,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   ++result_.calls;
   result_.randomness =
       std::max(result_.randomness, randomness(*row, args, options_.random != nullptr));
-  std::vector<std::pair<std::string, Tensor>> written;
+  Written written;
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (!outs[i].buffer) continue;
     const auto* list = result->list();
@@ -134,34 +160,16 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     else
       copy_elems(*from, outs[i].buffer->tensor);
     set_written(*outs[i].buffer);
-    written.emplace_back(outs[i].buffer->storage->name(), outs[i].buffer->tensor);
+    note(written, outs[i].buffer->storage->name(), outs[i].buffer->tensor);
   }
   for (std::size_t i = 0; i < args.size(); ++i)
     if (row->schema.params[i].written)
       if (const auto* tensor = args[i].real()) {
         const auto buffer = adopt(what.target, *tensor, true);
         set_written(buffer);
-        written.emplace_back(buffer.storage->name(), *tensor);
+        note(written, buffer.storage->name(), *tensor);
       }
-  if (what.results.size() == 1 && !what.is_unpacked) {
-    auto made = from_datum(what.results[0], *result);
-    deleted_.erase(what.results[0]);
-    if (made.buffer) written.emplace_back(what.results[0], made.buffer->tensor);
-    for (std::size_t i = 0; i < made.items.size(); ++i)
-      if (made.items[i].buffer)
-        written.emplace_back(fmt::format("{}[{}]", what.results[0], i),
-                             made.items[i].buffer->tensor);
-    names_[what.results[0]] = std::move(made);
-  } else if (!what.results.empty()) {
-    const auto made = from_datum(what.results[0], *result);
-    if (made.items.size() != what.results.size())
-      return bad_input("line {}: {} gives {} results", op.line, what.target, made.items.size());
-    for (std::size_t i = 0; i < made.items.size(); ++i) {
-      deleted_.erase(what.results[i]);
-      names_[what.results[i]] = made.items[i];
-      if (made.items[i].buffer) written.emplace_back(what.results[i], made.items[i].buffer->tensor);
-    }
-  }
+  ASSAY_TRY_VOID(name_results(op, what, *std::move(result), written));
   if (options_.tap) options_.tap({&op, written});
   return {};
 }

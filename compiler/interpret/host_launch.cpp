@@ -12,12 +12,37 @@ auto power_of_two(std::int64_t at_least) -> std::int64_t {
       std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(at_least, 1, 1 << 30))));
 }
 
+/// The name that an argument is, if it is no view.
+auto plain_name(const HostArg& arg) -> const std::string* {
+  const auto* what = std::get_if<HostView>(&arg.value);
+  return what == nullptr || what->is_reinterpreted ? nullptr : &what->base;
+}
+void point_to(TileArgument& argument, const RunBuffer& buffer) {
+  argument.storage = buffer.storage;
+  argument.offset_bytes = buffer.tensor.meta.offset * size_bytes(buffer.tensor.dtype());
+}
+
 }  // namespace
+
+/// Nothing where it is no number.
+auto HostMachine::scalar_of(const HostOp& op, const HostArg& arg) -> Result<std::optional<Expr>> {
+  if (const auto* e = std::get_if<Expr>(&arg.value)) {
+    if (e->is_const()) return *e;
+    if (e->type() == ExprType::integer)
+      if (const auto known = number(*e)) return Expr(*known);
+    ASSAY_TRY(const auto known, evaluate(*e, binding_));
+    return known;
+  }
+  ASSAY_TRY(const auto given, value(op, arg));
+  const auto* scalar = given.other.scalar();
+  return scalar == nullptr ? std::nullopt : std::optional(*scalar);
+}
 
 /// Blocks are chosen by the launcher; everything else is passed in order.
 auto HostMachine::bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
                               TileLaunch& launch, Binding& scalars) -> Result<void> {
   std::vector<std::size_t> passed;
+  passed.reserve(kernel.params.size());
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
     if (kernel.params[i].kind != TileParam::Kind::block) passed.push_back(i);
   const auto with_grid = [&] { return passed.size() + kernel.launcher_args.size(); };
@@ -30,25 +55,30 @@ auto HostMachine::bind_launch(const HostOp& op, const HostLaunch& what, const Ti
   for (std::size_t i = 0; i < passed.size(); ++i) {
     const auto& param = kernel.params[passed[i]];
     auto& argument = launch.arguments[passed[i]];
-    ASSAY_TRY(const auto given, value(op, what.args[i]));
-    if (param.kind == TileParam::Kind::buffer) {
-      if (!given.buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
-      argument.storage = given.buffer->storage;
-      argument.offset_bytes =
-          given.buffer->tensor.meta.offset * size_bytes(given.buffer->tensor.dtype());
+    if (const auto* name = plain_name(what.args[i]);
+        name != nullptr && param.kind == TileParam::Kind::buffer) {  // no copy
+      ASSAY_TRY(const auto* known, find(op, *name));
+      if (!known->buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
+      point_to(argument, *known->buffer);
       continue;
     }
-    const auto* scalar = given.other.scalar();
-    const auto as_number = scalar == nullptr ? std::nullopt : scalar->as_number();
+    if (param.kind == TileParam::Kind::buffer) {
+      ASSAY_TRY(const auto given, value(op, what.args[i]));
+      if (!given.buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
+      point_to(argument, *given.buffer);
+      continue;
+    }
+    ASSAY_TRY(const auto scalar, scalar_of(op, what.args[i]));
+    const auto as_number = scalar ? scalar->as_number() : std::nullopt;
     if (!as_number) return bad_input("line {}: {} is no number", op.line, param.name);
     argument.real = *as_number;
     argument.integer = scalar->as_int().value_or(static_cast<std::int64_t>(*as_number));
     scalars[param.symbol] = argument.integer;
   }
   for (std::size_t i = passed.size(); i < what.args.size(); ++i) {
-    ASSAY_TRY(const auto given, value(op, what.args[i]));
+    ASSAY_TRY(const auto scalar, scalar_of(op, what.args[i]));
     const auto& name = kernel.launcher_args[i - passed.size()];
-    if (const auto* scalar = given.other.scalar())
+    if (scalar)
       if (const auto symbol = program_.env.pool().find_symbol(name)) scalars[*symbol] = *scalar;
   }
   for (std::size_t i = 0; i < kernel.params.size(); ++i)
@@ -95,11 +125,8 @@ auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Bi
     }
   }
   // Rounds of a loop cost more than programs: reductions first, innermost axes before others.
-  std::ranges::stable_sort(open, [&](std::size_t a, std::size_t b) {
-    const auto rank = [&](std::size_t i) {
-      return std::pair(kernel.axes[i].kind != TileAxis::Kind::reduction, -static_cast<int>(i));
-    };
-    return rank(a) < rank(b);
+  std::ranges::sort(open, {}, [&](std::size_t i) {
+    return std::pair(kernel.axes[i].kind != TileAxis::Kind::reduction, -static_cast<int>(i));
   });
   for (const auto i : open) {
     if (const auto kind = kernel.axes[i].kind; kernel.axes[i].exact) {
@@ -145,7 +172,7 @@ auto HostMachine::step(const HostOp& op, const HostLaunch& what) -> Result<void>
   launch.scalars = std::move(scalars);
   if (recorder_ != nullptr) {
     ++result_.launches;
-    recorder_->launch(op, what.kernel, launch);
+    recorder_->launch(op, what.kernel, std::move(launch));
     return {};
   }
   const auto* chosen_code = &code;
@@ -201,9 +228,9 @@ auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const Tile
     for (const auto& arg : what.args)
       if (const auto* viewed = std::get_if<HostView>(&arg.value))
         if (const auto known = names_.find(viewed->base);
-            known != names_.end() && known->second.buffer &&
-            written.contains(known->second.buffer->storage))
-          buffers.emplace_back(viewed->base, known->second.buffer->tensor);
+            known != names_.end() && known->second.value.buffer &&
+            written.contains(known->second.value.buffer->storage))
+          buffers.emplace_back(viewed->base, known->second.value.buffer->tensor);
     options_.tap({&op, buffers});
   }
   return {};

@@ -46,7 +46,12 @@ class HostMachine {
         domain_(table, options.random),
         options_(options),
         launcher_(launcher),
-        recorder_(recorder) {}
+        recorder_(recorder),
+        layouts_(domain_, [this](const OpRow& leaf, const DatumList& given, const Datum& result) {
+          recorder_->call(*called_, leaf, given, result);
+        }) {}
+  HostMachine(const HostMachine&) = delete;
+  auto operator=(const HostMachine&) -> HostMachine& = delete;
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
 
  private:
@@ -82,21 +87,30 @@ class HostMachine {
   [[nodiscard]] auto holds(const HostOp& op, const HostCondition& condition) -> Result<bool>;
 
   // host_values.cpp
+  void set_symbol(const Expr& symbol, const Expr& value) {
+    binding_[symbol] = value;
+    numbers_.clear();
+  }
   [[nodiscard]] auto is_unchecked() const -> bool {
     return recorder_ != nullptr || (launcher_ != nullptr && !launcher_->is_checked());
   }
   [[nodiscard]] auto number(const Expr& e) const -> Result<std::int64_t>;
   [[nodiscard]] auto numbers(const Dims& dims) const -> Result<Ints>;
-  [[nodiscard]] auto adopt(const std::string& name, const Tensor& tensor, bool is_initialised)
+  [[nodiscard]] auto adopt(const std::string& name, Tensor tensor, bool is_initialised)
       -> RunBuffer;
+  void define(const std::string& name, RunValue value) {
+    auto& named = names_[name];
+    named.value = std::move(value);
+    named.deleted_in = 0;
+  }
   [[nodiscard]] auto find(const HostOp& op, const std::string& name) -> Result<RunValue*>;
   [[nodiscard]] auto view(const HostOp& op, const HostView& what) -> Result<RunBuffer>;
   [[nodiscard]] auto element_of(const HostOp& op, const std::string& name) -> Result<Expr>;
   [[nodiscard]] auto element_of(const HostOp& op, const RunValue& source, const std::string& name)
       -> Result<Expr>;
   [[nodiscard]] auto value(const HostOp& op, const HostArg& arg) -> Result<RunValue>;
-  [[nodiscard]] auto datum(const RunValue& value) const -> Datum;
-  [[nodiscard]] auto from_datum(const std::string& name, const Datum& datum) -> RunValue;
+  [[nodiscard]] static auto datum(RunValue value) -> Datum;
+  [[nodiscard]] auto from_datum(const std::string& name, Datum datum) -> RunValue;
   void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
   void report_once(RunFinding finding);
   void note_once(std::string note);
@@ -107,14 +121,20 @@ class HostMachine {
   [[nodiscard]] auto to_host(const RunValue& value) -> Result<void>;
 
   // host_calls.cpp
+  /// What a call has written, by name, for whoever taps.
+  using Written = std::vector<std::pair<std::string, Tensor>>;
+  void note(Written& written, std::string name, const Tensor& tensor) const;
+  [[nodiscard]] auto name_results(const HostOp& op, const HostCall& what, Datum result,
+                                  Written& written) -> Result<void>;
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
   [[nodiscard]] auto run_row(const HostOp& op, const OpRow& row, const DatumList& args)
       -> Result<Datum>;
-  [[nodiscard]] auto find_row(const HostCall& what, const DatumList& positional,
-                              const std::vector<std::pair<std::string, Datum>>& keywords)
+  [[nodiscard]] auto find_row(const HostCall& what, DatumList positional,
+                              std::vector<std::pair<std::string, Datum>> keywords)
       -> Result<std::pair<const OpRow*, DatumList>>;
 
   // host_launch.cpp
+  [[nodiscard]] auto scalar_of(const HostOp& op, const HostArg& arg) -> Result<std::optional<Expr>>;
   [[nodiscard]] auto bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
                                  TileLaunch& launch, Binding& scalars) -> Result<void>;
   [[nodiscard]] auto run_tiles(const HostOp& op, const HostLaunch& what, const TileCode& code,
@@ -130,10 +150,17 @@ class HostMachine {
   const ProgramRunOptions& options_;
   KernelLauncher* launcher_;
   HostRecorder* recorder_;
+  LayoutDomain layouts_;            ///< of calls that are recorded
+  const HostOp* called_ = nullptr;  ///< the statement they are of
   ProgramRun result_;
   Binding binding_;
-  TextMap<RunValue> names_;
-  std::map<std::string, int, std::less<>> deleted_;  ///< name -> line
+  mutable std::unordered_map<Expr, std::int64_t> numbers_;  ///< that came out at the binding
+  /// What a name stands for; dead ones are remembered.
+  struct Named {
+    RunValue value;
+    int deleted_in = 0;  ///< line; 0: it lives
+  };
+  TextMap<Named> names_;
   std::vector<std::unique_ptr<RunStorage>> storages_;
   std::unordered_map<const Storage*, RunStorage*> by_storage_;
   std::optional<std::vector<RunValue>> returned_;

@@ -21,26 +21,29 @@ void for_each_element(const RunBuffer& buffer, const auto& f) {
 
 auto HostMachine::number(const Expr& e) const -> Result<std::int64_t> {
   if (const auto known = e.as_int()) return *known;
-  return evaluate_int(e, binding_);
+  if (const auto known = numbers_.find(e); known != numbers_.end()) return known->second;
+  ASSAY_TRY(const auto made, evaluate_int(e, binding_));
+  numbers_.emplace(e, made);
+  return made;
 }
 
 auto HostMachine::numbers(const Dims& dims) const -> Result<Ints> {
   Ints result;
+  result.reserve(dims.size());
   for (const auto& dim : dims) {
     ASSAY_TRY(result.emplace_back(), number(dim));
   }
   return result;
 }
 
-auto HostMachine::adopt(const std::string& name, const Tensor& tensor, bool is_initialised)
-    -> RunBuffer {
+auto HostMachine::adopt(const std::string& name, Tensor tensor, bool is_initialised) -> RunBuffer {
   auto& known = by_storage_[tensor.storage.get()];
   if (known == nullptr) {
     storages_.push_back(std::make_unique<RunStorage>(name, tensor.storage,
                                                      size_bytes(tensor.dtype()), is_initialised));
     known = storages_.back().get();
   }
-  return {tensor, known, known->generation};
+  return {std::move(tensor), known, known->generation};
 }
 
 void HostMachine::note_once(std::string note) {
@@ -75,34 +78,35 @@ void HostMachine::report(const HostOp& op, RunFault fault, std::string buffer,
 auto HostMachine::find(const HostOp& op, const std::string& name) -> Result<RunValue*> {
   const auto known = names_.find(name);
   if (known == names_.end()) return bad_input("line {}: `{}` has no value", op.line, name);
-  if (const auto gone = deleted_.find(name); gone != deleted_.end())
+  auto& [value, deleted_in] = known->second;
+  if (deleted_in != 0)
     report(op, RunFault::use_after_free, name,
-           fmt::format("{} was deleted in line {}", name, gone->second));
-  if (const auto& buffer = known->second.buffer;
+           fmt::format("{} was deleted in line {}", name, deleted_in));
+  if (const auto& buffer = value.buffer;
       buffer && buffer->generation != buffer->storage->generation)
     report(
         op, RunFault::use_after_free, name,
         fmt::format("{} was overwritten: its storage is {} now", name, buffer->storage->reused_by));
-  return &known->second;
+  return &value;
 }
 
 auto HostMachine::view(const HostOp& op, const HostView& what) -> Result<RunBuffer> {
   ASSAY_TRY(const auto* base, find(op, what.base));
   if (!base->buffer) return bad_input("line {}: `{}` is no tensor", op.line, what.base);
-  auto buffer = *base->buffer;
-  if (!what.is_reinterpreted) return buffer;
+  const auto& from = *base->buffer;
+  if (!what.is_reinterpreted) return from;
   ASSAY_TRY(auto sizes, numbers(what.sizes));
   ASSAY_TRY(auto strides, numbers(what.strides));
   ASSAY_TRY(const auto offset, number(what.offset));
-  const auto dtype = what.dtype.value_or(buffer.tensor.dtype());
-  auto viewed = buffer.tensor.view(dtype, sizes, strides, buffer.tensor.meta.offset + offset);
+  const auto dtype = what.dtype.value_or(from.tensor.dtype());
+  auto viewed = from.tensor.view(dtype, std::move(sizes), std::move(strides),
+                                 from.tensor.meta.offset + offset);
   if (!viewed) {
     report(op, RunFault::out_of_bounds, what.base,
            fmt::format("a view of {}: {}", what.base, viewed.error().message));
     return std::unexpected(viewed.error());
   }
-  buffer.tensor = *std::move(viewed);
-  return buffer;
+  return RunBuffer{*std::move(viewed), from.storage, from.generation};
 }
 
 /// The number in a tensor of one element.
@@ -169,23 +173,24 @@ auto HostMachine::value(const HostOp& op, const HostArg& arg) -> Result<RunValue
   return result;
 }
 
-auto HostMachine::datum(const RunValue& value) const -> Datum {
-  if (value.buffer) return {value.buffer->tensor};
-  if (!value.is_list) return value.other;
+auto HostMachine::datum(RunValue value) -> Datum {
+  if (value.buffer) return {std::move(value.buffer->tensor)};
+  if (!value.is_list) return std::move(value.other);
   DatumList items;
-  for (const auto& item : value.items) items.push_back(datum(item));
+  items.reserve(value.items.size());
+  for (auto& item : value.items) items.push_back(datum(std::move(item)));
   return {std::move(items)};
 }
 
-auto HostMachine::from_datum(const std::string& name, const Datum& datum) -> RunValue {
+auto HostMachine::from_datum(const std::string& name, Datum datum) -> RunValue {
   RunValue result;
-  if (const auto* tensor = datum.real()) {
-    result.buffer = adopt(name, *tensor, true);
-  } else if (const auto* list = datum.list()) {
+  if (auto* tensor = std::get_if<Tensor>(&datum.value)) {
+    result.buffer = adopt(name, std::move(*tensor), true);
+  } else if (auto* list = std::get_if<DatumList>(&datum.value)) {
     result.is_list = true;
-    for (const auto& item : *list) result.items.push_back(from_datum(name, item));
+    for (auto& item : *list) result.items.push_back(from_datum(name, std::move(item)));
   } else {
-    result.other = datum;
+    result.other = std::move(datum);
   }
   return result;
 }

@@ -42,6 +42,7 @@ class RunStorage {
   /// Counts reuses: names of older generations are dead.
   int generation = 0;
   std::string reused_by;
+  std::optional<std::size_t> recorded;  ///< what a recorder knows it as
 
   /// One byte per byte: 0 nothing was written, 1 something was, 2 what was written rests on what
   /// nobody wrote. Empty: all are.

@@ -11,7 +11,7 @@ namespace assay {
 class HostRecorder {
  public:
   virtual ~HostRecorder() = default;
-  virtual void launch(const HostOp& op, const std::string& kernel, const TileLaunch& launch) = 0;
+  virtual void launch(const HostOp& op, const std::string& kernel, TileLaunch launch) = 0;
   /// A row that computes something, never a decomposition or a mere view. Tensors of the result
   /// are views of arguments or stand in storages of their own.
   virtual void call(const HostOp& op, const OpRow& row, const DatumList& args,

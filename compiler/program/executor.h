@@ -101,9 +101,12 @@ struct ProgramTimes {
   double copy_bytes_per_s = 0;         ///< of a copy on the same device, read and written counted
   std::map<std::string, int> on_host;  ///< as of a run
   /// The first call of all at these sizes, inputs being in place, in s of wall-clock time, and what
-  /// took how much of it; nothing where the executor does not tell.
+  /// took how much of it; nothing where the executor does not tell. On a GPU it is at work during
+  /// "libraries" and "run".
   double first_seconds = 0;
   std::map<std::string, double> first_parts;
+  /// What the second call does beside that: s of the host, before anything runs.
+  std::map<std::string, double> second_parts;
   HostCosts host;
   std::vector<TunedLaunch> tuned;
 };

@@ -13,7 +13,14 @@ namespace {
 /// Takes down launches and calls; storages become buffers.
 class Recorder final : public HostRecorder {
  public:
-  Recorder(const CompiledKernels& kernels, const DatumList& inputs) : kernels_(kernels) {
+  /// Room for so many steps and buffers.
+  Recorder(const CompiledKernels& kernels, const DatumList& inputs, std::size_t steps,
+           std::size_t buffers)
+      : kernels_(kernels) {
+    bound_.steps.reserve(steps);
+    bound_.buffers.reserve(buffers);
+    known_.reserve(buffers);
+    kept_.reserve(buffers);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto* tensor = inputs[i].real();
       if (tensor == nullptr || known_.contains(tensor->storage.get())) continue;
@@ -23,14 +30,15 @@ class Recorder final : public HostRecorder {
     }
   }
 
-  void launch(const HostOp& op, const std::string& kernel, const TileLaunch& launch) override {
+  void launch(const HostOp& op, const std::string& kernel, TileLaunch launch) override {
     BoundLaunch made;
     made.op = &op;
     made.kernel = kernel_index(kernel);
-    made.extents = launch.extents;
-    made.blocks = launch.blocks;
+    made.extents = std::move(launch.extents);
+    made.blocks = std::move(launch.blocks);
     made.grid = launch.grid;
-    made.scalars = launch.scalars;
+    made.scalars = std::move(launch.scalars);
+    made.arguments.reserve(launch.arguments.size());
     const auto& params = kernels_.at(kernel).kernel().params;
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];
@@ -40,8 +48,10 @@ class Recorder final : public HostRecorder {
       bound.real = argument.real;
       bound.element_bytes = size_bytes(params[i].dtype);
       if (argument.storage == nullptr) continue;
-      bound.buffer =
-          buffer_of(argument.storage->storage(), params[i].dtype, argument.storage->name());
+      auto& storage = *argument.storage;
+      if (!storage.recorded)
+        storage.recorded = buffer_of(storage.storage(), params[i].dtype, storage.name());
+      bound.buffer = storage.recorded;
       use(*bound.buffer);
     }
     bound_.steps.emplace_back(std::move(made));
@@ -202,15 +212,29 @@ auto BindingKey::fits(const DatumList& inputs) const -> bool {
   return true;
 }
 
-auto bind_program(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
-                  const DatumList& inputs) -> Result<BoundProgram> {
-  Recorder recorder(kernels, inputs);
+Binder::Binder(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table)
+    : program_(program),
+      kernels_(kernels),
+      table_(table),
+      in_place_(std::make_unique<InPlaceFinder>(program)) {}
+Binder::~Binder() = default;
+Binder::Binder(Binder&&) noexcept = default;
+
+auto Binder::bind(const DatumList& inputs) -> Result<BoundProgram> {
+  Recorder recorder(kernels_, inputs, steps_, buffers_);
   const ProgramRunOptions options;
-  HostMachine machine(program, kernels, table, options, nullptr, &recorder);
+  HostMachine machine(program_, kernels_, table_, options, nullptr, &recorder);
   ASSAY_TRY(auto run, machine.run(inputs));
   auto bound = recorder.take(std::move(run));
-  find_in_place(bound, program);
+  in_place_->find(bound);
+  steps_ = bound.steps.size();
+  buffers_ = bound.buffers.size();
   return bound;
+}
+
+auto bind_program(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
+                  const DatumList& inputs) -> Result<BoundProgram> {
+  return Binder(program, kernels, table).bind(inputs);
 }
 
 }  // namespace assay

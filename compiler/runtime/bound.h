@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -68,6 +69,9 @@ struct BoundCopy {
   BoundTensor from, to;
 };
 using BoundStep = std::variant<BoundLaunch, BoundCall, BoundCopy>;
+[[nodiscard]] inline auto op_of(const BoundStep& step) -> const HostOp* {
+  return std::visit([](const auto& one) { return one.op; }, step);
+}
 
 struct BoundProgram {
   std::vector<std::string> kernels;
@@ -92,9 +96,28 @@ class BindingKey {
   std::vector<std::int64_t> bytes_;  ///< by input: of its storage
 };
 
-/// Evaluates the host side for these inputs, without looking at contents or computing anything. The
-/// program must outlive the result. Errors: those of the program's asserts; unsupported (what it
-/// does depends on data).
+class InPlaceFinder;
+
+/// Evaluates the host side for inputs, without looking at contents or computing anything. What does
+/// not depend on sizes is found out once. One call at a time.
+class Binder {
+ public:
+  /// All must outlive the binder, and the program what it gives.
+  Binder(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table);
+  ~Binder();
+  Binder(Binder&&) noexcept;
+  auto operator=(Binder&&) -> Binder& = delete;
+  /// Errors: those of the program's asserts; unsupported (what it does depends on data).
+  [[nodiscard]] auto bind(const DatumList& inputs) -> Result<BoundProgram>;
+
+ private:
+  const HostProgram& program_;
+  const CompiledKernels& kernels_;
+  const OpTable& table_;
+  std::unique_ptr<InPlaceFinder> in_place_;
+  std::size_t steps_ = 0, buffers_ = 0;  ///< of the last binding: the next one has as many
+};
+/// As a binder that is used once.
 [[nodiscard]] auto bind_program(const HostProgram& program, const CompiledKernels& kernels,
                                 const OpTable& table, const DatumList& inputs)
     -> Result<BoundProgram>;

@@ -283,7 +283,7 @@ auto BindingCache::find(const DatumList& inputs) -> Result<std::shared_ptr<Ready
   }
   auto key = BindingKey::of(inputs);
   if (!key) return unsupported("inputs that are neither tensors nor numbers");
-  ASSAY_TRY(auto bound, bind_program(program_, kernels_, table_, inputs));
+  ASSAY_TRY(auto bound, binder_.bind(inputs));
   ++bindings_;
   auto ready = std::make_shared<ReadyProgram>(std::move(bound), device_, options_);
   entries_.push_front({*std::move(key), std::move(ready)});

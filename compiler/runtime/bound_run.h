@@ -127,7 +127,7 @@ class BindingCache {
  public:
   BindingCache(const HostProgram& program, const CompiledKernels& kernels, const OpTable& table,
                const BoundDevice& device, BoundOptions options)
-      : program_(program), kernels_(kernels), table_(table), device_(device), options_(options) {}
+      : binder_(program, kernels, table), device_(device), options_(options) {}
   /// The program at these inputs' binding, bound now if it is new; the ones used last are kept.
   /// Errors: of bind_program.
   [[nodiscard]] auto find(const DatumList& inputs) -> Result<std::shared_ptr<ReadyProgram>>;
@@ -139,9 +139,7 @@ class BindingCache {
     BindingKey key;
     std::shared_ptr<ReadyProgram> ready;
   };
-  const HostProgram& program_;
-  const CompiledKernels& kernels_;
-  const OpTable& table_;
+  Binder binder_;
   const BoundDevice& device_;
   BoundOptions options_;
   mutable std::mutex mutex_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 
@@ -41,13 +40,12 @@ class Planner {
   /// In the order of another plan; nothing if its blocks are others, or if it packs worse.
   auto run_like(const MemoryPlan& like) -> std::optional<MemoryPlan> {
     constexpr double kWorse = 1.01;
-    std::map<std::size_t, std::size_t> block_of;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) block_of[blocks_[i].buffers[0]] = i;
     if (like.order.size() != blocks_.size() || like.live_bytes == 0) return std::nullopt;
+    std::vector<std::size_t> block_of(bound_.buffers.size(), blocks_.size());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) block_of[blocks_[i].buffers[0]] = i;
     for (const auto first : like.order) {
-      const auto known = block_of.find(first);
-      if (known == block_of.end()) return std::nullopt;
-      order_.push_back(known->second);
+      if (first >= block_of.size() || block_of[first] == blocks_.size()) return std::nullopt;
+      order_.push_back(block_of[first]);
     }
     auto plan = made(place(order_));
     const auto ratio = [](const MemoryPlan& one) {
@@ -55,6 +53,14 @@ class Planner {
     };
     if (ratio(plan) > kWorse * ratio(like)) return std::nullopt;
     return plan;
+  }
+
+  auto explain(const MemoryPlan& plan) -> std::vector<ReuseDecision> {
+    for (auto& block : blocks_)
+      block.offset = plan.offsets[block.buffers[0]] - options_.redzone_bytes;
+    std::vector<ReuseDecision> decisions;
+    decide(decisions);
+    return decisions;
   }
 
  private:
@@ -69,7 +75,6 @@ class Planner {
       for (const auto at : block.buffers) plan.offsets[at] = block.offset + options_.redzone_bytes;
     for (const auto i : order_) plan.order.push_back(blocks_[i].buffers[0]);
     plan.in_place = in_place_;
-    decide(plan);
     return plan;
   }
   void make_blocks() {
@@ -202,23 +207,23 @@ class Planner {
     return best >= 0 ? best : from;
   }
 
-  void decide(MemoryPlan& plan) const {
+  void decide(std::vector<ReuseDecision>& decisions) const {
     for (const auto& block : blocks_) {
       for (std::size_t k = 0; k < block.buffers.size(); ++k) {
         const auto& buffer = bound_.buffers[block.buffers[k]];
         if (k > 0) {
-          plan.decisions.push_back({buffer.name, bound_.buffers[block.buffers[k - 1]].name, true,
-                                    "in place: it dies where this is written, element by element"});
+          decisions.push_back({buffer.name, bound_.buffers[block.buffers[k - 1]].name, true,
+                               "in place: it dies where this is written, element by element"});
           continue;
         }
         const auto* before = predecessor(block);
         if (before == nullptr)
-          plan.decisions.push_back({buffer.name,
-                                    {},
-                                    false,
-                                    options_.reuse ? "nothing dead stood there" : "switched off"});
+          decisions.push_back({buffer.name,
+                               {},
+                               false,
+                               options_.reuse ? "nothing dead stood there" : "switched off"});
         else
-          plan.decisions.push_back(
+          decisions.push_back(
               {buffer.name, bound_.buffers[before->buffers.back()].name, true,
                fmt::format("dead since step {}, this lives from {}", before->last, block.first)});
       }
@@ -256,6 +261,11 @@ auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options,
   // Chains of buffers in place live long, which may cost more than it saves.
   auto other = Planner(bound, options, false).run();
   return other.arena_bytes < plan.arena_bytes ? other : plan;
+}
+
+auto reuse_decisions(const BoundProgram& bound, const MemoryPlan& plan,
+                     const MemoryPlanOptions& options) -> std::vector<ReuseDecision> {
+  return Planner(bound, options, plan.in_place).explain(plan);
 }
 
 auto check_plan(const BoundProgram& bound, const MemoryPlan& plan) -> std::vector<std::string> {

@@ -31,7 +31,6 @@ struct MemoryPlan {
   /// said of those that are written over an operand.
   std::int64_t live_bytes = 0;
   std::int64_t sum_bytes = 0;  ///< of all temporaries, as without reuse
-  std::vector<ReuseDecision> decisions;
   /// What the search found: the first buffers of what stands in one place, as they were placed, and
   /// whether buffers stand over others.
   std::vector<std::size_t> order = {};
@@ -43,6 +42,11 @@ struct MemoryPlan {
 /// well here, since a search takes milliseconds.
 [[nodiscard]] auto plan_memory(const BoundProgram& bound, const MemoryPlanOptions& options = {},
                                const MemoryPlan* like = nullptr) -> MemoryPlan;
+
+/// What became of every buffer's memory. `options`: those of the plan.
+[[nodiscard]] auto reuse_decisions(const BoundProgram& bound, const MemoryPlan& plan,
+                                   const MemoryPlanOptions& options = {})
+    -> std::vector<ReuseDecision>;
 
 /// Every broken rule as a line: buffers out of the arena, not aligned, or two in the same bytes
 /// while both live. Knows nothing of how the plan was made.

@@ -112,20 +112,22 @@ class Evaluator {
   }
 
   auto wide_interior(const Expr& e) -> Result<Int128> {
-    std::vector<Int128> parts;
+    if (e.op() == ExprOp::pow) {
+      ASSAY_TRY(const Int128 base, wide(e.args()[0]));
+      ASSAY_TRY(const Int128 exponent, wide(e.args()[1]));
+      return power(e, base, exponent);
+    }
+    const bool sum = e.op() == ExprOp::add;
+    Int128 total = sum ? 0 : 1;
+    bool is_zero = false, is_too_large = false;
     for (const Expr& arg : e.args()) {
       ASSAY_TRY(const Int128 part, wide(arg));
-      parts.push_back(part);
+      is_zero = is_zero || (!sum && part == 0);
+      is_too_large = is_too_large || (sum ? __builtin_add_overflow(total, part, &total)
+                                          : __builtin_mul_overflow(total, part, &total));
     }
-    if (e.op() == ExprOp::pow) return power(e, parts[0], parts[1]);
-    const bool sum = e.op() == ExprOp::add;
-    if (!sum && std::ranges::find(parts, 0) != parts.end()) return Int128{0};
-    Int128 total = sum ? 0 : 1;
-    for (const Int128 part : parts) {
-      if (sum ? __builtin_add_overflow(total, part, &total)
-              : __builtin_mul_overflow(total, part, &total))
-        return overflow(e);
-    }
+    if (is_zero) return Int128{0};
+    if (is_too_large) return overflow(e);
     return total;
   }
 

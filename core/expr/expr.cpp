@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <unordered_set>
 
 #include "core/base/check.h"
@@ -117,6 +118,12 @@ namespace {
 auto make_list(ExprOp op, std::initializer_list<Expr> args) -> Expr {
   return make(op, std::span<const Expr>(args.begin(), args.size()));
 }
+/// Two integers, which is what rules have at actual sizes, need nobody's help.
+template <class Compare>
+auto compared(ExprOp op, const Expr& a, const Expr& b) -> Expr {
+  const auto x = a.as_int(), y = b.as_int();
+  return x && y ? Expr::boolean(Compare()(*x, *y)) : make_list(op, {a, b});
+}
 
 }  // namespace
 
@@ -143,22 +150,22 @@ auto max(const Expr& a, const Expr& b) -> Expr {
   return make_list(ExprOp::max, {a, b});
 }
 auto eq(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::eq, {a, b});
+  return compared<std::equal_to<>>(ExprOp::eq, a, b);
 }
 auto ne(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::ne, {a, b});
+  return compared<std::not_equal_to<>>(ExprOp::ne, a, b);
 }
 auto lt(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::lt, {a, b});
+  return compared<std::less<>>(ExprOp::lt, a, b);
 }
 auto le(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::le, {a, b});
+  return compared<std::less_equal<>>(ExprOp::le, a, b);
 }
 auto gt(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::gt, {a, b});
+  return compared<std::greater<>>(ExprOp::gt, a, b);
 }
 auto ge(const Expr& a, const Expr& b) -> Expr {
-  return make_list(ExprOp::ge, {a, b});
+  return compared<std::greater_equal<>>(ExprOp::ge, a, b);
 }
 auto logic_and(const Expr& a, const Expr& b) -> Expr {
   return make_list(ExprOp::logic_and, {a, b});

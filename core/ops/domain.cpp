@@ -210,6 +210,23 @@ auto has_constant_layout(const Datum& datum) -> bool {
          std::ranges::all_of(fake->meta.strides, is_const) && fake->meta.offset.is_const();
 }
 
+/// Nothing where data decide what the row gives.
+auto known_layout(const OpRow& row, const DatumList& fakes, ShapeContext& context)
+    -> Result<Datum> {
+  ASSAY_TRY(auto layout, run_rule(row, fakes, context));
+  if (has_unknown(layout, row.kernel != nullptr) || !has_constant_layout(layout))
+    return unsupported("{}: what it gives depends on data", row.name());
+  return layout;
+}
+/// Tells of a row that has to run.
+void tell(const LayoutDomain::Leaf& leaf, const OpRow& row, const DatumList& given,
+          const Datum& made) {
+  std::vector<const Storage*> known;
+  if (!row.kernel)
+    for (const auto& arg : given) collect_storages(arg, known);
+  if (row.kernel || !is_view_of(made, known)) leaf(row, given, made);
+}
+
 /// Rules on layouts inside of a decomposition; rows that compute are handed on as tensors.
 class LeafDomain final : public Domain {
  public:
@@ -219,17 +236,13 @@ class LeafDomain final : public Domain {
   auto run(const OpRow& row, DatumList args) -> Result<Datum> override {
     if (row.decomposition) return run_decomposition(row, args, *this);
     ASSAY_TRY_VOID(resolve(row, args, *this));
-    ASSAY_TRY(auto layout, run_rule(row, args, context_));
-    if (has_unknown(layout, row.kernel != nullptr) || !has_constant_layout(layout))
-      return unsupported("{}: what it gives depends on data", row.name());
+    ASSAY_TRY(auto layout, known_layout(row, args, context_));
     DatumList given;
-    std::vector<const Storage*> known;
     for (const auto& arg : args) {
       ASSAY_TRY(given.emplace_back(), storages_.to_real(arg));
-      collect_storages(given.back(), known);
     }
     ASSAY_TRY(const auto made, storages_.to_real(layout));
-    if (row.kernel || !is_view_of(made, known)) leaf_(row, given, made);
+    tell(leaf_, row, given, made);
     return layout;
   }
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
@@ -254,13 +267,20 @@ class LeafDomain final : public Domain {
 
 }  // namespace
 
-auto LayoutDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
-  const ShapeEnv env;  // for symbols of sizes that only data tell
-  ShapeContext context(env);
+auto LayoutDomain::layout(const OpRow& row, const DatumList& args) -> Result<Datum> {
+  ShapeContext context(env_);
   Storages storages(context, Storage::Memory::none);
+  DatumList fakes;
+  fakes.reserve(args.size());
+  for (const auto& arg : args) fakes.push_back(storages.to_fake(arg));
+  if (!row.decomposition && std::ranges::none_of(args, is_lazy)) {  // what is given stays as it is
+    ASSAY_TRY(const auto layout, known_layout(row, fakes, context));
+    ASSAY_TRY(auto made, storages.to_real(layout));
+    tell(leaf_, row, args, made);
+    return made;
+  }
   LeafDomain inner(like_, storages, context, leaf_);
-  for (auto& arg : args) arg = storages.to_fake(arg);
-  ASSAY_TRY(const auto layout, inner.run(row, std::move(args)));
+  ASSAY_TRY(const auto layout, inner.run(row, std::move(fakes)));
   return storages.to_real(layout);
 }
 

@@ -61,7 +61,8 @@ class LayoutDomain final : public Domain {
   /// decompositions are none of them.
   using Leaf = std::function<void(const OpRow&, const DatumList&, const Datum&)>;
   LayoutDomain(const Domain& like, Leaf leaf) : like_(like), leaf_(std::move(leaf)) {}
-  auto run(const OpRow& row, DatumList args) -> Result<Datum> override;
+  auto run(const OpRow& row, DatumList args) -> Result<Datum> override { return layout(row, args); }
+  auto layout(const OpRow& row, const DatumList& args) -> Result<Datum>;
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return like_.find(overload);
   }
@@ -78,6 +79,7 @@ class LayoutDomain final : public Domain {
   const Domain& like_;
   Leaf leaf_;
   ShapeContext context_;
+  ShapeEnv env_;  ///< for symbols of sizes that only data tell
 };
 
 /// Can the row be executed, not only reasoned about?

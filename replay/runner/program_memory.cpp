@@ -127,7 +127,7 @@ auto plan_compiled(const Graph& graph, CompiledGraph& compiled, const RunInputs&
     -> Result<ProgramMemory> {
   ASSAY_TRY(auto memory,
             plan_program(compiled.program, program_inputs(graph, inputs), table, options));
-  for (const auto& made : memory.plan.decisions)
+  for (const auto& made : reuse_decisions(memory.bound, memory.plan, options))
     compiled.decisions.push_back(
         {CompileDecision::Kind::reuse, made.accepted, made.buffer, made.other, made.reason});
   return memory;

@@ -147,6 +147,7 @@ int cublasLtMatmul(void*, void* what, const void* alpha, std::uint64_t a, void* 
                    void* c_layout, std::uint64_t d, void* d_layout, const std::uint64_t* algorithm,
                    std::uint64_t, std::size_t, void*) {
   if (*algorithm != kAlgorithm) return kInvalid;
+  if (fake_gpu::refuses("cublasLtMatmul")) return kNotSupported;
   const auto& description = *static_cast<Description*>(what);
   const bool is_double = description.scale == 1;
   fake_gpu::enqueue([=, x = number(alpha, is_double), y = number(beta, is_double),

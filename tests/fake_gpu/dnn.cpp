@@ -84,9 +84,14 @@ void convolve(Result result, const Tensor& x, std::uint64_t px, const Tensor& w,
     });
   });
 }
-constexpr int kTransforming = 5, kDirect = 1;  ///< of all three results
-auto choose(bool good, Choice* choices, int* found) -> int {
-  *found = good ? 4 : 0;
+/// Of all three results. The roomy one does the same as the direct one, for a price.
+constexpr int kTransforming = 5, kDirect = 1, kRoomy = 0;
+auto room(const Tensor& x) -> std::size_t {
+  return static_cast<std::size_t>(x.sizes[0]) << 26U;
+}
+auto choose(const Tensor& x, bool good, Choice* choices, int* found) -> int {
+  fake_gpu::refuses("cudnnGetConvolutionAlgorithm");
+  *found = good ? 5 : 0;
   if (!good) return kBadParameter;
   for (int i = 0; i < *found; ++i) {
     choices[i] = {};
@@ -95,12 +100,15 @@ auto choose(bool good, Choice* choices, int* found) -> int {
   choices[0].status = kNotSupported;  // the first of the list is not always to be had
   choices[1].is_deterministic = 0;
   choices[2].algorithm = kTransforming;
-  choices[3].algorithm = kDirect;
+  choices[3].algorithm = kRoomy;
+  choices[3].workspace_bytes = room(x);
+  choices[4].algorithm = kDirect;
   return 0;
 }
-auto enqueue(int algorithm, Result result, void* x, std::uint64_t px, void* w, std::uint64_t pw,
-             void* y, std::uint64_t py, void* window) -> int {
-  if (algorithm != kDirect) return kBadParameter;
+auto enqueue(int algorithm, std::size_t workspace_bytes, Result result, void* x, std::uint64_t px,
+             void* w, std::uint64_t pw, void* y, std::uint64_t py, void* window) -> int {
+  const bool is_roomy = algorithm == kRoomy && workspace_bytes >= room(as_tensor(x));
+  if (algorithm != kDirect && !is_roomy) return kBadParameter;
   fake_gpu::enqueue(
       [=, tx = as_tensor(x), tw = as_tensor(w), ty = as_tensor(y),
        how = *static_cast<Window*>(window)] { convolve(result, tx, px, tw, pw, ty, py, how); });
@@ -171,48 +179,36 @@ int cudnnSetConvolutionMathType(void*, int) {
 }
 int cudnnGetConvolutionForwardAlgorithm_v7(void*, void* x, void* w, void* window, void* y, int,
                                            int* found, Choice* choices) {
-  return choose(fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
+  return choose(as_tensor(x),
+                fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
                 choices, found);
 }
 int cudnnGetConvolutionBackwardDataAlgorithm_v7(void*, void* w, void* y, void* window, void* x, int,
                                                 int* found, Choice* choices) {
-  return choose(fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
+  return choose(as_tensor(x),
+                fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
                 choices, found);
 }
 int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void*, void* x, void* y, void* window, void* w,
                                                   int, int* found, Choice* choices) {
-  return choose(fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
+  return choose(as_tensor(x),
+                fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window)),
                 choices, found);
-}
-int cudnnGetConvolutionForwardWorkspaceSize(void*, void* x, void* w, void* window, void* y, int,
-                                            std::size_t* bytes) {
-  *bytes = 0;
-  return fits(as_tensor(x), as_tensor(w), as_tensor(y), *static_cast<Window*>(window))
-             ? 0
-             : kBadParameter;
-}
-int cudnnGetConvolutionBackwardDataWorkspaceSize(void* h, void* w, void* y, void* window, void* x,
-                                                 int a, std::size_t* bytes) {
-  return cudnnGetConvolutionForwardWorkspaceSize(h, x, w, window, y, a, bytes);
-}
-int cudnnGetConvolutionBackwardFilterWorkspaceSize(void* h, void* x, void* y, void* window, void* w,
-                                                   int a, std::size_t* bytes) {
-  return cudnnGetConvolutionForwardWorkspaceSize(h, x, w, window, y, a, bytes);
 }
 int cudnnConvolutionForward(void*, const void*, void* x, std::uint64_t px, void* w,
                             std::uint64_t pw, void* window, int algorithm, std::uint64_t,
-                            std::size_t, const void*, void* y, std::uint64_t py) {
-  return enqueue(algorithm, Result::output, x, px, w, pw, y, py, window);
+                            std::size_t bytes, const void*, void* y, std::uint64_t py) {
+  return enqueue(algorithm, bytes, Result::output, x, px, w, pw, y, py, window);
 }
 int cudnnConvolutionBackwardData(void*, const void*, void* w, std::uint64_t pw, void* y,
                                  std::uint64_t py, void* window, int algorithm, std::uint64_t,
-                                 std::size_t, const void*, void* x, std::uint64_t px) {
-  return enqueue(algorithm, Result::input_gradient, x, px, w, pw, y, py, window);
+                                 std::size_t bytes, const void*, void* x, std::uint64_t px) {
+  return enqueue(algorithm, bytes, Result::input_gradient, x, px, w, pw, y, py, window);
 }
 int cudnnConvolutionBackwardFilter(void*, const void*, void* x, std::uint64_t px, void* y,
                                    std::uint64_t py, void* window, int algorithm, std::uint64_t,
-                                   std::size_t, const void*, void* w, std::uint64_t pw) {
-  return enqueue(algorithm, Result::weight_gradient, x, px, w, pw, y, py, window);
+                                   std::size_t bytes, const void*, void* w, std::uint64_t pw) {
+  return enqueue(algorithm, bytes, Result::weight_gradient, x, px, w, pw, y, py, window);
 }
 int cudnnConvolutionBackwardBias(void*, const void*, void* y, std::uint64_t py, const void*,
                                  void* bias, std::uint64_t pb) {

@@ -4,7 +4,8 @@
 //
 // With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing,
 // but those whose PTX holds the text never end, lose the context, or end the process. A launch
-// takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N threads a quarter of that.
+// takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N threads a quarter of that. Some calls are
+// counted, and fail while FAKE_GPU_REFUSE is their name.
 #include "tests/fake_gpu/stream.h"
 
 #include <signal.h>
@@ -12,6 +13,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +34,10 @@ auto stream() -> Stream& {
 }
 auto at(Address address) -> void* {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+auto calls() -> std::map<std::string, int>& {
+  static std::map<std::string, int> counts;
+  return counts;
 }
 constexpr int kUnsupported = 801;
 constexpr int kIllegalAddress = 700;
@@ -57,6 +63,11 @@ void run_kernel(const std::string& ptx) {
 }
 }  // namespace
 
+auto fake_gpu::refuses(const char* call) -> bool {
+  ++calls()[call];
+  const char* const refused = std::getenv("FAKE_GPU_REFUSE");
+  return refused != nullptr && std::string_view(refused) == call;
+}
 void fake_gpu::enqueue(std::function<void()> work) {
   if (stream().captured)
     stream().captured->push_back(std::move(work));
@@ -65,6 +76,10 @@ void fake_gpu::enqueue(std::function<void()> work) {
 }
 
 extern "C" {
+/// How often a call was made that is counted.
+int fake_gpu_calls(const char* name) {
+  return calls()[name];
+}
 int cuInit(unsigned) {
   return 0;
 }
@@ -132,7 +147,7 @@ int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void*)
   return 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
-  if (stream().captured) return kUnsupported;
+  if (stream().captured || fake_gpu::refuses("cuMemcpyDtoHAsync_v2")) return kUnsupported;
   if (const int fault = waited(); fault != 0) return fault;
   std::memcpy(to, at(from), bytes);
   return 0;
@@ -194,6 +209,7 @@ int cuEventDestroy_v2(void* event) {
   return 0;
 }
 int cuStreamBeginCapture_v2(void*, int) {
+  if (fake_gpu::refuses("cuStreamBeginCapture_v2")) return kUnsupported;
   stream().captured = std::make_unique<Graph>();
   return 0;
 }
@@ -202,6 +218,7 @@ int cuStreamEndCapture(void*, void** graph) {
   return 0;
 }
 int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  if (fake_gpu::refuses("cuGraphInstantiateWithFlags")) return kUnsupported;
   return *exec = new Graph(*static_cast<Graph*>(graph)), 0;
 }
 int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
@@ -212,6 +229,7 @@ int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
   return mine = other, 0;
 }
 int cuGraphLaunch(void* exec, void*) {
+  if (fake_gpu::refuses("cuGraphLaunch")) return kUnsupported;
   for (const auto& work : *static_cast<Graph*>(exec)) work();
   return 0;
 }

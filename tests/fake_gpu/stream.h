@@ -7,6 +7,8 @@
 namespace fake_gpu {
 
 using Graph = std::vector<std::function<void()>>;
+/// Counts calls by name. True where FAKE_GPU_REFUSE is the name: the call has to fail.
+auto refuses(const char* call) -> bool;
 /// Now, or whenever the graph that is being captured is launched.
 void enqueue(std::function<void()> work);
 

@@ -34,6 +34,9 @@ with tempfile.TemporaryDirectory() as folder:
     (Path(folder) / "graph.txt").write_text(GRAPH)
     before = json.loads(run(folder, "--json"))
     assert before["tuned"] == [], before
+    assert set(before["first_parts"]) == {"bind", "kernels", "memory", "run"}, before
+    assert abs(sum(before["first_parts"].values()) - before["first_s"]) < 1e-5, before
+    assert set(before["second_parts"]) == {"capture", "graph"}, before
     first = json.loads(run(folder, "--json", "--tune"))
     assert first["tuned"] and not any(one["kept"] for one in first["tuned"]), first
     for one in first["tuned"]:

@@ -141,10 +141,6 @@ class PreparedProduct final : public GpuWork {
                                      workspace_, choice_.workspace_bytes, driver_.stream()),
                    "cublasLtMatmul");
   }
-  /// The library's choice, whatever it means.
-  [[nodiscard]] auto kind() const -> std::string override {
-    return fmt::format("cuBLASLt {:x}", fmt::join(choice_.algorithm, " "));
-  }
 
  private:
   template <class T>

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "compiler/runtime/cuda/shared_library.h"
 
@@ -42,12 +43,6 @@ struct DnnChoice {
     (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
   X(cudnnGetConvolutionBackwardFilterAlgorithm_v7,                                                 \
     (void*, void*, void*, void*, void*, int, int*, DnnChoice*))                                    \
-  X(cudnnGetConvolutionForwardWorkspaceSize,                                                       \
-    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
-  X(cudnnGetConvolutionBackwardDataWorkspaceSize,                                                  \
-    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
-  X(cudnnGetConvolutionBackwardFilterWorkspaceSize,                                                \
-    (void*, void*, void*, void*, void*, int, std::size_t*))                                        \
   X(cudnnConvolutionForward, (void*, const void*, void*, Address, void*, Address, void*, int,      \
                               Address, std::size_t, const void*, void*, Address))                  \
   X(cudnnConvolutionBackwardData, (void*, const void*, void*, Address, void*, Address, void*, int, \
@@ -78,7 +73,6 @@ constexpr int kFloat = 0, kDouble = 1;
 /// what they make.
 struct DnnConvolution {
   decltype(&DnnFunctions::cudnnGetConvolutionForwardAlgorithm_v7) list;
-  decltype(&DnnFunctions::cudnnGetConvolutionForwardWorkspaceSize) room;
   decltype(&DnnFunctions::cudnnConvolutionForward) run;
   std::array<std::size_t, 3> operands;  ///< positions in x, w, y: two read, one written
   /// Algorithms that go through transforms (FFT, FFT by tiles, Winograd of large tiles). Their
@@ -88,17 +82,14 @@ struct DnnConvolution {
 /// By result.
 constexpr std::array kConvolutions = {
     DnnConvolution{&DnnFunctions::cudnnGetConvolutionForwardAlgorithm_v7,
-                   &DnnFunctions::cudnnGetConvolutionForwardWorkspaceSize,
                    &DnnFunctions::cudnnConvolutionForward,
                    {0, 1, 2},
                    {4, 5, 7}},
     DnnConvolution{&DnnFunctions::cudnnGetConvolutionBackwardDataAlgorithm_v7,
-                   &DnnFunctions::cudnnGetConvolutionBackwardDataWorkspaceSize,
                    &DnnFunctions::cudnnConvolutionBackwardData,
                    {1, 2, 0},
                    {2, 3, 5}},
     DnnConvolution{&DnnFunctions::cudnnGetConvolutionBackwardFilterAlgorithm_v7,
-                   &DnnFunctions::cudnnGetConvolutionBackwardFilterWorkspaceSize,
                    &DnnFunctions::cudnnConvolutionBackwardFilter,
                    {0, 2, 1},
                    {2, 6, 5}},
@@ -196,38 +187,35 @@ class DnnWork final : public GpuWork {
     return checked(f_.cudnnSetConvolutionMathType(convolution_, math_),
                    "cudnnSetConvolutionMathType");
   }
+  /// What was chosen for other batches of the same convolution, else anew.
+  auto choose() -> Result<void> {
+    const auto& known = choices_[key_];
+    is_of_another_ = known.has_value();
+    return known ? take(*known) : choose_anew();
+  }
   /// The fastest by the library's own estimate that fits the workspace, sums in the same order
-  /// every time and rounds as a sum does. What was chosen for other batches of the same convolution
-  /// is taken again if it can do this one.
-  auto choose(const GpuConvolution& what, const DnnConvolution& row, void* a, void* b, void* made)
-      -> Result<void> {
-    auto& known = choices_[key_of(what)];
-    std::size_t needed = 0;
-    if (known &&
-        (f_.*row.room)(handle_, a, b, convolution_, made, known->algorithm, &needed) == 0 &&
-        needed <= kWorkspaceBytes) {
-      known->workspace_bytes = needed;
-      return take(what.result, *known);
-    }
+  /// every time and rounds as a sum does.
+  auto choose_anew() -> Result<void> {
+    is_of_another_ = false;
     std::array<DnnChoice, 8> choices = {};
     int found = 0;
-    ASSAY_TRY_VOID(checked((f_.*row.list)(handle_, a, b, convolution_, made,
-                                          static_cast<int>(choices.size()), &found, choices.data()),
-                           "cudnnGetConvolutionAlgorithm"));
+    ASSAY_TRY_VOID(
+        checked((f_.*row_->list)(handle_, described_[0], described_[1], convolution_, described_[2],
+                                 static_cast<int>(choices.size()), &found, choices.data()),
+                "cudnnGetConvolutionAlgorithm"));
     for (int i = 0; i < found; ++i) {
       const auto& choice = choices[static_cast<std::size_t>(i)];
       if (choice.status != 0 || choice.workspace_bytes > kWorkspaceBytes) continue;
       if (choice.is_deterministic == 0 ||
-          std::ranges::count(row.transforming, choice.algorithm) > 0)
+          std::ranges::count(row_->transforming, choice.algorithm) > 0)
         continue;
-      known = choice;
-      return take(what.result, choice);
+      choices_[key_] = choice;
+      return take(choice);
     }
     return unsupported("cuDNN has no algorithm");
   }
-  auto take(GpuConvolution::Result result, const DnnChoice& choice) -> Result<void> {
-    choice_ = choice;
-    kind_ = fmt::format("cuDNN {} {} {}", static_cast<int>(result), choice.algorithm, choice.math);
+  auto take(const DnnChoice& choice) -> Result<void> {
+    algorithm_ = choice.algorithm;
     return checked(
         f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
         "cudnnSetConvolutionMathType");
@@ -249,17 +237,19 @@ class DnnWork final : public GpuWork {
     ASSAY_TRY(auto* const y, tensor(what.y));
     ASSAY_TRY_VOID(filter(what.w));
     ASSAY_TRY_VOID(window(what));
-    const auto& row = kConvolutions.at(static_cast<std::size_t>(what.result));
+    row_ = &kConvolutions.at(static_cast<std::size_t>(what.result));
+    key_ = key_of(what);
     const std::array described{x, filter_, y};
     const std::array places{what.x.at, what.w.at, what.y.at};
-    const auto [a, b, made] = row.operands;
-    ASSAY_TRY_VOID(choose(what, row, described.at(a), described.at(b), described.at(made)));
-    issue_ = [=, this, run = row.run] {
-      return (f_.*run)(handle_, one(), described[a], places[a], described[b], places[b],
-                       convolution_, choice_.algorithm, workspace_, choice_.workspace_bytes, zero(),
-                       described[made], places[made]);
+    std::ranges::transform(row_->operands, described_.begin(),
+                           [&](auto i) { return described[i]; });
+    std::ranges::transform(row_->operands, places_.begin(), [&](auto i) { return places[i]; });
+    issue_ = [this] {
+      return (f_.*row_->run)(handle_, one(), described_[0], places_[0], described_[1], places_[1],
+                             convolution_, algorithm_, workspace_, kWorkspaceBytes, zero(),
+                             described_[2], places_[2]);
     };
-    return {};
+    return choose();
   }
   /// One number per channel: (1, C, 1, 1).
   auto per_channel(const GpuTensor& bias, std::size_t rank) -> Result<void*> {
@@ -286,8 +276,15 @@ class DnnWork final : public GpuWork {
     return {};
   }
 
-  [[nodiscard]] auto issue() -> Result<void> override { return checked(issue_(), "cuDNN"); }
-  [[nodiscard]] auto kind() const -> std::string override { return kind_; }
+  /// What an algorithm needs at this batch is not asked: it gets all the room there is, and another
+  /// one is chosen where that is refused.
+  [[nodiscard]] auto issue() -> Result<void> override {
+    const auto status = issue_();
+    const bool may_be_another = std::exchange(is_of_another_, false) && status != 0;
+    if (!may_be_another) return checked(status, "cuDNN");
+    ASSAY_TRY_VOID(choose_anew());
+    return checked(issue_(), "cuDNN");
+  }
 
  private:
   /// Factors are of the type that is computed in.
@@ -311,8 +308,12 @@ class DnnWork final : public GpuWork {
   std::vector<void*> tensors_;
   void* filter_ = nullptr;
   void* convolution_ = nullptr;
-  DnnChoice choice_;
-  std::string kind_;
+  const DnnConvolution* row_ = nullptr;
+  std::string key_;                      ///< among the choices
+  std::array<void*, 3> described_ = {};  ///< two read, one written
+  std::array<Address, 3> places_ = {};
+  int algorithm_ = 0;
+  bool is_of_another_ = false;  ///< the algorithm was chosen for another batch
   std::function<int()> issue_;
 };
 

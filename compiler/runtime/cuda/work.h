@@ -1,7 +1,6 @@
 // Something that a library does on the driver's stream.
 #pragma once
 #include <memory>
-#include <string>
 
 #include "core/base/result.h"
 
@@ -12,10 +11,8 @@ namespace assay::cuda {
 class GpuWork {
  public:
   virtual ~GpuWork() = default;
+  /// The first time may load code of the library, so it is no part of a capture.
   [[nodiscard]] virtual auto issue() -> Result<void> = 0;
-  /// Works of one kind run the same code of the library, which is loaded when it is first issued;
-  /// empty: no code to load.
-  [[nodiscard]] virtual auto kind() const -> std::string { return {}; }
 };
 
 }  // namespace assay::cuda

@@ -184,11 +184,12 @@ TEST(Plan, ReusesMemoryAndSaysWhere) {
   EXPECT_TRUE(check_plan(*bound, plan).empty());
   EXPECT_LE(plan.arena_bytes, plan.live_bytes);
   EXPECT_LT(plan.arena_bytes, plan.sum_bytes);
-  EXPECT_TRUE(std::ranges::any_of(plan.decisions, &ReuseDecision::accepted));
+  EXPECT_TRUE(std::ranges::any_of(reuse_decisions(*bound, plan), &ReuseDecision::accepted));
   const auto apart = plan_memory(*bound, {.reuse = false});
   EXPECT_TRUE(check_plan(*bound, apart).empty());
   EXPECT_EQ(apart.arena_bytes, apart.sum_bytes);
-  EXPECT_TRUE(std::ranges::none_of(apart.decisions, &ReuseDecision::accepted));
+  EXPECT_TRUE(std::ranges::none_of(reuse_decisions(*bound, apart, {.reuse = false}),
+                                   &ReuseDecision::accepted));
 }
 
 /// A program with made-up lives of its buffers, without steps that do anything.
@@ -287,6 +288,30 @@ TEST(InPlace, OnlyWhereEveryElementIsReadBeforeItIsWritten) {
             0);
   // The operand lives on.
   EXPECT_EQ(over(head + "\nd = aten.add.Tensor(c, a)", "d"), 0);
+}
+
+TEST(InPlace, ABinderFindsTheSameAtEverySize) {
+  const testing::SmallGraph graph{
+      "x: f32[s0, s1]; y: f32[s0, 1]; n: Sym(s0); m: Sym(s1)",
+      "a = aten.renorm.default(x, 2, 1, 3.0)\nb = aten.mul.Tensor(a, y)\n"
+      "c = aten.renorm.default(b, 2, 1, 3.0)",
+      "c"};
+  const auto made = fixture(graph, false);
+  Binder binder(made.compiled.program, made.kernels, table());
+  for (const auto* sizes : {"s0=50,s1=6", "s0=4,s1=6", "s0=7,s1=3", "s0=50,s1=6"}) {
+    const auto given = inputs(made, graph, sizes);
+    const auto bound = binder.bind(given);
+    const auto wanted = bind_program(made.compiled.program, made.kernels, table(), given);
+    ASSERT_TRUE(bound && wanted);
+    ASSERT_EQ(bound->buffers.size(), wanted->buffers.size());
+    int over = 0;
+    for (std::size_t i = 0; i < bound->buffers.size(); ++i) {
+      EXPECT_EQ(bound->buffers[i].over, wanted->buffers[i].over);
+      EXPECT_EQ(bound->buffers[i].size_bytes, wanted->buffers[i].size_bytes);
+      over += bound->buffers[i].over.has_value() ? 1 : 0;
+    }
+    EXPECT_GT(over, 0) << sizes;
+  }
 }
 
 TEST(Checked, AWriteBehindABufferNamesStatementAndBuffer) {

@@ -1,0 +1,103 @@
+// The first call at new sizes, and the graphs of the second one.
+#include "compiler/cuda/gpu_program.h"
+
+namespace assay {
+
+auto GpuProgram::first_call() -> Result<void> {
+  first_parts_["run"] = 0;  // of a call that failed
+  under_way_.reset();
+  if (is_one_by_one()) {  // launches are counted; nothing is gained by beginning early
+    for (std::size_t at = 0; at < steps_.size(); ++at) prepare(at);
+    count_items();
+  }
+  for (std::size_t at = 0; at < steps_.size(); ++at) ASSAY_TRY_VOID(first_issue(at));
+  under_way_.reset();
+  make_parts();
+  is_complete_ = true;
+  return {};
+}
+
+auto GpuProgram::first_issue(std::size_t at) -> Result<void> {
+  auto& step = steps_[at];
+  if (!step.is_prepared)
+    timed("libraries", [&] {
+      prepare(at);
+      return true;
+    });
+  if (!step.is_on_host) {
+    const auto issued = timed("run", [&] {
+      note_so_far(at);
+      return issue(step);
+    });
+    if (issued || std::holds_alternative<BoundLaunch>(bound_.steps[at])) return issued;
+    leave_to_host(at);  // a library took the call and refuses it after all
+  }
+  under_way_.reset();
+  return timed("run", [&] { return on_host(at); });
+}
+
+void GpuProgram::note_so_far(std::size_t at) {
+  const auto& step = steps_[at];
+  if (shared_.watch == nullptr || is_one_by_one() || step.items.empty()) return;
+  if (!under_way_) {
+    under_way_ = note_of(step.items.front(), 0);
+    under_way_->number = 0;
+    if (step.items.size() > 1) under_way_->kernel.clear();
+  } else {
+    under_way_->kernel.clear();
+    under_way_->last_line = op_of(bound_.steps[at])->line;
+  }
+  shared_.watch->issues(*under_way_);
+}
+
+void GpuProgram::count_items() {
+  items_ = 0;
+  for (auto& step : steps_) {
+    step.first = items_;
+    items_ += step.items.size();
+  }
+}
+
+void GpuProgram::make_parts() {
+  count_items();
+  parts_.clear();
+  bool is_open = false;  // the last part takes what comes next on the GPU
+  for (std::size_t at = 0; at < steps_.size(); ++at) {
+    const auto& step = steps_[at];
+    if (!step.is_on_host && step.items.empty()) continue;
+    if (step.is_on_host || !is_open) parts_.push_back({.begin = at, .end = at});
+    is_open = !step.is_on_host;
+    parts_.back().end = at + 1;
+    parts_.back().items += step.items.size();
+  }
+}
+
+void GpuProgram::make_graphs() {
+  if (is_one_by_one()) return;
+  const auto start = Clock::now();
+  for (auto& part : parts_) {
+    if (part.items == 0) continue;
+    if (auto graph = capture(part)) part.graph = *graph;
+  }
+  const auto middle = Clock::now();
+  shared_.graphs.make_room(parts_.size());
+  for (auto& part : parts_) {
+    if (part.graph == nullptr || shared_.graphs.exec_for(part.graph)) continue;
+    driver_.destroy(part.graph, nullptr);
+    part.graph = nullptr;
+  }
+  second_parts_["capture"] = std::chrono::duration<double>(middle - start).count();
+  second_parts_["graph"] = seconds_since(middle);
+}
+
+auto GpuProgram::capture(const Part& part) -> Result<cuda::GraphHandle*> {
+  ASSAY_TRY_VOID(driver_.begin_capture());
+  Result<void> issued;
+  for (auto at = part.begin; issued && at < part.end; ++at) issued = issue(steps_[at]);
+  ASSAY_TRY(auto* const graph, driver_.end_capture());
+  if (issued) return graph;
+  driver_.destroy(graph, nullptr);
+  return std::unexpected(issued.error());
+}
+
+}  // namespace assay

@@ -1,0 +1,234 @@
+// A bound program gets its memory, its launches and its library calls.
+#include <algorithm>
+
+#include "compiler/cuda/gpu_program.h"
+
+namespace assay {
+namespace {
+
+/// Somebody else than a kernel writes a buffer.
+class Mark final : public cuda::GpuWork {
+ public:
+  Mark(cuda::Driver& driver, cuda::Address shadow, std::size_t bytes)
+      : driver_(driver), shadow_(shadow), bytes_(bytes) {}
+  [[nodiscard]] auto issue() -> Result<void> override {
+    return driver_.fill(shadow_, kSomebody, bytes_);
+  }
+
+ private:
+  cuda::Driver& driver_;
+  cuda::Address shadow_;
+  std::size_t bytes_;
+};
+
+}  // namespace
+
+auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
+    -> Result<std::unique_ptr<GpuProgram>> {
+  std::unique_ptr<GpuProgram> made(new GpuProgram(std::move(bound), shared));
+  ASSAY_TRY_VOID(made->place_inputs());
+  ASSAY_TRY_VOID(made->timed("memory", [&] { return made->place_buffers(); }));
+  if (shared.is_checked) ASSAY_TRY_VOID(made->place_shadows());
+  made->steps_.resize(made->bound_.steps.size());
+  ASSAY_TRY_VOID(made->timed("kernels", [&] { return made->prepare_kernels(loader); }));
+  return made;
+}
+
+void GpuProgram::prepare(std::size_t at) {
+  auto& step = steps_[at];
+  if (step.is_prepared) return;
+  step.is_prepared = true;
+  const auto& bound = bound_.steps[at];
+  if (const auto* call = std::get_if<BoundCall>(&bound))
+    prepare(*call, step, call->row->name());
+  else
+    prepare(std::get<BoundCopy>(bound), step, "copy");
+  if (step.is_on_host) return leave_to_host(at);
+  for (const auto buffer : written_by(bound))
+    if (const auto shadow = shadow_of(buffer); shadow.at != 0)
+      step.items.emplace_back(
+          Work{std::make_unique<Mark>(driver_, shadow.at, shadow.bytes), op_of(bound), "mark"});
+}
+
+void GpuProgram::prepare(const auto& what, Step& step, const std::string& name) {
+  auto works = shared_.libraries.prepare(what, places_);
+  step.is_on_host = !works.has_value();
+  if (!works) return;
+  for (auto& work : *works) step.items.emplace_back(Work{std::move(work), what.op, name});
+}
+
+void GpuProgram::leave_to_host(std::size_t at) {
+  steps_[at].is_on_host = true;
+  steps_[at].items.clear();
+  if (const auto* call = std::get_if<BoundCall>(&bound_.steps[at])) ++on_host_[call->row->name()];
+}
+
+auto GpuProgram::written_by(const BoundStep& step) const -> std::vector<std::size_t> {
+  if (const auto* copy = std::get_if<BoundCopy>(&step)) return {copy->to.buffer};
+  const auto* call = std::get_if<BoundCall>(&step);
+  if (call == nullptr) return {};
+  const auto kept = call->row->schema.is_mutating() ? 0 : call->arg_tensors;
+  return {call->buffers.begin() + static_cast<std::ptrdiff_t>(kept), call->buffers.end()};
+}
+
+auto GpuProgram::place_shadows() -> Result<void> {
+  std::vector<std::int64_t> sizes(bound_.buffers.size(), 0);  // of an element; -1: several
+  for (const auto& step : bound_.steps) {
+    const auto* launch = std::get_if<BoundLaunch>(&step);
+    if (launch == nullptr) continue;
+    for (const auto& argument : launch->arguments) {
+      if (!argument.buffer) continue;
+      auto& size = sizes[*argument.buffer];
+      const auto mine = argument.element_bytes;
+      size = size == 0 || size == mine ? mine : -1;
+    }
+  }
+  shadows_.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] <= 0) continue;
+    const auto elements = bound_.buffers[i].size_bytes / sizes[i];
+    shadows_[i].bytes = static_cast<std::size_t>(elements) * sizeof(GpuShadow);
+    ASSAY_TRY(shadows_[i].at, own(static_cast<std::int64_t>(shadows_[i].bytes)));
+  }
+  return {};
+}
+
+auto GpuProgram::clear_shadows() -> Result<void> {
+  for (std::size_t i = 0; i < shadows_.size(); ++i) {
+    if (shadows_[i].at == 0) continue;
+    const bool is_whole = bound_.buffers[i].kind == BoundBuffer::Kind::input;
+    ASSAY_TRY_VOID(
+        driver_.fill(shadows_[i].at, is_whole ? kSomebody : std::uint8_t{0}, shadows_[i].bytes));
+  }
+  return {};
+}
+
+auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
+  ASSAY_TRY(const auto address,
+            driver_.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
+  owned_.push_back(address);
+  return address;
+}
+
+auto GpuProgram::place_inputs() -> Result<void> {
+  places_.assign(bound_.buffers.size(), 0);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (buffer.kind != BoundBuffer::Kind::input || !buffer.is_used) continue;
+    ASSAY_TRY(places_[i], own(buffer.size_bytes));
+  }
+  return {};
+}
+
+auto GpuProgram::place_buffers() -> Result<void> {
+  plan_ = plan_memory(bound_, {}, &shared_.plan);
+  shared_.plan = plan_;
+  const auto needed = static_cast<std::size_t>(std::max<std::int64_t>(plan_.arena_bytes, 1));
+  if (shared_.arena == nullptr || shared_.arena->bytes < needed) {
+    const auto room = needed + needed / 4;
+    ASSAY_TRY(const auto address, driver_.allocate(room));
+    shared_.arena = std::make_shared<GpuArena>(driver_, address, room);
+  }
+  arena_ = shared_.arena;
+  const auto arena = arena_->address;
+  // A launch is at most two kernels.
+  const auto bytes = 2 * bound_.steps.size() * sizeof(GpuRecord);
+  ASSAY_TRY(records_, own(static_cast<std::int64_t>(bytes)));
+  ASSAY_TRY_VOID(driver_.fill(records_, 0, bytes));
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (!bound_.buffers[i].is_used || places_[i] != 0) continue;
+    if (plan_.offsets[i] >= 0) {
+      places_[i] = arena + static_cast<std::uint64_t>(plan_.offsets[i]);
+    } else {
+      ASSAY_TRY(places_[i], own(bound_.buffers[i].size_bytes));
+    }
+  }
+  return {};
+}
+
+auto GpuProgram::asked(const BoundLaunch& launch) -> TileLaunch {
+  TileLaunch made;
+  made.extents = launch.extents;
+  made.blocks = launch.blocks;
+  made.scalars = launch.scalars;
+  return made;
+}
+
+auto GpuProgram::prepare_kernels(GpuLoader& loader) -> Result<void> {
+  std::vector<std::pair<std::string, TileLaunch>> launches;
+  for (const auto& step : bound_.steps)
+    if (const auto* launch = std::get_if<BoundLaunch>(&step))
+      launches.emplace_back(bound_.kernels[launch->kernel], asked(*launch));
+  loader.prepare(launches);
+  for (std::size_t at = 0, next = 0; at < bound_.steps.size(); ++at) {
+    if (const auto* launch = std::get_if<BoundLaunch>(&bound_.steps[at]))
+      ASSAY_TRY_VOID(add(*launch, launches[next++].second, steps_[at], loader));
+  }
+  return {};
+}
+
+auto GpuProgram::add(const BoundLaunch& launch, const TileLaunch& asked, Step& step,
+                     GpuLoader& loader) -> Result<void> {
+  ASSAY_TRY(const auto loaded, loader.load(bound_.kernels[launch.kernel], asked));
+  std::vector<std::uint64_t> behind;  // what the kernels take beside the launch's arguments
+  for (const auto bytes : loaded.parts_bytes) {
+    ASSAY_TRY(behind.emplace_back(), own(bytes));
+  }
+  for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
+  for (std::size_t i = 0; i < loaded.kernels.size(); ++i) {
+    if (std::ranges::count(loaded.kernels[i].shape.grid, 0U) > 0) continue;
+    step.items.emplace_back(made_launch(launch, loaded, i, behind, launches_++));
+  }
+  step.is_prepared = true;
+  return {};
+}
+
+auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launches& loaded,
+                             std::size_t kernel, const std::vector<std::uint64_t>& behind,
+                             std::size_t record) const -> Launch {
+  const auto& [variant, shape, extents] = loaded.kernels[kernel];
+  Launch made;
+  made.function = variant->function;
+  made.shape = shape;
+  made.op = launch.op;
+  made.kernel = &variant->kernel();
+  made.extents = extents;
+  made.record = record;
+  made.values = arguments(launch, *variant, loaded, behind, record);
+  variant->add_numbers(extents, shape, made.values);
+  made.values[variant->kernel().params.size()] = records_ + record * sizeof(GpuRecord);
+  return made;
+}
+
+/// By parameter; then room for the record, then bounds where the code is checked.
+auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
+                           const GpuLoader::Launches& loaded,
+                           const std::vector<std::uint64_t>& behind, std::size_t record) const
+    -> std::vector<std::uint64_t> {
+  std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
+  std::vector<GpuMemory> memory;
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    const auto& argument = launch.arguments[i];
+    auto& known = memory.emplace_back();
+    known.offset = argument.offset_bytes;
+    if (argument.buffer) {
+      known.size = bound_.buffers[*argument.buffer].size_bytes;
+      known.shadow = shadow_of(*argument.buffer).at;
+    }
+    if (argument.buffer)
+      values[i] = places_[*argument.buffer] + static_cast<std::uint64_t>(argument.offset_bytes);
+    else
+      values[i] = is_floating(variant.kernel().params[i].dtype)
+                      ? std::bit_cast<std::uint64_t>(argument.real)
+                      : static_cast<std::uint64_t>(argument.integer);
+  }
+  std::ranges::copy(behind, values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
+  for (const auto bytes : loaded.parts_bytes) memory.push_back({.size = bytes});
+  if (shared_.is_checked) {
+    constexpr std::size_t kLaunches = 65534;
+    add_memory(variant.kernel(), memory, 1 + record % kLaunches, values);
+  }
+  return values;
+}
+
+}  // namespace assay
