@@ -1,7 +1,7 @@
 #include "compiler/codegen/lane_code.h"
 
-#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
 #include <array>
