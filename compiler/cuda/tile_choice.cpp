@@ -17,7 +17,7 @@ constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThread
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
 constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
-constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 16;  ///< over rows of elements
+constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
@@ -209,7 +209,7 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
   if (!plan.x) return rows;
   const auto beyond = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
   const auto across = tiles(all.x + beyond, choice.neighbours * threads.x);
-  if (has_reduction || !has_rows) return across * rows;
+  if (!plan.strides) return across * rows;
   // Where there are enough programs each takes several rows.
   const auto each = std::clamp(across * rows / kManyPrograms, std::int64_t{1}, kMostSteps);
   return across * tiles(rows, each);

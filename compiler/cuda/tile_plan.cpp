@@ -77,6 +77,18 @@ auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t
 }
 }  // namespace
 
+namespace {
+/// Where few things are loaded, a program is worth more than one row. Many are a window, which has
+/// no registers left for what a loop keeps.
+auto takes_rows(const TilePlan& plan) -> bool {
+  constexpr std::int64_t kFew = 8;
+  return plan.is_placed && plan.x && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&
+         std::ranges::count_if(plan.loops.statements, [](const PlannedStatement& one) {
+           return std::holds_alternative<TileLoad>(one.statement->what);
+         }) <= kFew;
+}
+}  // namespace
+
 auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   TilePlan plan;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
@@ -88,6 +100,7 @@ auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   plan.neighbours = neighbours_along(kernel, steps, inner);
   if (plan.loops.vector_is_reduced) return plan;
   plan.x = inner;
+  plan.strides = takes_rows(plan);
   if (!plan.loops.reduced.empty()) return plan;
   const auto scores = steps.scores();
   int best = 0;

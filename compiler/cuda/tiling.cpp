@@ -136,7 +136,7 @@ class Tiler {
                              : TilePlace::thread_x);
     if (auto* inner = is_row ? reduced : across; inner != nullptr)
       inner->is_shifted = is_shifted(tiles_, choice_);
-    strides_ = reduced == nullptr && across != nullptr && down != nullptr;
+    strides_ = tiles_.strides && choice_.block_t == 0 && down != nullptr;
   }
 
   /// Programs are numbered with the tiles of the first axis fastest.
@@ -358,7 +358,7 @@ class Tiler {
 
   /// Loads that do not vary from row to row, where they are few, and what they rest on.
   [[nodiscard]] auto loads_before(const Axis& down) const -> std::set<TileId> {
-    constexpr std::int64_t kFew = 2, kOfKernel = 8;
+    constexpr std::int64_t kFew = 2;
     const auto is_load = [](const PlannedStatement& one) {
       return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
     };
@@ -368,8 +368,7 @@ class Tiler {
             return (one.axes >> axis & 1U) != 0;
           }))
         all.insert(one.statement->results[0]);
-    if (std::ssize(all) > kFew || std::ranges::count_if(plan_.statements, is_load) > kOfKernel)
-      return {};
+    if (std::ssize(all) > kFew) return {};
     for (auto at = plan_.statements.rbegin(); at != plan_.statements.rend(); ++at)
       if (!is_target(*at) && all.contains(at->statement->results[0]))
         all.insert(at->statement->operands.begin(), at->statement->operands.end());
