@@ -87,14 +87,17 @@ auto GpuKernelEmitter::positions_of(const Statements& body) const -> Statements 
 }
 
 void GpuKernelEmitter::emit_all(const Statements& all) {
+  constexpr std::int64_t kFewLoads = 4;  // behind more of them it would be computed too often
+  const auto loads_lanes = [&](const TileStatement* one) {
+    return is_load(*one) && varies(axes(one->results[0]));
+  };
+  const bool is_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads;
   const bool renews = layout_->is_placed() && !is_checked_ && !is_single_lane_;
   const auto positions = renews ? positions_of(all) : Statements();
   for (std::size_t at = 0; at < all.size() && error_.empty(); ++at) {
     const auto* one = all[at];
     emit(*one);
-    if (positions.empty() ||
-        (!is_reduce(*one) && !(is_load(*one) && varies(axes(one->results[0])))))
-      continue;
+    if (positions.empty() || (!is_reduce(*one) && !(is_behind_loads && loads_lanes(one)))) continue;
     const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end(),
                                    [&](const TileStatement* other) {
                                      return !is_uniform(*other) && !is_in(positions, other);

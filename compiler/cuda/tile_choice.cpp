@@ -58,6 +58,14 @@ auto is_row(const TilePlan& plan) -> bool {
   return !plan.x && !plan.loops.reduced.empty();
 }
 
+}  // namespace
+
+auto most_threads(const TilePlan& plan) -> std::int64_t {
+  return is_row(plan) && plan.loads_little ? kRowThreads : kColumnThreads;
+}
+
+namespace {
+
 /// Threads that hold a whole row; nothing where it is too long.
 auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExtents& all,
                  std::int64_t most_ranks) -> std::optional<TileThreads> {
@@ -67,9 +75,9 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   // One row fills a warp at least; several share one.
   if (plan.loops.parallel.empty()) holders = std::max(holders, kWarp);
   // Of a cluster's blocks more are at work at once where they are smaller.
-  if (holders > kRowThreads) {
+  if (holders > most_threads(plan)) {
     const auto threads_each = std::max(holders / most_ranks, kClusterThreads);
-    if (threads_each > kRowThreads) return std::nullopt;
+    if (threads_each > most_threads(plan)) return std::nullopt;
     threads.ranks = holders / threads_each;
   }
   holders /= threads.ranks;
@@ -177,10 +185,6 @@ auto TileChoice::code() const -> TileChoice {
   auto same = *this;
   same.threads = {};
   return same;
-}
-
-auto most_threads(const TilePlan& plan) -> std::int64_t {
-  return is_row(plan) ? kRowThreads : kColumnThreads;
 }
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {

@@ -78,13 +78,12 @@ auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t
 }  // namespace
 
 namespace {
-/// Where few things are loaded, a program is worth more than one row. Many are a window, which has
-/// no registers left for what a loop keeps.
-auto takes_rows(const TilePlan& plan) -> bool {
+/// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
+/// what a loop over rows keeps.
+auto loads_little(const TilePlan& plan) -> bool {
   constexpr std::int64_t kFew = 8;
-  return plan.is_placed && plan.x && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&
-         std::ranges::count_if(plan.loops.statements, [](const PlannedStatement& one) {
-           return std::holds_alternative<TileLoad>(one.statement->what);
+  return std::ranges::count_if(plan.loops.statements, [](const PlannedStatement& one) {
+           return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
          }) <= kFew;
 }
 }  // namespace
@@ -93,14 +92,17 @@ auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   TilePlan plan;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
   plan.is_placed = may_be_placed(plan.loops);
-  plan.row_lanes = row_lanes(kernel, plan.loops);
+  constexpr std::int64_t kLanesOfWindows = 8;
+  plan.loads_little = loads_little(plan);
+  plan.row_lanes = plan.loads_little ? row_lanes(kernel, plan.loops) : kLanesOfWindows;
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
   plan.neighbours = neighbours_along(kernel, steps, inner);
   if (plan.loops.vector_is_reduced) return plan;
   plan.x = inner;
-  plan.strides = takes_rows(plan);
+  plan.strides = plan.is_placed && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&
+                 plan.loads_little;
   if (!plan.loops.reduced.empty()) return plan;
   const auto scores = steps.scores();
   int best = 0;
