@@ -1,0 +1,118 @@
+// Which tiles a kernel gets, by how much its elements load and by what is zero outside of them.
+#include <gtest/gtest.h>
+
+#include "compiler/cuda/tiling.h"
+#include "compiler/program/text.h"
+#include "core/shape/shape_env.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kRows = 65536, kColumns = 1024;
+
+/// Rows of `loads` neighbours each; what they come to, by element or along a row.
+auto window(int loads, bool is_reduced) -> std::string {
+  const std::string across = is_reduced ? "r" : "x";
+  auto text = fmt::format(
+      "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis y parallel exact max 1024 block (1) extent (n)\n"
+      "axis {0} {1} exact max 1024 block (1) extent (m)\nbody {{\n"
+      "  %0:int64[y] = index(y) line 0\n  %1:int64[{0}] = index({0}) line 0\n"
+      "  %2:int64[] = param(m) line 0\n  %3:int64[y] = mul %0 %2 line 0\n"
+      "  %4:int64[y {0}] = add %3 %1 line 0\n  %5:float32[y {0}] = load(in) %4 _ _ line 0\n",
+      across, is_reduced ? "reduction" : "parallel");
+  int next = 6, sum = 5;
+  for (int k = 1; k < loads; ++k, next += 4, sum = next - 1)
+    text += fmt::format(
+        "  %{0}:int64[] = const({5}) line 0\n  %{1}:int64[y {4}] = add %4 %{0} line 0\n"
+        "  %{2}:float32[y {4}] = load(in) %{1} _ _ line 0\n"
+        "  %{3}:float32[y {4}] = add %{2} %{6} line 0\n",
+        next, next + 1, next + 2, next + 3, across, k, sum);
+  if (is_reduced)
+    return text + fmt::format(
+                      "  %{0}:float32[y] = reduce(sum r) %{1} line 0\n"
+                      "  store(out) %0 %{0} _ line 0\n}}\n",
+                      next, sum);
+  return text + fmt::format("  store(out) %4 %{} _ line 0\n}}\n", sum);
+}
+
+auto planned(const std::string& text) -> std::pair<TileKernel, TilePlan> {
+  static ShapeEnv env;
+  auto kernel = parse_kernel(text, env.pool());
+  EXPECT_TRUE(kernel) << (kernel ? "" : kernel.error().message) << "\n" << text;
+  auto plan = plan_tiles(*kernel);
+  EXPECT_TRUE(plan);
+  return {*std::move(kernel), *std::move(plan)};
+}
+auto count_of(const TileRegion& region, const auto& is_one) -> int {
+  int found = 0;
+  for (const auto& one : region.body) {
+    found += is_one(one) ? 1 : 0;
+    for (const auto& inner : one.regions) found += count_of(inner, is_one);
+  }
+  return found;
+}
+
+TEST(TileChoice, ElementsOfFewLoadsAreTakenRowAfterRow) {
+  for (const int loads : {1, 9}) {
+    const auto [kernel, plan] = planned(window(loads, false));
+    const bool is_little = loads == 1;
+    EXPECT_EQ(plan.strides, is_little);
+    const auto choice = choose_tiles(plan, {kRows, kColumns}, 1);
+    const auto [x, y, z, ranks] = choice.threads;
+    const auto tiles = kColumns / (x * choice.neighbours) * (kRows / y);
+    const auto programs = tiled_programs(plan, choice, {kRows, kColumns});
+    EXPECT_EQ(tiles / programs, is_little ? 4 : 1);
+    // Of few there are as many as tiles.
+    EXPECT_EQ(tiled_programs(plan, choice, {y, kColumns}), kColumns / (x * choice.neighbours));
+    const auto tiled = tile_kernel(kernel, plan, choice);
+    ASSERT_TRUE(tiled) << tiled.error().message;
+    EXPECT_EQ(count_of(tiled->kernel.body,
+                       [](const TileStatement& one) {
+                         return std::holds_alternative<TileLoop>(one.what);
+                       }),
+              is_little ? 1 : 0);
+  }
+}
+
+TEST(TileChoice, RowsOfWindowsKeepFewLanesInSmallBlocks) {
+  const auto [little, plan] = planned(window(1, true));
+  const auto [many, wide] = planned(window(9, true));
+  EXPECT_EQ(most_threads(plan), 512);
+  EXPECT_EQ(most_threads(wide), 256);
+  EXPECT_EQ(wide.row_lanes, 8);
+  const auto choice = choose_tiles(wide, {kRows, kColumns}, 1);
+  EXPECT_EQ(choice.neighbours * choice.rounds, 8);
+  EXPECT_GE(choice.threads.x * choice.threads.y * 8, kColumns);
+}
+
+/// What a sum loads is zero outside of its rows already; what is computed of it may not be, nor is
+/// what every lane of a row has.
+TEST(TileChoice, SumsDoNotAskAgainWhatIsZero) {
+  const auto selects = [](const std::string& text) {
+    const auto [kernel, plan] = planned(text);
+    const auto tiled = tile_kernel(kernel, plan, choose_tiles(plan, {kRows, kColumns}, 1));
+    EXPECT_TRUE(tiled);
+    return count_of(tiled->kernel.body, [](const TileStatement& one) {
+      const auto* compute = std::get_if<TileCompute>(&one.what);
+      return compute != nullptr && compute->op == TileOp::select;
+    });
+  };
+  const auto sums = window(1, true);
+  EXPECT_EQ(selects(sums), 0);
+  auto computed = sums;  // 1 where nothing was loaded
+  computed.replace(computed.find("%6:float32[y] = reduce(sum r) %5"), 32,
+                   "%7:float32[y r] = exp %5 line 0\n  %6:float32[y] = reduce(sum r) %7");
+  EXPECT_EQ(selects(computed), 1);
+  auto same = sums;  // one element for all lanes
+  same.replace(same.find("load(in) %4"), 11, "load(in) %3");
+  same.replace(same.find("%5:float32[y r] = load"), 22, "%5:float32[y] = load");
+  EXPECT_EQ(selects(same), 1);
+  auto largest = sums;
+  largest.replace(largest.find("sum r"), 5, "max r");
+  EXPECT_EQ(selects(largest), 1);
+}
+
+}  // namespace
+}  // namespace assay
