@@ -69,8 +69,7 @@ namespace {
 /// Threads that hold a whole row; nothing where it is too long.
 auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExtents& all,
                  std::int64_t most_ranks) -> std::optional<TileThreads> {
-  const auto beyond = choice.run == 1 ? choice.neighbours - 1 : 0;
-  auto holders = power_of_two(tiles(all.r + beyond, choice.neighbours * choice.rounds));
+  auto holders = power_of_two(tiles(all.r, choice.neighbours * choice.rounds));
   TileThreads threads;
   // One row fills a warp at least; several share one.
   if (plan.loops.parallel.empty()) holders = std::max(holders, kWarp);
@@ -89,19 +88,12 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   return threads;
 }
 
-/// Neighbours of rows that begin anywhere: a word of 32 bits, where several elements are one.
-/// Longer runs would be whole too seldom.
-auto word(const TilePlan& plan) -> std::int64_t {
-  constexpr std::int64_t kWords = 4;  ///< of an access
-  return std::max<std::int64_t>(plan.neighbours / kWords, 1);
-}
-
 /// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
 auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
   if (plan.loops.levels > 2) choice.run = 1;
   if (choice.run == 1) choice.is_narrow = false;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
+  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
   return choice;
@@ -110,7 +102,7 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : word(plan);
+  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
   // Lanes that are asked one by one take more registers each; short rows are faster where more
   // threads share them.
   const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2
@@ -196,7 +188,7 @@ auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
   const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
   return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 && has_rows &&
-         (is_row(plan) || plan.loops.reduced.empty());
+         plan.loops.reduced.empty();
 }
 
 auto tiled_programs(const TilePlan& plan, const TileChoice& choice,

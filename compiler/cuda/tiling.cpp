@@ -134,8 +134,7 @@ class Tiler {
          reduced != nullptr  ? TilePlace::thread_z
          : across != nullptr ? TilePlace::thread_y
                              : TilePlace::thread_x);
-    if (auto* inner = is_row ? reduced : across; inner != nullptr)
-      inner->is_shifted = is_shifted(tiles_, choice_);
+    if (across != nullptr) across->is_shifted = is_shifted(tiles_, choice_);
     strides_ = tiles_.strides && choice_.block_t == 0 && down != nullptr;
   }
 
@@ -403,13 +402,10 @@ class Tiler {
     b_.append(std::move(one));
   }
 
-  /// A sum of what is 0 where no lane is meant need not ask again: loads give 0 there, but for
-  /// lanes beside those that are meant in a wide one.
+  /// A sum of what is 0 where no lane is meant need not ask again: loads give 0 there.
   [[nodiscard]] auto is_zero_outside(const PlannedReduction& reduction, std::size_t part) const
       -> bool {
-    const bool has_parts = r().is_shifted && r().neighbours > 1;
-    return reduction.combine == TileCombine::sum && !has_parts &&
-           is_zero_outside(reduction.operands[part]);
+    return reduction.combine == TileCombine::sum && is_zero_outside(reduction.operands[part]);
   }
   [[nodiscard]] auto is_zero_outside(TileId id) const -> bool {
     const auto made = std::ranges::find_if(plan_.statements, [&](const PlannedStatement& one) {
@@ -472,9 +468,7 @@ class Tiler {
             const std::vector<const PlannedStatement*>& targets) {
     TileStatement one;
     one.what = TileLoop{};
-    const auto beyond = b_.number(index_dtype(), r().is_shifted ? r().neighbours - 1 : 0);
-    one.operands = {b_.number(index_dtype(), 0), b_.compute(TileOp::add, {r().extent, beyond}),
-                    r().block};
+    one.operands = {b_.number(index_dtype(), 0), r().extent, r().block};
     TileRegion region;
     region.params.push_back(b_.value(index_dtype(), 0));
     struct Carried {

@@ -8,8 +8,9 @@
 // Most kernels are placed: `x` (or `r` of rows) is a thread's neighbouring registers, then threads,
 // then warps, then the blocks of a cluster, then a thread's other registers, each an axis of the
 // tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
-// rows from one element to 131,072. Rows that begin anywhere begin at the last place before where a
-// wide access may, and their first lanes take no part. Transposes and scans have fixed blocks.
+// rows from one element to 131,072. Rows of elements that begin anywhere begin at the last place
+// before where a wide access may, and their first lanes take no part; what is reduced is read one
+// by one there. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -76,7 +77,7 @@ struct TilePlan {
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;
 
-/// Rows of a placed kernel begin at the last place before where a wide access may: where they begin
+/// Rows of elements begin at the last place before where a wide access may: where they begin
 /// anywhere, several elements are one access, and they stand one behind the other.
 [[nodiscard]] auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool;
 
