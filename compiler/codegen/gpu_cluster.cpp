@@ -8,15 +8,15 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/cuda/tiling.h"
 
 namespace assay {
 namespace {
 
 using llvm::Value;
 
-constexpr std::uint64_t kBlocks = 8;     ///< of a cluster
-constexpr std::uint64_t kMostRows = 16;  ///< of a block whose rows are whole warps
-constexpr unsigned kLeastBits = 32;      ///< that can be sent
+constexpr std::uint64_t kWarp = 32;  ///< a row fills one at least
+constexpr unsigned kLeastBits = 32;  ///< that can be sent
 constexpr unsigned kBitsOfByte = 8;
 
 auto sent_type(llvm::IRBuilder<>& b, llvm::Type* type) -> llvm::IntegerType* {
@@ -55,10 +55,11 @@ auto GpuKernelEmitter::exchanged(const TileStatement& one, TileCombine how, cons
     if (exchanges_.empty()) assembly("barrier.cluster.wait.aligned;", "~{memory}", {}, nullptr);
     auto& made = exchanges_.emplace_back();
     made.arrived = shared_room(b_.getInt64Ty(), 1);
+    const auto rows = static_cast<std::uint64_t>(layout_->threads()) / kWarp;
     std::vector<llvm::GlobalVariable*> rooms;
     for (auto* value : mine) {
       auto* type = sent_type(b_, value->getType());
-      rooms.push_back(shared_room(type, kBlocks * kMostRows));
+      rooms.push_back(shared_room(type, kMostRanks * rows));
       made.bytes += type->getBitWidth() / kBitsOfByte;
     }
     const auto slot = [&](std::size_t i, Value* block) {

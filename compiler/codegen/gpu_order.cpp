@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-using Statements = std::vector<const TileStatement*>;
+using Statements = GpuValues::Statements;
 
 auto is_reduce(const TileStatement& one) -> bool {
   return std::holds_alternative<TileReduce>(one.what);
@@ -91,25 +91,22 @@ void GpuKernelEmitter::emit_all(const Statements& all) {
   const auto loads_lanes = [&](const TileStatement* one) {
     return is_load(*one) && varies(axes(one->results[0]));
   };
-  const bool is_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads;
+  const bool renews_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads;
   const bool renews = layout_->is_placed() && !is_checked_ && !is_single_lane_;
   const auto positions = renews ? positions_of(all) : Statements();
   for (std::size_t at = 0; at < all.size() && error_.empty(); ++at) {
     const auto* one = all[at];
     emit(*one);
-    if (positions.empty() || (!is_reduce(*one) && !(is_behind_loads && loads_lanes(one)))) continue;
+    if (positions.empty() || (!is_reduce(*one) && !(renews_behind_loads && loads_lanes(one))))
+      continue;
     const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end(),
                                    [&](const TileStatement* other) {
                                      return !is_uniform(*other) && !is_in(positions, other);
                                    });
     if (next == all.end() || (*next)->what.index() == one->what.index()) continue;
     forget_places();
-    for (const auto* position : positions) {
-      if (position == one) break;
-      if (std::find(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at), position) !=
-          all.begin() + static_cast<std::ptrdiff_t>(at))
-        emit(*position);
-    }
+    for (std::size_t before = 0; before < at; ++before)
+      if (is_in(positions, all[before])) emit(*all[before]);
   }
 }
 

@@ -75,9 +75,6 @@ auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t
   }
   return kMost;
 }
-}  // namespace
-
-namespace {
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
 auto loads_little(const TilePlan& plan) -> bool {
