@@ -17,6 +17,7 @@ using Made = GpuNumbers::Made;
 
 constexpr int kMany = 4;                  ///< loads of a buffer that make it a window
 constexpr std::int64_t kMostBytes = 256;  ///< of a thread that are read at a time
+constexpr std::int64_t kRowBytes = 512;   ///< of a row whose loads share elements
 constexpr int kWordBytes = 4, kWidestBits = 4, kWidestBytes = 1 << kWidestBits;
 
 auto down_to(std::int64_t offset, std::int64_t step) -> std::int64_t {
@@ -168,24 +169,32 @@ auto GpuWindows::known_width(std::size_t param, Value* base) -> std::int64_t {
   return known * size < kWordBytes ? 1 : std::min(known, most);
 }
 
-/// True where the elements that it wants are none's neighbours yet. Adds them.
-auto GpuWindows::add_elements(const TileStatement& load, Window& window) -> bool {
+/// Adds the elements that it wants. True where a row of its buffer begins that is not the first:
+/// elements of another value, or some that none has wanted of a value of which loads share others.
+auto GpuWindows::begins_row(const TileStatement& load, Window& window) -> bool {
   const auto param = std::get<TileLoad>(load.what).param;
-  const auto over = e_->axes(load.operands[0]) | e_->axes(load.operands[1]);
-  bool is_new = true;
-  for (int i = 0; i < (e_->varies(over) ? e_->layout_->registers() : 1); ++i) {
-    const auto [base, offset] = element_term(load.operands[0], i);
-    auto& row = window.rows[{param, base}];
-    is_new = is_new && (i > 0 || row.empty());
-    if (row.insert(offset).second)
-      window.bytes += static_cast<std::int64_t>(size_bytes(e_->kernel_.params[param].dtype));
+  const auto size = static_cast<std::int64_t>(size_bytes(e_->kernel_.params[param].dtype));
+  const auto mask = e_->layout_->register_mask(e_->axes(load.operands[0]));
+  bool begins = std::ranges::any_of(window.wanted,
+                                    [&](const auto& known) { return known.first.first == param; });
+  auto& first = window.wanted[{param, element_term(load.operands[0], 0).base}];
+  begins = begins && (first.constants.empty() || first.is_shared);
+  for (unsigned i = 0; i < static_cast<unsigned>(e_->layout_->registers()); ++i) {
+    if ((i & ~mask) != 0) continue;
+    const auto [base, offset] = element_term(load.operands[0], static_cast<int>(i));
+    auto& elements = window.wanted[{param, base}];
+    const bool is_new = elements.constants.insert(offset).second;
+    if (is_new) window.bytes += size;
+    elements.is_shared = elements.is_shared || !is_new;
+    window.is_shared = window.is_shared || !is_new;
+    begins = begins && is_new;
   }
-  return is_new;
+  return begins;
 }
 
 /// Loads that are made together from `at` on, and what rests on them; whatever else stands between
 /// is made at once. The place of the first statement that is not among them. Where they would be
-/// too many the last row of neighbours is left out.
+/// too many the last row is left out, but for one that shares elements and is alone.
 auto GpuWindows::gather(const std::vector<TileStatement>& body, std::size_t at, Window& window)
     -> std::size_t {
   struct Row {
@@ -206,14 +215,14 @@ auto GpuWindows::gather(const std::vector<TileStatement>& body, std::size_t at, 
       continue;
     }
     if (is_window) {
-      if (add_elements(one, window) && !window.loads.empty())
-        row = {at, window.loads.size(), window.late.size()};
-      if (window.bytes > kMostBytes && !window.loads.empty()) {
-        if (!row) return at;
+      if (begins_row(one, window)) row = {at, window.loads.size(), window.late.size()};
+      if (row && window.bytes > kMostBytes) {
         window.loads.resize(row->loads);
         window.late.resize(row->late);
         return row->at;
       }
+      const auto most = window.is_shared ? kRowBytes : kMostBytes;
+      if (window.bytes > most && !window.loads.empty()) return at;
       window.loads.push_back(&one);
     }
     window.late.push_back(&one);

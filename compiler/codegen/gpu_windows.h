@@ -57,10 +57,15 @@ class GpuWindows {
   };
   /// Loads that are made together, and these and what rests on them, in order.
   struct Window {
+    /// Elements of a buffer that are a value and a constant.
+    struct Elements {
+      std::set<std::int64_t> constants;
+      bool is_shared = false;  ///< several loads want one of them
+    };
     std::vector<const TileStatement*> loads, late;
-    /// Constants of the elements that are wanted, by buffer and base.
-    std::map<std::pair<std::size_t, Value*>, std::set<std::int64_t>> rows;
+    std::map<std::pair<std::size_t, Value*>, Elements> wanted;  ///< by buffer and value
     std::int64_t bytes = 0;
+    bool is_shared = false;  ///< any element is
   };
 
   GpuWindows(GpuKernelEmitter& emitter, std::set<std::size_t> windows);
@@ -75,7 +80,7 @@ class GpuWindows {
   [[nodiscard]] auto known_width(std::size_t param, Value* base) -> std::int64_t;
   [[nodiscard]] auto gather(const std::vector<TileStatement>& body, std::size_t at, Window& window)
       -> std::size_t;
-  [[nodiscard]] auto add_elements(const TileStatement& load, Window& window) -> bool;
+  [[nodiscard]] auto begins_row(const TileStatement& load, Window& window) -> bool;
   [[nodiscard]] auto is_of_pieces(const Window& window, const TileStatement& one) -> bool;
   void want(const TileStatement& one, int index, Pieces& pieces);
   void place_piece(Piece& piece);

@@ -18,6 +18,7 @@ constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; 
 constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
+constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
@@ -41,14 +42,15 @@ auto width(std::int64_t extent, std::int64_t most) -> std::int64_t {
 
 /// Extents by what the tiles make of them.
 struct TileExtents {
-  std::int64_t x = 1, t = 1, y = 1, r = 1;
+  std::int64_t x = 1, t = 1, w = 1, y = 1, r = 1;
 };
-auto tile_extents(const TilePlan& plan, bool has_t, const std::vector<std::int64_t>& extents)
-    -> TileExtents {
+auto tile_extents(const TilePlan& plan, const TileChoice& choice,
+                  const std::vector<std::int64_t>& extents) -> TileExtents {
   TileExtents all;
   for (const auto axis : plan.loops.parallel) {
-    const bool is_t = has_t && axis == plan.t;
-    (axis == plan.x ? all.x : is_t ? all.t : all.y) *= extents[axis];
+    const bool is_t = choice.block_t > 0 && axis == plan.t;
+    const bool is_w = choice.positions > 1 && axis == plan.w;
+    (axis == plan.x ? all.x : is_t ? all.t : is_w ? all.w : all.y) *= extents[axis];
   }
   for (const auto axis : plan.loops.reduced) all.r *= extents[axis];
   return all;
@@ -129,13 +131,17 @@ auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& a
   return choice;
 }
 
-auto pointwise_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all)
-    -> TileChoice {
+auto pointwise_choice(const TilePlan& plan, TileChoice choice,
+                      const std::vector<std::int64_t>& extents) -> TileChoice {
   choice.neighbours = plan.x ? plan.neighbours : 1;
+  if (plan.w && choice.run > 1 && extents[*plan.w] >= kPositions) choice.positions = kPositions;
+  const auto all = tile_extents(plan, choice, extents);
   const bool has_rows = plan.x && plan.loops.parallel.size() > 1;
   auto& threads = choice.threads;
   if (has_rows) {
-    threads.x = width(tiles(all.x, choice.neighbours), kPointwiseThreads);
+    // Rows of a block share what they load as well.
+    const auto most = choice.positions > 1 ? kWarp : kPointwiseThreads;
+    threads.x = width(tiles(all.x, choice.neighbours), most);
     threads.y = kPointwiseThreads / threads.x;
   } else {
     const auto extent = plan.x ? all.x : all.y;
@@ -193,7 +199,7 @@ auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
 
 auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
                     const std::vector<std::int64_t>& extents) -> std::int64_t {
-  const auto all = tile_extents(plan, choice.block_t > 0, extents);
+  const auto all = tile_extents(plan, choice, extents);
   if (!choice.is_placed())
     return tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
            tiles(all.y, choice.block_y);
@@ -201,7 +207,7 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
   const bool has_reduction = !plan.loops.reduced.empty();
   const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
   const auto down = has_reduction ? threads.z : plan.x ? threads.y : threads.x;
-  const auto rows = has_rows ? tiles(all.y, down) : 1;
+  const auto rows = has_rows ? tiles(all.y, down) * tiles(all.w, choice.positions) : 1;
   if (!plan.x) return rows;
   const auto beyond = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
   const auto across = tiles(all.x + beyond, choice.neighbours * threads.x);
@@ -214,7 +220,7 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
 auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                   std::int64_t most_ranks) -> TileChoice {
   TileChoice choice;
-  const auto all = tile_extents(plan, false, extents);
+  const auto all = tile_extents(plan, choice, extents);
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 18);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   const auto inner = plan.x ? all.x : all.r;
@@ -228,7 +234,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
     choice.run = 1;
   }
   if (!plan.is_placed) return scan_choice(plan, choice, all);
-  if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, all);
+  if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, extents);
   return plan.x ? column_choice(plan, choice, all) : row_choice(plan, choice, all, most_ranks);
 }
 
@@ -287,7 +293,7 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
     }
     return all;
   }
-  const auto sizes = tile_extents(plan, false, extents);
+  const auto sizes = tile_extents(plan, usual, extents);
   std::ranges::copy(other_threads(plan, usual, sizes, most_ranks), std::back_inserter(all));
   if (!is_row(plan)) return all;
   // A thread keeps half or double; a row is read once per pass.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/cuda/tile_overlap.h"
 #include "compiler/cuda/tiling.h"
 #include "compiler/program/access_steps.h"
 #include "compiler/program/combine.h"
@@ -108,6 +109,9 @@ auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
     best = scores[axis];
     plan.t = axis;
   }
+  // Rows that are threads are a third axis.
+  if (plan.is_placed && !plan.loads_little && !plan.t && plan.loops.parallel.size() > 2)
+    plan.w = overlapping_axis(kernel, plan.loops.parallel, inner);
   return plan;
 }
 

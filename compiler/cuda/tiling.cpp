@@ -51,12 +51,14 @@ class Tiler {
     TileAxis::Kind kind = TileAxis::Kind::parallel;
     std::vector<Part> parts;  ///< the fastest first
     TileId index = kNoTile, in_range = kNoTile;
+    TileId is_own = kNoTile;      ///< no tile before has it as well
     std::vector<std::size_t> of;  ///< exact axes, the fastest last
     TileId extent = kNoTile;
     TileId lanes = kNoTile, block = kNoTile;  ///< how many a tile has, in 32 bits and as an index
     std::int64_t neighbours = 1;              ///< lanes that the innermost part has
     bool is_inner = false;                    ///< most is contiguous along it
     bool is_shifted = false;                  ///< rows begin where a wide access may
+    bool ends_whole = false;                  ///< its last tile ends with it
   };
 
   // Axes
@@ -105,12 +107,14 @@ class Tiler {
     using Kind = TileAxis::Kind;
     const auto x = tiles_.x;
     const auto t = choice_.block_t > 0 ? tiles_.t : std::nullopt;
+    const auto w = choice_.positions > 1 ? tiles_.w : std::nullopt;
     std::vector<std::size_t> y;
     for (const auto one : plan_.parallel)
-      if (one != x && one != t) y.push_back(one);
-    axes_.reserve(4);
+      if (one != x && one != t && one != w) y.push_back(one);
+    axes_.reserve(5);
     auto* across = x ? start({*x}, "x", Kind::parallel) : nullptr;
     auto* turned = t ? start({*t}, "t", Kind::parallel) : nullptr;
+    auto* along = w ? start({*w}, "w", Kind::parallel) : nullptr;
     auto* down = start(std::move(y), "y", Kind::parallel);
     auto* reduced = start(plan_.reduced, "r", Kind::reduction);
     if (!choice_.is_placed()) {
@@ -124,6 +128,8 @@ class Tiler {
     // columns these are rows.
     part(across, "x", choice_.neighbours, TilePlace::bits);
     part(across, "x_thread", kMostThreads, TilePlace::thread_x);
+    part(along, "w", choice_.positions, TilePlace::bits);
+    if (along != nullptr) along->ends_whole = true;
     const bool is_row = reduced != nullptr && across == nullptr;
     if (is_row) part(reduced, "r", choice_.neighbours, TilePlace::bits);
     if (is_row) part(reduced, "r_thread", kMostThreads, TilePlace::thread_x);
@@ -200,8 +206,14 @@ class Tiler {
           b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
       origin = b_.compute(TileOp::sub, {origin, beyond});
     }
+    const auto first = origin;
+    if (axis.ends_whole)
+      origin =
+          b_.compute(TileOp::minimum, {origin, b_.compute(TileOp::sub, {axis.extent, axis.block})});
     axis.index = b_.compute(TileOp::add, {origin, to_index(lane)});
-    if (choice_.is_narrow) {
+    if (axis.ends_whole) {
+      axis.is_own = b_.compute(TileOp::le, {first, axis.index});
+    } else if (choice_.is_narrow) {
       const auto asked =
           runs == kNoTile ? run_start(axis, axis.index) : b_.compute(TileOp::add, {origin, runs});
       axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
@@ -252,11 +264,24 @@ class Tiler {
     for (const auto& part : axis.parts) set |= AxisSet{1} << part.number;
     return set;
   }
-  auto mask(AxisSet axes) -> TileId {
+  /// `is_own`: what another tile has as well is left to it.
+  auto mask(AxisSet axes, bool is_own) -> TileId {
     TileId all = kNoTile;
-    for (const auto& one : axes_)
-      if ((axes & set_of(one)) != 0) all = b_.both(all, one.in_range);
+    for (const auto& one : axes_) {
+      if ((axes & set_of(one)) == 0) continue;
+      all = b_.both(all, one.in_range);
+      if (is_own) all = b_.both(all, one.is_own);
+    }
     return all;
+  }
+  /// Of buffers that are written each element is asked for once.
+  [[nodiscard]] auto is_written(std::size_t param) const -> bool {
+    return std::ranges::any_of(plan_.statements, [&](const PlannedStatement& one) {
+      const auto* store = std::get_if<TileStore>(&one.statement->what);
+      const auto* atomic = std::get_if<TileAtomic>(&one.statement->what);
+      return (store != nullptr && store->param == param) ||
+             (atomic != nullptr && atomic->param == param);
+    });
   }
 
   // Statements of the kernel
@@ -281,7 +306,8 @@ class Tiler {
       auto& guard = operands[is_store ? 2 : 1];
       auto over = b_.axes_of({operands[0], guard});
       if (is_store) over |= b_.type(operands[1]).axes;
-      guard = b_.both(guard, mask(over));
+      const auto* load = std::get_if<TileLoad>(&one.what);
+      guard = b_.both(guard, mask(over, is_store || (load != nullptr && is_written(load->param))));
     }
     if (is_store || is_assert) {
       TileStatement made = one;

@@ -1,16 +1,19 @@
 // A kernel of exact axes, as our compiler makes it, as a tile kernel with blocks, masks and loops.
 //
 // Its axes become at most four: `x`, the one along which most accesses are contiguous, if it is
-// parallel; `t`, along which others are, where something is transposed; `y`, all other parallel
-// ones as one number; `r`, all reduced ones likewise. Reduced axes stand whole in a tile, or are
-// looped over once per pass that KernelPlan needs.
+// parallel; `t`, along which others are, where something is transposed, or `w`, along which windows
+// of neighbours overlap; `y`, all other parallel ones as one number; `r`, all reduced ones
+// likewise. Reduced axes stand whole in a tile, or are looped over once per pass that KernelPlan
+// needs.
 //
 // Most kernels are placed: `x` (or `r` of rows) is a thread's neighbouring registers, then threads,
 // then warps, then the blocks of a cluster, then a thread's other registers, each an axis of the
 // tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
 // rows from one element to 131,072. Rows of elements that begin anywhere begin at the last place
 // before where a wide access may, and their first lanes take no part; what is reduced is read one
-// by one there. Transposes and scans have fixed blocks.
+// by one there. Of `w` a thread has a few positions in registers, which share what they load: the
+// last of them begin so that they end with the axis, so that loads need not ask, and what the ones
+// before have made is not stored again. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -44,6 +47,7 @@ struct TileChoice {
   // Of placed ones
   std::int64_t neighbours = 0;  ///< registers that are contiguous; 0: blocks are fixed
   std::int64_t rounds = 1;      ///< other registers of a thread along the reduced axis
+  std::int64_t positions = 1;   ///< other registers of a thread along w, which is not shorter
   TileThreads threads;          ///< the launch's; code serves any
   // Of others
   std::int64_t block_x = 1, block_y = 1, block_r = 1;  ///< powers of two
@@ -67,7 +71,7 @@ struct TiledKernel {
 /// Loops of a kernel and what tiles make of its axes.
 struct TilePlan {
   KernelPlan loops;
-  std::optional<std::size_t> x, t;
+  std::optional<std::size_t> x, t, w;
   std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
   std::int64_t row_lanes = 1;   ///< of a thread that keeps its part of a row in registers
   bool is_placed = false;       ///< unless something is transposed
@@ -81,7 +85,7 @@ struct TilePlan {
 /// anywhere, several elements are one access, and they stand one behind the other.
 [[nodiscard]] auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool;
 
-/// How many programs there are, by extents of the exact axes: tiles of x, t and y. A cluster is
+/// How many programs there are, by extents of the exact axes: tiles of x, t, w and y. A cluster is
 /// one.
 [[nodiscard]] auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
                                   const std::vector<std::int64_t>& extents) -> std::int64_t;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Kernels of windows, run thread by thread: depthwise convolutions, pools and sums of padded neighbours of any
-sizes, strides, dilations and borders come out as they should, wherever their buffers begin, and no thread reads an element of the image twice.
+sizes, strides, dilations and borders come out as they should, wherever their buffers begin, and no thread reads an
+element of the image twice. Where channels are the fastest dimension a thread has several positions of a row.
 Values are small whole numbers, so that no order of sums shows.
 usage: windows.py ASSAY
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import ptx_machine
 
 assay = sys.argv[1]
-SAMPLES, NEIGHBOURS = 2, 4
+SAMPLES, NEIGHBOURS, POSITIONS = 2, 4, 4
 HEAD = """class G(torch.nn.Module):
     def forward(self, {}):
 """
@@ -34,6 +35,7 @@ class Case:
     is_last: bool = False  # channels are the fastest dimension
     threads: tuple = (2, 16)
     skip: int = 0  # bytes that buffers begin behind a multiple of 16
+    overlaps: bool = False  # a thread has several positions of a row
 
     def outputs(self):
         if self.call == "chosen":
@@ -108,9 +110,17 @@ CASES = [
     Case("convolution", 3, (6, 9), (3, 3), stride=2, padding=(1, 1)),
     Case("convolution", 2, (9, 16), (3, 5), padding=(2, 4), dilation=2),
     Case("convolution", 2, (4, 18), (2, 4), stride=3, threads=(1, 32)),
-    Case("convolution", 8, (5, 6), (7, 7), padding=(3, 3), is_last=True),
-    Case("convolution", 8, (4, 5), (7, 7), padding=(3, 3), is_last=True, skip=4),
+    Case("convolution", 8, (5, 6), (7, 7), padding=(3, 3), is_last=True, overlaps=True),
+    Case("convolution", 8, (4, 5), (7, 7), padding=(3, 3), is_last=True, overlaps=True, skip=4),
+    Case("convolution", 4, (3, 14), (7, 7), padding=(3, 3), is_last=True, overlaps=True, threads=(1, 32)),
+    Case("convolution", 4, (4, 14), (7, 7), stride=2, padding=(3, 3), is_last=True, overlaps=True, threads=(1, 32)),
+    Case("convolution", 8, (4, 11), (3, 3), padding=(1, 1), is_last=True, overlaps=True),
+    Case("convolution", 8, (5, 9), (3, 3), stride=2, padding=(1, 1), is_last=True, overlaps=True, skip=8),
+    Case("convolution", 12, (4, 10), (2, 3), dilation=2, is_last=True, overlaps=True),
+    Case("convolution", 8, (6, 3), (7, 7), padding=(3, 3), is_last=True),
     Case("convolution", 6, (5, 6), (3, 3), stride=2, padding=(1, 1), is_last=True),
+    Case("convolution", 6, (3, 7), (7, 7), padding=(3, 3), is_last=True),
+    Case("maximum", 4, (5, 6), (3, 3), padding=(1, 1), is_last=True, overlaps=True),
     Case("convolution", 2, (3, 8), (7, 7), padding=(3, 3), skip=8),
     Case("maximum", 2, (9, 16), (3, 3), stride=2, padding=(1, 1)),
     Case("maximum", 3, (8, 11), (2, 3), padding=(0, 1)),
@@ -162,7 +172,10 @@ def check(case):
     text, extents = code_of(case)
     x, y = case.threads
     beyond = NEIGHBOURS - 1 if inner % NEIGHBOURS else 0
-    grid = -(-(inner + beyond) // (NEIGHBOURS * x)) * -(-outer // y)
+    across = 1
+    if case.overlaps:
+        across, outer = -(-columns // POSITIONS), SAMPLES * rows
+    grid = -(-(inner + beyond) // (NEIGHBOURS * x)) * across * -(-outer // y)
     machine = ptx_machine.Machine(text)
     machine.run([SAMPLES, *case.sizes, *buffers, *extents, x, y, 1, 1], grid, (x, y, 1))
     got = struct.unpack_from(f"<{len(want)}f", out[0], case.skip)

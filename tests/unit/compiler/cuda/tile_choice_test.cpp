@@ -37,6 +37,33 @@ auto window(int loads, bool is_reduced) -> std::string {
   return text + fmt::format("  store(out) %4 %{} _ line 0\n}}\n", sum);
 }
 
+/// Images whose fastest dimension is channels, 64 of them: each element is a sum of nine `apart`
+/// columns from each other, from `step` times its own on.
+auto columns(int step, int apart) -> std::string {
+  auto text = fmt::format(
+      "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis h parallel exact max 1024 block (1) extent (n)\n"
+      "axis w parallel exact max 1024 block (1) extent (m)\n"
+      "axis c parallel exact max 1024 block (1) extent (64)\nbody {{\n"
+      "  %0:int64[h] = index(h) line 0\n  %1:int64[w] = index(w) line 0\n"
+      "  %2:int64[c] = index(c) line 0\n  %3:int64[] = param(m) line 0\n"
+      "  %4:int64[h] = mul %0 %3 line 0\n  %5:int64[] = const(64) line 0\n"
+      "  %6:int64[h] = mul %4 %5 line 0\n  %7:int64[w] = mul %1 %5 line 0\n"
+      "  %8:int64[] = const({}) line 0\n  %9:int64[w] = mul %7 %8 line 0\n"
+      "  %10:int64[h w] = add %6 %9 line 0\n  %11:int64[h w c] = add %10 %2 line 0\n"
+      "  %12:float32[h w c] = load(in) %11 _ _ line 0\n",
+      step);
+  int next = 13, sum = 12;
+  for (int k = 1; k < 9; ++k, next += 4, sum = next - 1)
+    text += fmt::format(
+        "  %{0}:int64[] = const({4}) line 0\n  %{1}:int64[h w c] = add %11 %{0} line 0\n"
+        "  %{2}:float32[h w c] = load(in) %{1} _ _ line 0\n"
+        "  %{3}:float32[h w c] = add %{2} %{5} line 0\n",
+        next, next + 1, next + 2, next + 3, 64 * apart * k, sum);
+  return text + fmt::format("  store(out) %11 %{} _ line 0\n}}\n", sum);
+}
+
 auto planned(const std::string& text) -> std::pair<TileKernel, TilePlan> {
   static ShapeEnv env;
   auto kernel = parse_kernel(text, env.pool());
@@ -74,6 +101,42 @@ TEST(TileChoice, ElementsOfFewLoadsAreTakenRowAfterRow) {
                        }),
               is_little ? 1 : 0);
   }
+}
+
+/// Positions of a row that share most of what they load are one thread's; where the row is shorter,
+/// or its elements begin anywhere, each is another one's.
+TEST(TileChoice, WindowsThatOverlapAreOneThreads) {
+  const auto [kernel, plan] = planned(columns(1, 1));
+  ASSERT_EQ(plan.w, 1U);
+  const auto positions = [&](std::int64_t wide, std::int64_t channels) {
+    return choose_tiles(plan, {kRows, wide, channels}, 1).positions;
+  };
+  EXPECT_EQ(positions(14, 64), 4);
+  EXPECT_EQ(positions(4, 64), 4);
+  EXPECT_EQ(positions(3, 64), 1);
+  EXPECT_EQ(positions(14, 63), 1);
+  const auto choice = choose_tiles(plan, {kRows, 14, 64}, 1);
+  EXPECT_EQ(tiled_programs(plan, choice, {kRows, 14, 64}), 4 * kRows / choice.threads.y);
+  // Nothing is asked of positions but who stores them.
+  const auto tiled = tile_kernel(kernel, plan, choice);
+  ASSERT_TRUE(tiled) << tiled.error().message;
+  const auto& axes = tiled->kernel.axes;
+  const auto at = std::ranges::find(axes, "w", &TileAxis::name) - axes.begin();
+  EXPECT_EQ(tiled->places[static_cast<std::size_t>(at)], TilePlace::bits);
+  for (const auto& one : tiled->kernel.body.body) {
+    const bool is_load = std::holds_alternative<TileLoad>(one.what);
+    if (!is_load && !std::holds_alternative<TileStore>(one.what)) continue;
+    const auto mask = one.operands[is_load ? 1 : 2];
+    EXPECT_EQ((tiled->kernel.type(mask).axes >> at & 1U) != 0, !is_load);
+  }
+}
+
+TEST(TileChoice, WindowsThatShareLittleAreNot) {
+  EXPECT_EQ(planned(columns(1, 1)).second.w, 1U);
+  EXPECT_EQ(planned(columns(2, 1)).second.w, 1U);  // seven of nine
+  EXPECT_EQ(planned(columns(6, 1)).second.w, std::nullopt);
+  EXPECT_EQ(planned(columns(1, 2)).second.w, std::nullopt);
+  EXPECT_EQ(planned(window(9, false)).second.w, std::nullopt);
 }
 
 TEST(TileChoice, RowsOfWindowsKeepFewLanesInSmallBlocks) {
