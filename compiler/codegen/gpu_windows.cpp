@@ -178,12 +178,14 @@ auto GpuWindows::begins_row(const TileStatement& load, Window& window) -> bool {
   bool begins = std::ranges::any_of(window.wanted,
                                     [&](const auto& known) { return known.first.first == param; });
   auto& first = window.wanted[{param, element_term(load.operands[0], 0).base}];
-  begins = begins && (first.constants.empty() || first.is_shared);
+  begins = begins && (first.known.empty() || first.is_shared);
   for (unsigned i = 0; i < static_cast<unsigned>(e_->layout_->registers()); ++i) {
     if ((i & ~mask) != 0) continue;
-    const auto [base, offset] = element_term(load.operands[0], static_cast<int>(i));
+    const auto index = static_cast<int>(i);
+    const auto [base, offset] = element_term(load.operands[0], index);
+    auto* condition = numbers_.within(e_->mask(load.operands[1], index));
     auto& elements = window.wanted[{param, base}];
-    const bool is_new = elements.constants.insert(offset).second;
+    const bool is_new = elements.known.emplace(offset, condition).second;
     if (is_new) window.bytes += size;
     elements.is_shared = elements.is_shared || !is_new;
     window.is_shared = window.is_shared || !is_new;

@@ -57,9 +57,11 @@ class GpuWindows {
   };
   /// Loads that are made together, and these and what rests on them, in order.
   struct Window {
-    /// Elements of a buffer that are a value and a constant.
+    /// Elements of a buffer that are a value and a constant each, and who says that they are meant:
+    /// of the last element of a row and the first of the next one only one is, and rows may be as
+    /// short as windows.
     struct Elements {
-      std::set<std::int64_t> constants;
+      std::set<std::pair<std::int64_t, Value*>> known;
       bool is_shared = false;  ///< several loads want one of them
     };
     std::vector<const TileStatement*> loads, late;
