@@ -78,12 +78,13 @@ constexpr int kMany = 4;  ///< loads of a buffer that make it a window
 struct Fresh {
   std::int64_t loads = 0;  ///< of the next element, that the one before it has not made
   std::int64_t step = 0;   ///< the least
-  bool is_window = false;  ///< that moves
+  bool is_window = false;  ///< many of a buffer move, and are wide
 };
 
 class Overlap {
  public:
-  explicit Overlap(const TileKernel& kernel) : kernel_(kernel), sums_(kernel), steps_(kernel) {
+  Overlap(const TileKernel& kernel, std::size_t inner)
+      : inner_(inner), sums_(kernel), steps_(kernel) {
     for (const auto& one : kernel.body.body) {
       const auto* load = std::get_if<TileLoad>(&one.what);
       if (load == nullptr) continue;
@@ -102,7 +103,7 @@ class Overlap {
       const bool is_shared =
           step && read_.contains({param, added(sums_.at(one->operands[0]), number(*step))});
       if (!is_shared) ++fresh.loads;
-      if (!step) continue;
+      if (!step || steps_.step(one->operands[0], inner_) != 1) continue;
       if (fresh.step == 0 || std::abs(*step) < fresh.step) fresh.step = std::abs(*step);
       fresh.is_window = fresh.is_window || ++moving[param] >= kMany;
     }
@@ -110,7 +111,7 @@ class Overlap {
   }
 
  private:
-  const TileKernel& kernel_;
+  std::size_t inner_;
   Sums sums_;
   AccessSteps steps_;
   std::vector<const TileStatement*> loads_;
@@ -121,7 +122,7 @@ class Overlap {
 
 auto overlapping_axis(const TileKernel& kernel, const std::vector<std::size_t>& axes,
                       std::size_t inner) -> std::optional<std::size_t> {
-  const Overlap overlap(kernel);
+  const Overlap overlap(kernel, inner);
   const auto shares = [&](const Fresh& fresh) {
     return fresh.is_window && 2 * fresh.loads <= overlap.loads();
   };

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Of `axes`, without `inner`, whose lanes are a thread's neighbours: the one along which the next
+/// Of `axes`, without `inner`, along which windows are contiguous: the one along which the next
 /// element needs the fewest loads that the element before it has not made, if it shares half of
 /// them or more. Nothing where neighbours along `inner` do so already.
 [[nodiscard]] auto overlapping_axis(const TileKernel& kernel, const std::vector<std::size_t>& axes,
