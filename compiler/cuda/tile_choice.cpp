@@ -19,6 +19,7 @@ constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
+constexpr std::int64_t kLineThreads = 8;  ///< whose wide accesses are a line of memory
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
@@ -139,8 +140,11 @@ auto pointwise_choice(const TilePlan& plan, TileChoice choice,
   const bool has_rows = plan.x && plan.loops.parallel.size() > 1;
   auto& threads = choice.threads;
   if (has_rows) {
-    // Rows of a block share what they load as well.
-    const auto most = choice.positions > 1 ? kWarp : kPointwiseThreads;
+    // Rows share weights, whose elements are lines apart from channel to channel, and most columns:
+    // as many as may be are a warp's, where each reads whole lines.
+    const auto most = choice.positions > 1
+                          ? std::max(kPointwiseThreads / power_of_two(all.y), kLineThreads)
+                          : kPointwiseThreads;
     threads.x = width(tiles(all.x, choice.neighbours), most);
     threads.y = kPointwiseThreads / threads.x;
   } else {

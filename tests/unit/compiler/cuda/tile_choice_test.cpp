@@ -116,7 +116,11 @@ TEST(TileChoice, WindowsThatOverlapAreOneThreads) {
   EXPECT_EQ(positions(3, 64), 1);
   EXPECT_EQ(positions(14, 63), 1);
   const auto choice = choose_tiles(plan, {kRows, 14, 64}, 1);
-  EXPECT_EQ(tiled_programs(plan, choice, {kRows, 14, 64}), 4 * kRows / choice.threads.y);
+  const auto across = 64 / (choice.neighbours * choice.threads.x);
+  EXPECT_EQ(tiled_programs(plan, choice, {kRows, 14, 64}), 4 * across * kRows / choice.threads.y);
+  // Rows of a warp share weights; where there are few of them it has more channels.
+  EXPECT_EQ(choice.threads.x, 8);
+  EXPECT_EQ(choose_tiles(plan, {4, 14, 1024}, 1).threads, (TileThreads{.x = 32, .y = 4}));
   // Nothing is asked of positions but who stores them.
   const auto tiled = tile_kernel(kernel, plan, choice);
   ASSERT_TRUE(tiled) << tiled.error().message;
