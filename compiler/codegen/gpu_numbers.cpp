@@ -171,8 +171,15 @@ auto GpuNumbers::within(Value* condition) -> Value* {
     below = made({Made::chosen, 0, {rest, below}}, [&] {
       return b_->CreateSelect(rest, below, llvm::Constant::getNullValue(below->getType()));
     });
-  return made({Made::at_most, 0, {position, below, nullptr}},
-              [&] { return b_->CreateICmpULT(position, below); });
+  auto* both = made({Made::at_most, 0, {position, below, nullptr}},
+                    [&] { return b_->CreateICmpULT(position, below); });
+  positions_[both] = position;
+  return both;
+}
+
+auto GpuNumbers::position_in(const Value* condition) const -> Value* {
+  const auto known = positions_.find(condition);
+  return known == positions_.end() ? nullptr : known->second;
 }
 
 auto GpuNumbers::either(Value* a, Value* b) -> Value* {

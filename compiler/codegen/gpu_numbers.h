@@ -58,6 +58,8 @@ class GpuNumbers {
   /// A condition that has both bounds of a position among its conjuncts as one comparison: what
   /// else it asks makes the upper bound 0. Any other one as it is.
   [[nodiscard]] auto within(Value* condition) -> Value*;
+  /// The position that such a comparison is of; null where a condition is none.
+  [[nodiscard]] auto position_in(const Value* condition) const -> Value*;
   /// Either; null is always true.
   [[nodiscard]] auto either(Value* a, Value* b) -> Value*;
 
@@ -85,6 +87,7 @@ class GpuNumbers {
   [[nodiscard]] auto limit(Term size, std::int64_t step, bool is_narrow) -> Value*;
   std::map<Key, Value*> known_;
   std::map<const Value*, Order> orders_;
+  std::map<const Value*, Value*> positions_;  ///< by comparison of both bounds
   std::map<const Value*, int> zero_bits_;
   std::map<const Value*, bool> is_position_;
 };

@@ -183,9 +183,9 @@ auto GpuWindows::begins_row(const TileStatement& load, Window& window) -> bool {
     if ((i & ~mask) != 0) continue;
     const auto index = static_cast<int>(i);
     const auto [base, offset] = element_term(load.operands[0], index);
-    auto* condition = numbers_.within(e_->mask(load.operands[1], index));
+    auto* position = numbers_.position_in(numbers_.within(e_->mask(load.operands[1], index)));
     auto& elements = window.wanted[{param, base}];
-    const bool is_new = elements.known.emplace(offset, condition).second;
+    const bool is_new = elements.known.emplace(offset, position).second;
     if (is_new) window.bytes += size;
     elements.is_shared = elements.is_shared || !is_new;
     window.is_shared = window.is_shared || !is_new;

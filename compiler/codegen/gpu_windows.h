@@ -57,9 +57,9 @@ class GpuWindows {
   };
   /// Loads that are made together, and these and what rests on them, in order.
   struct Window {
-    /// Elements of a buffer that are a value and a constant each, and who says that they are meant:
-    /// of the last element of a row and the first of the next one only one is, and rows may be as
-    /// short as windows.
+    /// Elements of a buffer that are a value and a constant each, and the position whose bounds are
+    /// asked: rows may be shorter than what a thread wants of them, and then the element behind a
+    /// row's end is one of the next row too.
     struct Elements {
       std::set<std::pair<std::int64_t, Value*>> known;
       bool is_shared = false;  ///< several loads want one of them
