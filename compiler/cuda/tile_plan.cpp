@@ -84,12 +84,28 @@ auto loads_little(const TilePlan& plan) -> bool {
            return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
          }) <= kFew;
 }
+/// Buffers of which an element loads many, so that no result may stand over them.
+auto windows(const KernelPlan& plan) -> std::set<std::size_t> {
+  constexpr int kMany = 4;
+  std::map<std::size_t, int> loads;
+  std::set<std::size_t> all;
+  for (const auto& one : plan.statements)
+    if (const auto* load = std::get_if<TileLoad>(&one.statement->what))
+      if (++loads[load->param] >= kMany) all.insert(load->param);
+  for (const auto& one : plan.statements) {
+    if (const auto* store = std::get_if<TileStore>(&one.statement->what)) all.erase(store->param);
+    if (const auto* atomic = std::get_if<TileAtomic>(&one.statement->what))
+      all.erase(atomic->param);
+  }
+  return all;
+}
 }  // namespace
 
 auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
   TilePlan plan;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
   plan.is_placed = may_be_placed(plan.loops);
+  plan.windows = windows(plan.loops);
   constexpr std::int64_t kLanesOfWindows = 8;
   plan.loads_little = loads_little(plan);
   plan.row_lanes = plan.loads_little ? row_lanes(kernel, plan.loops) : kLanesOfWindows;

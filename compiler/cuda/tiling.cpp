@@ -264,7 +264,7 @@ class Tiler {
     for (const auto& part : axis.parts) set |= AxisSet{1} << part.number;
     return set;
   }
-  /// `is_own`: what another tile has as well is left to it.
+  /// `is_own`: what another tile has as well is left to it; it may write over what it reads.
   auto mask(AxisSet axes, bool is_own) -> TileId {
     TileId all = kNoTile;
     for (const auto& one : axes_) {
@@ -273,15 +273,6 @@ class Tiler {
       if (is_own) all = b_.both(all, one.is_own);
     }
     return all;
-  }
-  /// Of buffers that are written each element is asked for once.
-  [[nodiscard]] auto is_written(std::size_t param) const -> bool {
-    return std::ranges::any_of(plan_.statements, [&](const PlannedStatement& one) {
-      const auto* store = std::get_if<TileStore>(&one.statement->what);
-      const auto* atomic = std::get_if<TileAtomic>(&one.statement->what);
-      return (store != nullptr && store->param == param) ||
-             (atomic != nullptr && atomic->param == param);
-    });
   }
 
   // Statements of the kernel
@@ -307,7 +298,8 @@ class Tiler {
       auto over = b_.axes_of({operands[0], guard});
       if (is_store) over |= b_.type(operands[1]).axes;
       const auto* load = std::get_if<TileLoad>(&one.what);
-      guard = b_.both(guard, mask(over, is_store || (load != nullptr && is_written(load->param))));
+      const bool is_own = load == nullptr ? is_store : !tiles_.windows.contains(load->param);
+      guard = b_.both(guard, mask(over, is_own));
     }
     if (is_store || is_assert) {
       TileStatement made = one;

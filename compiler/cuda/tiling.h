@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compiler/cuda/tile_layout.h"
@@ -72,11 +73,12 @@ struct TiledKernel {
 struct TilePlan {
   KernelPlan loops;
   std::optional<std::size_t> x, t, w;
-  std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
-  std::int64_t row_lanes = 1;   ///< of a thread that keeps its part of a row in registers
-  bool is_placed = false;       ///< unless something is transposed
-  bool loads_little = true;     ///< for each element; many loads are a window
-  bool strides = false;         ///< elements: a program takes row after row
+  std::int64_t neighbours = 1;    ///< elements of the widest type that a wide access takes
+  std::int64_t row_lanes = 1;     ///< of a thread that keeps its part of a row in registers
+  bool is_placed = false;         ///< unless something is transposed
+  bool loads_little = true;       ///< for each element; many loads are a window
+  bool strides = false;           ///< elements: a program takes row after row
+  std::set<std::size_t> windows;  ///< buffers that are only read, much of each for an element
 };
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;

@@ -38,11 +38,11 @@ auto window(int loads, bool is_reduced) -> std::string {
 }
 
 /// Images whose fastest dimension is channels, 64 of them: each element is a sum of nine `apart`
-/// columns from each other, from `step` times its own on.
+/// columns from each other, from `step` times its own on, and of one of another image.
 auto columns(int step, int apart) -> std::string {
   auto text = fmt::format(
       "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
-      "param n scalar int64\nparam m scalar int64\n"
+      "param n scalar int64\nparam m scalar int64\nparam other buffer float32\n"
       "axis h parallel exact max 1024 block (1) extent (n)\n"
       "axis w parallel exact max 1024 block (1) extent (m)\n"
       "axis c parallel exact max 1024 block (1) extent (64)\nbody {{\n"
@@ -61,7 +61,11 @@ auto columns(int step, int apart) -> std::string {
         "  %{2}:float32[h w c] = load(in) %{1} _ _ line 0\n"
         "  %{3}:float32[h w c] = add %{2} %{5} line 0\n",
         next, next + 1, next + 2, next + 3, 64 * apart * k, sum);
-  return text + fmt::format("  store(out) %11 %{} _ line 0\n}}\n", sum);
+  return text + fmt::format(
+                    "  %{0}:float32[h w c] = load(other) %11 _ _ line 0\n"
+                    "  %{1}:float32[h w c] = add %{2} %{0} line 0\n"
+                    "  store(out) %11 %{1} _ line 0\n}}\n",
+                    next, next + 1, sum);
 }
 
 auto planned(const std::string& text) -> std::pair<TileKernel, TilePlan> {
@@ -121,17 +125,18 @@ TEST(TileChoice, WindowsThatOverlapAreOneThreads) {
   // Rows of a warp share weights; where there are few of them it has more channels.
   EXPECT_EQ(choice.threads.x, 8);
   EXPECT_EQ(choose_tiles(plan, {4, 14, 1024}, 1).threads, (TileThreads{.x = 32, .y = 4}));
-  // Nothing is asked of positions but who stores them.
+  // Nothing is asked of positions but whose they are, where something is stored or may have been.
   const auto tiled = tile_kernel(kernel, plan, choice);
   ASSERT_TRUE(tiled) << tiled.error().message;
   const auto& axes = tiled->kernel.axes;
   const auto at = std::ranges::find(axes, "w", &TileAxis::name) - axes.begin();
   EXPECT_EQ(tiled->places[static_cast<std::size_t>(at)], TilePlace::bits);
   for (const auto& one : tiled->kernel.body.body) {
-    const bool is_load = std::holds_alternative<TileLoad>(one.what);
-    if (!is_load && !std::holds_alternative<TileStore>(one.what)) continue;
-    const auto mask = one.operands[is_load ? 1 : 2];
-    EXPECT_EQ((tiled->kernel.type(mask).axes >> at & 1U) != 0, !is_load);
+    const auto* load = std::get_if<TileLoad>(&one.what);
+    if (load == nullptr && !std::holds_alternative<TileStore>(one.what)) continue;
+    const auto mask = one.operands[load != nullptr ? 1 : 2];
+    const bool is_window = load != nullptr && load->param == 0;
+    EXPECT_EQ((tiled->kernel.type(mask).axes >> at & 1U) == 0, is_window);
   }
 }
 
