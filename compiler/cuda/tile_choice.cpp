@@ -299,6 +299,10 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
   }
   const auto sizes = tile_extents(plan, usual, extents);
   std::ranges::copy(other_threads(plan, usual, sizes, most_ranks), std::back_inserter(all));
+  for (auto positions = usual.positions / 2; positions >= 1; positions /= 2) {
+    all.push_back(usual);
+    all.back().positions = positions;
+  }
   if (!is_row(plan)) return all;
   // A thread keeps half or double; a row is read once per pass.
   for (const auto rounds : {usual.rounds / 2, usual.rounds * 2}) {

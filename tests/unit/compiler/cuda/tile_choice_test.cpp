@@ -1,6 +1,8 @@
 // Which tiles a kernel gets, by how much its elements load and by what is zero outside of them.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "compiler/cuda/tiling.h"
 #include "compiler/program/text.h"
 #include "core/shape/shape_env.h"
@@ -125,6 +127,9 @@ TEST(TileChoice, WindowsThatOverlapAreOneThreads) {
   // Rows of a warp share weights; where there are few of them it has more channels.
   EXPECT_EQ(choice.threads.x, 8);
   EXPECT_EQ(choose_tiles(plan, {4, 14, 1024}, 1).threads, (TileThreads{.x = 32, .y = 4}));
+  std::set<std::int64_t> tried;
+  for (const auto& one : tile_candidates(plan, {kRows, 14, 64}, 1)) tried.insert(one.positions);
+  EXPECT_EQ(tried, (std::set<std::int64_t>{1, 2, 4}));
   // Nothing is asked of positions but whose they are, where something is stored or may have been.
   const auto tiled = tile_kernel(kernel, plan, choice);
   ASSERT_TRUE(tiled) << tiled.error().message;

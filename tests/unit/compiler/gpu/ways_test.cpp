@@ -16,6 +16,7 @@ const std::vector<SmallGraph> kGraphs = {
     {"a: f32[300, 70]", "r = aten.sum.dim_IntList(a, [0])", "r"},
     {"a: f32[5, 3000]", "r = aten._softmax.default(a, -1, False)", "r"},
     {"a: f32[2, 70000]", "r = aten.sum.dim_IntList(a, [1])", "r"},
+    {"a: f32[2, 8, 5, 8][320, 1, 64, 8]", "r = aten.avg_pool2d.default(a, [3, 3], [1, 1])", "r"},
 };
 
 TEST(Ways, AllGiveWhatTheGraphGives) {
