@@ -106,23 +106,6 @@ auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
   return !is_single_lane_ && layout_->register_mask(axes) != 0;
 }
 
-auto GpuValues::Held::moving() const -> unsigned {
-  unsigned bits = 0;
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    for (unsigned bit = 1; bit < offsets.size(); bit <<= 1)
-      if (offsets[i] != offsets[i ^ bit]) bits |= bit;
-  return bits;
-}
-
-auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
-  const auto& held = values_.at(id);
-  auto* base = held.base(index);
-  const auto offset = held.offset(index);
-  if (offset == 0) return base;
-  return b_.CreateAdd(
-      base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(offset), true));
-}
-
 auto GpuKernelEmitter::lanes(TileId id) -> Values {
   Values all;
   for (int i = 0; i < layout_->registers(); ++i)
@@ -137,17 +120,25 @@ void GpuKernelEmitter::set(TileId id, Values lanes) {
     values_[id] = {std::move(lanes), layout_->register_mask(axes(id)), {}};
 }
 
+auto GpuKernelEmitter::distinct(AxisSet axes) const -> std::vector<int> {
+  if (!varies(axes)) return {0};
+  const auto mask = static_cast<int>(layout_->register_mask(axes));
+  std::set<int> known;
+  std::vector<int> all;
+  for (int at = 0; at < layout_->registers(); ++at)
+    if (const int i = in_order(at); is_active(i) && known.insert(i & mask).second)
+      all.push_back(i & mask);
+  return all;
+}
+
 auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values {
   if (!varies(axes)) return {of(0)};
   const auto mask = static_cast<int>(layout_->register_mask(axes));
   Values all(static_cast<std::size_t>(layout_->registers()));
-  for (int at = 0; at < layout_->registers(); ++at) {
-    const int i = in_order(at);
-    if (!is_active(i)) continue;
-    auto& first = all[static_cast<std::size_t>(i & mask)];
-    if (first == nullptr) first = of(i & mask);
-    all[static_cast<std::size_t>(i)] = first;
-  }
+  for (const int i : distinct(axes)) all[static_cast<std::size_t>(i)] = of(i);
+  for (int i = 0; i < layout_->registers(); ++i)
+    if (is_active(i))
+      all[static_cast<std::size_t>(i)] = all[static_cast<std::size_t>(i & mask)];
   return all;
 }
 
@@ -374,65 +365,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
   if (layout_->is_placed() && what.dimension == 0)
     value = b_.CreateUDiv(value, place(TilePlace::rank).count);
   set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
-}
-
-/// Sums, differences and multiples of what moves with the registers by constants do so too, as far
-/// as what else varies does so over other registers.
-auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
-  const auto id = one.results[0];
-  const auto of = dtype(id);
-  if (is_floating(of) || of == DType::boolean || !varies(axes(id))) return false;
-  std::vector<const Held*> in;
-  unsigned over = 0, moving = 0;
-  for (const auto operand : one.operands) {
-    if (is_floating(dtype(operand))) return false;
-    in.push_back(&values_.at(operand));
-    over |= in.back()->over;
-    moving |= in.back()->moving();
-  }
-  if (moving == 0 || (over & moving) != 0) return false;
-  const auto made = [&](const std::function<Value*(int)>& base,
-                        const std::function<std::int64_t(int)>& at) {
-    Held held;
-    held.over = over;
-    for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
-    for (int i = 0; i < (over == 0 ? 1 : layout_->registers()); ++i) {
-      const auto same = i & static_cast<int>(over);
-      held.bases.push_back(!is_active(i) ? nullptr
-                           : same == i   ? base(i)
-                                         : held.bases[static_cast<std::size_t>(same)]);
-    }
-    values_[id] = std::move(held);
-    return true;
-  };
-  if (op == TileOp::cast && dtype(one.operands[0]) != DType::boolean) {
-    const bool widens = size_bytes(of) >= size_bytes(dtype(one.operands[0]));
-    if (!widens) return false;
-    auto* type = code_.lane_type(of);
-    const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
-    const auto from = *in[0];
-    return made(
-        [&](int i) {
-          return is_signed ? b_.CreateSExtOrTrunc(from.base(i), type)
-                           : b_.CreateZExtOrTrunc(from.base(i), type);
-        },
-        [&](int i) { return from.offset(i); });
-  }
-  if (op != TileOp::add && op != TileOp::sub && op != TileOp::mul) return false;
-  const auto left = *in[0], right = *in[1];
-  if (op == TileOp::add)
-    return made([&](int i) { return b_.CreateAdd(left.base(i), right.base(i)); },
-                [&](int i) { return left.offset(i) + right.offset(i); });
-  if (op == TileOp::sub)
-    return made([&](int i) { return b_.CreateSub(left.base(i), right.base(i)); },
-                [&](int i) { return left.offset(i) - right.offset(i); });
-  const auto& by = left.offsets.empty() ? left : right;
-  const auto& moves = left.offsets.empty() ? right : left;
-  if (!by.offsets.empty() || by.bases.size() != 1) return false;
-  const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(by.bases[0]);
-  if (factor == nullptr) return false;
-  return made([&](int i) { return b_.CreateMul(moves.base(i), by.bases[0]); },
-              [&](int i) { return factor->getSExtValue() * moves.offset(i); });
 }
 
 /// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on

@@ -54,7 +54,7 @@ auto GpuWindows::of(GpuKernelEmitter& emitter, const std::vector<TileStatement>&
 
 auto GpuWindows::term(TileId id, int index) -> Term {
   const auto& held = e_->values_.at(id);
-  return numbers_.term(held.base(index), held.offset(index));
+  return numbers_.term(e_->stepped(held, index), held.offset(index));
 }
 
 auto GpuWindows::numbered_lane(TileId id, int index) -> Value* {

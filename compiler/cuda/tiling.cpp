@@ -180,18 +180,48 @@ class Tiler {
       if (one.kind == TileAxis::Kind::reduction && !choice_.loops)
         place(one, b_.number(index_dtype(), 0));
   }
+  /// Lanes of an axis, as a sum of what a thread has and what its registers do; null: 0.
+  struct Lanes {
+    TileId thread = kNoTile, registers = kNoTile;
+    TileId runs = kNoTile;  ///< of registers: to the first of each run
+  };
+  auto sum(TileId a, TileId b) -> TileId {
+    if (a == kNoTile || b == kNoTile) return a == kNoTile ? b : a;
+    return b_.compute(TileOp::add, {a, b});
+  }
+  auto less(TileId from, TileId by) -> TileId {
+    return by == kNoTile ? from : b_.compute(TileOp::sub, {from, by});
+  }
+  auto own_lane(const Part& part) -> TileId {
+    return b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
+  }
+  auto lanes_of(const Axis& axis) -> Lanes {
+    Lanes lanes;
+    const bool has_neighbours = place_of(axis.parts[0]) == TilePlace::bits;
+    TileId stride = kNoTile;
+    for (std::size_t at = has_neighbours ? 1 : 0; at < axis.parts.size(); ++at) {
+      const auto& part = axis.parts[at];
+      auto own = own_lane(part);
+      if (stride != kNoTile) own = b_.compute(TileOp::mul, {own, stride});
+      auto& into = place_of(part) == TilePlace::bits ? lanes.registers : lanes.thread;
+      into = sum(into, own);
+      stride = stride == kNoTile ? part.lanes : b_.compute(TileOp::mul, {stride, part.lanes});
+    }
+    if (!has_neighbours) return lanes;
+    for (auto* one : {&lanes.thread, &lanes.registers})
+      if (*one != kNoTile) *one = b_.compute(TileOp::mul, {*one, axis.parts[0].lanes});
+    lanes.runs = lanes.registers;
+    lanes.registers = sum(lanes.registers, own_lane(axis.parts[0]));
+    return lanes;
+  }
   /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
   /// what they are compared with have 32 bits: how far it is from the origin to the end.
   void place(Axis& axis, TileId origin) {
-    TileId lane = kNoTile, runs = kNoTile;  // of runs: their first lane
-    for (auto at = axis.parts.size(); at-- > 0;) {
-      const auto& part = axis.parts[at];
-      if (lane != kNoTile) lane = b_.compute(TileOp::mul, {lane, part.lanes});
-      if (at == 0 && axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours)
-        runs = lane;
-      const auto own = b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
-      lane = lane == kNoTile ? own : b_.compute(TileOp::add, {lane, own});
-    }
+    const auto lanes = lanes_of(axis);
+    const auto lane = sum(lanes.thread, lanes.registers);
+    // Where neighbours are in range together the first one is asked.
+    const bool has_runs = axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours;
+    const auto asked = has_runs ? lanes.runs : lanes.registers;
     if (axis.is_shifted) {
       const auto down = std::ranges::find_if(
           axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
@@ -200,18 +230,27 @@ class Tiler {
           b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
       origin = b_.compute(TileOp::sub, {origin, beyond});
     }
-    axis.index = b_.compute(TileOp::add, {origin, to_index(lane)});
+    auto first = origin;  // of the thread's lanes
+    for (const auto one : {lanes.thread, lanes.registers})
+      if (one != kNoTile) {
+        axis.index = b_.compute(TileOp::add, {first, to_index(one)});
+        if (one == lanes.thread) first = axis.index;
+      }
+    // Of a loop the limits of registers are the same each time; else they would only be kept.
+    const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile;
+    const auto in_tile = choice_.is_placed() ? sum(lanes.thread, asked) : run_start(axis, lane);
     if (choice_.is_narrow) {
-      const auto asked =
-          runs == kNoTile ? run_start(axis, axis.index) : b_.compute(TileOp::add, {origin, runs});
-      axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
+      axis.in_range =
+          has_limits ? b_.compute(TileOp::lt, {first, less(axis.extent, asked)})
+          : choice_.is_placed()
+              ? b_.compute(TileOp::lt, {sum(first, asked), axis.extent})
+              : b_.compute(TileOp::lt, {run_start(axis, axis.index), axis.extent});
       if (axis.is_shifted)  // what is below zero is large without a sign
         axis.in_range =
             b_.compute(TileOp::lt, {without_sign(axis.index), without_sign(axis.extent)});
     } else {
       const auto rest = near(b_.compute(TileOp::sub, {axis.extent, origin}));
-      axis.in_range =
-          b_.compute(TileOp::lt, {runs == kNoTile ? run_start(axis, lane) : runs, rest});
+      axis.in_range = b_.compute(TileOp::lt, {in_tile, rest});
       if (axis.is_shifted) {
         const auto before = near(b_.compute(TileOp::sub, {b_.number(DType::int64, 0), origin}));
         const auto skipped = b_.compute(TileOp::maximum, {before, b_.number(DType::int32, 0)});
@@ -243,7 +282,7 @@ class Tiler {
   }
   /// Where neighbours are in range together the first one is asked.
   auto run_start(const Axis& axis, TileId index) -> TileId {
-    if (choice_.is_placed() || choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
+    if (choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
       return index;
     return b_.compute(TileOp::bit_and, {index, b_.number(b_.type(index).dtype, -choice_.run)});
   }
