@@ -367,75 +367,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
   set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
 }
 
-/// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
-/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
-auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor) -> Values {
-  constexpr int kBias = 127, kMantissa = 23;
-  constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
-  constexpr std::uint32_t kLeast = kBias - 60, kMost = kBias + 60;
-  auto* i32 = b_.getInt32Ty();
-  auto* f32 = b_.getFloatTy();
-  // By exponents, without the sign.
-  const auto is_within = [&](Value* x, std::uint32_t least, std::uint32_t most) {
-    auto* size = b_.CreateShl(b_.CreateBitCast(x, i32), 1);
-    auto* above = b_.CreateSub(size, b_.getInt32(least << (kMantissa + 1)));
-    return b_.CreateICmpULT(above, b_.getInt32((most - least) << (kMantissa + 1)));
-  };
-  auto* may = is_within(divisor, kLeastDivisor, kMostDivisor);
-  for (auto* x : dividends) {
-    auto* is_zero = b_.CreateICmpEQ(b_.CreateBitCast(x, i32), b_.getInt32(0));
-    may = b_.CreateAnd(may, b_.CreateOr(is_within(x, kLeast, kMost), is_zero));
-  }
-  const auto fma = [&](Value* x, Value* y, Value* z) {
-    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
-  };
-  const auto multiplied = [&] {
-    auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
-    auto* negative = b_.CreateFNeg(divisor);
-    Values made;
-    for (auto* x : dividends) {
-      auto* quotient = b_.CreateFMul(x, reciprocal);
-      made.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
-    }
-    return made;
-  };
-  const auto divided = [&] {
-    Values made;
-    for (auto* x : dividends) made.push_back(b_.CreateFDiv(x, divisor));
-    return made;
-  };
-  return either(may, multiplied, divided);
-}
-
-auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
-  constexpr std::size_t kFew = 4;  // of so many lanes a division each is no dearer
-  const auto id = one.results[0];
-  const auto dividend = one.operands[0], divisor = one.operands[1];
-  if (!code_.lane_type(dtype(dividend))->isFloatTy() || !varies(axes(dividend))) return false;
-  // Lanes of a row, by where its divisor stands.
-  const auto rows = layout_->register_mask(axes(divisor));
-  const auto lanes_of = layout_->register_mask(axes(dividend) | axes(divisor));
-  std::map<unsigned, std::vector<std::size_t>> groups;
-  for (unsigned i = 0; i < static_cast<unsigned>(layout_->registers()); ++i)
-    if ((i & ~lanes_of) == 0 && is_active(static_cast<int>(i))) groups[i & rows].push_back(i);
-  if (groups.begin()->second.size() < kFew) return false;
-  Values made(static_cast<std::size_t>(layout_->registers()));
-  for (const auto& [row, members] : groups) {
-    Values dividends;
-    for (const auto i : members) dividends.push_back(lane(dividend, static_cast<int>(i)));
-    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)));
-    for (std::size_t k = 0; k < members.size(); ++k)
-      made[members[k]] = code_.rounded(all[k], dtype(id));
-  }
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (made[i] == nullptr) made[i] = made[i & lanes_of];
-  set(id, std::move(made));
-  return true;
-}
-
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
   if ((windows_ && windows_->numbered(one, what.op)) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
+  if (shared_function(one, what.op)) return;
   const auto id = one.results[0];
   const auto from = dtype(one.operands.back());
   set(id, per_lane(axes(id), [&](int i) {

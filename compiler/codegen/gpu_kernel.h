@@ -48,9 +48,6 @@ class GpuKernelEmitter : GpuValues {
   void statement(const TileStatement& one, const TileAssert& what);
   void statement(const TileStatement& one, const TileLoop& what);
   void statement(const TileStatement& one, const TileIf& what);
-  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
-  [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
-  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
   [[nodiscard]] auto axes(TileId id) const -> AxisSet {
     return id == kNoTile ? 0 : kernel_.type(id).axes;
@@ -75,6 +72,13 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto lane(TileId id, int index) -> Value*;
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
+
+  // gpu_shared_checks.cpp: false where that does not pay
+  [[nodiscard]] auto shared_function(const TileStatement& one, TileOp op) -> bool;
+  /// Many floats by the same divisor, by its reciprocal.
+  [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
+  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
+  [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
 
   // gpu_order.cpp
   void region(const TileRegion& region);
@@ -102,7 +106,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto checked(const TileStatement& one, std::size_t param, int register_index,
                              Value* condition, Access access) -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
-  [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
+  [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition,
+                                  std::uint64_t fill = 0) -> Value*;
   void guarded_store(Value* value, Value* place, Value* condition);
   /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
@@ -124,8 +129,10 @@ class GpuKernelEmitter : GpuValues {
       -> Value*;
   using ReadSome = std::function<Values(const std::vector<int>&)>;
   [[nodiscard]] auto load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                               const ReadSome& one_by_one) -> Values;
-  [[nodiscard]] auto loaded_words(const Run& run, Value* place) -> Values;
+                               const ReadSome& one_by_one, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto fill_of(const TileStatement& one, DType stored_as)
+      -> std::optional<std::uint64_t>;
+  [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
   void store_words(const Run& run, const Values& words, Value* place);
   /// Lanes as the words that they travel in, and back.
   [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;

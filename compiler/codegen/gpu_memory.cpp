@@ -87,14 +87,15 @@ auto GpuKernelEmitter::checked(const TileStatement& one, std::size_t param, int 
   return meant;
 }
 
-/// Nothing is read where the condition is false; the value is 0 there.
-auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value* {
+/// Nothing is read where the condition is false; the value has the bits of `fill` there.
+auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition,
+                                    std::uint64_t fill) -> Value* {
   const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
   if (condition == nullptr) return b_.CreateAlignedLoad(type, place, llvm::Align(bits / 8));
   const auto& row = access_row(bits);
   auto* held = register_type(b_, bits);
-  const auto text = fmt::format("mov.b{} $0, 0;\n\t@$2 ld.global.{} $0, [$1];",
-                                held->getPrimitiveSizeInBits().getFixedValue(), row.type);
+  const auto text = fmt::format("mov.b{} $0, {};\n\t@$2 ld.global.{} $0, [$1];",
+                                held->getPrimitiveSizeInBits().getFixedValue(), fill, row.type);
   auto* asm_type = llvm::FunctionType::get(held, {place->getType(), b_.getInt1Ty()}, false);
   auto* code = llvm::InlineAsm::get(asm_type, text,
                                     fmt::format("={},l,b,~{{memory}}", row.constraint), true);

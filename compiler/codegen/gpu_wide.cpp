@@ -36,6 +36,23 @@ auto access_text(unsigned words, unsigned bits, unsigned first) -> AccessText {
   return text;
 }
 
+/// Floats as they are in memory.
+struct FloatRow {
+  DType dtype;
+  const llvm::fltSemantics& (*semantics)();
+};
+constexpr FloatRow kFloats[] = {{DType::float16, llvm::APFloat::IEEEhalf},
+                                {DType::bfloat16, llvm::APFloat::BFloat},
+                                {DType::float32, llvm::APFloat::IEEEsingle},
+                                {DType::float64, llvm::APFloat::IEEEdouble}};
+
+/// Word `at` of elements of `size` bits that all have the bits of `fill`.
+auto word_of(std::uint64_t fill, unsigned size, unsigned bits, unsigned at) -> std::uint64_t {
+  if (size > bits) return fill >> (at * bits % size) & 0xffffffffU;
+  for (auto filled = size; filled < bits; filled *= 2) fill |= fill << filled;
+  return fill;
+}
+
 auto firsts(const auto& runs, std::function<Value*(int)> place_of) -> std::vector<Value*> {
   std::vector<Value*> all;
   for (const auto& run : runs) all.push_back(place_of(run.first));
@@ -114,7 +131,7 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
   return aligned;
 }
 
-auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
+auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values {
   auto* type = word_type(b_, run.bytes);
   const auto words = words_of(b_, run.bytes);
   const auto bits = type->getBitWidth();
@@ -126,12 +143,14 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
     for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractElement(whole, i));
     return made;
   }
-  if (words == 1) return {guarded_load(type, place, condition)};
+  const auto size = 8 * static_cast<unsigned>(run.bytes / run.length);
+  if (words == 1)
+    return {guarded_load(type, place, condition, word_of(fill, size, bits, 0))};
   const auto text = access_text(words, bits, 0);
   std::string code, constraints;
   std::vector<llvm::Type*> types(words, type);
   for (unsigned i = 0; i < words; ++i) {
-    code += fmt::format("mov.b{} ${}, 0;\n\t", bits, i);
+    code += fmt::format("mov.b{} ${}, {};\n\t", bits, i, word_of(fill, size, bits, i));
     constraints += "=r,";
   }
   code += fmt::format("@${} ld.global{} {}, [${}];", words + 1, text.type, text.operands, words);
@@ -208,14 +227,14 @@ auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count
 
 /// Lanes by register as they are in memory.
 auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                                 const ReadSome& one_by_one) -> Values {
+                                 const ReadSome& one_by_one, std::uint64_t fill) -> Values {
   auto* type = code_.memory_type(kernel_.params[param].dtype);
   auto* may = are_aligned(runs, index_id, param);
   const auto at = firsts(runs, places(param, index_id));
   const auto wide = [&] {
     Values words;
     for (std::size_t i = 0; i < runs.size(); ++i)
-      std::ranges::copy(loaded_words(runs[i], at[i]), std::back_inserter(words));
+      std::ranges::copy(loaded_words(runs[i], at[i], fill), std::back_inserter(words));
     return words;
   };
   const auto narrow = [&] {
@@ -244,15 +263,30 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
   return all;
 }
 
+/// The bits of the number that a load gives where it is not meant, if it can be read as such.
+auto GpuKernelEmitter::fill_of(const TileStatement& one, DType stored_as) -> std::optional<std::uint64_t> {
+  if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || is_checked_) return std::nullopt;
+  const auto* number = llvm::dyn_cast<llvm::ConstantFP>(lane(one.operands[2], 0));
+  const auto* row = std::ranges::find(kFloats, stored_as, &FloatRow::dtype);
+  if (number == nullptr || row == std::end(kFloats) || dtype(one.results[0]) != stored_as)
+    return std::nullopt;
+  auto value = number->getValueAPF();
+  bool loses = false;
+  value.convert(row->semantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  if (loses) return std::nullopt;
+  return value.bitcastToAPInt().getZExtValue();
+}
+
 void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
   const auto id = one.results[0];
   const auto of = dtype(id);
   const auto stored_as = kernel_.params[what.param].dtype;
   auto* type = code_.memory_type(stored_as);
   const auto index_id = one.operands[0];
+  auto fill = fill_of(one, stored_as);
   const auto finish = [&](Value* raw, int i) -> Value* {
     auto* value = code_.from_memory(raw, of);
-    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile) return value;
+    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || fill) return value;
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
   const auto one_by_one = [&](const std::vector<int>& registers) {
@@ -260,7 +294,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     Values all;
     for (const int i : registers) {
       auto* condition = checked(one, what.param, i, mask(one.operands[1], i), Access::load);
-      all.push_back(guarded_load(type, at(i), condition));
+      all.push_back(guarded_load(type, at(i), condition, fill.value_or(0)));
     }
     return all;
   };
@@ -284,7 +318,9 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
           run_from(index_id, stored_as, i, [&](int at) { return mask(one.operands[1], at); }));
     i += begins ? runs.back().length : 1;
   }
-  const auto raw = load_runs(runs, index_id, what.param, one_by_one);
+  // What is meant in part is read as a whole.
+  if (!std::ranges::all_of(runs, &Run::is_whole)) fill.reset();
+  const auto raw = load_runs(runs, index_id, what.param, one_by_one, fill.value_or(0));
   Values lanes;
   for (int i = 0; i < layout_->registers(); ++i)
     lanes.push_back(is_active(i) ? finish(raw[static_cast<std::size_t>(i & register_mask)], i)

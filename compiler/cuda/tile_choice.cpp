@@ -180,9 +180,10 @@ auto TileChoice::code() const -> TileChoice {
 }
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
-  constexpr int kOfKeptRows = 96;
+  constexpr int kOfKeptRows = 96, kOfShortRows = 72;
   const bool keeps_one = plan.row_lanes > kShortLanes && !choice.loops;
-  return is_row(plan) && keeps_one ? kOfKeptRows : 0;
+  if (!is_row(plan) || !keeps_one) return 0;
+  return choice.neighbours * choice.rounds > kShortLanes ? kOfKeptRows : kOfShortRows;
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {

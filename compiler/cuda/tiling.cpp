@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/cuda/outside.h"
 #include "compiler/program/combine.h"
 #include "compiler/program/kernel_builder.h"
 
@@ -16,7 +17,11 @@ constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
 class Tiler {
  public:
   Tiler(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
-      : from_(kernel), tiles_(plan), plan_(plan.loops), choice_(choice) {}
+      : from_(kernel),
+        tiles_(plan),
+        plan_(plan.loops),
+        choice_(choice),
+        outside_(kernel, plan.loops) {}
 
   auto run() -> Result<TiledKernel> {
     b_.kernel().name = from_.name;
@@ -321,6 +326,9 @@ class Tiler {
       auto over = b_.axes_of({operands[0], guard});
       if (is_store) over |= b_.type(operands[1]).axes;
       guard = b_.both(guard, mask(over));
+      if (!is_store && !is_assert)
+        if (const auto fill = outside_.fill(one.results[0]))
+          operands[2] = b_.add(TileConstant{*fill}, {}, from_.type(one.results[0]).dtype, 0);
     }
     if (is_store || is_assert) {
       TileStatement made = one;
@@ -386,7 +394,7 @@ class Tiler {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(is_zero_outside(reduction, part)
+        operands.push_back(outside_.is_identity(reduction, part)
                                ? id
                                : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
@@ -439,25 +447,6 @@ class Tiler {
     b_.redirect(outside);
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
-  }
-
-  /// A sum of what is 0 where no lane is meant need not ask again: loads give 0 there.
-  [[nodiscard]] auto is_zero_outside(const PlannedReduction& reduction, std::size_t part) const
-      -> bool {
-    return reduction.combine == TileCombine::sum && is_zero_outside(reduction.operands[part]);
-  }
-  [[nodiscard]] auto is_zero_outside(TileId id) const -> bool {
-    const auto made = std::ranges::find_if(plan_.statements, [&](const PlannedStatement& one) {
-      return !one.reduction && std::ranges::count(one.statement->results, id) > 0;
-    });
-    if (made == plan_.statements.end()) return false;
-    const auto& one = *made->statement;
-    if (std::holds_alternative<TileLoad>(one.what))
-      return one.operands[2] == kNoTile && (b_.type(value(id)).axes & set_of(r())) != 0;
-    const auto* compute = std::get_if<TileCompute>(&one.what);
-    constexpr TileOp kKeepZero[] = {TileOp::cast, TileOp::negate, TileOp::absolute, TileOp::mul};
-    return compute != nullptr && std::ranges::count(kKeepZero, compute->op) > 0 &&
-           std::ranges::all_of(one.operands, [&](TileId of) { return is_zero_outside(of); });
   }
 
   [[nodiscard]] auto varies(const PlannedStatement& planned) const -> bool {
@@ -557,7 +546,7 @@ class Tiler {
       const auto made = b_.combined(reduction.combine, carried[at].before, now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            is_zero_outside(reduction, part)
+            outside_.is_identity(reduction, part)
                 ? made[part]
                 : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
       ++at;
@@ -577,6 +566,7 @@ class Tiler {
   const TilePlan& tiles_;
   const KernelPlan& plan_;
   TileChoice choice_;
+  OutsideValues outside_;
   KernelBuilder b_;
   TiledKernel made_;
   std::vector<Axis> axes_;
