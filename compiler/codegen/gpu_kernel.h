@@ -73,9 +73,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
 
-  // gpu_shared_checks.cpp: false where that does not pay
-  [[nodiscard]] auto shared_function(const TileStatement& one, TileOp op) -> bool;
-  /// Many floats by the same divisor, by its reciprocal.
+  // gpu_quotients.cpp
+  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;

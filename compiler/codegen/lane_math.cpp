@@ -1,6 +1,5 @@
 #include "compiler/codegen/lane_math.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -111,27 +110,22 @@ auto narrow_split(Wide y) -> NarrowSplit {
   return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -104, 89));
-  return scaled(value, k, bits);
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -104, 89));
+  return scaled_near_one(value, k, bits);
 }
-/// Where e^x is a normal number; above it is infinite, below nothing is to be seen of it.
-auto narrow_exp_normal(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -87, 89));
-  return value * power_of_two(bits, x);
-}
-/// Where |x| is at most kNear: 2^k is added to the exponent. The same bits as of narrow_exp.
-constexpr double kNear = 86;
+/// Where |x| < 87, so that e^x is a normal number.
 auto narrow_exp_near(Wide x) -> Wide {
-  constexpr std::uint64_t kMantissaBits = 23;
   const auto [value, k, bits] = narrow_split(x);
-  return from_bits(bits_of(value) + (bits << kMantissaBits), x);
+  return moved(value, bits);
+}
+/// Above 88 it is infinite, below nothing is to be seen of it.
+auto narrow_exp_normal(Wide x) -> Wide {
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -87, 89));
+  return value * power_of_two(bits, x);
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
 auto narrow_sigmoid(Wide x) -> Wide {
   return x.like(1) / (narrow_exp_normal(-x) + 1);
-}
-auto narrow_sigmoid_near(Wide x) -> Wide {
-  return x.like(1) / (narrow_exp_near(-x) + 1);
 }
 /// Up to 0.927 erf(x)/x - 1 as a polynomial in x*x, beyond it log(erfc(x))/x as one in x. Fitted at
 /// Chebyshev's nodes.
@@ -143,7 +137,7 @@ auto narrow_erf(Wide x) -> Wide {
       -1.1287342309951782,   -0.6348386406898499,    -0.10666902363300323,
       0.024020303040742874,  -0.0036686973180621862, 0.0002762448275461793,
       1.279368188988883e-05, -4.499955139181111e-06, 2.7748529873861116e-07};
-  const auto size = clamp(magnitude(x), 0, 4);  // from there on it is 1
+  const auto size = at_most(magnitude(x), 4);  // from there on it is 1
   const auto inner = fma(x, polynomial(x * x, kInner), x);
   const auto outer = x.like(1) - narrow_exp_near(size * polynomial(size, kOuter));
   return select(size < 0.927, inner, with_sign_of(outer, x));
@@ -157,7 +151,7 @@ struct FunctionRow {
   Wide (*wide)(Wide);
   Wide (*narrow)(Wide);
   Narrow how = Narrow::rounded;
-  Wide (*near)(Wide) = nullptr;  ///< `narrow` by fewer steps, to the same bits, where |x| <= kNear
+  bool narrow_keeps_nan = false;
 };
 struct PairRow {
   TileOp op;
@@ -166,7 +160,7 @@ struct PairRow {
   Narrow how = Narrow::rounded;
 };
 constexpr std::array kFunctions = {
-    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native, narrow_exp_near},
+    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native, true},
     FunctionRow{TileOp::exp2, lane::exp2, quick::exp2},
     FunctionRow{TileOp::expm1, lane::expm1, quick::expm1},
     FunctionRow{TileOp::log, lane::log, quick::log},
@@ -185,12 +179,11 @@ constexpr std::array kFunctions = {
     FunctionRow{TileOp::asinh, lane::asinh, lane::asinh},
     FunctionRow{TileOp::acosh, lane::acosh, lane::acosh},
     FunctionRow{TileOp::atanh, lane::atanh, lane::atanh},
-    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native},
+    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native, true},
     FunctionRow{TileOp::erfc, lane::erfc, lane::erfc},
     FunctionRow{TileOp::erfinv, lane::erfinv, lane::erfinv},
     FunctionRow{TileOp::lgamma, lane::lgamma, lane::lgamma},
-    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native,
-                narrow_sigmoid_near},
+    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native, true},
     FunctionRow{TileOp::round_away, lane::round_away, lane::round_away, Narrow::native},
 };
 constexpr std::array kPairs = {
@@ -212,29 +205,12 @@ auto applied(lane::Builder& b, const Row& row, Operands... operands) -> Value* {
 
 }  // namespace
 
-auto has_near_function(TileOp op) -> bool {
-  const auto* row = std::ranges::find(kFunctions, op, &FunctionRow::op);
-  return row != kFunctions.end() && row->near != nullptr;
-}
-
-auto emit_near_function(lane::Builder& builder, TileOp op, Value* operand) -> Value* {
-  return std::ranges::find(kFunctions, op, &FunctionRow::op)->near({&builder, operand}).v;
-}
-
-auto emit_is_near(lane::Builder& builder, std::span<Value* const> operands) -> Value* {
-  std::vector<Value*> sizes;
-  for (auto* x : operands) sizes.push_back(builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
-  for (std::size_t apart = 1; apart < sizes.size(); apart *= 2)
-    for (std::size_t i = 0; i + apart < sizes.size(); i += 2 * apart)
-      sizes[i] =
-          builder.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, sizes[i], sizes[i + apart]);
-  return builder.CreateFCmpOLE(sizes[0], llvm::ConstantFP::get(sizes[0]->getType(), kNear));
-}
-
 auto emit_function(lane::Builder& builder, TileOp op, std::span<Value* const> operands) -> Value* {
   for (const auto& row : kFunctions)
     if (row.op == op) {
       auto* x = operands[0];
+      if (row.narrow_keeps_nan && !x->getType()->getScalarType()->isDoubleTy())
+        return applied(builder, row, x);
       return builder.CreateSelect(builder.CreateFCmpUNO(x, x), x, applied(builder, row, x));
     }
   for (const auto& row : kPairs)

@@ -13,12 +13,4 @@ namespace assay {
 [[nodiscard]] auto emit_function(llvm::IRBuilder<>& builder, TileOp op,
                                  std::span<llvm::Value* const> operands) -> llvm::Value*;
 
-/// Functions that take fewer steps, to the same bits, where no operand is large, infinite or NaN:
-/// whether there are such steps, those steps for a float32, and whether all operands allow them.
-[[nodiscard]] auto has_near_function(TileOp op) -> bool;
-[[nodiscard]] auto emit_near_function(llvm::IRBuilder<>& builder, TileOp op, llvm::Value* operand)
-    -> llvm::Value*;
-[[nodiscard]] auto emit_is_near(llvm::IRBuilder<>& builder, std::span<llvm::Value* const> operands)
-    -> llvm::Value*;
-
 }  // namespace assay

@@ -15,7 +15,7 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
                        kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
-constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
+constexpr std::int64_t kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 /// Longer ones that are read once need not be kept; others keep more per thread.
@@ -103,12 +103,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
   choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
-  // Lanes that are asked one by one take more registers each; short rows are faster where more
-  // threads share them.
-  const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2
-                     : all.r <= kShortRow             ? std::min(plan.row_lanes, kShortLanes)
-                                                      : plan.row_lanes;
-  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
+  choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;
@@ -180,10 +175,10 @@ auto TileChoice::code() const -> TileChoice {
 }
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
-  constexpr int kOfKeptRows = 96, kOfShortRows = 72;
-  const bool keeps_one = plan.row_lanes > kShortLanes && !choice.loops;
-  if (!is_row(plan) || !keeps_one) return 0;
-  return choice.neighbours * choice.rounds > kShortLanes ? kOfKeptRows : kOfShortRows;
+  // Lanes that are asked one by one take more.
+  constexpr int kOfRuns = 64, kOfLanes = 72;
+  if (!is_row(plan) || !plan.keeps_one || choice.loops) return 0;
+  return choice.run > 1 ? kOfRuns : kOfLanes;
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {

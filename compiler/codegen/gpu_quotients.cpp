@@ -1,9 +1,8 @@
-// What all lanes of a thread take a short way for, if a check that they share allows it.
+// Quotients of many lanes by the same divisor.
 #include <algorithm>
 #include <map>
 
 #include "compiler/codegen/gpu_kernel.h"
-#include "compiler/codegen/lane_math.h"
 
 namespace assay {
 namespace {
@@ -18,30 +17,6 @@ auto GpuKernelEmitter::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
     for (std::size_t i = 0; i + apart < all.size(); i += 2 * apart)
       all[i] = b_.CreateBinaryIntrinsic(how, all[i], all[i + apart]);
   return all[0];
-}
-
-auto GpuKernelEmitter::shared_function(const TileStatement& one, TileOp op) -> bool {
-  const auto id = one.results[0];
-  if (!has_near_function(op) || !code_.lane_type(dtype(one.operands[0]))->isFloatTy()) return false;
-  const auto registers = distinct(axes(id));
-  if (registers.size() < kFew) return false;
-  Values operands;
-  for (const int i : registers) operands.push_back(lane(one.operands[0], i));
-  const auto all_by = [&](const std::function<Value*(Value*)>& of) {
-    return [this, of, &operands, to = dtype(id)] {
-      Values made;
-      for (auto* x : operands) made.push_back(code_.rounded(of(x), to));
-      return made;
-    };
-  };
-  const auto near = all_by([&](Value* x) { return emit_near_function(b_, op, x); });
-  const auto far = all_by([&](Value* x) { return emit_function(b_, op, {&x, 1}); });
-  const auto made = either(emit_is_near(b_, operands), near, far);
-  std::map<int, Value*> known;
-  for (std::size_t k = 0; k < registers.size(); ++k) known[registers[k]] = made[k];
-  const auto mask = static_cast<int>(layout_->register_mask(axes(id)));
-  set(id, per_lane(axes(id), [&](int i) { return known.at(i & mask); }));
-  return true;
 }
 
 /// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
