@@ -91,9 +91,8 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
 /// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
 auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
-  if (plan.loops.levels > 2) choice.run = 1;
-  if (choice.run == 1) choice.is_narrow = false;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
+  if (plan.loops.levels > 2) choice.run = choice.neighbours = 1;
+  if (choice.neighbours == 1) choice.is_narrow = false;
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
   return choice;
@@ -102,7 +101,6 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
   choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
@@ -112,9 +110,8 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   return looped(plan, choice);
 }
 
-auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
+auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
   choice.rounds = std::max(kColumnLanes / choice.neighbours, kColumnRounds);
   auto& threads = choice.threads;
   threads.x = width(tiles(all.x, choice.neighbours), kWarp);
@@ -225,7 +222,10 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   }
   if (!plan.is_placed) return scan_choice(plan, choice, all);
   if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, all);
-  return plan.x ? column_choice(plan, choice, all) : row_choice(plan, choice, all, most_ranks);
+  // The last part may end anywhere, but begins as others do.
+  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
+  if (!plan.x && plan.clip && plan.clip->run < choice.run) choice.run = 1;
+  return plan.x ? column_choice(choice, all) : row_choice(plan, choice, all, most_ranks);
 }
 
 namespace {

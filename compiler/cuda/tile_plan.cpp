@@ -84,9 +84,12 @@ auto loads_little(const TilePlan& plan) -> bool {
 }
 }  // namespace
 
-auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
+auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Result<TilePlan> {
   TilePlan plan;
+  plan.clip = clip;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
+  if (clip && (plan.loops.reduced.empty() || plan.loops.reduced.front() != clip->axis))
+    return unsupported("what is clipped is not the slowest of the reduced axes");
   plan.is_placed = may_be_placed(plan.loops);
   constexpr std::int64_t kLanes = 32, kLanesOfWindows = 8;
   plan.loads_little = loads_little(plan);

@@ -181,9 +181,20 @@ class Tiler {
     for (const bool is_shifted : {false, true})
       for (std::size_t i = 0; i < origins.size(); ++i)
         if (axes_[i].is_shifted == is_shifted) place(axes_[i], origins[i]);
-    for (auto& one : axes_)
-      if (one.kind == TileAxis::Kind::reduction && !choice_.loops)
-        place(one, b_.number(index_dtype(), 0));
+    if (tiles_.clip) clip(*tiles_.clip);
+    if (!plan_.reduced.empty() && !choice_.loops) place(r(), b_.number(index_dtype(), 0));
+  }
+  /// Of the reduced axes, whose slowest one is clipped, what is meant.
+  void clip(const TileClip& of) {
+    const auto length = b_.compute(
+        TileOp::bit_and, {b_.param(of.length, DType::int64), b_.number(DType::int64, -kPartGrain)});
+    const auto before = b_.compute(TileOp::mul, {exact_.at(of.parts_axis), length});
+    const auto rest = b_.compute(TileOp::sub, {b_.param(of.whole, DType::int64), before});
+    auto meant = b_.compute(TileOp::cast, {b_.compute(TileOp::minimum, {length, rest})},
+                            index_dtype());
+    for (const auto exact : r().of)
+      if (exact != of.axis) meant = b_.compute(TileOp::mul, {meant, extent(exact)});
+    r().extent = meant;
   }
   /// Lanes of an axis, as a sum of what a thread has and what its registers do; null: 0.
   struct Lanes {
@@ -327,7 +338,7 @@ class Tiler {
       if (is_store) over |= b_.type(operands[1]).axes;
       guard = b_.both(guard, mask(over));
       if (!is_store && !is_assert)
-        if (const auto fill = outside_.fill(one.results[0]))
+        if (const auto fill = outside_.fill(one.results[0]); fill && choice_.neighbours <= choice_.run)
           operands[2] = b_.add(TileConstant{*fill}, {}, from_.type(one.results[0]).dtype, 0);
     }
     if (is_store || is_assert) {
@@ -381,6 +392,12 @@ class Tiler {
     for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
+  /// Whether lanes that are not meant change nothing. Of what is meant in part all is read.
+  [[nodiscard]] auto takes_in_others(const PlannedReduction& reduction, std::size_t part) const
+      -> bool {
+    return choice_.neighbours <= choice_.run && outside_.is_identity(reduction, part);
+  }
+
   /// The reduced axes stand in the tile; what is loaded stays in registers.
   void whole() {
     for (const auto& planned : plan_.statements) {
@@ -394,7 +411,7 @@ class Tiler {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(outside_.is_identity(reduction, part)
+        operands.push_back(takes_in_others(reduction, part)
                                ? id
                                : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
@@ -491,31 +508,57 @@ class Tiler {
     loop(slice, targets);
   }
 
-  /// One carried value per operand of a reduction, lane by lane; folded when the loop is over.
-  void loop(const std::vector<const PlannedStatement*>& slice,
-            const std::vector<const PlannedStatement*>& targets) {
-    TileStatement one;
-    one.what = TileLoop{};
-    one.operands = {b_.number(index_dtype(), 0), r().extent, r().block};
-    TileRegion region;
-    region.params.push_back(b_.value(index_dtype(), 0));
-    struct Carried {
-      std::vector<TileId> before, after;
-    };
-    std::vector<Carried> carried;
-    AxisSet every = 0;
-    for (const auto& axis : axes_) every |= set_of(axis);
+  using Planned = std::vector<const PlannedStatement*>;
+  /// Lane by lane, of each operand of each target that is a reduction.
+  using Carried = std::vector<std::vector<TileId>>;
+
+  /// Carries a value per operand of a reduction, lane by lane; folded when the loop is over. Tiles
+  /// that are whole come first and ask nothing, unless a scan goes through all in order.
+  void loop(const Planned& slice, const Planned& targets) {
+    Carried carried;
     for (const auto* target : targets) {
       if (!target->reduction) continue;
       const auto& reduction = plan_.reductions[*target->reduction];
       auto& row = carried.emplace_back();
-      for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
-        const auto of = from_.type(reduction.operands[part]).dtype;
-        one.operands.push_back(b_.identity(reduction.combine, part, of));
-        row.before.push_back(b_.value(of, every));
-        row.after.push_back(b_.value(of, every));
-        region.params.push_back(row.before.back());
-        one.results.push_back(row.after.back());
+      for (std::size_t part = 0; part < reduction.operands.size(); ++part)
+        row.push_back(b_.identity(reduction.combine, part,
+                                  from_.type(reduction.operands[part]).dtype));
+    }
+    const bool has_scan = std::ranges::any_of(slice, [](const PlannedStatement* one) {
+      return std::holds_alternative<TileScan>(one->statement->what);
+    });
+    auto begin = b_.number(index_dtype(), 0);
+    if (!has_scan) {
+      const auto rest = b_.compute(TileOp::remainder, {r().extent, r().block});
+      const auto end = b_.compute(TileOp::sub, {r().extent, rest});
+      carried = loop(slice, targets, {begin, end}, true, carried);
+      begin = end;
+    }
+    carried = loop(slice, targets, {begin, r().extent}, false, carried);
+    std::size_t at = 0;
+    for (const auto* target : targets)
+      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++]);
+  }
+  auto loop(const Planned& slice, const Planned& targets, std::pair<TileId, TileId> range,
+            bool is_whole, const Carried& entering) -> Carried {
+    TileStatement one;
+    one.what = TileLoop{};
+    one.operands = {range.first, range.second, r().block};
+    TileRegion region;
+    region.params.push_back(b_.value(index_dtype(), 0));
+    AxisSet every = 0;
+    for (const auto& axis : axes_) every |= set_of(axis);
+    Carried inside, after;
+    for (const auto& row : entering) {
+      auto& within = inside.emplace_back();
+      auto& behind = after.emplace_back();
+      for (const auto id : row) {
+        const auto of = b_.type(id).dtype;
+        one.operands.push_back(id);
+        within.push_back(b_.value(of, every));
+        behind.push_back(b_.value(of, every));
+        region.params.push_back(within.back());
+        one.results.push_back(behind.back());
       }
     }
     // What the tiles before this one combine to, without the axis.
@@ -533,6 +576,7 @@ class Tiler {
     const auto outer = values_;
     auto* outside = b_.redirect(&region.body);
     place(r(), region.params[0]);
+    if (is_whole) r().in_range = kNoTile;
     for (const auto* planned : slice) translate(*planned->statement);
     std::size_t at = 0;
     for (const auto* target : targets) {
@@ -543,12 +587,12 @@ class Tiler {
       const auto& reduction = plan_.reductions[*target->reduction];
       std::vector<TileId> now;
       for (const auto id : reduction.operands) now.push_back(value(id));
-      const auto made = b_.combined(reduction.combine, carried[at].before, now);
+      const auto made = b_.combined(reduction.combine, inside[at], now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            outside_.is_identity(reduction, part)
+            is_whole || takes_in_others(reduction, part)
                 ? made[part]
-                : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
+                : b_.compute(TileOp::select, {r().in_range, made[part], inside[at][part]}));
       ++at;
     }
     for (const auto id : scans) region.yields.push_back(after_.at(id));
@@ -557,9 +601,7 @@ class Tiler {
     values_ = outer;
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
-    at = 0;
-    for (const auto* target : targets)
-      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++].after);
+    return after;
   }
 
   const TileKernel& from_;
