@@ -370,6 +370,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {
   if ((windows_ && windows_->numbered(one, what.op)) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
+  if (what.op == TileOp::exp && small_exponentials(one)) return;
   const auto id = one.results[0];
   const auto from = dtype(one.operands.back());
   set(id, per_lane(axes(id), [&](int i) {

@@ -78,6 +78,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
+  [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
+  [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
 
   // gpu_order.cpp
   void region(const TileRegion& region);

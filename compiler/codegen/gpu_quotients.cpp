@@ -1,8 +1,10 @@
-// Quotients of many lanes by the same divisor.
+// What is cheaper for many lanes than for one, or for what is known of it: quotients by the same
+// divisor, exponentials of what is not above 0.
 #include <algorithm>
 #include <map>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/codegen/lane_math.h"
 
 namespace assay {
 namespace {
@@ -85,6 +87,35 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
   for (std::size_t i = 0; i < made.size(); ++i)
     if (made[i] == nullptr) made[i] = made[i & lanes_of];
   set(id, std::move(made));
+  return true;
+}
+
+/// Whether a value is some lanes less the largest of them all.
+auto GpuKernelEmitter::is_below_zero(TileId id) const -> bool {
+  const auto* difference = steps_.maker(id);
+  const auto is = [](const TileStatement* one, TileOp op) {
+    const auto* compute = one == nullptr ? nullptr : std::get_if<TileCompute>(&one->what);
+    return compute != nullptr && compute->op == op;
+  };
+  if (!is(difference, TileOp::sub)) return false;
+  auto of = difference->operands[1];
+  bool is_largest = false;
+  for (const auto* one = steps_.maker(of); one != nullptr; one = steps_.maker(of)) {
+    const auto* reduce = std::get_if<TileReduce>(&one->what);
+    if (reduce == nullptr || reduce->combine != TileCombine::max || one->operands.size() != 1) break;
+    is_largest = true;
+    of = one->operands[0];
+  }
+  return is_largest && of == difference->operands[0];
+}
+
+auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
+  const auto id = one.results[0];
+  if (!code_.lane_type(dtype(one.operands[0]))->isFloatTy() || !is_below_zero(one.operands[0]))
+    return false;
+  set(id, per_lane(axes(id), [&](int i) {
+        return code_.rounded(emit_exp_below_one(b_, lane(one.operands[0], i)), dtype(id));
+      }));
   return true;
 }
 

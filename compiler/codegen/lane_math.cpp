@@ -94,10 +94,10 @@ auto log10(Wide x) -> Wide {
 /// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
 struct NarrowSplit {
-  Wide value, k;  ///< e^y = value * 2^k
+  Wide value, k;  ///< e^y * scale = value * 2^k
   lane::Bits bits;
 };
-auto narrow_split(Wide y) -> NarrowSplit {
+auto narrow_split(Wide y, double scale = 1) -> NarrowSplit {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   // Added to a number below 2^22, its low bits are the nearest whole number's; no conversion
   // needed.
@@ -105,9 +105,10 @@ auto narrow_split(Wide y) -> NarrowSplit {
   const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kShift));
   const auto k = moved - kShift;
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
-  constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
-                                             1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
+  std::array<double, 8> taylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
+                                  1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+  for (auto& one : taylor) one *= scale;
+  return {polynomial(r, taylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
   const auto [value, k, bits] = narrow_split(clamp_number(x, -104, 89));
@@ -141,6 +142,14 @@ auto narrow_erf(Wide x) -> Wide {
   const auto inner = fma(x, polynomial(x * x, kInner), x);
   const auto outer = x.like(1) - narrow_exp_near(size * polynomial(size, kOuter));
   return select(size < 0.927, inner, with_sign_of(outer, x));
+}
+
+/// Of x <= 0: 2^k is moved into a value that is so large that it stays normal, which is then made
+/// as small as it should be.
+auto narrow_exp_below_one(Wide x) -> Wide {
+  constexpr double kScale = 0x1p24;
+  const auto [value, k, bits] = narrow_split(at_least(x, -104), kScale);
+  return moved(value, bits) * (1 / kScale);
 }
 
 /// Functions of one or two floats. `wide` is float64's; `narrow` is float32's, where that is not
@@ -204,6 +213,10 @@ auto applied(lane::Builder& b, const Row& row, Operands... operands) -> Value* {
 }
 
 }  // namespace
+
+auto emit_exp_below_one(lane::Builder& builder, Value* x) -> Value* {
+  return narrow_exp_below_one({&builder, x}).v;
+}
 
 auto emit_function(lane::Builder& builder, TileOp op, std::span<Value* const> operands) -> Value* {
   for (const auto& row : kFunctions)

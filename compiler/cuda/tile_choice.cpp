@@ -172,10 +172,9 @@ auto TileChoice::code() const -> TileChoice {
 }
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
-  // Lanes that are asked one by one take more.
-  constexpr int kOfRuns = 64, kOfLanes = 72;
-  if (!is_row(plan) || !plan.keeps_one || choice.loops) return 0;
-  return choice.run > 1 ? kOfRuns : kOfLanes;
+  constexpr int kOfSingleLanes = 8;  ///< that are asked one by one
+  if (!is_row(plan) || plan.row_registers == 0 || choice.loops) return 0;
+  return plan.row_registers + (choice.run > 1 ? 0 : kOfSingleLanes);
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {

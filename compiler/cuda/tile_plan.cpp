@@ -33,11 +33,12 @@ auto may_be_placed(const KernelPlan& plan) -> bool {
     return is_commutative(one.combine);
   });
 }
-/// Registers are what rows have too little of: whether one value per element at most is kept from
-/// one pass to the next. What is loaded for the last pass alone, which code makes in portions, is
-/// not kept.
-auto keeps_one(const TileKernel& kernel, const KernelPlan& plan) -> bool {
-  if (plan.levels <= 2) return false;
+/// Registers of the machine that a row's thread does with: where one value per element at most is
+/// kept from one pass to the next. What is loaded for the last pass alone, which code makes in
+/// portions, is not kept. 0: it takes what it wants.
+auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
+  constexpr int kOfOneLoad = 64, kOfMore = 96;
+  if (plan.levels <= 2) return 0;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
                                [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
@@ -70,9 +71,11 @@ auto keeps_one(const TileKernel& kernel, const KernelPlan& plan) -> bool {
       const bool is_late = life.is_load && life.first == plan.levels - 1;
       return life.is_used && !is_late && life.made <= level && life.last > level;
     });
-    if (kept > 1) return false;
+    if (kept > 1) return 0;
   }
-  return true;
+  const auto loads = std::ranges::count_if(
+      lives, [](const auto& one) { return one.second.is_load && one.second.first == 0; });
+  return loads > 1 ? kOfMore : kOfOneLoad;
 }
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
@@ -94,7 +97,7 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
   constexpr std::int64_t kLanes = 32, kLanesOfWindows = 8;
   plan.loads_little = loads_little(plan);
   plan.row_lanes = plan.loads_little ? kLanes : kLanesOfWindows;
-  plan.keeps_one = plan.loads_little && keeps_one(kernel, plan.loops);
+  plan.row_registers = plan.loads_little ? row_registers(kernel, plan.loops) : 0;
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);

@@ -338,7 +338,7 @@ class Tiler {
       if (is_store) over |= b_.type(operands[1]).axes;
       guard = b_.both(guard, mask(over));
       if (!is_store && !is_assert)
-        if (const auto fill = outside_.fill(one.results[0]); fill && choice_.neighbours <= choice_.run)
+        if (const auto fill = fill_of(one))
           operands[2] = b_.add(TileConstant{*fill}, {}, from_.type(one.results[0]).dtype, 0);
     }
     if (is_store || is_assert) {
@@ -355,7 +355,15 @@ class Tiler {
     if (const auto* known = std::get_if<TileScan>(&one.what))
       return scan(one.results[0], known->combine, operands[0]);
     const auto over = b_.axes_of(operands);
-    values_[one.results[0]] = b_.add(one.what, std::move(operands), dtype, over);
+    auto& made = values_[one.results[0]] = b_.add(one.what, std::move(operands), dtype, over);
+    const auto fill = fill_of(one);
+    if (fill && !std::holds_alternative<TileLoad>(one.what) && r().in_range != kNoTile)
+      made = b_.compute(TileOp::select,
+                        {r().in_range, made, b_.add(TileConstant{*fill}, {}, dtype, 0)});
+  }
+  [[nodiscard]] auto fill_of(const TileStatement& one) const -> std::optional<double> {
+    if (choice_.neighbours > choice_.run) return std::nullopt;
+    return outside_.fill(one.results[0]);
   }
   /// Over the tile; in a loop what stands before it comes in, and what follows it gets the sum.
   void scan(TileId result, TileCombine combine, TileId operand) {

@@ -81,7 +81,7 @@ struct TilePlan {
   std::optional<std::size_t> x, t;
   std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
   std::int64_t row_lanes = 1;   ///< of a thread that keeps its part of a row in registers
-  bool keeps_one = false;       ///< value per element of a row, from pass to pass
+  int row_registers = 0;        ///< of the machine, that rows in registers do with; 0: unknown
   bool is_placed = false;       ///< unless something is transposed
   bool loads_little = true;     ///< for each element; many loads are a window
   bool strides = false;         ///< elements: a program takes row after row
