@@ -94,10 +94,10 @@ auto log10(Wide x) -> Wide {
 /// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
 struct NarrowSplit {
-  Wide value, k;  ///< e^y = value * 2^k
+  Wide value, k;  ///< e^y * scale = value * 2^k
   lane::Bits bits;
 };
-auto narrow_split(Wide y) -> NarrowSplit {
+auto narrow_split(Wide y, double scale = 1) -> NarrowSplit {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   // Added to a number below 2^22, its low bits are the nearest whole number's; no conversion
   // needed.
@@ -105,17 +105,23 @@ auto narrow_split(Wide y) -> NarrowSplit {
   const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kShift));
   const auto k = moved - kShift;
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
-  constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
-                                             1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
+  std::array<double, 8> taylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
+                                  1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+  for (auto& one : taylor) one *= scale;
+  return {polynomial(r, taylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -104, 89));
-  return scaled(value, k, bits);
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -104, 89));
+  return scaled_near_one(value, k, bits);
 }
-/// Where e^x is a normal number; above it is infinite, below nothing is to be seen of it.
+/// Where |x| < 87, so that e^x is a normal number.
+auto narrow_exp_near(Wide x) -> Wide {
+  const auto [value, k, bits] = narrow_split(x);
+  return moved(value, bits);
+}
+/// Above 88 it is infinite, below nothing is to be seen of it.
 auto narrow_exp_normal(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -87, 89));
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -87, 89));
   return value * power_of_two(bits, x);
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
@@ -132,10 +138,18 @@ auto narrow_erf(Wide x) -> Wide {
       -1.1287342309951782,   -0.6348386406898499,    -0.10666902363300323,
       0.024020303040742874,  -0.0036686973180621862, 0.0002762448275461793,
       1.279368188988883e-05, -4.499955139181111e-06, 2.7748529873861116e-07};
-  const auto size = clamp(magnitude(x), 0, 4);  // from there on it is 1
+  const auto size = at_most(magnitude(x), 4);  // from there on it is 1
   const auto inner = fma(x, polynomial(x * x, kInner), x);
-  const auto outer = x.like(1) - narrow_exp_normal(size * polynomial(size, kOuter));
+  const auto outer = x.like(1) - narrow_exp_near(size * polynomial(size, kOuter));
   return select(size < 0.927, inner, with_sign_of(outer, x));
+}
+
+/// Of x <= 0: 2^k is moved into a value that is so large that it stays normal, which is then made
+/// as small as it should be.
+auto narrow_exp_below_one(Wide x) -> Wide {
+  constexpr double kScale = 0x1p24;
+  const auto [value, k, bits] = narrow_split(at_least(x, -104), kScale);
+  return moved(value, bits) * (1 / kScale);
 }
 
 /// Functions of one or two floats. `wide` is float64's; `narrow` is float32's, where that is not
@@ -146,6 +160,7 @@ struct FunctionRow {
   Wide (*wide)(Wide);
   Wide (*narrow)(Wide);
   Narrow how = Narrow::rounded;
+  bool narrow_keeps_nan = false;
 };
 struct PairRow {
   TileOp op;
@@ -154,7 +169,7 @@ struct PairRow {
   Narrow how = Narrow::rounded;
 };
 constexpr std::array kFunctions = {
-    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native},
+    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native, true},
     FunctionRow{TileOp::exp2, lane::exp2, quick::exp2},
     FunctionRow{TileOp::expm1, lane::expm1, quick::expm1},
     FunctionRow{TileOp::log, lane::log, quick::log},
@@ -173,11 +188,11 @@ constexpr std::array kFunctions = {
     FunctionRow{TileOp::asinh, lane::asinh, lane::asinh},
     FunctionRow{TileOp::acosh, lane::acosh, lane::acosh},
     FunctionRow{TileOp::atanh, lane::atanh, lane::atanh},
-    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native},
+    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native, true},
     FunctionRow{TileOp::erfc, lane::erfc, lane::erfc},
     FunctionRow{TileOp::erfinv, lane::erfinv, lane::erfinv},
     FunctionRow{TileOp::lgamma, lane::lgamma, lane::lgamma},
-    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native},
+    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native, true},
     FunctionRow{TileOp::round_away, lane::round_away, lane::round_away, Narrow::native},
 };
 constexpr std::array kPairs = {
@@ -199,10 +214,16 @@ auto applied(lane::Builder& b, const Row& row, Operands... operands) -> Value* {
 
 }  // namespace
 
+auto emit_exp_below_one(lane::Builder& builder, Value* x) -> Value* {
+  return narrow_exp_below_one({&builder, x}).v;
+}
+
 auto emit_function(lane::Builder& builder, TileOp op, std::span<Value* const> operands) -> Value* {
   for (const auto& row : kFunctions)
     if (row.op == op) {
       auto* x = operands[0];
+      if (row.narrow_keeps_nan && !x->getType()->getScalarType()->isDoubleTy())
+        return applied(builder, row, x);
       return builder.CreateSelect(builder.CreateFCmpUNO(x, x), x, applied(builder, row, x));
     }
   for (const auto& row : kPairs)

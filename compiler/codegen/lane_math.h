@@ -13,4 +13,7 @@ namespace assay {
 [[nodiscard]] auto emit_function(llvm::IRBuilder<>& builder, TileOp op,
                                  std::span<llvm::Value* const> operands) -> llvm::Value*;
 
+/// The exponential of a float32 that is not above 0 (or NaN): the same bits by fewer steps.
+[[nodiscard]] auto emit_exp_below_one(llvm::IRBuilder<>& builder, llvm::Value* x) -> llvm::Value*;
+
 }  // namespace assay
