@@ -130,6 +130,7 @@ class GpuKernelEmitter : GpuValues {
   /// Looks at what others did to the element, and leaves word of this access.
   void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
   [[nodiscard]] auto program_number() -> Value*;
+  void tell_arguments();
 
   // gpu_transpose.cpp
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are

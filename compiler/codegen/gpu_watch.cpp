@@ -2,6 +2,8 @@
 // the grid that touch what another one writes. Threads of one program are not told apart.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <cstddef>
+
 #include "compiler/codegen/gpu_kernel.h"
 
 namespace assay {
@@ -16,6 +18,27 @@ auto GpuKernelEmitter::program_number() -> Value* {
   auto* rows = b_.CreateAdd(planes, read(nvvm_read_ptx_sreg_ctaid_y));
   return b_.CreateAdd(b_.CreateMul(rows, read(nvvm_read_ptx_sreg_nctaid_x)),
                       read(nvvm_read_ptx_sreg_ctaid_x));
+}
+
+/// The first thread of the grid says what it was launched with, which only the GPU knows for sure.
+void GpuKernelEmitter::tell_arguments() {
+  auto* i64 = b_.getInt64Ty();
+  Value* word = b_.getInt64(launch_word({}));
+  for (std::size_t i = 0; i + 1 < params_.size(); ++i) {
+    auto* param = params_[i];
+    auto* bits = param->getType()->isPointerTy() ? b_.CreatePtrToInt(param, i64)
+                                                 : b_.CreateBitCast(param, i64);
+    word = b_.CreateAdd(word, b_.CreateMul(bits, b_.getInt64(2 * i + 1)));
+  }
+  auto* thread = thread_;
+  for (const auto of :
+       {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z})
+    thread = b_.CreateOr(thread, b_.CreateIntrinsic(of, {}, {}));
+  auto* number = b_.CreateOr(program_number(), b_.CreateZExt(thread, i64));
+  constexpr unsigned kTold = offsetof(GpuRecord, told) / sizeof(std::uint64_t);
+  when(b_.CreateICmpEQ(number, b_.getInt64(0)), [&] {
+    b_.CreateAlignedStore(word, b_.CreateConstGEP1_64(i64, record_, kTold), llvm::Align(8), true);
+  });
 }
 
 void GpuKernelEmitter::watch(int line, std::size_t param, Value* at, Value* condition,

@@ -91,7 +91,7 @@ struct GpuMemory {
   std::int64_t offset = 0, size = 0;
   cuda::Address shadow = 0;  ///< a GpuShadow per element, from the start of the memory; 0: none
 };
-/// Arguments of checked code behind the record, by parameter of the kernel. `launch`: the number of
+/// Arguments of checked code before the record, by parameter of the kernel. `launch`: the number of
 /// the launch, from 1 to 65534.
 void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
                 std::uint64_t launch, std::vector<std::uint64_t>& values);

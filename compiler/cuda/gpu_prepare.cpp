@@ -196,16 +196,16 @@ auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launche
   made.record = record;
   made.values = arguments(launch, *variant, loaded, behind, record);
   variant->add_numbers(extents, shape, made.values);
-  made.values[variant->kernel().params.size()] = records_ + record * sizeof(GpuRecord);
+  made.values.push_back(records_ + record * sizeof(GpuRecord));
   return made;
 }
 
-/// By parameter; then room for the record, then bounds where the code is checked.
+/// By parameter, then bounds where the code is checked; without the record.
 auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
                            const GpuLoader::Launches& loaded,
                            const std::vector<std::uint64_t>& behind, std::size_t record) const
     -> std::vector<std::uint64_t> {
-  std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
+  std::vector<std::uint64_t> values(variant.kernel().params.size(), 0);
   std::vector<GpuMemory> memory;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const auto& argument = launch.arguments[i];

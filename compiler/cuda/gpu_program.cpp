@@ -126,6 +126,20 @@ auto GpuProgram::on_host(std::size_t at) -> Result<void> {
   return driver_.wait();
 }
 
+auto GpuProgram::finding_of_launch(const GpuRecord& record, const Launch& launch) const
+    -> std::optional<RunFinding> {
+  if (auto finding = finding_of(record, *launch.kernel)) return finding;
+  const auto arguments = std::span(launch.values).first(launch.values.size() - 1);
+  if (!shared_.is_checked || record.told == launch_word(arguments)) return std::nullopt;
+  RunFinding finding;
+  finding.fault = RunFault::stale_launch;
+  finding.kernel = launch.kernel->name;
+  finding.message = record.told == 0
+                        ? "the launch did not reach its record: it did not run, or with a stale one"
+                        : "the launch had other arguments than the program is bound to";
+  return finding;
+}
+
 /// Findings of checked code; an assert that is false is an error otherwise.
 auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
   std::vector<GpuRecord> records(launches_);
@@ -135,18 +149,30 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
     for (const auto& item : step.items) {
       const auto* launch = std::get_if<Launch>(&item);
       if (launch == nullptr) continue;
-      auto finding = finding_of(records[launch->record], *launch->kernel);
+      auto finding = finding_of_launch(records[launch->record], *launch);
       if (!finding) continue;
       any = true;
       finding->line = launch->op->line;
       finding->statement = launch->op->text;
       run.findings.push_back(*std::move(finding));
     }
-  if (!any) return {};
+  if (!any && !shared_.is_checked) return {};
   ASSAY_TRY_VOID(driver_.fill(records_, 0, launches_ * sizeof(GpuRecord)));
   if (shared_.is_checked) return {};
   const auto& first = run.findings.back();
   return bad_input("kernel {}: the assert in line {} is false", first.kernel, first.kernel_line);
+}
+
+auto GpuProgram::check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void> {
+  const bool draws = std::ranges::any_of(bound_.steps, [](const BoundStep& step) {
+    const auto* call = std::get_if<BoundCall>(&step);
+    return call != nullptr && call->row->random;
+  });
+  if (!shared_.is_checked || was_repeated_ || draws || is_one_by_one() || !run.findings.empty())
+    return {};
+  ASSAY_TRY_VOID(send(inputs));
+  ASSAY_TRY_VOID(run_steps());
+  return read_records(run);
 }
 
 auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
@@ -155,6 +181,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   ProgramRun run = bound_.counts;
   run.on_host = on_host_;
   ASSAY_TRY_VOID(read_records(run));
+  ASSAY_TRY_VOID(check_graphs(inputs, run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
     const auto& buffer = bound_.buffers[i];

@@ -204,6 +204,12 @@ class GpuProgram {
 
   [[nodiscard]] auto host_costs() -> Result<HostCosts>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
+  /// What a record says about its launch; in checked code also that other arguments were used.
+  [[nodiscard]] auto finding_of_launch(const GpuRecord& record, const Launch& launch) const
+      -> std::optional<RunFinding>;
+  /// In checked mode the graphs that later calls take run as well, where a second call draws no
+  /// random numbers.
+  [[nodiscard]] auto check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
   GpuShared shared_;
