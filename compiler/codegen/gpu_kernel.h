@@ -131,6 +131,8 @@ class GpuKernelEmitter : GpuValues {
   void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
   [[nodiscard]] auto program_number() -> Value*;
   void tell_arguments();
+  void compare_written(const TileStatement& one, std::size_t param, const Values& stored,
+                       const std::vector<std::pair<int, Value*>>& written);
 
   // gpu_transpose.cpp
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are

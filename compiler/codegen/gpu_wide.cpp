@@ -279,10 +279,12 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   auto* acts = leader(over);
   const auto condition = [&](int i) { return takes_part(one, i, acts); };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
+  std::vector<std::pair<int, Value*>> written;  // registers, and whether they were
   const auto single = [&](int i) {
     auto* index = lane(index_id, i);
     auto* meant = checked(one, param, index, dtype(index_id), condition(i), Access::store);
     guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
+    written.emplace_back(i, meant);
   };
   std::vector<Run> runs;
   bool is_wide = false;
@@ -296,7 +298,10 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     for (const auto& run : runs)
       for (int k = 0; k < run.length; ++k) single(run.first + k);
   };
-  if (!is_wide) return narrow();
+  if (!is_wide) {
+    narrow();
+    return compare_written(one, param, all, written);
+  }
   std::vector<Values> words;
   std::vector<Value*> places;
   for (const auto& run : runs) {

@@ -106,7 +106,7 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
 /// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements,
 /// or of `extents`, by kernel; of those it says how they are launched. What has no code says why in
 /// a comment. Errors: as make_ptx.
-[[nodiscard]] auto ptx_text(const HostProgram& program, int architecture,
+[[nodiscard]] auto ptx_text(const HostProgram& program, const PtxOptions& options,
                             const std::map<std::string, std::vector<std::int64_t>>& extents = {})
     -> Result<std::string>;
 

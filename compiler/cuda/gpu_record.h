@@ -11,7 +11,7 @@ enum class GpuFault : std::int64_t {
   false_assert,    ///< of the kernel's own
   out_of_bounds,   ///< an access outside of the memory
   uninitialised,   ///< an element is read that nobody wrote
-  write_conflict,  ///< two programs of the grid write one element
+  write_conflict,  ///< two programs of the grid write one element, or two lanes of one
   read_conflict,   ///< one program reads what another writes
 };
 

@@ -8,13 +8,14 @@ harmless and left out. Of each plant up to `--each` wrong ones, spread over the 
 --executor cuda`: `found` counts those in which it finds anything, `blamed` those in which a finding is of the same
 kernel (outside of kernels: of the same line) as one of the interpreter's, `kind` those in which one is of the same
 kernel and kind. With `--sanitizer PATH` every N-th of them (`--sanitizer-every N`) runs unchecked under each
-`--tools` of compute-sanitizer, which has found something where it counts more errors than in the program unchanged.
+of `--tools` of compute-sanitizer, which has found something where it counts more errors than in the program unchanged.
 A run that exceeds `--timeout` s, or ends without an answer, is an error, and not found.
 
-First all programs run unchanged, in which nothing may be found; with `--models FOLDER` also its graphs, FOLDER/*/*.json
-that match `--graphs`, by `assay compile --check --redzones`, and `assay bench` says how long a call takes there with
-and without checks. Nothing new begins after `--minutes`. One line of JSON per program, graph and change, then the sums.
-Exit code 1 where a clean one has findings, or a planted one was not found.
+First all logs run unchanged, their backward passes too, in which nothing may be found; what does not run so is left
+out. With `--models FOLDER` so do its graphs, FOLDER/*/graph*.json, in folders that match `--graphs`, by `assay compile
+--check --redzones`, and `assay bench` says how long a call takes with and without checks. Nothing new begins after
+`--minutes`. One line of JSON per program, graph and change, then the sums. Exit code 1 where a clean one has findings,
+or a planted one was not found.
 """
 import argparse
 import collections
@@ -78,8 +79,8 @@ class Bench:
         except subprocess.TimeoutExpired:
             return None, "timeout"
 
-    def findings(self, case, executor):
-        command = [self.asked.assay, "run", case.path, "--inputs", case.inputs, "--check", "--json"]
+    def findings(self, case, executor, path=None):
+        command = [self.asked.assay, "run", path or case.path, "--inputs", case.inputs, "--check", "--json"]
         output, errors = self.output([*command, "--executor", executor])
         try:
             report = json.loads(output or "")
@@ -113,8 +114,10 @@ class Bench:
         return case
 
     def clean(self, case):
-        case.truth = case.truth if case.problem == "" else None
-        self.judge(case)
+        """Both programs of the log."""
+        self.look(case)
+        if case.truth is not None:
+            case.found, case.problem = self.findings(case, self.asked.executor, case.inputs[:-5] + ".log")
         return case
 
     def graph(self, path):
@@ -163,6 +166,8 @@ def told(case):
         line["sanitizer"] = case.sanitizer
         ran = [errors for errors in case.sanitizer.values() if errors is not None]
         counts += ["sanitizer ran"] * bool(ran) + ["sanitizer found"] * any(ran)
+        counts += ["only assay"] * bool(case.found and ran and not any(ran))
+        counts += ["only sanitizer"] * bool(any(ran) and not case.found)
         counts += [f"{tool} found" for tool, errors in case.sanitizer.items() if errors]
     return line, counts
 
@@ -203,33 +208,40 @@ def main():
         print(json.dumps(line), flush=True)
 
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(asked.jobs) as pool:
-        plain, planted = [], collections.defaultdict(list)
-        for log in sorted(glob.glob(os.path.join(asked.folder, "*.cuda.log"))):
-            text = wrapper_of(log)
-            plain.append(Case(log, "clean", "", "", text, scratch, "clean"))
-            for n, (name, kind, kernel, changed) in enumerate(gpu_plants.changes(text)):
-                planted[name].append(Case(log, name, kind, kernel, changed, scratch, n))
-        list(pool.map(bench.look, [*plain, *interleaved(list(planted.values()))]))
-        for case in pool.map(bench.judge, plain):
+        logs = sorted(glob.glob(os.path.join(asked.folder, "*.cuda.log")))
+        texts = {log: wrapper_of(log) for log in logs}
+        plain = [Case(log, "clean", "", "", text, scratch, "clean") for log, text in texts.items()]
+        left_out = set()
+        for case in pool.map(bench.clean, plain):
             found = [*(case.truth or []), *(case.found or [])]
             clean["programs"] += 1
-            clean["errors"] += case.found is None
+            clean["left out"] += case.truth is None
+            clean["errors"] += case.truth is not None and case.found is None
             clean["findings"] += len(found)
+            left_out |= {case.inputs} if case.truth is None else set()
             tell({"clean": case.program, "findings": kinds(found), **({"error": case.problem} if case.problem else {})})
-        wrong = []
+        planted = collections.defaultdict(list)
+        for log, text in texts.items():
+            for n, change in enumerate(gpu_plants.changes(text) if log[:-4] + ".json" not in left_out else []):
+                planted[change[0]].append(Case(log, *change, scratch, n))
+        list(pool.map(bench.look, interleaved(list(planted.values()))))
+        wrong, sampled = [], []
         for name, cases in planted.items():
             mine = [case for case in cases if case.truth]
             sums[cases[0].kind, name, "planted"] = len(cases)
+            sums[cases[0].kind, name, "not judged"] = sum(case.truth is None for case in cases)
             sums[cases[0].kind, name, "wrong"] = len(mine)
             wrong.append(spread(mine, asked.each))
-        wrong = interleaved(wrong)
+            sampled.append(wrong[-1][::asked.sanitizer_every])
+        wrong, sampled = interleaved(wrong), interleaved(sampled)
         list(pool.map(bench.judge, wrong))
         if asked.sanitizer:
-            tools = [(case, tool) for case in plain for tool in asked.tools.split(",")]
+            used = {case.program for case in sampled}
+            tools = [(case, tool) for case in plain if case.program in used for tool in asked.tools.split(",")]
             errors = pool.map(lambda pair: bench.errors(*pair), tools)
             bench.clean_errors = {(case.program, tool): n for (case, tool), n in zip(tools, errors)}
-            tell({"sanitizer_on_clean": {f"{name} {tool}": n for (name, tool), n in bench.clean_errors.items() if n != 0}})
-            list(pool.map(bench.sanitize, wrong[::asked.sanitizer_every]))
+            tell({"sanitizer_on_clean": {" ".join(key): n for key, n in bench.clean_errors.items() if n != 0}})
+            list(pool.map(bench.sanitize, sampled))
         for case in wrong:
             line, counts = told(case)
             tell(line)
@@ -247,9 +259,10 @@ def main():
     for kind, name, what in list(sums):
         sums[kind, "all", what] += sums[kind, name, what]
         sums["all", "all", what] += sums[kind, name, what]
-    for kind, name in sorted({key[:2] for key in sums}, key=lambda key: (key[0] == "all", key[0], key[1] == "all", key[1])):
-        counts = ", ".join(f"{what} {count}" for (*key, what), count in sums.items() if (*key,) == (kind, name))
-        print(f"{kind:14} {name:15} {counts}")
+    rows = sorted({key[:2] for key in sums}, key=lambda row: (row[0] == "all", row[0], row[1] == "all", row[1]))
+    for row in rows:
+        counts = ", ".join(f"{what} {count}" for (*of, what), count in sums.items() if count and (*of,) == row)
+        print(f"{row[0]:14} {row[1]:15} {counts}")
     print("clean:", ", ".join(f"{what} {count}" for what, count in clean.items()))
     if ratios:
         print(f"a checked call takes {statistics.median(ratios):.1f} times as long (median of {len(ratios)} graphs, "
