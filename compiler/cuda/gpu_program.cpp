@@ -126,20 +126,6 @@ auto GpuProgram::on_host(std::size_t at) -> Result<void> {
   return driver_.wait();
 }
 
-auto GpuProgram::finding_of_launch(const GpuRecord& record, const Launch& launch) const
-    -> std::optional<RunFinding> {
-  if (auto finding = finding_of(record, *launch.kernel)) return finding;
-  const auto arguments = std::span(launch.values).first(launch.values.size() - 1);
-  if (!shared_.is_checked || record.told == launch_word(arguments)) return std::nullopt;
-  RunFinding finding;
-  finding.fault = RunFault::stale_launch;
-  finding.kernel = launch.kernel->name;
-  finding.message = record.told == 0
-                        ? "the launch did not reach its record: it did not run, or with a stale one"
-                        : "the launch had other arguments than the program is bound to";
-  return finding;
-}
-
 /// Findings of checked code; an assert that is false is an error otherwise.
 auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
   std::vector<GpuRecord> records(launches_);
@@ -163,23 +149,13 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
   return bad_input("kernel {}: the assert in line {} is false", first.kernel, first.kernel_line);
 }
 
-auto GpuProgram::check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void> {
-  const bool draws = std::ranges::any_of(bound_.steps, [](const BoundStep& step) {
-    const auto* call = std::get_if<BoundCall>(&step);
-    return call != nullptr && call->row->random;
-  });
-  if (!shared_.is_checked || was_repeated_ || draws || is_one_by_one() || !run.findings.empty())
-    return {};
-  ASSAY_TRY_VOID(send(inputs));
-  ASSAY_TRY_VOID(run_steps());
-  return read_records(run);
-}
-
 auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(run_steps());
   ProgramRun run = bound_.counts;
   run.on_host = on_host_;
+  std::ranges::move(read_unwritten_, std::back_inserter(run.findings));
+  read_unwritten_.clear();
   ASSAY_TRY_VOID(read_records(run));
   ASSAY_TRY_VOID(check_graphs(inputs, run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;

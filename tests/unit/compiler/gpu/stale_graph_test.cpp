@@ -23,11 +23,11 @@ class Setting {
   const char* name_;
 };
 
-/// Two kernels with a product between them: three nodes.
+/// Two kernels with a product between them, which reads inputs: three nodes.
 const SmallGraph kNodes{"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 5]",
-                        "a = aten.relu.default(x)\nb = aten.mm.default(a, y)\n"
+                        "a = aten.relu.default(y)\nb = aten.mm.default(x, y)\n"
                         "r = aten.neg.default(b)",
-                        "r"};
+                        "a, r"};
 /// More sizes than there are instantiated graphs, so the last one is updated.
 constexpr int kSizes = 5;
 
