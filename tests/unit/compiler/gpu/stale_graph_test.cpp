@@ -23,7 +23,7 @@ class Setting {
   const char* name_;
 };
 
-/// Two kernels with a product between them, which reads inputs: three nodes.
+/// Two kernels, between them a product of inputs and the mark that it has written: four nodes.
 const SmallGraph kNodes{"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 5]",
                         "a = aten.relu.default(y)\nb = aten.mm.default(x, y)\n"
                         "r = aten.neg.default(b)",
@@ -78,7 +78,7 @@ TEST_F(StaleGraph, NothingIsFoundInSoundOnes) {
 }
 
 TEST_F(StaleGraph, ANodeThatIsNotUpdatedIsBlamed) {
-  const Setting stale("FAKE_GPU_STALE", "2");
+  const Setting stale("FAKE_GPU_STALE", "3");
   const auto found = findings_of_update();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(name(found[0].fault), "stale-launch");
