@@ -72,8 +72,7 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_order.cpp
   void region(const TileRegion& region);
-  /// What follows the last reduction of a row some registers at a time: all need not be there at
-  /// once.
+  /// What follows a row's last reduction some registers at a time: all need not be there at once.
   void in_chunks(const std::vector<TileStatement>& body);
   void emit_all(const Statements& all);
   [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
@@ -102,7 +101,6 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
   [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
   [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
-
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
   [[nodiscard]] auto is_used(TileId id) const -> bool;
@@ -131,8 +129,7 @@ class GpuKernelEmitter : GpuValues {
   void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
   [[nodiscard]] auto program_number() -> Value*;
   void tell_arguments();
-  void compare_written(const TileStatement& one, std::size_t param, const Values& stored,
-                       const std::vector<std::pair<int, Value*>>& written);
+  void compare_written(const TileStatement& one, const Values& stored, const Values& meant);
 
   // gpu_transpose.cpp
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are

@@ -43,19 +43,21 @@ void GpuKernelEmitter::tell_arguments() {
 
 /// Lanes of one program that store different values into one element: what stands there afterwards
 /// is not what all of them stored. Threads of placed kernels do not all come here together.
-void GpuKernelEmitter::compare_written(const TileStatement& one, std::size_t param,
-                                       const Values& stored,
-                                       const std::vector<std::pair<int, Value*>>& written) {
+void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& stored,
+                                       const Values& meant) {
   if (!is_checked_ || layout_->is_placed()) return;
   const auto index_id = one.operands[0];
+  const auto param = std::get<TileStore>(one.what).param;
   barrier();
-  for (const auto& [i, meant] : written) {
+  for (int i = 0; i < std::ssize(meant); ++i) {
+    auto* here = meant[static_cast<std::size_t>(i)];
+    if (here == nullptr) continue;  // another register holds a copy
     auto* mine = stored[static_cast<std::size_t>(i)];
     auto* bits = b_.getIntNTy(static_cast<unsigned>(mine->getType()->getPrimitiveSizeInBits()));
     auto* index = lane(index_id, i);
-    auto* there = guarded_load(bits, address(param, index, dtype(index_id)), meant);
+    auto* there = guarded_load(bits, address(param, index, dtype(index_id)), here);
     auto* differs = b_.CreateICmpNE(there, b_.CreateBitCast(mine, bits));
-    when(b_.CreateAnd(meant, differs), [&] {
+    when(b_.CreateAnd(here, differs), [&] {
       record(one.line, b_.getInt64(param), as_int64(index, dtype(index_id)),
              GpuFault::write_conflict);
     });

@@ -279,12 +279,12 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   auto* acts = leader(over);
   const auto condition = [&](int i) { return takes_part(one, i, acts); };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
-  std::vector<std::pair<int, Value*>> written;  // registers, and whether they were
+  Values written(all.size(), nullptr);  // by register: was it
   const auto single = [&](int i) {
     auto* index = lane(index_id, i);
     auto* meant = checked(one, param, index, dtype(index_id), condition(i), Access::store);
     guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
-    written.emplace_back(i, meant);
+    written[static_cast<std::size_t>(i)] = meant;
   };
   std::vector<Run> runs;
   bool is_wide = false;
@@ -300,7 +300,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   };
   if (!is_wide) {
     narrow();
-    return compare_written(one, param, all, written);
+    return compare_written(one, all, written);
   }
   std::vector<Values> words;
   std::vector<Value*> places;

@@ -40,7 +40,8 @@ CASES = [
 
 
 def code(before, after, block):
-    text = Path(wrapper).read_text().replace("XBLOCK : tl.constexpr)", f"XBLOCK : tl.constexpr = {block})")
+    head = "XBLOCK : tl.constexpr):"
+    text = Path(wrapper).read_text().replace(head, f"{head}\n    XBLOCK: tl.constexpr = {block}")
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(text.replace(before, after) if before else text)
         file.flush()

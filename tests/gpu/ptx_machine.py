@@ -102,6 +102,7 @@ class Machine:
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
                       "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0, "%nctaid.x": self.grid,
+                      "%nctaid.y": 1, "%nctaid.z": 1,
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
                      for rank in range(ranks) for t in range(threads)]
         every = range(len(self.regs))
