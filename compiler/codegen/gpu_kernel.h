@@ -91,9 +91,9 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
   enum class Access : std::uint8_t { load, store, atomic, exchange };
-  /// The condition of an access, in checked code only where the index is in bounds.
-  [[nodiscard]] auto checked(const TileStatement& one, std::size_t param, Value* index,
-                             DType index_dtype, Value* condition, Access access) -> Value*;
+  /// The condition of register i's access, in checked code only where the index is in bounds.
+  [[nodiscard]] auto checked(const TileStatement& one, int i, Value* condition, Access access)
+      -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
   void guarded_store(Value* value, Value* place, Value* condition);
@@ -126,7 +126,7 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
-  void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
+  void watch(const TileStatement& one, int i, Value* at, Value* condition, Access access);
   [[nodiscard]] auto program_number() -> Value*;
   void tell_arguments();
   void compare_written(const TileStatement& one, const Values& stored, const Values& meant);

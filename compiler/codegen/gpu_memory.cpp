@@ -74,20 +74,6 @@ void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault f
   });
 }
 
-auto GpuKernelEmitter::checked(const TileStatement& one, std::size_t param, Value* index,
-                               DType index_dtype, Value* condition, Access access) -> Value* {
-  if (!is_checked_) return condition;
-  const auto& memory = watched_.at(param);
-  auto* at = as_int64(index, index_dtype);
-  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, memory.low), b_.CreateICmpSLT(at, memory.high));
-  auto* wrong = b_.CreateNot(inside);
-  if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
-  when(wrong, [&] { record(one.line, b_.getInt64(param), at, GpuFault::out_of_bounds); });
-  auto* meant = condition == nullptr ? inside : b_.CreateAnd(condition, inside);
-  watch(one.line, param, at, meant, access);
-  return meant;
-}
-
 /// Nothing is read where the condition is false; the value is 0 there.
 auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value* {
   const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
@@ -248,10 +234,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i)) continue;
     auto* condition = takes_part(one, i, acts);
-    auto* index = lane(one.operands[0], i);
-    condition = checked(one, what.param, index, dtype(one.operands[0]), condition,
-                        what.is_exchange ? Access::exchange : Access::atomic);
-    auto* place = address(what.param, index, dtype(one.operands[0]));
+    condition = checked(one, i, condition, what.is_exchange ? Access::exchange : Access::atomic);
+    auto* place = address(what.param, lane(one.operands[0], i), dtype(one.operands[0]));
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();
     Value* got = nullptr;

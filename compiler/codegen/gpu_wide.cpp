@@ -240,10 +240,8 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
   const auto single = [&](int i) {
-    auto* index = lane(index_id, i);
-    auto* condition =
-        checked(one, what.param, index, dtype(index_id), mask(one.operands[1], i), Access::load);
-    return guarded_load(type, address(what.param, index, dtype(index_id)), condition);
+    auto* condition = checked(one, i, mask(one.operands[1], i), Access::load);
+    return guarded_load(type, address(what.param, lane(index_id, i), dtype(index_id)), condition);
   };
   const auto over = axes(index_id) | axes(one.operands[1]);
   const auto size = static_cast<int>(size_bytes(stored_as));
@@ -281,9 +279,8 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   Values written(all.size(), nullptr);  // by register: was it
   const auto single = [&](int i) {
-    auto* index = lane(index_id, i);
-    auto* meant = checked(one, param, index, dtype(index_id), condition(i), Access::store);
-    guarded_store(stored(i), address(param, index, dtype(index_id)), meant);
+    auto* meant = checked(one, i, condition(i), Access::store);
+    guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)), meant);
     written[static_cast<std::size_t>(i)] = meant;
   };
   std::vector<Run> runs;

@@ -185,8 +185,9 @@ constexpr std::array kFaults = {
              "element {} of {} is read, but nobody wrote it"},
     FaultRow{GpuFault::write_conflict, RunFault::write_conflict,
              "element {} of {} is written by two programs of the grid, or by two lanes of one"},
-    FaultRow{GpuFault::read_conflict, RunFault::read_conflict,
-             "element {} of {} is read by one program of the grid and written by another"},
+    FaultRow{
+        GpuFault::read_conflict, RunFault::read_conflict,
+        "element {} of {} is read by one program of the grid, or lane, and written by another"},
 };
 static_assert(std::ranges::all_of(kFaults, [](const FaultRow& row) {
   return &row - kFaults.data() == static_cast<std::ptrdiff_t>(row.fault);

@@ -12,7 +12,7 @@ enum class GpuFault : std::int64_t {
   out_of_bounds,   ///< an access outside of the memory
   uninitialised,   ///< an element is read that nobody wrote
   write_conflict,  ///< two programs of the grid write one element, or two lanes of one
-  read_conflict,   ///< one program reads what another writes
+  read_conflict,   ///< one program, or lane, reads what another writes
 };
 
 /// What a thread leaves for the host; the first thread of a launch that meets a fault does.
@@ -33,7 +33,8 @@ struct GpuRecord {
 }
 
 /// Who wrote and who read an element of watched memory last: the launch's number in the upper 16
-/// bits, the program of the grid in the lower 32. 0: nobody; all ones: somebody else.
+/// bits, then the lane where lanes are told apart, the program of the grid in the lower 32. 0:
+/// nobody; all ones: somebody else.
 struct GpuShadow {
   std::uint64_t writer = 0, reader = 0;
 };

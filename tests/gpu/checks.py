@@ -34,8 +34,13 @@ CASES = [
     (STORE, STORE.replace("(x2)", "(0 * x2)"), 64, "write conflict", 2, (0,)),
     (STORE, STORE.replace("(x2)", "(x2 // 2)"), 64, "write conflict", 2, range(SIZE // 2)),
     (LOAD, LOAD.replace("in_ptr0", "out_ptr0"), 32, "uninitialised", 2, range(SIZE)),
+    (STORE, STORE.replace("out_ptr0", "in_ptr0"), 32, None, None, ()),
     (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"), 32, "read conflict", 0,
      range(SIZE)),
+    (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"), 64, "read conflict", 0,
+     range(SIZE)),
+    (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"),
+     64, None, None, ()),
 ]
 
 
