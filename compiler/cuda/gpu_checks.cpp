@@ -20,8 +20,11 @@ auto GpuProgram::place_shadows() -> Result<void> {
   }
   shadows_.resize(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (sizes[i] == 0 && buffer.is_used)  // calls alone touch it
+      sizes[i] = static_cast<std::int64_t>(size_bytes(buffer.dtype));
     if (sizes[i] <= 0) continue;
-    const auto elements = bound_.buffers[i].size_bytes / sizes[i];
+    const auto elements = buffer.size_bytes / sizes[i];
     shadows_[i].bytes = static_cast<std::size_t>(elements) * sizeof(GpuShadow);
     ASSAY_TRY(shadows_[i].at, own(static_cast<std::int64_t>(shadows_[i].bytes)));
   }

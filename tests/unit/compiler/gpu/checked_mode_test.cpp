@@ -1,5 +1,5 @@
-// Graphs of the driver whose nodes keep what an update should have replaced, seen by checked code
-// on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments.
+// Checked mode on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments: graphs of the
+// driver whose nodes keep what an update should have replaced, and calls that read what nobody wrote.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -94,6 +94,29 @@ TEST_F(StaleGraph, APointerThatIsNotUpdatedIsBlamed) {
   EXPECT_EQ(found[0].line, launches()[0]->line);
   EXPECT_FALSE(found[0].kernel.empty());
   EXPECT_NE(found[0].message.find("other arguments"), std::string::npos);
+}
+
+/// Kernels of the fake GPU write nothing, so a call reads what nobody wrote.
+TEST(CheckedCalls, LookAtWhatTheyRead) {
+  const Setting kernels("FAKE_GPU_KERNELS", "quiet");
+  const SmallGraph graph{"x: f32[3, 5]; y: f32[5, 5]",
+                         "a = aten.relu.default(x)\nr = aten.mm.default(a, y)", "r"};
+  const auto capture = capture_of(graph);
+  const auto made = compiled(graph);
+  ASSERT_TRUE(capture && made);
+  const auto table = build_op_table();
+  const CudaExecutor executor(table, {.is_checked = true});
+  const auto program = executor.compile(made->program);
+  if (!program && program.error().code == ErrorCode::missing_tool)
+    GTEST_SKIP() << program.error().message;
+  ASSERT_TRUE(program) << program.error().message;
+  const auto inputs = inputs_of(graph, *capture, "", 1);
+  const auto run = (*program)->run(program_inputs(capture->graph, *inputs), {});
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_EQ(run->findings.size(), 1U);
+  EXPECT_EQ(run->findings[0].fault, RunFault::uninitialised);
+  EXPECT_EQ(run->findings[0].times, 15);
+  EXPECT_NE(run->findings[0].statement.find("mm"), std::string::npos);
 }
 
 }  // namespace
