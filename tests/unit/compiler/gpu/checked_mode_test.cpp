@@ -1,5 +1,6 @@
-// Checked mode on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments: graphs of the
-// driver whose nodes keep what an update should have replaced, and calls that read what nobody wrote.
+// Checked mode on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments: graphs of
+// the driver whose nodes keep what an update should have replaced, and calls that read what nobody
+// wrote.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
