@@ -107,23 +107,6 @@ auto GpuKernelEmitter::varies(AxisSet axes) const -> bool {
   return !is_single_lane_ && layout_->register_mask(axes) != 0;
 }
 
-auto GpuValues::Held::moving() const -> unsigned {
-  unsigned bits = 0;
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    for (unsigned bit = 1; bit < offsets.size(); bit <<= 1)
-      if (offsets[i] != offsets[i ^ bit]) bits |= bit;
-  return bits;
-}
-
-auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
-  const auto& held = values_.at(id);
-  auto* base = held.base(index);
-  const auto offset = held.offset(index);
-  if (offset == 0) return base;
-  return b_.CreateAdd(
-      base, llvm::ConstantInt::get(base->getType(), static_cast<std::uint64_t>(offset), true));
-}
-
 auto GpuKernelEmitter::lanes(TileId id) -> Values {
   Values all;
   for (int i = 0; i < layout_->registers(); ++i)
@@ -138,17 +121,25 @@ void GpuKernelEmitter::set(TileId id, Values lanes) {
     values_[id] = {std::move(lanes), layout_->register_mask(axes(id)), {}};
 }
 
+auto GpuKernelEmitter::distinct(AxisSet axes) const -> std::vector<int> {
+  if (!varies(axes)) return {0};
+  const auto mask = static_cast<int>(layout_->register_mask(axes));
+  std::set<int> known;
+  std::vector<int> all;
+  for (int at = 0; at < layout_->registers(); ++at)
+    if (const int i = in_order(at); is_active(i) && known.insert(i & mask).second)
+      all.push_back(i & mask);
+  return all;
+}
+
 auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values {
   if (!varies(axes)) return {of(0)};
   const auto mask = static_cast<int>(layout_->register_mask(axes));
   Values all(static_cast<std::size_t>(layout_->registers()));
-  for (int at = 0; at < layout_->registers(); ++at) {
-    const int i = in_order(at);
-    if (!is_active(i)) continue;
-    auto& first = all[static_cast<std::size_t>(i & mask)];
-    if (first == nullptr) first = of(i & mask);
-    all[static_cast<std::size_t>(i)] = first;
-  }
+  for (const int i : distinct(axes)) all[static_cast<std::size_t>(i)] = of(i);
+  for (int i = 0; i < layout_->registers(); ++i)
+    if (is_active(i))
+      all[static_cast<std::size_t>(i)] = all[static_cast<std::size_t>(i & mask)];
   return all;
 }
 
@@ -375,131 +366,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
   if (layout_->is_placed() && what.dimension == 0)
     value = b_.CreateUDiv(value, place(TilePlace::rank).count);
   set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
-}
-
-/// Sums, differences and multiples of what moves with the registers by constants do so too, as far
-/// as what else varies does so over other registers.
-auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
-  const auto id = one.results[0];
-  const auto of = dtype(id);
-  if (is_floating(of) || of == DType::boolean || !varies(axes(id))) return false;
-  std::vector<const Held*> in;
-  unsigned over = 0, moving = 0;
-  for (const auto operand : one.operands) {
-    if (is_floating(dtype(operand))) return false;
-    in.push_back(&values_.at(operand));
-    over |= in.back()->over;
-    moving |= in.back()->moving();
-  }
-  if (moving == 0 || (over & moving) != 0) return false;
-  const auto made = [&](const std::function<Value*(int)>& base,
-                        const std::function<std::int64_t(int)>& at) {
-    Held held;
-    held.over = over;
-    for (int i = 0; i < layout_->registers(); ++i) held.offsets.push_back(at(i));
-    for (int i = 0; i < (over == 0 ? 1 : layout_->registers()); ++i) {
-      const auto same = i & static_cast<int>(over);
-      held.bases.push_back(!is_active(i) ? nullptr
-                           : same == i   ? base(i)
-                                         : held.bases[static_cast<std::size_t>(same)]);
-    }
-    values_[id] = std::move(held);
-    return true;
-  };
-  if (op == TileOp::cast && dtype(one.operands[0]) != DType::boolean) {
-    const bool widens = size_bytes(of) >= size_bytes(dtype(one.operands[0]));
-    if (!widens) return false;
-    auto* type = code_.lane_type(of);
-    const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
-    const auto from = *in[0];
-    return made(
-        [&](int i) {
-          return is_signed ? b_.CreateSExtOrTrunc(from.base(i), type)
-                           : b_.CreateZExtOrTrunc(from.base(i), type);
-        },
-        [&](int i) { return from.offset(i); });
-  }
-  if (op != TileOp::add && op != TileOp::sub && op != TileOp::mul) return false;
-  const auto left = *in[0], right = *in[1];
-  if (op == TileOp::add)
-    return made([&](int i) { return b_.CreateAdd(left.base(i), right.base(i)); },
-                [&](int i) { return left.offset(i) + right.offset(i); });
-  if (op == TileOp::sub)
-    return made([&](int i) { return b_.CreateSub(left.base(i), right.base(i)); },
-                [&](int i) { return left.offset(i) - right.offset(i); });
-  const auto& by = left.offsets.empty() ? left : right;
-  const auto& moves = left.offsets.empty() ? right : left;
-  if (!by.offsets.empty() || by.bases.size() != 1) return false;
-  const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(by.bases[0]);
-  if (factor == nullptr) return false;
-  return made([&](int i) { return b_.CreateMul(moves.base(i), by.bases[0]); },
-              [&](int i) { return factor->getSExtValue() * moves.offset(i); });
-}
-
-/// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
-/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
-auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor) -> Values {
-  constexpr int kBias = 127, kMantissa = 23;
-  constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
-  constexpr std::uint32_t kLeast = kBias - 60, kMost = kBias + 60;
-  auto* i32 = b_.getInt32Ty();
-  auto* f32 = b_.getFloatTy();
-  // By exponents, without the sign.
-  const auto is_within = [&](Value* x, std::uint32_t least, std::uint32_t most) {
-    auto* size = b_.CreateShl(b_.CreateBitCast(x, i32), 1);
-    auto* above = b_.CreateSub(size, b_.getInt32(least << (kMantissa + 1)));
-    return b_.CreateICmpULT(above, b_.getInt32((most - least) << (kMantissa + 1)));
-  };
-  auto* may = is_within(divisor, kLeastDivisor, kMostDivisor);
-  for (auto* x : dividends) {
-    auto* is_zero = b_.CreateICmpEQ(b_.CreateBitCast(x, i32), b_.getInt32(0));
-    may = b_.CreateAnd(may, b_.CreateOr(is_within(x, kLeast, kMost), is_zero));
-  }
-  const auto fma = [&](Value* x, Value* y, Value* z) {
-    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
-  };
-  const auto multiplied = [&] {
-    auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
-    auto* negative = b_.CreateFNeg(divisor);
-    Values made;
-    for (auto* x : dividends) {
-      auto* quotient = b_.CreateFMul(x, reciprocal);
-      made.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
-    }
-    return made;
-  };
-  const auto divided = [&] {
-    Values made;
-    for (auto* x : dividends) made.push_back(b_.CreateFDiv(x, divisor));
-    return made;
-  };
-  return either(may, multiplied, divided);
-}
-
-auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
-  constexpr std::size_t kFew = 4;  // of so many lanes a division each is no dearer
-  const auto id = one.results[0];
-  const auto dividend = one.operands[0], divisor = one.operands[1];
-  if (!code_.lane_type(dtype(dividend))->isFloatTy() || !varies(axes(dividend))) return false;
-  // Lanes of a row, by where its divisor stands.
-  const auto rows = layout_->register_mask(axes(divisor));
-  const auto lanes_of = layout_->register_mask(axes(dividend) | axes(divisor));
-  std::map<unsigned, std::vector<std::size_t>> groups;
-  for (unsigned i = 0; i < static_cast<unsigned>(layout_->registers()); ++i)
-    if ((i & ~lanes_of) == 0 && is_active(static_cast<int>(i))) groups[i & rows].push_back(i);
-  if (groups.begin()->second.size() < kFew) return false;
-  Values made(static_cast<std::size_t>(layout_->registers()));
-  for (const auto& [row, members] : groups) {
-    Values dividends;
-    for (const auto i : members) dividends.push_back(lane(dividend, static_cast<int>(i)));
-    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)));
-    for (std::size_t k = 0; k < members.size(); ++k)
-      made[members[k]] = code_.rounded(all[k], dtype(id));
-  }
-  for (std::size_t i = 0; i < made.size(); ++i)
-    if (made[i] == nullptr) made[i] = made[i & lanes_of];
-  set(id, std::move(made));
-  return true;
 }
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& what) {

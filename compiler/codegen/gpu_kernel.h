@@ -48,20 +48,17 @@ class GpuKernelEmitter : GpuValues {
   void statement(const TileStatement& one, const TileAssert& what);
   void statement(const TileStatement& one, const TileLoop& what);
   void statement(const TileStatement& one, const TileIf& what);
-  [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
-  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
-  [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
-  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
   [[nodiscard]] auto dtype(TileId id) const -> DType { return kernel_.type(id).dtype; }
   [[nodiscard]] auto axes(TileId id) const -> AxisSet {
     return id == kNoTile ? 0 : kernel_.type(id).axes;
   }
   [[nodiscard]] auto varies(AxisSet axes) const -> bool;
-  [[nodiscard]] auto lane(TileId id, int index) -> Value*;
   [[nodiscard]] auto lanes(TileId id) -> Values;
   void set(TileId id, Value* value) { values_[id] = {{value}, 0, {}}; }
   void set(TileId id, Values lanes);
-  /// One value per register; computed once for registers that only differ in other axes.
+  /// Registers of which no two only differ in other axes, in the order they are computed in.
+  [[nodiscard]] auto distinct(AxisSet axes) const -> std::vector<int>;
+  /// One value per register; computed once for each of those.
   [[nodiscard]] auto per_lane(AxisSet axes, const std::function<Value*(int)>& of) -> Values;
   void barrier();
   void when(Value* condition, const std::function<void()>& then);
@@ -69,6 +66,18 @@ class GpuKernelEmitter : GpuValues {
   auto either(Value* condition, const std::function<Values()>& then,
               const std::function<Values()>& otherwise) -> Values;
   [[nodiscard]] auto as_int64(Value* value, DType of) -> Value*;
+
+  // gpu_affine.cpp
+  [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
+  [[nodiscard]] auto lane(TileId id, int index) -> Value*;
+  [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
+  [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
+
+  // gpu_quotients.cpp
+  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
+  [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
+  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
+  [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
 
   // gpu_order.cpp
   void region(const TileRegion& region);
@@ -95,7 +104,8 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto checked(const TileStatement& one, int i, Value* condition, Access access)
       -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
-  [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value*;
+  [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition,
+                                  std::uint64_t fill = 0) -> Value*;
   void guarded_store(Value* value, Value* place, Value* condition);
   /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
@@ -114,9 +124,12 @@ class GpuKernelEmitter : GpuValues {
                               const std::function<Value*(int)>& condition) -> Run;
   [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
       -> Value*;
+  using ReadSome = std::function<Values(const std::vector<int>&)>;
   [[nodiscard]] auto load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                               const std::function<Value*(int)>& single) -> Values;
-  [[nodiscard]] auto loaded_words(const Run& run, Value* place) -> Values;
+                               const ReadSome& one_by_one, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto fill_of(const TileStatement& one, DType stored_as)
+      -> std::optional<std::uint64_t>;
+  [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
   void store_words(const Run& run, const Values& words, Value* place);
   /// Lanes as the words that they travel in, and back.
   [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;

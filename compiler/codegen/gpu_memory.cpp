@@ -50,8 +50,7 @@ auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const ->
   const auto fits = [&](int wanted) {
     if (index % wanted != 0) return false;
     for (int i = 1; i < wanted; ++i)
-      if (held.base(index + i) != held.base(index) ||
-          held.offset(index + i) != held.offset(index) + i)
+      if (!held.is_near(index, index + i) || held.offset(index + i) != held.offset(index) + i)
         return false;
     return true;
   };
@@ -74,14 +73,15 @@ void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault f
   });
 }
 
-/// Nothing is read where the condition is false; the value is 0 there.
-auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition) -> Value* {
+/// Nothing is read where the condition is false; the value has the bits of `fill` there.
+auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition,
+                                    std::uint64_t fill) -> Value* {
   const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
   if (condition == nullptr) return b_.CreateAlignedLoad(type, place, llvm::Align(bits / 8));
   const auto& row = access_row(bits);
   auto* held = register_type(b_, bits);
-  const auto text = fmt::format("mov.b{} $0, 0;\n\t@$2 ld.global.{} $0, [$1];",
-                                held->getPrimitiveSizeInBits().getFixedValue(), row.type);
+  const auto text = fmt::format("mov.b{} $0, {};\n\t@$2 ld.global.{} $0, [$1];",
+                                held->getPrimitiveSizeInBits().getFixedValue(), fill, row.type);
   auto* asm_type = llvm::FunctionType::get(held, {place->getType(), b_.getInt1Ty()}, false);
   auto* code = llvm::InlineAsm::get(asm_type, text,
                                     fmt::format("={},l,b,~{{memory}}", row.constraint), true);
@@ -235,7 +235,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
     if (!is_leading(over, i)) continue;
     auto* condition = takes_part(one, i, acts);
     condition = checked(one, i, condition, what.is_exchange ? Access::exchange : Access::atomic);
-    auto* place = address(what.param, lane(one.operands[0], i), dtype(one.operands[0]));
+    auto* place = places(what.param, one.operands[0])(i);
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();
     Value* got = nullptr;

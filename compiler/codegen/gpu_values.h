@@ -17,19 +17,30 @@ struct GpuValues {
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
   using Statements = std::vector<const TileStatement*>;
-  /// One value for all registers or one per register, plus a constant per register.
+  /// So many times (by register) a value that all registers share.
+  struct Step {
+    Value* by = nullptr;
+    std::vector<std::int64_t> times;
+    [[nodiscard]] auto at(int index) const -> std::int64_t {
+      return times[static_cast<std::size_t>(index)];
+    }
+  };
+  /// One value for all registers or one per register, plus steps and a constant per register.
   struct Held {
     Values bases;
     unsigned over = 0;                  ///< bits of a register's number that bases vary over
     std::vector<std::int64_t> offsets;  ///< none: zeros
+    std::vector<Step> steps = {};       ///< of different values
     [[nodiscard]] auto base(int index) const -> Value* {
       return bases.size() == 1 ? bases[0] : bases[static_cast<std::size_t>(index)];
     }
     [[nodiscard]] auto offset(int index) const -> std::int64_t {
       return offsets.empty() ? 0 : offsets[static_cast<std::size_t>(index)];
     }
-    /// Bits of a register's number that the constants vary over.
+    /// Bits of a register's number that the constants and steps vary over.
     [[nodiscard]] auto moving() const -> unsigned;
+    /// Whether two registers have the same base and are as many steps from it.
+    [[nodiscard]] auto is_near(int index, int other) const -> bool;
   };
   /// What checked code is told about a buffer.
   struct Watched {

@@ -36,6 +36,35 @@ auto access_text(unsigned words, unsigned bits, unsigned first) -> AccessText {
   return text;
 }
 
+/// Floats as they are in memory.
+struct FloatRow {
+  DType dtype;
+  const llvm::fltSemantics& (*semantics)();
+};
+constexpr FloatRow kFloats[] = {{DType::float16, llvm::APFloat::IEEEhalf},
+                                {DType::bfloat16, llvm::APFloat::BFloat},
+                                {DType::float32, llvm::APFloat::IEEEsingle},
+                                {DType::float64, llvm::APFloat::IEEEdouble}};
+
+/// Word `at` of elements of `size` bits that all have the bits of `fill`.
+auto word_of(std::uint64_t fill, unsigned size, unsigned bits, unsigned at) -> std::uint64_t {
+  if (size > bits) return fill >> (at * bits % size) & 0xffffffffU;
+  for (auto filled = size; filled < bits; filled *= 2) fill |= fill << filled;
+  return fill;
+}
+
+auto firsts(const auto& runs, std::function<Value*(int)> place_of) -> std::vector<Value*> {
+  std::vector<Value*> all;
+  for (const auto& run : runs) all.push_back(place_of(run.first));
+  return all;
+}
+auto members(const auto& runs) -> std::vector<int> {
+  std::vector<int> all;
+  for (const auto& run : runs)
+    for (int k = 0; k < run.length; ++k) all.push_back(run.first + k);
+  return all;
+}
+
 }  // namespace
 
 auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
@@ -81,9 +110,12 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
   for (const auto& run : runs) {
     if (run.length == 1) continue;
     // Places that are apart by a multiple of the width are aligned alike.
+    const auto is_apart = [&](std::int64_t elements) { return elements * size % run.bytes == 0; };
     if (known != nullptr && held.base(known->first) == held.base(run.first) &&
-        known->bytes >= run.bytes &&
-        (held.offset(run.first) - held.offset(known->first)) * size % run.bytes == 0)
+        known->bytes >= run.bytes && is_apart(held.offset(run.first) - held.offset(known->first)) &&
+        std::ranges::all_of(held.steps, [&](const Step& step) {
+          return is_apart(step.at(run.first) - step.at(known->first));
+        }))
       continue;
     known = &run;
     auto* place = b_.CreatePtrToInt(address(param, lane(index_id, run.first), dtype(index_id)),
@@ -98,7 +130,7 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
   return aligned;
 }
 
-auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
+auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values {
   auto* type = word_type(b_, run.bytes);
   const auto words = words_of(b_, run.bytes);
   const auto bits = type->getBitWidth();
@@ -110,12 +142,13 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place) -> Values {
     for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractElement(whole, i));
     return made;
   }
-  if (words == 1) return {guarded_load(type, place, condition)};
+  const auto size = 8 * static_cast<unsigned>(run.bytes / run.length);
+  if (words == 1) return {guarded_load(type, place, condition, word_of(fill, size, bits, 0))};
   const auto text = access_text(words, bits, 0);
   std::string code, constraints;
   std::vector<llvm::Type*> types(words, type);
   for (unsigned i = 0; i < words; ++i) {
-    code += fmt::format("mov.b{} ${}, 0;\n\t", bits, i);
+    code += fmt::format("mov.b{} ${}, {};\n\t", bits, i, word_of(fill, size, bits, i));
     constraints += "=r,";
   }
   code += fmt::format("@${} ld.global{} {}, [${}];", words + 1, text.type, text.operands, words);
@@ -190,25 +223,25 @@ auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count
   return lanes;
 }
 
-/// Lanes by register as they are in memory; `single` reads one.
+/// Lanes by register as they are in memory.
 auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                                 const std::function<Value*(int)>& single) -> Values {
+                                 const ReadSome& one_by_one, std::uint64_t fill) -> Values {
   auto* type = code_.memory_type(kernel_.params[param].dtype);
   auto* may = are_aligned(runs, index_id, param);
-  Values places;
-  for (const auto& run : runs)
-    places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
+  const auto at = firsts(runs, places(param, index_id));
   const auto wide = [&] {
     Values words;
     for (std::size_t i = 0; i < runs.size(); ++i)
-      std::ranges::copy(loaded_words(runs[i], places[i]), std::back_inserter(words));
+      std::ranges::copy(loaded_words(runs[i], at[i], fill), std::back_inserter(words));
     return words;
   };
   const auto narrow = [&] {
     Values words;
+    const auto single = one_by_one(members(runs));
+    auto next = single.begin();
     for (const auto& run : runs) {
-      Values lanes;
-      for (int k = 0; k < run.length; ++k) lanes.push_back(single(run.first + k));
+      const Values lanes(next, next + run.length);
+      next += run.length;
       std::ranges::copy(packed(lanes, run.bytes), std::back_inserter(words));
     }
     return words;
@@ -228,29 +261,52 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
   return all;
 }
 
+/// The bits of the number that a load gives where it is not meant, if it can be read as such.
+auto GpuKernelEmitter::fill_of(const TileStatement& one, DType stored_as)
+    -> std::optional<std::uint64_t> {
+  if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || is_checked_) return std::nullopt;
+  const auto* number = llvm::dyn_cast<llvm::ConstantFP>(lane(one.operands[2], 0));
+  const auto* row = std::ranges::find(kFloats, stored_as, &FloatRow::dtype);
+  if (number == nullptr || row == std::end(kFloats) || dtype(one.results[0]) != stored_as)
+    return std::nullopt;
+  auto value = number->getValueAPF();
+  bool loses = false;
+  value.convert(row->semantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  if (loses) return std::nullopt;
+  return value.bitcastToAPInt().getZExtValue();
+}
+
 void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what) {
   const auto id = one.results[0];
   const auto of = dtype(id);
   const auto stored_as = kernel_.params[what.param].dtype;
   auto* type = code_.memory_type(stored_as);
   const auto index_id = one.operands[0];
+  auto fill = fill_of(one, stored_as);
   const auto finish = [&](Value* raw, int i) -> Value* {
     auto* value = code_.from_memory(raw, of);
-    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile) return value;
+    if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || fill) return value;
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
-  const auto single = [&](int i) {
-    auto* condition = checked(one, i, mask(one.operands[1], i), Access::load);
-    return guarded_load(type, address(what.param, lane(index_id, i), dtype(index_id)), condition);
+  const auto one_by_one = [&](const std::vector<int>& registers) {
+    auto at = places(what.param, index_id);
+    Values all;
+    for (const int i : registers) {
+      auto* condition = checked(one, i, mask(one.operands[1], i), Access::load);
+      all.push_back(guarded_load(type, at(i), condition, fill.value_or(0)));
+    }
+    return all;
   };
   const auto over = axes(index_id) | axes(one.operands[1]);
   const auto size = static_cast<int>(size_bytes(stored_as));
   if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
     // Lanes of an index that moves otherwise; equal ones are read once.
-    const auto raw = per_lane(over, single);
-    return set(id, per_lane(axes(id), [&](int i) {
-                 return finish(raw[raw.size() == 1 ? 0 : static_cast<std::size_t>(i)], i);
-               }));
+    const auto registers = distinct(over);
+    const auto all = one_by_one(registers);
+    std::map<int, Value*> raw;
+    for (std::size_t k = 0; k < registers.size(); ++k) raw[registers[k]] = all[k];
+    const auto varying = static_cast<int>(varies(over) ? layout_->register_mask(over) : 0);
+    return set(id, per_lane(axes(id), [&](int i) { return finish(raw.at(i & varying), i); }));
   }
   const auto register_mask = static_cast<int>(layout_->register_mask(over));
   std::vector<Run> runs;
@@ -261,7 +317,9 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
           run_from(index_id, stored_as, i, [&](int at) { return mask(one.operands[1], at); }));
     i += begins ? runs.back().length : 1;
   }
-  const auto raw = load_runs(runs, index_id, what.param, single);
+  // What is meant in part is read as a whole.
+  if (!std::ranges::all_of(runs, &Run::is_whole)) fill.reset();
+  const auto raw = load_runs(runs, index_id, what.param, one_by_one, fill.value_or(0));
   Values lanes;
   for (int i = 0; i < layout_->registers(); ++i)
     lanes.push_back(is_active(i) ? finish(raw[static_cast<std::size_t>(i & register_mask)], i)
@@ -278,11 +336,6 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   const auto condition = [&](int i) { return takes_part(one, i, acts); };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
   Values written(all.size(), nullptr);  // by register: was it
-  const auto single = [&](int i) {
-    auto* meant = checked(one, i, condition(i), Access::store);
-    guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)), meant);
-    written[static_cast<std::size_t>(i)] = meant;
-  };
   std::vector<Run> runs;
   bool is_wide = false;
   for (int i = 0; i < layout_->registers(); ++i) {
@@ -292,23 +345,26 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     i += runs.back().length - 1;
   }
   const auto narrow = [&] {
-    for (const auto& run : runs)
-      for (int k = 0; k < run.length; ++k) single(run.first + k);
+    auto at = places(param, index_id);
+    for (const int i : members(runs)) {
+      auto* meant = checked(one, i, condition(i), Access::store);
+      guarded_store(stored(i), at(i), meant);
+      written[static_cast<std::size_t>(i)] = meant;
+    }
   };
   if (!is_wide) {
     narrow();
     return compare_written(one, all, written);
   }
   std::vector<Values> words;
-  std::vector<Value*> places;
+  const auto at = firsts(runs, places(param, index_id));
   for (const auto& run : runs) {
     Values lanes;
     for (int k = 0; k < run.length; ++k) lanes.push_back(stored(run.first + k));
     words.push_back(packed(lanes, run.bytes));
-    places.push_back(address(param, lane(index_id, run.first), dtype(index_id)));
   }
   const auto wide = [&] {
-    for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], places[i]);
+    for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], at[i]);
     Value* has_parts = nullptr;
     for (const auto& run : runs) {
       if (run.is_whole) continue;

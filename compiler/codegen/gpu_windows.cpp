@@ -54,7 +54,7 @@ auto GpuWindows::of(GpuKernelEmitter& emitter, const std::vector<TileStatement>&
 
 auto GpuWindows::term(TileId id, int index) -> Term {
   const auto& held = e_->values_.at(id);
-  return numbers_.term(held.base(index), held.offset(index));
+  return numbers_.term(e_->stepped(held, index), held.offset(index));
 }
 
 auto GpuWindows::numbered_lane(TileId id, int index) -> Value* {
@@ -310,7 +310,7 @@ void GpuWindows::read_wide(const std::vector<Piece*>& wide) {
       run.any = piece->condition;
       auto* place = e_->b_.CreateConstGEP1_64(type(*piece), piece->start,
                                               static_cast<std::uint64_t>(piece->first));
-      std::ranges::copy(e_->loaded_words(run, place), std::back_inserter(words));
+      std::ranges::copy(e_->loaded_words(run, place, 0), std::back_inserter(words));
     }
     return words;
   };

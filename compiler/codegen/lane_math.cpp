@@ -110,12 +110,17 @@ auto narrow_split(Wide y) -> NarrowSplit {
   return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -104, 89));
-  return scaled(value, k, bits);
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -104, 89));
+  return scaled_near_one(value, k, bits);
 }
-/// Where e^x is a normal number; above it is infinite, below nothing is to be seen of it.
+/// Where |x| < 87, so that e^x is a normal number.
+auto narrow_exp_near(Wide x) -> Wide {
+  const auto [value, k, bits] = narrow_split(x);
+  return moved(value, bits);
+}
+/// Above 88 it is infinite, below nothing is to be seen of it.
 auto narrow_exp_normal(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp(x, -87, 89));
+  const auto [value, k, bits] = narrow_split(clamp_number(x, -87, 89));
   return value * power_of_two(bits, x);
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
@@ -132,9 +137,9 @@ auto narrow_erf(Wide x) -> Wide {
       -1.1287342309951782,   -0.6348386406898499,    -0.10666902363300323,
       0.024020303040742874,  -0.0036686973180621862, 0.0002762448275461793,
       1.279368188988883e-05, -4.499955139181111e-06, 2.7748529873861116e-07};
-  const auto size = clamp(magnitude(x), 0, 4);  // from there on it is 1
+  const auto size = at_most(magnitude(x), 4);  // from there on it is 1
   const auto inner = fma(x, polynomial(x * x, kInner), x);
-  const auto outer = x.like(1) - narrow_exp_normal(size * polynomial(size, kOuter));
+  const auto outer = x.like(1) - narrow_exp_near(size * polynomial(size, kOuter));
   return select(size < 0.927, inner, with_sign_of(outer, x));
 }
 
@@ -146,6 +151,7 @@ struct FunctionRow {
   Wide (*wide)(Wide);
   Wide (*narrow)(Wide);
   Narrow how = Narrow::rounded;
+  bool narrow_keeps_nan = false;
 };
 struct PairRow {
   TileOp op;
@@ -154,7 +160,7 @@ struct PairRow {
   Narrow how = Narrow::rounded;
 };
 constexpr std::array kFunctions = {
-    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native},
+    FunctionRow{TileOp::exp, lane::exp, narrow_exp, Narrow::native, true},
     FunctionRow{TileOp::exp2, lane::exp2, quick::exp2},
     FunctionRow{TileOp::expm1, lane::expm1, quick::expm1},
     FunctionRow{TileOp::log, lane::log, quick::log},
@@ -173,11 +179,11 @@ constexpr std::array kFunctions = {
     FunctionRow{TileOp::asinh, lane::asinh, lane::asinh},
     FunctionRow{TileOp::acosh, lane::acosh, lane::acosh},
     FunctionRow{TileOp::atanh, lane::atanh, lane::atanh},
-    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native},
+    FunctionRow{TileOp::erf, lane::erf, narrow_erf, Narrow::native, true},
     FunctionRow{TileOp::erfc, lane::erfc, lane::erfc},
     FunctionRow{TileOp::erfinv, lane::erfinv, lane::erfinv},
     FunctionRow{TileOp::lgamma, lane::lgamma, lane::lgamma},
-    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native},
+    FunctionRow{TileOp::sigmoid, lane::sigmoid, narrow_sigmoid, Narrow::native, true},
     FunctionRow{TileOp::round_away, lane::round_away, lane::round_away, Narrow::native},
 };
 constexpr std::array kPairs = {
@@ -203,6 +209,8 @@ auto emit_function(lane::Builder& builder, TileOp op, std::span<Value* const> op
   for (const auto& row : kFunctions)
     if (row.op == op) {
       auto* x = operands[0];
+      if (row.narrow_keeps_nan && !x->getType()->getScalarType()->isDoubleTy())
+        return applied(builder, row, x);
       return builder.CreateSelect(builder.CreateFCmpUNO(x, x), x, applied(builder, row, x));
     }
   for (const auto& row : kPairs)

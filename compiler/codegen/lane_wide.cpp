@@ -22,9 +22,30 @@ auto from_bits(Bits x, Wide like) -> Wide {
 }
 
 namespace {
+/// GPUs have extremes that keep NaN, and no sign that is copied in one step.
+auto is_for_gpu(Wide x) -> bool {
+  return x.b->GetInsertBlock()->getModule()->getTargetTriple().starts_with("nvptx");
+}
 /// 1.5 * 2^52: added to a whole number, its low bits are the number's.
 constexpr double kShift = 6755399441055744.0;
 }  // namespace
+
+auto with_sign_of(Wide x, Wide sign) -> Wide {
+  if (!is_for_gpu(x))
+    return {x.b, x.b->CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x.v, sign.v)};
+  const std::uint64_t top = std::uint64_t{1} << (x.is_double() ? 63U : 31U);
+  return from_bits((bits_of(x) & (top - 1)) | (bits_of(sign) & top), x);
+}
+auto at_most(Wide x, double high) -> Wide {
+  const auto limit = x.like(high);
+  if (!is_for_gpu(x)) return select(x > limit, limit, x);
+  return {x.b, x.b->CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x.v, limit.v)};
+}
+auto at_least(Wide x, double low) -> Wide {
+  const auto limit = x.like(low);
+  if (!is_for_gpu(x)) return select(x < limit, limit, x);
+  return {x.b, x.b->CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x.v, limit.v)};
+}
 
 auto integer_of(Wide x) -> Bits {
   return bits_of(x + kShift) - bits_of(x.like(kShift));
@@ -40,13 +61,19 @@ auto scaled(Wide x, Bits k) -> Wide {
   const auto half = k.shifted_right(1);
   return x * power_of_two(half, x) * power_of_two(k - half, x);
 }
-auto scaled(Wide x, Wide k, Bits bits) -> Wide {
+auto moved(Wide x, Bits k) -> Wide {
+  return from_bits(bits_of(x) + (k << (x.is_double() ? 52U : 23U)), x);
+}
+auto scaled_near_one(Wide x, Wide k, Bits bits) -> Wide {
   constexpr unsigned kLanes = 16;  // of AVX-512 in float32
   constexpr std::uint64_t kAll = 0xffff, kAsSet = 4;
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x.v->getType());
   const bool fits = type != nullptr && !x.is_double() && type->getNumElements() % kLanes == 0 &&
                     x.b->GetInsertBlock()->getModule()->getModuleFlag(kHasScale) != nullptr;
-  if (!fits) return scaled(x, bits);
+  if (!fits) {
+    const auto half = bits.shifted_right(1);
+    return moved(x, half) * power_of_two(bits - half, x);
+  }
   std::vector<llvm::Value*> parts;
   for (unsigned first = 0; first < type->getNumElements(); first += kLanes) {
     std::vector<int> lanes(kLanes);

@@ -110,8 +110,12 @@ inline auto nearest(Wide x) -> Wide {
 inline auto truncated(Wide x) -> Wide {
   return x.apply(llvm::Intrinsic::trunc);
 }
-inline auto with_sign_of(Wide x, Wide sign) -> Wide {
-  return {x.b, x.b->CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x.v, sign.v)};
+[[nodiscard]] auto with_sign_of(Wide x, Wide sign) -> Wide;
+/// The smaller or larger one; NaN stays.
+[[nodiscard]] auto at_most(Wide x, double high) -> Wide;
+[[nodiscard]] auto at_least(Wide x, double low) -> Wide;
+inline auto clamp_number(Wide x, double low, double high) -> Wide {
+  return at_most(at_least(x, low), high);
 }
 /// NaN becomes `low`: no NaN is ever made an integer.
 inline auto clamp(Wide x, double low, double high) -> Wide {
@@ -135,9 +139,11 @@ auto polynomial(Wide x, const std::array<double, kCount>& coefficients) -> Wide 
 [[nodiscard]] auto power_of_two(Bits k, Wide like) -> Wide;
 /// x * 2^k in two factors, so that results below the normal range are rounded once.
 [[nodiscard]] auto scaled(Wide x, Bits k) -> Wide;
-/// The same of a whole number `k`, `bits` as an integer; one instruction where the machine has it
-/// for such vectors, which a flag of the module says.
-[[nodiscard]] auto scaled(Wide x, Wide k, Bits bits) -> Wide;
+/// x * 2^k where both are normal numbers: the exponent moves.
+[[nodiscard]] auto moved(Wide x, Bits k) -> Wide;
+/// x * 2^k of an x between 1/2 and 2 and a whole number `k` (`bits` as an integer), rounded once;
+/// one instruction where the machine has it for such vectors, which a flag of the module says.
+[[nodiscard]] auto scaled_near_one(Wide x, Wide k, Bits bits) -> Wide;
 inline constexpr const char* kHasScale = "assay.scale";
 [[nodiscard]] auto sign_bit(Wide x) -> Truth;
 

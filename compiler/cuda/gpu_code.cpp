@@ -18,7 +18,7 @@ constexpr std::int64_t kAnyRun = 16;  ///< kernels with blocks of their own: byt
 struct GpuKernel::Split {
   Split(SplitKernel made, std::int64_t most_ranks)
       : kernels(std::move(made)),
-        first(kernels.first, most_ranks),
+        first(kernels.first, most_ranks, kernels.clip),
         second(kernels.second, most_ranks) {}
   SplitKernel kernels;
   GpuKernel first, second;
@@ -26,12 +26,13 @@ struct GpuKernel::Split {
 
 GpuKernel::~GpuKernel() = default;
 
-GpuKernel::GpuKernel(const TileKernel& kernel, std::int64_t most_ranks)
+GpuKernel::GpuKernel(const TileKernel& kernel, std::int64_t most_ranks,
+                     std::optional<TileClip> clip)
     : kernel_(kernel), most_ranks_(most_ranks) {
   is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
   if (!is_exact_) return;
-  auto plan = plan_tiles(kernel);
+  auto plan = plan_tiles(kernel, clip);
   if (plan)
     plan_ = std::move(*plan);
   else

@@ -54,7 +54,8 @@ struct SplitLaunch {
 class GpuKernel {
  public:
   /// `most_ranks`: blocks that a cluster may have on the GPU.
-  explicit GpuKernel(const TileKernel& kernel, std::int64_t most_ranks = kMostRanks);
+  explicit GpuKernel(const TileKernel& kernel, std::int64_t most_ranks = kMostRanks,
+                     std::optional<TileClip> clip = {});
   ~GpuKernel();
   GpuKernel(const GpuKernel&) = delete;
   auto operator=(const GpuKernel&) -> GpuKernel& = delete;

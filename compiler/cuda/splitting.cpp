@@ -13,12 +13,12 @@ namespace {
 /// work that is worth one.
 constexpr std::int64_t kManyPrograms = 512, kPartsOfAll = 4096, kLeastElements = 8192,
                        kLeastLength = 16;
-constexpr std::int64_t kLengthGrain = 16;  ///< parts begin where wide accesses may
 
 class Splitter {
  public:
   Splitter(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis, std::int64_t run)
-      : from_(kernel), plan_(plan), axis_(axis), run_(run) {}
+      : from_(kernel), plan_(plan), axis_(axis), run_(run),
+        clips_(plan.reduced.front() == axis) {}
 
   auto run() -> Result<SplitKernel> {
     for (const auto& planned : plan_.statements) {
@@ -95,19 +95,21 @@ class Splitter {
     b.append(std::move(made));
   }
 
-  auto first(const SplitKernel& split) -> TileKernel {
+  auto first(SplitKernel& split) -> TileKernel {
     KernelBuilder b;
     start(b, split, "parts");
     auto& kernel = b.kernel();
     kernel.axes[split.parts_axis].kind = TileAxis::Kind::parallel;
     // Lengths are multiples of the grain, and code shall see it.
     const auto length = b.compute(
-        TileOp::bit_and, {b.param(length_, DType::int64), b.number(DType::int64, -kLengthGrain)});
+        TileOp::bit_and, {b.param(length_, DType::int64), b.number(DType::int64, -kPartGrain)});
     const auto origin = b.compute(TileOp::mul, {index(b, split.parts_axis), length});
     const auto divided = b.compute(TileOp::add, {origin, index(b, axis_)});
+    if (clips_) split.clip = {axis_, split.parts_axis, length_, extent_, run_};
     const auto asked =
         run_ == 1 ? divided : b.compute(TileOp::bit_and, {divided, b.number(DType::int64, -run_)});
-    const auto inside = b.compute(TileOp::lt, {asked, b.param(extent_, DType::int64)});
+    const auto inside =
+        clips_ ? kNoTile : b.compute(TileOp::lt, {asked, b.param(extent_, DType::int64)});
     const auto bit = AxisSet{1} << axis_;
     std::size_t next = 0;
     const auto at = place(b, split.parts_axis);
@@ -119,7 +121,7 @@ class Splitter {
         for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
           const auto id = values_.at(reduction.operands[part]);
           const auto none = b.identity(reduction.combine, part, b.type(id).dtype);
-          operands.push_back(b.compute(TileOp::select, {inside, id, none}));
+          operands.push_back(clips_ ? id : b.compute(TileOp::select, {inside, id, none}));
         }
         for (const auto axis : plan_.reduced)
           if (axis != axis_) operands = b.reduce(reduction.combine, axis, std::move(operands));
@@ -179,6 +181,7 @@ class Splitter {
   const KernelPlan& plan_;
   std::size_t axis_;
   std::int64_t run_;
+  bool clips_;  ///< the axis' extent is the part's, and not only a mask
   std::vector<std::size_t> buffers_, extents_;
   std::size_t length_ = 0, extent_ = 0;
   std::map<TileId, TileId> values_;
@@ -210,7 +213,7 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
       std::min({most / programs, elements / kLeastElements / programs, extent / kLeastLength});
   if (parts < 2) return std::nullopt;
   choice.length = (extent + parts - 1) / parts;
-  choice.length = (choice.length + kLengthGrain - 1) / kLengthGrain * kLengthGrain;
+  choice.length = (choice.length + kPartGrain - 1) / kPartGrain * kPartGrain;
   choice.parts = (extent + choice.length - 1) / choice.length;
   if (choice.parts < 2) return std::nullopt;
   constexpr std::int64_t kRun = 8;

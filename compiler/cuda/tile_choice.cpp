@@ -15,7 +15,7 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
                        kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
 constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
-constexpr std::int64_t kShortLanes = 32, kLoopedLanes = 32;
+constexpr std::int64_t kLoopedLanes = 32;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 /// Longer ones that are read once need not be kept; others keep more per thread.
@@ -91,9 +91,8 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
 /// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
 auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
-  if (plan.loops.levels > 2) choice.run = 1;
-  if (choice.run == 1) choice.is_narrow = false;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
+  if (plan.loops.levels > 2) choice.run = choice.neighbours = 1;
+  if (choice.neighbours == 1) choice.is_narrow = false;
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
   return choice;
@@ -102,13 +101,7 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
-  // Lanes that are asked one by one take more registers each; short rows are faster where more
-  // threads share them.
-  const auto lanes = choice.run == 1 && is_read_again ? plan.row_lanes / 2
-                     : all.r <= kShortRow             ? std::min(plan.row_lanes, kShortLanes)
-                                                      : plan.row_lanes;
-  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
+  choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;
@@ -117,9 +110,8 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   return looped(plan, choice);
 }
 
-auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
+auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
   choice.rounds = std::max(kColumnLanes / choice.neighbours, kColumnRounds);
   auto& threads = choice.threads;
   threads.x = width(tiles(all.x, choice.neighbours), kWarp);
@@ -180,9 +172,10 @@ auto TileChoice::code() const -> TileChoice {
 }
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
-  constexpr int kOfKeptRows = 96;
-  const bool keeps_one = plan.row_lanes > kShortLanes && !choice.loops;
-  return is_row(plan) && keeps_one ? kOfKeptRows : 0;
+  // Lanes that are asked one by one take more.
+  constexpr int kOfRuns = 64, kOfLanes = 72;
+  if (!is_row(plan) || !plan.keeps_one || choice.loops) return 0;
+  return choice.run > 1 ? kOfRuns : kOfLanes;
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
@@ -229,7 +222,10 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   }
   if (!plan.is_placed) return scan_choice(plan, choice, all);
   if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, all);
-  return plan.x ? column_choice(plan, choice, all) : row_choice(plan, choice, all, most_ranks);
+  // The last part may end anywhere, but begins as others do.
+  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
+  if (!plan.x && plan.clip && plan.clip->run < choice.run) choice.run = 1;
+  return plan.x ? column_choice(choice, all) : row_choice(plan, choice, all, most_ranks);
 }
 
 namespace {

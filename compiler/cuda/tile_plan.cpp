@@ -33,12 +33,11 @@ auto may_be_placed(const KernelPlan& plan) -> bool {
     return is_commutative(one.combine);
   });
 }
-/// Registers are what rows have too little of: a row of which one value per element is kept from
-/// one pass to the next has room for more elements. What is loaded for the last pass alone, which
-/// code makes in portions, is not kept.
-auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t {
-  constexpr std::int64_t kUsual = 32, kMost = 64;
-  if (plan.levels <= 2) return kUsual;
+/// Registers are what rows have too little of: whether one value per element at most is kept from
+/// one pass to the next. What is loaded for the last pass alone, which code makes in portions, is
+/// not kept.
+auto keeps_one(const TileKernel& kernel, const KernelPlan& plan) -> bool {
+  if (plan.levels <= 2) return false;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
                                [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
@@ -71,9 +70,9 @@ auto row_lanes(const TileKernel& kernel, const KernelPlan& plan) -> std::int64_t
       const bool is_late = life.is_load && life.first == plan.levels - 1;
       return life.is_used && !is_late && life.made <= level && life.last > level;
     });
-    if (kept > 1) return kUsual;
+    if (kept > 1) return false;
   }
-  return kMost;
+  return true;
 }
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
@@ -85,13 +84,17 @@ auto loads_little(const TilePlan& plan) -> bool {
 }
 }  // namespace
 
-auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan> {
+auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Result<TilePlan> {
   TilePlan plan;
+  plan.clip = clip;
   ASSAY_TRY(plan.loops, plan_kernel(kernel));
+  if (clip && (plan.loops.reduced.empty() || plan.loops.reduced.front() != clip->axis))
+    return unsupported("what is clipped is not the slowest of the reduced axes");
   plan.is_placed = may_be_placed(plan.loops);
-  constexpr std::int64_t kLanesOfWindows = 8;
+  constexpr std::int64_t kLanes = 32, kLanesOfWindows = 8;
   plan.loads_little = loads_little(plan);
-  plan.row_lanes = plan.loads_little ? row_lanes(kernel, plan.loops) : kLanesOfWindows;
+  plan.row_lanes = plan.loads_little ? kLanes : kLanesOfWindows;
+  plan.keeps_one = plan.loads_little && keeps_one(kernel, plan.loops);
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/cuda/outside.h"
 #include "compiler/program/combine.h"
 #include "compiler/program/kernel_builder.h"
 
@@ -16,7 +17,11 @@ constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
 class Tiler {
  public:
   Tiler(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
-      : from_(kernel), tiles_(plan), plan_(plan.loops), choice_(choice) {}
+      : from_(kernel),
+        tiles_(plan),
+        plan_(plan.loops),
+        choice_(choice),
+        outside_(kernel, plan.loops) {}
 
   auto run() -> Result<TiledKernel> {
     b_.kernel().name = from_.name;
@@ -176,22 +181,63 @@ class Tiler {
     for (const bool is_shifted : {false, true})
       for (std::size_t i = 0; i < origins.size(); ++i)
         if (axes_[i].is_shifted == is_shifted) place(axes_[i], origins[i]);
-    for (auto& one : axes_)
-      if (one.kind == TileAxis::Kind::reduction && !choice_.loops)
-        place(one, b_.number(index_dtype(), 0));
+    if (tiles_.clip) clip(*tiles_.clip);
+    if (!plan_.reduced.empty() && !choice_.loops) place(r(), b_.number(index_dtype(), 0));
+  }
+  /// Of the reduced axes, whose slowest one is clipped, what is meant.
+  void clip(const TileClip& of) {
+    const auto length = b_.compute(
+        TileOp::bit_and, {b_.param(of.length, DType::int64), b_.number(DType::int64, -kPartGrain)});
+    const auto before = b_.compute(TileOp::mul, {exact_.at(of.parts_axis), length});
+    const auto rest = b_.compute(TileOp::sub, {b_.param(of.whole, DType::int64), before});
+    auto meant = b_.compute(TileOp::cast, {b_.compute(TileOp::minimum, {length, rest})},
+                            index_dtype());
+    for (const auto exact : r().of)
+      if (exact != of.axis) meant = b_.compute(TileOp::mul, {meant, extent(exact)});
+    r().extent = meant;
+  }
+  /// Lanes of an axis, as a sum of what a thread has and what its registers do; null: 0.
+  struct Lanes {
+    TileId thread = kNoTile, registers = kNoTile;
+    TileId runs = kNoTile;  ///< of registers: to the first of each run
+  };
+  auto sum(TileId a, TileId b) -> TileId {
+    if (a == kNoTile || b == kNoTile) return a == kNoTile ? b : a;
+    return b_.compute(TileOp::add, {a, b});
+  }
+  auto less(TileId from, TileId by) -> TileId {
+    return by == kNoTile ? from : b_.compute(TileOp::sub, {from, by});
+  }
+  auto own_lane(const Part& part) -> TileId {
+    return b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
+  }
+  auto lanes_of(const Axis& axis) -> Lanes {
+    Lanes lanes;
+    const bool has_neighbours = place_of(axis.parts[0]) == TilePlace::bits;
+    TileId stride = kNoTile;
+    for (std::size_t at = has_neighbours ? 1 : 0; at < axis.parts.size(); ++at) {
+      const auto& part = axis.parts[at];
+      auto own = own_lane(part);
+      if (stride != kNoTile) own = b_.compute(TileOp::mul, {own, stride});
+      auto& into = place_of(part) == TilePlace::bits ? lanes.registers : lanes.thread;
+      into = sum(into, own);
+      stride = stride == kNoTile ? part.lanes : b_.compute(TileOp::mul, {stride, part.lanes});
+    }
+    if (!has_neighbours) return lanes;
+    for (auto* one : {&lanes.thread, &lanes.registers})
+      if (*one != kNoTile) *one = b_.compute(TileOp::mul, {*one, axis.parts[0].lanes});
+    lanes.runs = lanes.registers;
+    lanes.registers = sum(lanes.registers, own_lane(axis.parts[0]));
+    return lanes;
   }
   /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
   /// what they are compared with have 32 bits: how far it is from the origin to the end.
   void place(Axis& axis, TileId origin) {
-    TileId lane = kNoTile, runs = kNoTile;  // of runs: their first lane
-    for (auto at = axis.parts.size(); at-- > 0;) {
-      const auto& part = axis.parts[at];
-      if (lane != kNoTile) lane = b_.compute(TileOp::mul, {lane, part.lanes});
-      if (at == 0 && axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours)
-        runs = lane;
-      const auto own = b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
-      lane = lane == kNoTile ? own : b_.compute(TileOp::add, {lane, own});
-    }
+    const auto lanes = lanes_of(axis);
+    const auto lane = sum(lanes.thread, lanes.registers);
+    // Where neighbours are in range together the first one is asked.
+    const bool has_runs = axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours;
+    const auto asked = has_runs ? lanes.runs : lanes.registers;
     if (axis.is_shifted) {
       const auto down = std::ranges::find_if(
           axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
@@ -200,18 +246,27 @@ class Tiler {
           b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
       origin = b_.compute(TileOp::sub, {origin, beyond});
     }
-    axis.index = b_.compute(TileOp::add, {origin, to_index(lane)});
+    auto first = origin;  // of the thread's lanes
+    for (const auto one : {lanes.thread, lanes.registers})
+      if (one != kNoTile) {
+        axis.index = b_.compute(TileOp::add, {first, to_index(one)});
+        if (one == lanes.thread) first = axis.index;
+      }
+    // Of a loop the limits of registers are the same each time; else they would only be kept.
+    const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile;
+    const auto in_tile = choice_.is_placed() ? sum(lanes.thread, asked) : run_start(axis, lane);
     if (choice_.is_narrow) {
-      const auto asked =
-          runs == kNoTile ? run_start(axis, axis.index) : b_.compute(TileOp::add, {origin, runs});
-      axis.in_range = b_.compute(TileOp::lt, {asked, axis.extent});
+      axis.in_range =
+          has_limits ? b_.compute(TileOp::lt, {first, less(axis.extent, asked)})
+          : choice_.is_placed()
+              ? b_.compute(TileOp::lt, {sum(first, asked), axis.extent})
+              : b_.compute(TileOp::lt, {run_start(axis, axis.index), axis.extent});
       if (axis.is_shifted)  // what is below zero is large without a sign
         axis.in_range =
             b_.compute(TileOp::lt, {without_sign(axis.index), without_sign(axis.extent)});
     } else {
       const auto rest = near(b_.compute(TileOp::sub, {axis.extent, origin}));
-      axis.in_range =
-          b_.compute(TileOp::lt, {runs == kNoTile ? run_start(axis, lane) : runs, rest});
+      axis.in_range = b_.compute(TileOp::lt, {in_tile, rest});
       if (axis.is_shifted) {
         const auto before = near(b_.compute(TileOp::sub, {b_.number(DType::int64, 0), origin}));
         const auto skipped = b_.compute(TileOp::maximum, {before, b_.number(DType::int32, 0)});
@@ -243,7 +298,7 @@ class Tiler {
   }
   /// Where neighbours are in range together the first one is asked.
   auto run_start(const Axis& axis, TileId index) -> TileId {
-    if (choice_.is_placed() || choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
+    if (choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run)
       return index;
     return b_.compute(TileOp::bit_and, {index, b_.number(b_.type(index).dtype, -choice_.run)});
   }
@@ -282,6 +337,9 @@ class Tiler {
       auto over = b_.axes_of({operands[0], guard});
       if (is_store) over |= b_.type(operands[1]).axes;
       guard = b_.both(guard, mask(over));
+      if (!is_store && !is_assert)
+        if (const auto fill = outside_.fill(one.results[0]); fill && choice_.neighbours <= choice_.run)
+          operands[2] = b_.add(TileConstant{*fill}, {}, from_.type(one.results[0]).dtype, 0);
     }
     if (is_store || is_assert) {
       TileStatement made = one;
@@ -334,6 +392,12 @@ class Tiler {
     for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
+  /// Whether lanes that are not meant change nothing. Of what is meant in part all is read.
+  [[nodiscard]] auto takes_in_others(const PlannedReduction& reduction, std::size_t part) const
+      -> bool {
+    return choice_.neighbours <= choice_.run && outside_.is_identity(reduction, part);
+  }
+
   /// The reduced axes stand in the tile; what is loaded stays in registers.
   void whole() {
     for (const auto& planned : plan_.statements) {
@@ -347,7 +411,7 @@ class Tiler {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(is_zero_outside(reduction, part)
+        operands.push_back(takes_in_others(reduction, part)
                                ? id
                                : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
@@ -402,25 +466,6 @@ class Tiler {
     b_.append(std::move(one));
   }
 
-  /// A sum of what is 0 where no lane is meant need not ask again: loads give 0 there.
-  [[nodiscard]] auto is_zero_outside(const PlannedReduction& reduction, std::size_t part) const
-      -> bool {
-    return reduction.combine == TileCombine::sum && is_zero_outside(reduction.operands[part]);
-  }
-  [[nodiscard]] auto is_zero_outside(TileId id) const -> bool {
-    const auto made = std::ranges::find_if(plan_.statements, [&](const PlannedStatement& one) {
-      return !one.reduction && std::ranges::count(one.statement->results, id) > 0;
-    });
-    if (made == plan_.statements.end()) return false;
-    const auto& one = *made->statement;
-    if (std::holds_alternative<TileLoad>(one.what))
-      return one.operands[2] == kNoTile && (b_.type(value(id)).axes & set_of(r())) != 0;
-    const auto* compute = std::get_if<TileCompute>(&one.what);
-    constexpr TileOp kKeepZero[] = {TileOp::cast, TileOp::negate, TileOp::absolute, TileOp::mul};
-    return compute != nullptr && std::ranges::count(kKeepZero, compute->op) > 0 &&
-           std::ranges::all_of(one.operands, [&](TileId of) { return is_zero_outside(of); });
-  }
-
   [[nodiscard]] auto varies(const PlannedStatement& planned) const -> bool {
     return std::ranges::any_of(plan_.reduced,
                                [&](std::size_t axis) { return (planned.axes >> axis & 1U) != 0; });
@@ -463,31 +508,57 @@ class Tiler {
     loop(slice, targets);
   }
 
-  /// One carried value per operand of a reduction, lane by lane; folded when the loop is over.
-  void loop(const std::vector<const PlannedStatement*>& slice,
-            const std::vector<const PlannedStatement*>& targets) {
-    TileStatement one;
-    one.what = TileLoop{};
-    one.operands = {b_.number(index_dtype(), 0), r().extent, r().block};
-    TileRegion region;
-    region.params.push_back(b_.value(index_dtype(), 0));
-    struct Carried {
-      std::vector<TileId> before, after;
-    };
-    std::vector<Carried> carried;
-    AxisSet every = 0;
-    for (const auto& axis : axes_) every |= set_of(axis);
+  using Planned = std::vector<const PlannedStatement*>;
+  /// Lane by lane, of each operand of each target that is a reduction.
+  using Carried = std::vector<std::vector<TileId>>;
+
+  /// Carries a value per operand of a reduction, lane by lane; folded when the loop is over. Tiles
+  /// that are whole come first and ask nothing, unless a scan goes through all in order.
+  void loop(const Planned& slice, const Planned& targets) {
+    Carried carried;
     for (const auto* target : targets) {
       if (!target->reduction) continue;
       const auto& reduction = plan_.reductions[*target->reduction];
       auto& row = carried.emplace_back();
-      for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
-        const auto of = from_.type(reduction.operands[part]).dtype;
-        one.operands.push_back(b_.identity(reduction.combine, part, of));
-        row.before.push_back(b_.value(of, every));
-        row.after.push_back(b_.value(of, every));
-        region.params.push_back(row.before.back());
-        one.results.push_back(row.after.back());
+      for (std::size_t part = 0; part < reduction.operands.size(); ++part)
+        row.push_back(b_.identity(reduction.combine, part,
+                                  from_.type(reduction.operands[part]).dtype));
+    }
+    const bool has_scan = std::ranges::any_of(slice, [](const PlannedStatement* one) {
+      return std::holds_alternative<TileScan>(one->statement->what);
+    });
+    auto begin = b_.number(index_dtype(), 0);
+    if (!has_scan) {
+      const auto rest = b_.compute(TileOp::remainder, {r().extent, r().block});
+      const auto end = b_.compute(TileOp::sub, {r().extent, rest});
+      carried = loop(slice, targets, {begin, end}, true, carried);
+      begin = end;
+    }
+    carried = loop(slice, targets, {begin, r().extent}, false, carried);
+    std::size_t at = 0;
+    for (const auto* target : targets)
+      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++]);
+  }
+  auto loop(const Planned& slice, const Planned& targets, std::pair<TileId, TileId> range,
+            bool is_whole, const Carried& entering) -> Carried {
+    TileStatement one;
+    one.what = TileLoop{};
+    one.operands = {range.first, range.second, r().block};
+    TileRegion region;
+    region.params.push_back(b_.value(index_dtype(), 0));
+    AxisSet every = 0;
+    for (const auto& axis : axes_) every |= set_of(axis);
+    Carried inside, after;
+    for (const auto& row : entering) {
+      auto& within = inside.emplace_back();
+      auto& behind = after.emplace_back();
+      for (const auto id : row) {
+        const auto of = b_.type(id).dtype;
+        one.operands.push_back(id);
+        within.push_back(b_.value(of, every));
+        behind.push_back(b_.value(of, every));
+        region.params.push_back(within.back());
+        one.results.push_back(behind.back());
       }
     }
     // What the tiles before this one combine to, without the axis.
@@ -505,6 +576,7 @@ class Tiler {
     const auto outer = values_;
     auto* outside = b_.redirect(&region.body);
     place(r(), region.params[0]);
+    if (is_whole) r().in_range = kNoTile;
     for (const auto* planned : slice) translate(*planned->statement);
     std::size_t at = 0;
     for (const auto* target : targets) {
@@ -515,12 +587,12 @@ class Tiler {
       const auto& reduction = plan_.reductions[*target->reduction];
       std::vector<TileId> now;
       for (const auto id : reduction.operands) now.push_back(value(id));
-      const auto made = b_.combined(reduction.combine, carried[at].before, now);
+      const auto made = b_.combined(reduction.combine, inside[at], now);
       for (std::size_t part = 0; part < made.size(); ++part)
         region.yields.push_back(
-            is_zero_outside(reduction, part)
+            is_whole || takes_in_others(reduction, part)
                 ? made[part]
-                : b_.compute(TileOp::select, {r().in_range, made[part], carried[at].before[part]}));
+                : b_.compute(TileOp::select, {r().in_range, made[part], inside[at][part]}));
       ++at;
     }
     for (const auto id : scans) region.yields.push_back(after_.at(id));
@@ -529,15 +601,14 @@ class Tiler {
     values_ = outer;
     one.regions.push_back(std::move(region));
     b_.append(std::move(one));
-    at = 0;
-    for (const auto* target : targets)
-      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++].after);
+    return after;
   }
 
   const TileKernel& from_;
   const TilePlan& tiles_;
   const KernelPlan& plan_;
   TileChoice choice_;
+  OutsideValues outside_;
   KernelBuilder b_;
   TiledKernel made_;
   std::vector<Axis> axes_;

@@ -64,18 +64,31 @@ struct TiledKernel {
   std::vector<TilePlace> places;     ///< by axis
 };
 
+/// Of an axis only a part is meant: from (position along `parts_axis`) * length on, as far as the
+/// whole goes. Numbers of parameters.
+struct TileClip {
+  std::size_t axis = 0, parts_axis = 0;
+  std::size_t length = 0, whole = 0;
+  std::int64_t run = 1;  ///< of which the whole is a multiple; parts always are
+};
+/// A part's length is a multiple of it, so that parts begin where wide accesses may.
+inline constexpr std::int64_t kPartGrain = 16;
+
 /// Loops of a kernel and what tiles make of its axes.
 struct TilePlan {
   KernelPlan loops;
+  std::optional<TileClip> clip;
   std::optional<std::size_t> x, t;
   std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
   std::int64_t row_lanes = 1;   ///< of a thread that keeps its part of a row in registers
+  bool keeps_one = false;       ///< value per element of a row, from pass to pass
   bool is_placed = false;       ///< unless something is transposed
   bool loads_little = true;     ///< for each element; many loads are a window
   bool strides = false;         ///< elements: a program takes row after row
 };
 /// Errors: unsupported (what plan_kernel refuses).
-[[nodiscard]] auto plan_tiles(const TileKernel& kernel) -> Result<TilePlan>;
+[[nodiscard]] auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip = {})
+    -> Result<TilePlan>;
 
 /// Rows of elements begin at the last place before where a wide access may: where they begin
 /// anywhere, several elements are one access, and they stand one behind the other.

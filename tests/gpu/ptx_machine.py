@@ -7,6 +7,7 @@ which stands above all addresses. Fragments of `mma`
 are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
 float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
 """
+import math
 import re
 import struct
 
@@ -298,6 +299,10 @@ class Machine:
         if op == "mov":
             regs[target] = v[0]
             return
+        if op in ("abs", "neg"):
+            sign = 1 << width(kind) - 1
+            regs[target] = v[0] & ~sign if op == "abs" else v[0] ^ sign
+            return
         x = [to_float(one, kind) for one in v]
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
@@ -307,7 +312,16 @@ class Machine:
             regs[target] = int(order[test] if test in order else order[test[:-1]] or unordered)
             return
         if op in ("max", "min"):
+            strange = [one for one, number in zip(v, x) if number != number]
+            if strange:  # the number, if it is not asked for
+                regs[target] = strange[0] if "NaN" in name or len(strange) == 2 else v[0] if x[0] == x[0] else v[1]
+                return
             regs[target] = v[0] if (x[0] >= x[1]) == (op == "max") else v[1]
+            return
+        if not all(map(math.isfinite, x)):
+            made = {"add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
+                    "fma": lambda: x[0] * x[1] + x[2]}[op]()
+            regs[target] = to_bits(made, kind)
             return
         from fractions import Fraction
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),

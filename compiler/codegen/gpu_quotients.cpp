@@ -1,0 +1,91 @@
+// Quotients of many lanes by the same divisor.
+#include <algorithm>
+#include <map>
+
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kFew = 4;  ///< of so many lanes each goes its own way as well
+
+}  // namespace
+
+/// By halves, so that no lane waits for many others.
+auto GpuKernelEmitter::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
+  for (std::size_t apart = 1; apart < all.size(); apart *= 2)
+    for (std::size_t i = 0; i + apart < all.size(); i += 2 * apart)
+      all[i] = b_.CreateBinaryIntrinsic(how, all[i], all[i + apart]);
+  return all[0];
+}
+
+/// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
+/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
+auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor) -> Values {
+  constexpr int kBias = 127, kMantissa = 23;
+  constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
+  constexpr std::uint32_t kLeast = kBias - 60;
+  auto* i32 = b_.getInt32Ty();
+  auto* f32 = b_.getFloatTy();
+  // Without the sign; zeros are the largest of numbers that begin at 1.
+  auto* size_of_divisor = b_.CreateShl(b_.CreateBitCast(divisor, i32), 1);
+  auto* above = b_.CreateSub(size_of_divisor, b_.getInt32(kLeastDivisor << (kMantissa + 1)));
+  auto* may =
+      b_.CreateICmpULT(above, b_.getInt32((kMostDivisor - kLeastDivisor) << (kMantissa + 1)));
+  Values least, most;
+  for (auto* x : dividends) {
+    most.push_back(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
+    auto* size = b_.CreateShl(b_.CreateBitCast(x, i32), 1);
+    least.push_back(b_.CreateSub(size, b_.getInt32(1)));
+  }
+  auto* smallest = extreme(llvm::Intrinsic::umin, least);
+  auto* largest = extreme(llvm::Intrinsic::maximum, most);
+  may = b_.CreateAnd(may, b_.CreateICmpUGE(smallest, b_.getInt32((kLeast << (kMantissa + 1)) - 1)));
+  may = b_.CreateAnd(may, b_.CreateFCmpOLT(largest, llvm::ConstantFP::get(f32, 0x1p60)));
+  const auto fma = [&](Value* x, Value* y, Value* z) {
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
+  };
+  const auto multiplied = [&] {
+    auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
+    auto* negative = b_.CreateFNeg(divisor);
+    Values made;
+    for (auto* x : dividends) {
+      auto* quotient = b_.CreateFMul(x, reciprocal);
+      made.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
+    }
+    return made;
+  };
+  const auto divided = [&] {
+    Values made;
+    for (auto* x : dividends) made.push_back(b_.CreateFDiv(x, divisor));
+    return made;
+  };
+  return either(may, multiplied, divided);
+}
+
+auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
+  const auto id = one.results[0];
+  const auto dividend = one.operands[0], divisor = one.operands[1];
+  if (!code_.lane_type(dtype(dividend))->isFloatTy() || !varies(axes(dividend))) return false;
+  // Lanes of a row, by where its divisor stands.
+  const auto rows = layout_->register_mask(axes(divisor));
+  const auto lanes_of = layout_->register_mask(axes(dividend) | axes(divisor));
+  std::map<unsigned, std::vector<std::size_t>> groups;
+  for (unsigned i = 0; i < static_cast<unsigned>(layout_->registers()); ++i)
+    if ((i & ~lanes_of) == 0 && is_active(static_cast<int>(i))) groups[i & rows].push_back(i);
+  if (groups.begin()->second.size() < kFew) return false;
+  Values made(static_cast<std::size_t>(layout_->registers()));
+  for (const auto& [row, members] : groups) {
+    Values dividends;
+    for (const auto i : members) dividends.push_back(lane(dividend, static_cast<int>(i)));
+    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)));
+    for (std::size_t k = 0; k < members.size(); ++k)
+      made[members[k]] = code_.rounded(all[k], dtype(id));
+  }
+  for (std::size_t i = 0; i < made.size(); ++i)
+    if (made[i] == nullptr) made[i] = made[i & lanes_of];
+  set(id, std::move(made));
+  return true;
+}
+
+}  // namespace assay
