@@ -202,7 +202,7 @@ def parsed():
 
 def main():
     asked = parsed()
-    bench, sums, clean = Bench(asked), collections.Counter(), collections.Counter()
+    bench, sums, clean, ratios = Bench(asked), collections.Counter(), collections.Counter(), []
 
     def tell(line):
         print(json.dumps(line), flush=True)
@@ -220,6 +220,14 @@ def main():
             clean["findings"] += len(found)
             left_out |= {case.inputs} if case.truth is None else set()
             tell({"clean": case.program, "findings": kinds(found), **({"error": case.problem} if case.problem else {})})
+        for path in sorted(glob.glob(os.path.join(asked.models, "*", "graph*.json"))) if asked.models else []:
+            if any(fnmatch.fnmatch(os.path.relpath(path, asked.models), f"{one}/*") for one in asked.graphs.split(",")):
+                line = bench.graph(path)
+                tell(line)
+                clean["graphs"] += 1
+                clean["errors"] += "error" in line
+                clean["findings"] += len(line.get("findings", []))
+                ratios += [line["checked_ms"] / line["ms"]] if "checked_ms" in line else []
         planted = collections.defaultdict(list)
         for log, text in texts.items():
             for n, change in enumerate(gpu_plants.changes(text) if log[:-4] + ".json" not in left_out else []):
@@ -246,16 +254,6 @@ def main():
             line, counts = told(case)
             tell(line)
             sums.update((case.kind, case.name, count) for count in counts)
-    ratios = []
-    for path in sorted(glob.glob(os.path.join(asked.models, "*", "graph*.json"))) if asked.models else []:
-        if any(fnmatch.fnmatch(os.path.relpath(path, asked.models), f"{one}/*") for one in asked.graphs.split(",")):
-            line = bench.graph(path)
-            tell(line)
-            clean["graphs"] += 1
-            clean["errors"] += "error" in line
-            clean["findings"] += len(line.get("findings", []))
-            ratios += [line["checked_ms"] / line["ms"]] if "checked_ms" in line else []
-
     for kind, name, what in list(sums):
         sums[kind, "all", what] += sums[kind, name, what]
         sums["all", "all", what] += sums[kind, name, what]
