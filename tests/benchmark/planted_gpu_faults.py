@@ -24,6 +24,7 @@ import glob
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -73,10 +74,12 @@ class Bench:
         left = self.end - time.monotonic()
         if left < 5:
             return None, "no time left"
+        done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=min(self.asked.timeout, left))
-            return done.stdout, done.stderr
+            return done.communicate(timeout=min(self.asked.timeout, left))
         except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)  # its children hold the pipes too
+            done.communicate()
             return None, "timeout"
 
     def findings(self, case, executor, path=None):
