@@ -74,7 +74,8 @@ class Bench:
         left = self.end - time.monotonic()
         if left < 5:
             return None, "no time left"
-        done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        pipe = subprocess.PIPE
+        done = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
         try:
             return done.communicate(timeout=min(self.asked.timeout, left))
         except subprocess.TimeoutExpired:
