@@ -154,6 +154,9 @@ auto add_bench(Arguments& arguments) -> Action {
   arguments.flag(
       "--tf32", options->executor.tf32,
       "with --executor cuda: convolutions may round to TF32, as PyTorch's do by default");
+  arguments.flag("--redzones", options->executor.redzones,
+                 "checked, to see what that costs: with --executor cpu redzones and poison around "
+                 "temporaries, with cuda every access");
   arguments.flag("--unbound", options->unbound,
                  "evaluate the host side in every call, not once for these sizes");
   arguments.flag("--json", options->json, "print JSON");

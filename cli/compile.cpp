@@ -178,11 +178,13 @@ auto write_trace(const Options& options, Job& job, std::optional<ProgramMemory>&
 
 /// PTX of a capture's program, or of programs that a log or wrapper holds. Needs no GPU.
 auto print_ptx(const Options& options) -> Result<int> {
+  const PtxOptions ptx{.architecture = options.architecture,
+                       .is_checked = options.executor.redzones};
   ASSAY_TRY(const auto program, open_program(options.file));
   if (holds_programs(program.text)) {
     ASSAY_TRY(const auto programs, read_programs(program.text, options.file));
     for (const auto& one : programs) {
-      ASSAY_TRY(const auto text, ptx_text(one.program, options.architecture));
+      ASSAY_TRY(const auto text, ptx_text(one.program, ptx));
       fmt::print("// {}\n{}", one.name, text);
     }
     return kNothingFound;
@@ -199,7 +201,7 @@ auto print_ptx(const Options& options) -> Result<int> {
       if (const auto* launch = std::get_if<BoundLaunch>(&step))
         extents.try_emplace(memory.bound.kernels[launch->kernel], launch->extents);
   }
-  ASSAY_TRY(const auto text, ptx_text(compiled.program, options.architecture, extents));
+  ASSAY_TRY(const auto text, ptx_text(compiled.program, ptx, extents));
   fmt::print("{}", text);
   return kNothingFound;
 }

@@ -61,10 +61,10 @@ void GpuKernelEmitter::entry(const std::string& name) {
     types.push_back(param.kind == TileParam::Kind::buffer ? static_cast<llvm::Type*>(pointer)
                     : is_floating(param.dtype)            ? b_.getDoubleTy()
                                                           : b_.getInt64Ty());
-  types.push_back(pointer);
   for (const auto& param : kernel_.params)
     if (is_checked_ && param.kind == TileParam::Kind::buffer)
       types.insert(types.end(), 4, b_.getInt64Ty());
+  types.push_back(pointer);
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -82,8 +82,8 @@ void GpuKernelEmitter::entry(const std::string& name) {
   if (most_registers_ > 0) note("maxnreg", static_cast<unsigned>(most_registers_));
   for (auto& argument : function_->args()) params_.push_back(&argument);
   const auto count = kernel_.params.size();
-  record_ = params_[count];
-  for (std::size_t i = 0, at = count + 1; i < count && is_checked_; ++i)
+  record_ = params_.back();
+  for (std::size_t i = 0, at = count; i < count && is_checked_; ++i)
     if (kernel_.params[i].kind == TileParam::Kind::buffer) {
       watched_[i] = {params_[at], params_[at + 1], params_[at + 2], params_[at + 3]};
       at += 4;
@@ -91,6 +91,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   code_.use_bfloat_conversions(architecture_ >= kBfloatConversions);
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  if (is_checked_) tell_arguments();
   if (layout_->is_placed()) enter_places();
   // Room for one value of eight bytes per thread.
   auto* room = llvm::ArrayType::get(b_.getInt64Ty(), static_cast<unsigned>(layout_->threads()));

@@ -83,8 +83,7 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_order.cpp
   void region(const TileRegion& region);
-  /// What follows the last reduction of a row some registers at a time: all need not be there at
-  /// once.
+  /// What follows a row's last reduction some registers at a time: all need not be there at once.
   void in_chunks(const std::vector<TileStatement>& body);
   void emit_all(const Statements& all);
   [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
@@ -103,9 +102,9 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
   enum class Access : std::uint8_t { load, store, atomic, exchange };
-  /// The condition of an access, in checked code only where the index is in bounds.
-  [[nodiscard]] auto checked(const TileStatement& one, std::size_t param, int register_index,
-                             Value* condition, Access access) -> Value*;
+  /// The condition of register i's access, in checked code only where the index is in bounds.
+  [[nodiscard]] auto checked(const TileStatement& one, int i, Value* condition, Access access)
+      -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition,
                                   std::uint64_t fill = 0) -> Value*;
@@ -114,7 +113,6 @@ class GpuKernelEmitter : GpuValues {
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
   [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
   [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
-
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
   [[nodiscard]] auto is_used(TileId id) const -> bool;
@@ -143,8 +141,10 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
-  void watch(int line, std::size_t param, Value* at, Value* condition, Access access);
+  void watch(const TileStatement& one, int i, Value* at, Value* condition, Access access);
   [[nodiscard]] auto program_number() -> Value*;
+  void tell_arguments();
+  void compare_written(const TileStatement& one, const Values& stored, const Values& meant);
 
   // gpu_transpose.cpp
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are

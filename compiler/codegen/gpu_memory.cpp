@@ -73,20 +73,6 @@ void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault f
   });
 }
 
-auto GpuKernelEmitter::checked(const TileStatement& one, std::size_t param, int register_index,
-                               Value* condition, Access access) -> Value* {
-  if (!is_checked_) return condition;
-  const auto& memory = watched_.at(param);
-  auto* at = as_int64(lane(one.operands[0], register_index), dtype(one.operands[0]));
-  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, memory.low), b_.CreateICmpSLT(at, memory.high));
-  auto* wrong = b_.CreateNot(inside);
-  if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
-  when(wrong, [&] { record(one.line, b_.getInt64(param), at, GpuFault::out_of_bounds); });
-  auto* meant = condition == nullptr ? inside : b_.CreateAnd(condition, inside);
-  watch(one.line, param, at, meant, access);
-  return meant;
-}
-
 /// Nothing is read where the condition is false; the value has the bits of `fill` there.
 auto GpuKernelEmitter::guarded_load(llvm::Type* type, Value* place, Value* condition,
                                     std::uint64_t fill) -> Value* {
@@ -248,8 +234,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
   for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i)) continue;
     auto* condition = takes_part(one, i, acts);
-    condition = checked(one, what.param, i, condition,
-                        what.is_exchange ? Access::exchange : Access::atomic);
+    condition = checked(one, i, condition, what.is_exchange ? Access::exchange : Access::atomic);
     auto* place = places(what.param, one.operands[0])(i);
     auto* value = code_.to_memory(lane(one.operands[1], i), of);
     auto* entering = b_.GetInsertBlock();

@@ -1,10 +1,43 @@
 // Checked code beside each access: shadow memory tells elements that nobody wrote, and programs of
-// the grid that touch what another one writes. Threads of one program are not told apart.
+// the grid, or lanes of one, that touch what another one writes.
 #include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <cstddef>
 
 #include "compiler/codegen/gpu_kernel.h"
 
 namespace assay {
+namespace {
+
+auto param_of(const TileStatement& one) -> std::size_t {
+  if (const auto* load = std::get_if<TileLoad>(&one.what)) return load->param;
+  if (const auto* store = std::get_if<TileStore>(&one.what)) return store->param;
+  return std::get<TileAtomic>(one.what).param;
+}
+
+auto has_barrier(const TileRegion& region) -> bool {
+  return std::ranges::any_of(region.body, [](const TileStatement& one) {
+    return std::holds_alternative<TileBarrier>(one.what) ||
+           std::ranges::any_of(one.regions, has_barrier);
+  });
+}
+
+}  // namespace
+
+auto GpuKernelEmitter::checked(const TileStatement& one, int i, Value* condition, Access access)
+    -> Value* {
+  if (!is_checked_) return condition;
+  const auto param = param_of(one);
+  const auto& memory = watched_.at(param);
+  auto* at = as_int64(lane(one.operands[0], i), dtype(one.operands[0]));
+  auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, memory.low), b_.CreateICmpSLT(at, memory.high));
+  auto* wrong = b_.CreateNot(inside);
+  if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
+  when(wrong, [&] { record(one.line, b_.getInt64(param), at, GpuFault::out_of_bounds); });
+  auto* meant = condition == nullptr ? inside : b_.CreateAnd(condition, inside);
+  watch(one, i, at, meant, access);
+  return meant;
+}
 
 /// Programs count from 0, the first dimension of the grid fastest.
 auto GpuKernelEmitter::program_number() -> Value* {
@@ -18,22 +51,93 @@ auto GpuKernelEmitter::program_number() -> Value* {
                       read(nvvm_read_ptx_sreg_ctaid_x));
 }
 
-void GpuKernelEmitter::watch(int line, std::size_t param, Value* at, Value* condition,
+/// The first thread of the grid says what it was launched with, which only the GPU knows for sure.
+void GpuKernelEmitter::tell_arguments() {
+  auto* i64 = b_.getInt64Ty();
+  Value* word = b_.getInt64(launch_word({}));
+  for (std::size_t i = 0; i + 1 < params_.size(); ++i) {
+    auto* param = params_[i];
+    auto* bits = param->getType()->isPointerTy() ? b_.CreatePtrToInt(param, i64)
+                                                 : b_.CreateBitCast(param, i64);
+    word = b_.CreateAdd(word, b_.CreateMul(bits, b_.getInt64(2 * i + 1)));
+  }
+  auto* thread = thread_;
+  for (const auto of :
+       {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z})
+    thread = b_.CreateOr(thread, b_.CreateIntrinsic(of, {}, {}));
+  auto* number = b_.CreateOr(program_number(), b_.CreateZExt(thread, i64));
+  constexpr unsigned kTold = offsetof(GpuRecord, told) / sizeof(std::uint64_t);
+  when(b_.CreateICmpEQ(number, b_.getInt64(0)), [&] {
+    b_.CreateAlignedStore(word, b_.CreateConstGEP1_64(i64, record_, kTold), llvm::Align(8), true);
+  });
+}
+
+/// Lanes of one program that store different values into one element: what stands there afterwards
+/// is not what all of them stored. Threads of placed kernels do not all come here together.
+void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& stored,
+                                       const Values& meant) {
+  if (!is_checked_ || layout_->is_placed()) return;
+  const auto index_id = one.operands[0];
+  const auto param = param_of(one);
+  barrier();
+  for (int i = 0; i < std::ssize(meant); ++i) {
+    auto* here = meant[static_cast<std::size_t>(i)];
+    if (here == nullptr) continue;  // another register holds a copy
+    auto* mine = stored[static_cast<std::size_t>(i)];
+    auto* bits = b_.getIntNTy(static_cast<unsigned>(mine->getType()->getPrimitiveSizeInBits()));
+    auto* index = lane(index_id, i);
+    auto* there = guarded_load(bits, address(param, index, dtype(index_id)), here);
+    auto* differs = b_.CreateICmpNE(there, b_.CreateBitCast(mine, bits));
+    when(b_.CreateAnd(here, differs), [&] {
+      record(one.line, b_.getInt64(param), as_int64(index, dtype(index_id)),
+             GpuFault::write_conflict);
+    });
+  }
+  barrier();  // nobody stores there again before all have looked
+}
+
+/// Lanes are told apart by their place in the tile, in its lowest 16 bits, where the kernel is all
+/// between two barriers and no thread holds lanes of another tile.
+void GpuKernelEmitter::watch(const TileStatement& one, int i, Value* at, Value* condition,
                              Access access) {
+  const auto param = param_of(one);
   const auto& memory = watched_.at(param);
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);
+  const bool tells_lanes =
+      !layout_->is_placed() && !is_single_lane_ && !dots_ && !has_barrier(kernel_.body);
+  const auto lane_number = [&]() -> Value* {
+    auto over = axes(one.operands[0]) | axes(one.operands[1]);
+    if (access != Access::load) over |= axes(one.operands[2]);
+    Value* number = b_.getInt64(0);
+    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
+      if ((over >> axis & 1U) != 0)
+        number =
+            b_.CreateOr(b_.CreateShl(number, static_cast<std::uint64_t>(layout_->axes[axis].bits)),
+                        b_.CreateZExt(coordinate(axis, i), i64));
+    constexpr std::uint64_t kLaneBits = 0xFFFF, kLaneShift = 32;
+    return b_.CreateShl(b_.CreateAnd(number, kLaneBits), kLaneShift);
+  };
   when(b_.CreateAnd(condition, b_.CreateICmpNE(memory.shadow, b_.getInt64(0))), [&] {
     const auto tell = [&](Value* wrong, GpuFault fault) {
-      when(wrong, [&] { record(line, b_.getInt64(param), at, fault); });
+      when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
     };
     auto* mine = b_.CreateOr(memory.launch, program_number());
+    if (tells_lanes) mine = b_.CreateOr(mine, lane_number());
     constexpr std::uint64_t kLaunchBits = 48;
-    /// In this launch, by another program?
+    const auto in_launch = [&](Value* who) {
+      return b_.CreateICmpULT(b_.CreateXor(who, memory.launch),
+                              b_.getInt64(std::uint64_t{1} << kLaunchBits));
+    };
+    /// In this launch, by another program or lane?
     const auto is_other = [&](Value* who) {
-      auto* same_launch = b_.CreateICmpULT(b_.CreateXor(who, memory.launch),
-                                           b_.getInt64(std::uint64_t{1} << kLaunchBits));
-      return b_.CreateAnd(same_launch, b_.CreateICmpNE(who, mine));
+      return b_.CreateAnd(in_launch(who), b_.CreateICmpNE(who, mine));
+    };
+    /// Lanes of one program may store the same value there (compare_written).
+    const auto is_other_program = [&](Value* who) {
+      auto* i32 = b_.getInt32Ty();
+      auto* differs = b_.CreateICmpNE(b_.CreateTrunc(who, i32), b_.CreateTrunc(mine, i32));
+      return b_.CreateAnd(in_launch(who), differs);
     };
     auto* bytes = b_.CreateMul(at, b_.getInt64(sizeof(GpuShadow)));
     auto* writer = b_.CreateIntToPtr(b_.CreateAdd(memory.shadow, bytes), b_.getPtrTy(1));
@@ -41,7 +145,7 @@ void GpuKernelEmitter::watch(int line, std::size_t param, Value* at, Value* cond
     if (access == Access::store) {
       auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, mine, align,
                                         llvm::AtomicOrdering::Monotonic);
-      tell(is_other(before), GpuFault::write_conflict);
+      tell(is_other_program(before), GpuFault::write_conflict);
       tell(is_other(b_.CreateAlignedLoad(i64, reader, align, true)), GpuFault::read_conflict);
       return;
     }

@@ -112,8 +112,7 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
     // Places that are apart by a multiple of the width are aligned alike.
     const auto is_apart = [&](std::int64_t elements) { return elements * size % run.bytes == 0; };
     if (known != nullptr && held.base(known->first) == held.base(run.first) &&
-        known->bytes >= run.bytes &&
-        is_apart(held.offset(run.first) - held.offset(known->first)) &&
+        known->bytes >= run.bytes && is_apart(held.offset(run.first) - held.offset(known->first)) &&
         std::ranges::all_of(held.steps, [&](const Step& step) {
           return is_apart(step.at(run.first) - step.at(known->first));
         }))
@@ -144,8 +143,7 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t 
     return made;
   }
   const auto size = 8 * static_cast<unsigned>(run.bytes / run.length);
-  if (words == 1)
-    return {guarded_load(type, place, condition, word_of(fill, size, bits, 0))};
+  if (words == 1) return {guarded_load(type, place, condition, word_of(fill, size, bits, 0))};
   const auto text = access_text(words, bits, 0);
   std::string code, constraints;
   std::vector<llvm::Type*> types(words, type);
@@ -264,7 +262,8 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
 }
 
 /// The bits of the number that a load gives where it is not meant, if it can be read as such.
-auto GpuKernelEmitter::fill_of(const TileStatement& one, DType stored_as) -> std::optional<std::uint64_t> {
+auto GpuKernelEmitter::fill_of(const TileStatement& one, DType stored_as)
+    -> std::optional<std::uint64_t> {
   if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || is_checked_) return std::nullopt;
   const auto* number = llvm::dyn_cast<llvm::ConstantFP>(lane(one.operands[2], 0));
   const auto* row = std::ranges::find(kFloats, stored_as, &FloatRow::dtype);
@@ -293,7 +292,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     auto at = places(what.param, index_id);
     Values all;
     for (const int i : registers) {
-      auto* condition = checked(one, what.param, i, mask(one.operands[1], i), Access::load);
+      auto* condition = checked(one, i, mask(one.operands[1], i), Access::load);
       all.push_back(guarded_load(type, at(i), condition, fill.value_or(0)));
     }
     return all;
@@ -336,6 +335,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   auto* acts = leader(over);
   const auto condition = [&](int i) { return takes_part(one, i, acts); };
   const auto stored = [&](int i) { return all[static_cast<std::size_t>(i)]; };
+  Values written(all.size(), nullptr);  // by register: was it
   std::vector<Run> runs;
   bool is_wide = false;
   for (int i = 0; i < layout_->registers(); ++i) {
@@ -347,11 +347,15 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   const auto narrow = [&] {
     auto at = places(param, index_id);
     for (const int i : members(runs)) {
-      auto* meant = checked(one, param, i, condition(i), Access::store);
+      auto* meant = checked(one, i, condition(i), Access::store);
       guarded_store(stored(i), at(i), meant);
+      written[static_cast<std::size_t>(i)] = meant;
     }
   };
-  if (!is_wide) return narrow();
+  if (!is_wide) {
+    narrow();
+    return compare_written(one, all, written);
+  }
   std::vector<Values> words;
   const auto at = firsts(runs, places(param, index_id));
   for (const auto& run : runs) {

@@ -213,7 +213,7 @@ class CudaLauncher final : public KernelLauncher {
            const TileCode& code, const TileLaunch& launch) -> Result<void> {
     ASSAY_TRY(const auto shape, kernel.gpu.shape(key, variant, launch));
     if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-    std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
+    std::vector<std::uint64_t> values(variant.kernel().params.size(), 0);
     for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
       const auto& argument = launch.arguments[i];
       const auto& param = variant.kernel().params[i];
@@ -228,7 +228,6 @@ class CudaLauncher final : public KernelLauncher {
       }
     }
     variant.add_numbers(launch.extents, shape, values);
-    ASSAY_TRY(values.back(), record_for(variant.kernel()));
     if (state_.options.is_checked) {
       std::vector<GpuMemory> memory;
       for (const auto& argument : launch.arguments)
@@ -237,6 +236,7 @@ class CudaLauncher final : public KernelLauncher {
              .size = argument.storage == nullptr ? 0 : argument.storage->size_bytes()});
       add_memory(variant.kernel(), memory, 1, values);
     }
+    ASSAY_TRY(values.emplace_back(), record_for(variant.kernel()));
     std::vector<void*> arguments;
     for (auto& value : values) arguments.push_back(&value);
     auto* const watch = state_.options.watch;

@@ -185,9 +185,10 @@ constexpr std::array kFaults = {
     FaultRow{GpuFault::uninitialised, RunFault::uninitialised,
              "element {} of {} is read, but nobody wrote it"},
     FaultRow{GpuFault::write_conflict, RunFault::write_conflict,
-             "element {} of {} is written by two programs of the grid"},
-    FaultRow{GpuFault::read_conflict, RunFault::read_conflict,
-             "element {} of {} is read by one program of the grid and written by another"},
+             "element {} of {} is written by two programs of the grid, or by two lanes of one"},
+    FaultRow{
+        GpuFault::read_conflict, RunFault::read_conflict,
+        "element {} of {} is read by one program of the grid, or lane, and written by another"},
 };
 static_assert(std::ranges::all_of(kFaults, [](const FaultRow& row) {
   return &row - kFaults.data() == static_cast<std::ptrdiff_t>(row.fault);
@@ -231,7 +232,7 @@ auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> R
   return {};
 }
 
-auto ptx_text(const HostProgram& program, int architecture,
+auto ptx_text(const HostProgram& program, const PtxOptions& options,
               const std::map<std::string, std::vector<std::int64_t>>& extents)
     -> Result<std::string> {
   constexpr std::int64_t kUsualExtent = 1000;
@@ -249,7 +250,7 @@ auto ptx_text(const HostProgram& program, int architecture,
     if (known != extents.end()) launch.extents = known->second;
     const auto key = gpu.key(launch);
     auto variant = gpu.variant(key);
-    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, {.architecture = architecture}));
+    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, options));
     const auto problem = variant ? variant->not_compiled : variant.error().message;
     if (const auto shape = variant ? gpu.shape(key, *variant, launch) : unsupported("");
         shape && known != extents.end())

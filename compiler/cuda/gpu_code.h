@@ -92,7 +92,7 @@ struct GpuMemory {
   std::int64_t offset = 0, size = 0;
   cuda::Address shadow = 0;  ///< a GpuShadow per element, from the start of the memory; 0: none
 };
-/// Arguments of checked code behind the record, by parameter of the kernel. `launch`: the number of
+/// Arguments of checked code before the record, by parameter of the kernel. `launch`: the number of
 /// the launch, from 1 to 65534.
 void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
                 std::uint64_t launch, std::vector<std::uint64_t>& values);
@@ -107,7 +107,7 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
 /// The PTX of every kernel of a program, one text after the other, for axes of a thousand elements,
 /// or of `extents`, by kernel; of those it says how they are launched. What has no code says why in
 /// a comment. Errors: as make_ptx.
-[[nodiscard]] auto ptx_text(const HostProgram& program, int architecture,
+[[nodiscard]] auto ptx_text(const HostProgram& program, const PtxOptions& options,
                             const std::map<std::string, std::vector<std::int64_t>>& extents = {})
     -> Result<std::string>;
 

@@ -6,6 +6,7 @@ namespace assay {
 auto GpuProgram::first_call() -> Result<void> {
   first_parts_["run"] = 0;  // of a call that failed
   under_way_.reset();
+  read_unwritten_.clear();
   if (is_one_by_one()) {  // launches are counted; nothing is gained by beginning early
     for (std::size_t at = 0; at < steps_.size(); ++at) prepare(at);
     count_items();
@@ -24,6 +25,7 @@ auto GpuProgram::first_issue(std::size_t at) -> Result<void> {
       prepare(at);
       return true;
     });
+  if (shared_.is_checked) ASSAY_TRY_VOID(check_reads(at));
   if (!step.is_on_host) {
     const auto issued = timed("run", [&] {
       note_so_far(at);

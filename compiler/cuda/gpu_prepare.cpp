@@ -71,38 +71,6 @@ auto GpuProgram::written_by(const BoundStep& step) const -> std::vector<std::siz
   return {call->buffers.begin() + static_cast<std::ptrdiff_t>(kept), call->buffers.end()};
 }
 
-auto GpuProgram::place_shadows() -> Result<void> {
-  std::vector<std::int64_t> sizes(bound_.buffers.size(), 0);  // of an element; -1: several
-  for (const auto& step : bound_.steps) {
-    const auto* launch = std::get_if<BoundLaunch>(&step);
-    if (launch == nullptr) continue;
-    for (const auto& argument : launch->arguments) {
-      if (!argument.buffer) continue;
-      auto& size = sizes[*argument.buffer];
-      const auto mine = argument.element_bytes;
-      size = size == 0 || size == mine ? mine : -1;
-    }
-  }
-  shadows_.resize(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] <= 0) continue;
-    const auto elements = bound_.buffers[i].size_bytes / sizes[i];
-    shadows_[i].bytes = static_cast<std::size_t>(elements) * sizeof(GpuShadow);
-    ASSAY_TRY(shadows_[i].at, own(static_cast<std::int64_t>(shadows_[i].bytes)));
-  }
-  return {};
-}
-
-auto GpuProgram::clear_shadows() -> Result<void> {
-  for (std::size_t i = 0; i < shadows_.size(); ++i) {
-    if (shadows_[i].at == 0) continue;
-    const bool is_whole = bound_.buffers[i].kind == BoundBuffer::Kind::input;
-    ASSAY_TRY_VOID(
-        driver_.fill(shadows_[i].at, is_whole ? kSomebody : std::uint8_t{0}, shadows_[i].bytes));
-  }
-  return {};
-}
-
 auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
   ASSAY_TRY(const auto address,
             driver_.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1))));
@@ -196,16 +164,16 @@ auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launche
   made.record = record;
   made.values = arguments(launch, *variant, loaded, behind, record);
   variant->add_numbers(extents, shape, made.values);
-  made.values[variant->kernel().params.size()] = records_ + record * sizeof(GpuRecord);
+  made.values.push_back(records_ + record * sizeof(GpuRecord));
   return made;
 }
 
-/// By parameter; then room for the record, then bounds where the code is checked.
+/// By parameter, then bounds where the code is checked; without the record.
 auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
                            const GpuLoader::Launches& loaded,
                            const std::vector<std::uint64_t>& behind, std::size_t record) const
     -> std::vector<std::uint64_t> {
-  std::vector<std::uint64_t> values(variant.kernel().params.size() + 1, 0);
+  std::vector<std::uint64_t> values(variant.kernel().params.size(), 0);
   std::vector<GpuMemory> memory;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
     const auto& argument = launch.arguments[i];

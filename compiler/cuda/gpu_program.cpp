@@ -135,14 +135,14 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
     for (const auto& item : step.items) {
       const auto* launch = std::get_if<Launch>(&item);
       if (launch == nullptr) continue;
-      auto finding = finding_of(records[launch->record], *launch->kernel);
+      auto finding = finding_of_launch(records[launch->record], *launch);
       if (!finding) continue;
       any = true;
       finding->line = launch->op->line;
       finding->statement = launch->op->text;
       run.findings.push_back(*std::move(finding));
     }
-  if (!any) return {};
+  if (!any && !shared_.is_checked) return {};
   ASSAY_TRY_VOID(driver_.fill(records_, 0, launches_ * sizeof(GpuRecord)));
   if (shared_.is_checked) return {};
   const auto& first = run.findings.back();
@@ -154,7 +154,10 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   ASSAY_TRY_VOID(run_steps());
   ProgramRun run = bound_.counts;
   run.on_host = on_host_;
+  std::ranges::move(read_unwritten_, std::back_inserter(run.findings));
+  read_unwritten_.clear();
   ASSAY_TRY_VOID(read_records(run));
+  ASSAY_TRY_VOID(check_graphs(inputs, run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
     const auto& buffer = bound_.buffers[i];

@@ -204,6 +204,16 @@ class GpuProgram {
 
   [[nodiscard]] auto host_costs() -> Result<HostCosts>;
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
+  /// Elements that a call or copy is about to read and nobody wrote.
+  [[nodiscard]] auto check_reads(std::size_t at) -> Result<void>;
+  [[nodiscard]] auto check_read(const HostOp& op, std::size_t buffer, const RealMeta& meta)
+      -> Result<void>;
+  /// What a record says about its launch; in checked code also that other arguments were used.
+  [[nodiscard]] auto finding_of_launch(const GpuRecord& record, const Launch& launch) const
+      -> std::optional<RunFinding>;
+  /// In checked mode the graphs that later calls take run as well, where a second call draws no
+  /// random numbers.
+  [[nodiscard]] auto check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
   GpuShared shared_;
@@ -217,8 +227,9 @@ class GpuProgram {
   bool is_complete_ = false;   ///< they are, and were issued
   bool was_repeated_ = false;  ///< graphs are there
   std::optional<cuda::LaunchNote> under_way_;
-  cuda::Address records_ = 0;    ///< one per launch
-  std::vector<Shadow> shadows_;  ///< by buffer
+  cuda::Address records_ = 0;               ///< one per launch
+  std::vector<Shadow> shadows_;             ///< by buffer
+  std::vector<RunFinding> read_unwritten_;  ///< by calls of the first call
   std::size_t launches_ = 0;
   std::size_t items_ = 0;                      ///< of all steps; 0 as long as it is not known
   std::map<std::string, int> on_host_;         ///< how often each operator runs there

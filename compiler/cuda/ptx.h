@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cuda/gpu_record.h"
 #include "compiler/cuda/tile_layout.h"
 #include "compiler/program/kernel.h"
 #include "core/base/result.h"
@@ -19,33 +20,11 @@ struct PtxRequest {
   int most_registers = 0;  ///< that a thread may take; 0: as many as it wants
 };
 
-/// What may be wrong with a launch.
-enum class GpuFault : std::int64_t {
-  false_assert,    ///< of the kernel's own
-  out_of_bounds,   ///< an access outside of the memory
-  uninitialised,   ///< an element is read that nobody wrote
-  write_conflict,  ///< two programs of the grid write one element
-  read_conflict,   ///< one program reads what another writes
-};
-
-/// What a thread leaves for the host; the first thread of a launch that meets a fault does.
-struct GpuRecord {
-  std::int64_t line = 0;    ///< of the kernel's text, plus one; 0: nothing happened
-  std::int64_t param = -1;  ///< whose memory; -1: an assert
-  std::int64_t element = 0;
-  GpuFault fault = GpuFault::false_assert;
-};
-
-/// Who wrote and who read an element of watched memory last: the launch's number in the upper 16
-/// bits, the program of the grid in the lower 32. 0: nobody; all ones: somebody else.
-struct GpuShadow {
-  std::uint64_t writer = 0, reader = 0;
-};
-
 /// The entry takes eight bytes per parameter of the kernel, in order (pointers, int64, float64),
-/// then a pointer to a GpuRecord. Checked code takes four int64 per buffer behind it: the first
-/// index that may be accessed, and the first that may not any more (other accesses do not happen);
-/// the address of the GpuShadow of index 0, or 0; the launch's number, shifted to its place there.
+/// and last a pointer to a GpuRecord. Checked code takes four int64 per buffer before the record:
+/// the first index that may be accessed, and the first that may not any more (other accesses do not
+/// happen); the address of the GpuShadow of index 0, or 0; the launch's number, shifted to its
+/// place there. Its first thread leaves the launch_word of what it was given.
 struct PtxCode {
   std::string text;
   std::string not_compiled;  ///< why there is no text

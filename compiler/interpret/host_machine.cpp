@@ -31,10 +31,10 @@ auto text_of(const Ints& values) -> std::string {
 }  // namespace
 
 auto name(RunFault fault) -> std::string_view {
-  constexpr std::array<std::string_view, 11> kNames = {
+  constexpr std::array<std::string_view, 12> kNames = {
       "out-of-bounds",  "uninitialised-read", "write-conflict", "read-conflict",
       "use-after-free", "device-assert",      "assert-failed",  "index-overflow",
-      "call-refused",   "launch-hangs",       "launch-faults"};
+      "call-refused",   "launch-hangs",       "launch-faults",  "stale-launch"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

@@ -33,6 +33,7 @@ enum class RunFault : std::uint8_t {
   call_refused,    ///< a library call refuses its operands
   launch_hangs,    ///< a launch on a GPU does not end
   launch_faults,   ///< a launch on a GPU ends in an error that its process does not survive
+  stale_launch,    ///< a launch on a GPU did not have the arguments that its program is bound to
 };
 [[nodiscard]] auto name(RunFault fault) -> std::string_view;
 

@@ -69,7 +69,7 @@ TEST_F(ProgramsCorpus, KernelsForGpusHaveCode) {
     const auto programs = read_programs(testing::read_text(path), path.string());
     ASSERT_TRUE(programs) << path;
     for (const auto& one : *programs) {
-      const auto text = ptx_text(one.program, 90);
+      const auto text = ptx_text(one.program, {.architecture = 90});
       ASSERT_TRUE(text) << path;
       EXPECT_EQ(text->find("\n// no code"), std::string::npos)
           << path << text->substr(text->find("\n// no code"), 200);

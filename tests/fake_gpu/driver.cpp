@@ -2,10 +2,10 @@
 // of libraries is put off while a stream captures and done by each launch of the graph, so what was
 // not captured is not done. Tests load it under the driver's name.
 //
-// With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing,
-// but those whose PTX holds the text never end, lose the context, or end the process. A launch
-// takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N threads a quarter of that. Some calls are
-// counted, and fail while FAKE_GPU_REFUSE is their name.
+// With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing
+// but tell their arguments, as checked code does; those whose PTX holds the text never end, lose
+// the context, or end the process. A launch takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N
+// threads a quarter of that. Some calls are counted, and fail while FAKE_GPU_REFUSE is their name.
 #include "tests/fake_gpu/stream.h"
 
 #include <signal.h>
@@ -17,6 +17,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "compiler/cuda/gpu_record.h"
 
 namespace {
 using fake_gpu::Graph;
@@ -52,6 +54,20 @@ auto waited() -> int {
   while (stream().hangs) ::pause();
   return stream().fault;
 }
+/// Of a kernel's entry.
+auto parameters(const std::string& ptx) -> std::size_t {
+  const auto entry = ptx.find(".entry");
+  std::size_t count = 0;
+  for (auto at = ptx.find(".param", entry); at < ptx.find('{', entry);
+       at = ptx.find(".param", at + 1))
+    ++count;
+  return count;
+}
+/// What checked code leaves in its record.
+void tell(const fake_gpu::Arguments& arguments) {
+  auto* const record = static_cast<assay::GpuRecord*>(at(arguments.back()));
+  record->told = assay::launch_word(std::span(arguments).first(arguments.size() - 1));
+}
 void run_kernel(const std::string& ptx) {
   const auto asked = kernels();
   const auto colon = asked.find(':');
@@ -68,11 +84,11 @@ auto fake_gpu::refuses(const char* call) -> bool {
   const char* const refused = std::getenv("FAKE_GPU_REFUSE");
   return refused != nullptr && std::string_view(refused) == call;
 }
-void fake_gpu::enqueue(std::function<void()> work) {
+void fake_gpu::enqueue(Node node) {
   if (stream().captured)
-    stream().captured->push_back(std::move(work));
+    stream().captured->push_back(std::move(node));
   else
-    work();
+    node.work(node.arguments);
 }
 
 extern "C" {
@@ -172,14 +188,20 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
   return *function = module, 0;
 }
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, unsigned y, unsigned z,
-                   unsigned, void*, void**, void**) {
+                   unsigned, void*, void** arguments, void**) {
   if (stream().fault != 0) return stream().fault;
   const char* const quick = std::getenv("FAKE_GPU_QUICK");
   const bool is_quick = quick != nullptr && std::to_string(x * y * z) == quick;
-  fake_gpu::enqueue([ptx = *static_cast<std::string*>(function), is_quick] {
+  const auto& ptx = *static_cast<std::string*>(function);
+  fake_gpu::Arguments values;
+  for (std::size_t i = 0; i < parameters(ptx); ++i)
+    values.push_back(*static_cast<const std::uint64_t*>(arguments[i]));
+  const auto work = [ptx, is_quick](const fake_gpu::Arguments& given) {
     stream().clock += is_quick ? 0.25F : 1.0F;
+    tell(given);
     run_kernel(ptx);
-  });
+  };
+  fake_gpu::enqueue({.work = work, .arguments = std::move(values)});
   return 0;
 }
 int cuStreamCreate(void** made, unsigned) {
@@ -226,11 +248,23 @@ int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
   auto& mine = *static_cast<Graph*>(exec);
   const auto& other = *static_cast<Graph*>(graph);
   if (mine.size() != other.size()) return kUpdateFailure;
-  return mine = other, 0;
+  // FAKE_GPU_STALE=node: it stays as it is; node.number: only that argument does.
+  const char* const stale = std::getenv("FAKE_GPU_STALE");
+  const auto before = mine;
+  mine = other;
+  if (stale == nullptr) return 0;
+  char* rest = nullptr;
+  const auto node = std::strtoul(stale, &rest, 10);
+  if (*rest == 0)
+    mine.at(node) = before.at(node);
+  else
+    mine.at(node).arguments.at(std::strtoul(rest + 1, nullptr, 10)) =
+        before.at(node).arguments.at(std::strtoul(rest + 1, nullptr, 10));
+  return 0;
 }
 int cuGraphLaunch(void* exec, void*) {
   if (fake_gpu::refuses("cuGraphLaunch")) return kUnsupported;
-  for (const auto& work : *static_cast<Graph*>(exec)) work();
+  for (const auto& node : *static_cast<Graph*>(exec)) node.work(node.arguments);
   return 0;
 }
 int cuGraphExecDestroy(void* exec) {

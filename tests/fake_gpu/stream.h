@@ -6,11 +6,20 @@
 
 namespace fake_gpu {
 
-using Graph = std::vector<std::function<void()>>;
+using Arguments = std::vector<std::uint64_t>;
+/// Work that is told the arguments of its launch; those of libraries have none.
+struct Node {
+  std::function<void(const Arguments&)> work;
+  Arguments arguments;
+};
+using Graph = std::vector<Node>;
 /// Counts calls by name. True where FAKE_GPU_REFUSE is the name: the call has to fail.
 auto refuses(const char* call) -> bool;
 /// Now, or whenever the graph that is being captured is launched.
-void enqueue(std::function<void()> work);
+void enqueue(Node node);
+inline void enqueue(const std::function<void()>& work) {
+  enqueue({.work = [work](const Arguments&) { work(); }, .arguments = {}});
+}
 
 /// Elements of float or double in the fake GPU's memory.
 class Elements {

@@ -79,7 +79,8 @@ class Machine:
         `reads` has block, thread and place of every load."""
         self.memory, self.reads = [], []
         values, at = [], 1 << 32
-        for one in [*arguments, bytearray(32)]:
+        self.record = bytearray(40)
+        for one in [*arguments, self.record]:
             if isinstance(one, int):
                 values.append(one)
                 continue
@@ -102,6 +103,7 @@ class Machine:
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
                       "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0, "%nctaid.x": self.grid,
+                      "%nctaid.y": 1, "%nctaid.z": 1,
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
                      for rank in range(ranks) for t in range(threads)]
         every = range(len(self.regs))
@@ -217,6 +219,16 @@ class Machine:
                 bits = self.value(one, regs, kind) & MASKS[size * 8]
                 room[offset:offset + size] = bits.to_bytes(size, "little")
 
+    def atomic(self, name, operands, regs):
+        """What was there; `exch` puts its operand there, `cas` the second one where the first was there."""
+        size = width(name[-1]) // 8
+        room, offset = self.room(self.place(operands[1], regs), size)
+        before = int.from_bytes(room[offset:offset + size], "little")
+        given = [self.value(one, regs) for one in operands[2:]]
+        if "exch" in name or given[0] == before:
+            room[offset:offset + size] = given[-1].to_bytes(size, "little")
+        regs[operands[0]] = before
+
     def step(self, name, operands, regs):
         op, kind = name[0], name[-1]
         if op == "st" and name[1] == "async":
@@ -225,6 +237,8 @@ class Machine:
             return None
         if op in ("ld", "st"):
             return self.access(name, operands, regs)
+        if op == "atom":
+            return self.atomic(name, operands, regs)
         if op in ("membar", "fence"):
             return None
         if op == "mbarrier":

@@ -237,7 +237,8 @@ TEST(GpuRecords, SayWhatHappened) {
   const auto collision =
       finding_of({.line = 8, .param = 0, .element = 5, .fault = GpuFault::write_conflict}, kernel);
   EXPECT_EQ(collision->fault, RunFault::write_conflict);
-  EXPECT_EQ(collision->message, "element 5 of in_ptr0 is written by two programs of the grid");
+  EXPECT_EQ(collision->message,
+            "element 5 of in_ptr0 is written by two programs of the grid, or by two lanes of one");
 }
 
 TEST_F(PtxTest, TransposedStoresAreWideToo) {

@@ -1,0 +1,42 @@
+// What kernels on a GPU leave for the host, and what checked ones keep there.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace assay {
+
+/// What may be wrong with a launch.
+enum class GpuFault : std::int64_t {
+  false_assert,    ///< of the kernel's own
+  out_of_bounds,   ///< an access outside of the memory
+  uninitialised,   ///< an element is read that nobody wrote
+  write_conflict,  ///< two programs of the grid write one element, or two lanes of one
+  read_conflict,   ///< one program, or lane, reads what another writes
+};
+
+/// What a thread leaves for the host; the first thread of a launch that meets a fault does.
+struct GpuRecord {
+  std::int64_t line = 0;    ///< of the kernel's text, plus one; 0: nothing happened
+  std::int64_t param = -1;  ///< whose memory; -1: an assert
+  std::int64_t element = 0;
+  GpuFault fault = GpuFault::false_assert;
+  std::uint64_t told = 0;  ///< of checked code: launch_word of its arguments; 0: it did not run
+};
+
+/// A word that differs wherever one argument does. Arguments are all but the record.
+[[nodiscard]] constexpr auto launch_word(std::span<const std::uint64_t> arguments)
+    -> std::uint64_t {
+  std::uint64_t word = 1;
+  for (std::size_t i = 0; i < arguments.size(); ++i) word += (2 * i + 1) * arguments[i];
+  return word;
+}
+
+/// Who wrote and who read an element of watched memory last: the launch's number in the upper 16
+/// bits, then the lane where lanes are told apart, the program of the grid in the lower 32. 0:
+/// nobody; all ones: somebody else.
+struct GpuShadow {
+  std::uint64_t writer = 0, reader = 0;
+};
+
+}  // namespace assay

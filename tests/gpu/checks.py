@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Checked code of a Triton kernel, run without a GPU (ptx_machine.py): what is right leaves nothing but the word of its
+launch, what is wrong leaves its line, parameter, element and fault.
+
+    checks.py ASSAY WRAPPER
+
+WRAPPER is tests/data/wrappers/scale_rows.py, whose kernel is changed in one line.
+"""
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import ptx_machine as ptx
+
+assay, wrapper = sys.argv[1:]
+ROWS, COLUMNS = 7, 9
+SIZE = ROWS * COLUMNS
+FAULTS = ["false assert", "out of bounds", "uninitialised", "write conflict", "read conflict"]
+LOAD = "tmp0 = tl.load(in_ptr0 + (x2), xmask)"
+STORE = "tl.store(out_ptr0 + (x2), tmp2, xmask)"
+# What stands there, what becomes of it, the block; fault, parameter and elements one of which is blamed.
+CASES = [
+    ("", "", 32, None, None, ()),
+    ("", "", 64, None, None, ()),
+    # The compiler's way to store a scalar.
+    (STORE, "tl.store(out_ptr0 + (0 * x2), tl.full([XBLOCK], 2.0, tl.float32), xmask)", 64, None, None, ()),
+    (LOAD, LOAD.replace("(x2)", "(x2 + 1)"), 32, "out of bounds", 0, (SIZE,)),
+    (LOAD, LOAD.replace("(x2)", "(x2 - 1)"), 64, "out of bounds", 0, (-1,)),
+    (STORE, STORE.replace("xmask", "None"), 32, "out of bounds", 2, (SIZE,)),
+    (STORE, STORE.replace("(x2)", "(0 * x2)"), 32, "write conflict", 2, (0,)),
+    (STORE, STORE.replace("(x2)", "(0 * x2)"), 64, "write conflict", 2, (0,)),
+    (STORE, STORE.replace("(x2)", "(x2 // 2)"), 64, "write conflict", 2, range(SIZE // 2)),
+    (LOAD, LOAD.replace("in_ptr0", "out_ptr0"), 32, "uninitialised", 2, range(SIZE)),
+    (STORE, STORE.replace("out_ptr0", "in_ptr0"), 32, None, None, ()),
+    (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"), 32, "read conflict", 0,
+     range(SIZE)),
+    (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"), 64, "read conflict", 0,
+     range(SIZE)),
+    (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"),
+     64, None, None, ()),
+]
+
+
+def code(before, after, block):
+    head = "XBLOCK : tl.constexpr):"
+    text = Path(wrapper).read_text().replace(head, f"{head}\n    XBLOCK: tl.constexpr = {block}")
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(text.replace(before, after) if before else text)
+        file.flush()
+        done = subprocess.run([assay, "compile", file.name, "--ptx", "--redzones"], text=True, capture_output=True)
+    return done.stdout
+
+
+def check(before, after, block, fault, param, elements):
+    text = code(before, after, block)
+    if ".entry" not in text:
+        return text[-400:]
+    machine = ptx.Machine(text[text.index(".version"):])
+    sizes = [SIZE, ROWS, SIZE]
+    buffers = [bytearray(struct.pack(f"<{size}f", *map(float, range(1, size + 1)))) for size in sizes]
+    shadows = [bytearray((b"\xff" if i < 2 else b"\0") * 16 * size) for i, size in enumerate(sizes)]
+    numbers = [COLUMNS, SIZE, block][:len(machine.params) - 3 - 4 * 3 - 1]
+    checks = [value for size, shadow in zip(sizes, shadows) for value in (0, size, shadow, 1 << 48)]
+    machine.run([*buffers, *numbers, *checks], -(-SIZE // block))
+    line, where, element, found, told = struct.unpack("<5q", machine.record)
+    given = [machine.arguments[name] for name in machine.params[:-1]]
+    word = 1 + sum((2 * i + 1) * value for i, value in enumerate(given))
+    if (told - word) % (1 << 64):
+        return f"its arguments make {word:#x}, and it told {told:#x}"
+    if fault is None:
+        return None if line == 0 else f"{FAULTS[found]} of element {element} of parameter {where}"
+    if line == 0:
+        return "nothing found"
+    if (FAULTS[found], where) != (fault, param) or element not in elements:
+        return f"{FAULTS[found]} of element {element} of parameter {where}"
+    return None
+
+
+wrong = [(case[1] or "unchanged", case[2], problem) for case in CASES if (problem := check(*case))]
+for change, block, problem in wrong:
+    print(f"{change}, blocks of {block}: {problem}")
+print(f"{len(CASES) - len(wrong)} of {len(CASES)} right")
+sys.exit(bool(wrong))

@@ -1,0 +1,124 @@
+// Checked mode on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments: graphs of
+// the driver whose nodes keep what an update should have replaced, and calls that read what nobody
+// wrote.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "compiler/cuda/cuda.h"
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+using namespace assay::testing;
+
+/// A variable of the environment, while it lives.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Setting() { ::unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  auto operator=(const Setting&) -> Setting& = delete;
+
+ private:
+  const char* name_;
+};
+
+/// Two kernels, between them a product of inputs and the mark that it has written: four nodes.
+const SmallGraph kNodes{"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 5]",
+                        "a = aten.relu.default(y)\nb = aten.mm.default(x, y)\n"
+                        "r = aten.neg.default(b)",
+                        "a, r"};
+/// More sizes than there are instantiated graphs, so the last one is updated.
+constexpr int kSizes = 5;
+
+class StaleGraph : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto capture = capture_of(kNodes);
+    ASSERT_TRUE(capture) << capture.error().message;
+    capture_ = std::make_unique<Capture>(*std::move(capture));
+    auto made = compiled(kNodes);
+    ASSERT_TRUE(made) << made.error().message;
+    compiled_ = std::make_unique<CompiledGraph>(*std::move(made));
+    auto program = executor_.compile(compiled_->program);
+    if (!program && program.error().code == ErrorCode::missing_tool)
+      GTEST_SKIP() << program.error().message;
+    ASSERT_TRUE(program) << program.error().message;
+    program_ = *std::move(program);
+  }
+  auto findings(int size) -> std::vector<RunFinding> {
+    const auto inputs = inputs_of(kNodes, *capture_, fmt::format("s0={}", size), 1);
+    const auto run = program_->run(program_inputs(capture_->graph, *inputs), {});
+    EXPECT_TRUE(run) << run.error().message;
+    return run ? run->findings : std::vector<RunFinding>();
+  }
+  /// Of the size whose graph takes over an instantiated one.
+  auto findings_of_update() -> std::vector<RunFinding> {
+    for (int size = 1; size < kSizes; ++size) EXPECT_TRUE(findings(size).empty()) << size;
+    return findings(kSizes);
+  }
+  [[nodiscard]] auto launches() const -> std::vector<const HostOp*> {
+    std::vector<const HostOp*> all;
+    for (const auto& op : compiled_->program.functions.back().ops)
+      if (std::holds_alternative<HostLaunch>(op.what)) all.push_back(&op);
+    return all;
+  }
+
+  Setting kernels_{"FAKE_GPU_KERNELS", "quiet"};
+  OpTable table_ = build_op_table();
+  CudaExecutor executor_{table_, {.is_checked = true}};
+  std::unique_ptr<Capture> capture_;
+  std::unique_ptr<CompiledGraph> compiled_;
+  std::unique_ptr<CompiledProgram> program_;
+};
+
+TEST_F(StaleGraph, NothingIsFoundInSoundOnes) {
+  EXPECT_TRUE(findings_of_update().empty());
+  for (int size = 1; size <= kSizes; ++size) EXPECT_TRUE(findings(size).empty()) << size;
+}
+
+TEST_F(StaleGraph, ANodeThatIsNotUpdatedIsBlamed) {
+  const Setting stale("FAKE_GPU_STALE", "3");
+  const auto found = findings_of_update();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(name(found[0].fault), "stale-launch");
+  EXPECT_EQ(found[0].line, launches()[1]->line);
+  EXPECT_NE(found[0].message.find("did not reach its record"), std::string::npos);
+}
+
+TEST_F(StaleGraph, APointerThatIsNotUpdatedIsBlamed) {
+  const Setting stale("FAKE_GPU_STALE", "0.0");
+  const auto found = findings_of_update();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(name(found[0].fault), "stale-launch");
+  EXPECT_EQ(found[0].line, launches()[0]->line);
+  EXPECT_FALSE(found[0].kernel.empty());
+  EXPECT_NE(found[0].message.find("other arguments"), std::string::npos);
+}
+
+/// Kernels of the fake GPU write nothing, so a call reads what nobody wrote.
+TEST(CheckedCalls, LookAtWhatTheyRead) {
+  const Setting kernels("FAKE_GPU_KERNELS", "quiet");
+  const SmallGraph graph{"x: f32[3, 5]; y: f32[5, 5]",
+                         "a = aten.relu.default(x)\nr = aten.mm.default(a, y)", "r"};
+  const auto capture = capture_of(graph);
+  const auto made = compiled(graph);
+  ASSERT_TRUE(capture && made);
+  const auto table = build_op_table();
+  const CudaExecutor executor(table, {.is_checked = true});
+  const auto program = executor.compile(made->program);
+  if (!program && program.error().code == ErrorCode::missing_tool)
+    GTEST_SKIP() << program.error().message;
+  ASSERT_TRUE(program) << program.error().message;
+  const auto inputs = inputs_of(graph, *capture, "", 1);
+  const auto run = (*program)->run(program_inputs(capture->graph, *inputs), {});
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_EQ(run->findings.size(), 1U);
+  EXPECT_EQ(run->findings[0].fault, RunFault::uninitialised);
+  EXPECT_EQ(run->findings[0].times, 15);
+  EXPECT_NE(run->findings[0].statement.find("mm"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay
