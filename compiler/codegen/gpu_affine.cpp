@@ -172,8 +172,7 @@ auto GpuKernelEmitter::affine(const TileStatement& one, TileOp op) -> bool {
   const auto& moves = left.moving() == 0 ? right : left;
   if (by.moving() != 0 || by.bases.size() != 1) return false;
   auto* factor = by.bases[0];
-  if (by.offset(0) != 0)
-    factor = b_.CreateAdd(factor, signed_number(type, by.offset(0)));
+  if (by.offset(0) != 0) factor = b_.CreateAdd(factor, signed_number(type, by.offset(0)));
   const auto base = [&](int i) { return b_.CreateMul(moves.base(i), factor); };
   auto steps = moves.steps;
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(factor)) {

@@ -16,8 +16,7 @@ constexpr int kBfloatConversions = 80;  ///< architectures from here on round to
 
 }  // namespace
 
-GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const PtxRequest& request,
-                                   const PtxOptions& options)
+GpuState::GpuState(llvm::Module& module, const PtxRequest& request, const PtxOptions& options)
     : module_(module),
       kernel_(*request.kernel),
       layout_(&request.layout),
@@ -28,6 +27,10 @@ GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const PtxRequest& reque
       architecture_(options.architecture),
       most_registers_(request.most_registers),
       steps_(kernel_) {}
+
+GpuKernelEmitter::GpuKernelEmitter(llvm::Module& module, const PtxRequest& request,
+                                   const PtxOptions& options)
+    : GpuState(module, request, options) {}
 
 void GpuKernelEmitter::fail(std::string message) {
   if (error_.empty()) error_ = std::move(message);
@@ -138,8 +141,7 @@ auto GpuKernelEmitter::per_lane(AxisSet axes, const std::function<Value*(int)>& 
   Values all(static_cast<std::size_t>(layout_->registers()));
   for (const int i : distinct(axes)) all[static_cast<std::size_t>(i)] = of(i);
   for (int i = 0; i < layout_->registers(); ++i)
-    if (is_active(i))
-      all[static_cast<std::size_t>(i)] = all[static_cast<std::size_t>(i & mask)];
+    if (is_active(i)) all[static_cast<std::size_t>(i)] = all[static_cast<std::size_t>(i & mask)];
   return all;
 }
 

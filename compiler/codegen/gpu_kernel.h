@@ -9,20 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "compiler/codegen/combine_code.h"
-#include "compiler/codegen/gpu_values.h"
-#include "compiler/codegen/gpu_windows.h"
-#include "compiler/codegen/lane_code.h"
-#include "compiler/cuda/dot_layout.h"
-#include "compiler/cuda/ptx.h"
-#include "compiler/cuda/tile_layout.h"
-#include "compiler/program/access_steps.h"
-#include "compiler/program/kernel.h"
+#include "compiler/codegen/gpu_state.h"
 #include "core/base/result.h"
 
 namespace assay {
 
-class GpuKernelEmitter : GpuValues {
+class GpuKernelEmitter : GpuState {
  public:
   GpuKernelEmitter(llvm::Module& module, const PtxRequest& request, const PtxOptions& options);
   /// Adds the entry to the module. Errors: unsupported (a statement or dtype without code).
@@ -105,6 +97,8 @@ class GpuKernelEmitter : GpuValues {
   /// The condition of register i's access, in checked code only where the index is in bounds.
   [[nodiscard]] auto checked(const TileStatement& one, int i, Value* condition, Access access)
       -> Value*;
+  [[nodiscard]] auto checked_at(const TileStatement& one, std::size_t param, int i, Value* at,
+                                Value* condition, Access access) -> Value*;
   void record(int line, Value* param, Value* element, GpuFault fault);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition,
                                   std::uint64_t fill = 0) -> Value*;
@@ -112,7 +106,8 @@ class GpuKernelEmitter : GpuValues {
   /// True in the thread that acts for all that hold copies of a lane; null: every thread does.
   [[nodiscard]] auto leader(AxisSet axes) -> Value*;
   [[nodiscard]] auto is_leading(AxisSet axes, int index) const -> bool;
-  [[nodiscard]] auto element(std::size_t param, Value* index, DType of) -> Value*;
+  [[nodiscard]] auto element(const TileStatement& one, std::size_t param, int i, Value* index,
+                             DType of) -> Value*;
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
   [[nodiscard]] auto is_used(TileId id) const -> bool;
@@ -141,7 +136,8 @@ class GpuKernelEmitter : GpuValues {
 
   // gpu_watch.cpp
   /// Looks at what others did to the element, and leaves word of this access.
-  void watch(const TileStatement& one, int i, Value* at, Value* condition, Access access);
+  void watch(const TileStatement& one, std::size_t param, int i, Value* at, Value* condition,
+             Access access);
   [[nodiscard]] auto program_number() -> Value*;
   void tell_arguments();
   void compare_written(const TileStatement& one, const Values& stored, const Values& meant);
@@ -229,37 +225,6 @@ class GpuKernelEmitter : GpuValues {
   // gpu_random.cpp
   void statement(const TileStatement& one, const TileRandom& what);
   [[nodiscard]] auto philox_words(Value* seed, Value* offset) -> Values;
-
-  llvm::Module& module_;
-  const TileKernel& kernel_;
-  const TileLayout* layout_;
-  llvm::IRBuilder<> b_;
-  LaneCode code_;
-  CombineCode combine_;
-  llvm::Function* function_ = nullptr;
-  Value* thread_ = nullptr;
-  Values params_;
-  Value* record_ = nullptr;
-  std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
-  bool is_checked_ = false;
-  int architecture_ = 0;    ///< 90 for compute capability 9.0
-  int most_registers_ = 0;  ///< of the machine; 0: no limit
-  llvm::GlobalVariable* shared_ = nullptr;
-  std::array<Place, kThreadPlaces> places_;
-  std::vector<Exchange> exchanges_;  ///< among a cluster's blocks
-  llvm::BasicBlock *begin_ = nullptr, *body_ = nullptr;
-  /// Rooms for shares, by their type and operand.
-  std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
-  std::map<TileId, Held> values_;
-  std::optional<GpuWindows> windows_;    ///< of the region
-  std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
-  unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
-  bool is_single_lane_ = false;          ///< inside a region that combines two lanes
-  std::string error_;
-  AccessSteps steps_;
-  std::optional<DotAxes> dots_;
-  std::uint64_t operand_bytes_ = 0;  ///< of shared memory
-  bool makes_operand_ = false;
 };
 
 }  // namespace assay

@@ -259,8 +259,14 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileAtomic& wha
       }));
 }
 
-auto GpuKernelEmitter::element(std::size_t param, Value* index, DType of) -> Value* {
+/// An element that a search looks at; in checked code the first one where there is none.
+auto GpuKernelEmitter::element(const TileStatement& one, std::size_t param, int i, Value* index,
+                               DType of) -> Value* {
   const auto stored = kernel_.params[param].dtype;
+  if (is_checked_) {
+    auto* meant = checked_at(one, param, i, index, nullptr, Access::load);
+    index = b_.CreateSelect(meant, index, watched_.at(param).low);
+  }
   auto* raw = b_.CreateLoad(code_.memory_type(stored), address(param, index, DType::int64));
   return code_.compute(TileOp::cast, {code_.from_memory(raw, stored)}, stored, of);
 }
@@ -291,15 +297,15 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileSearch& wha
         Value* number = middle;
         if (what.sorter) {
           auto* sorted = b_.CreateAdd(operand(5, i), b_.CreateMul(middle, operand(4, i)));
-          number = element(*what.sorter, sorted, DType::int64);
+          number = element(one, *what.sorter, i, sorted, DType::int64);
         }
         auto* at = b_.CreateAdd(operand(3, i), b_.CreateMul(number, operand(2, i)));
-        auto* bound = element(what.param, at, of);
+        auto* bound = element(one, what.param, i, at, of);
         auto* reached = code_.compute(what.is_right ? TileOp::ge : TileOp::gt,
                                       {lane(one.operands[0], i), bound}, of, DType::boolean);
-        low->addIncoming(b_.CreateSelect(reached, b_.CreateAdd(middle, b_.getInt64(1)), low),
-                         inside);
-        high->addIncoming(b_.CreateSelect(reached, high, middle), inside);
+        auto* above = b_.CreateSelect(reached, b_.CreateAdd(middle, b_.getInt64(1)), low);
+        low->addIncoming(above, b_.GetInsertBlock());
+        high->addIncoming(b_.CreateSelect(reached, high, middle), b_.GetInsertBlock());
         b_.CreateBr(head);
         b_.SetInsertPoint(after);
         return b_.CreateTrunc(low, code_.lane_type(dtype(id)));

@@ -102,7 +102,8 @@ auto GpuKernelEmitter::is_below_zero(TileId id) const -> bool {
   bool is_largest = false;
   for (const auto* one = steps_.maker(of); one != nullptr; one = steps_.maker(of)) {
     const auto* reduce = std::get_if<TileReduce>(&one->what);
-    if (reduce == nullptr || reduce->combine != TileCombine::max || one->operands.size() != 1) break;
+    if (reduce == nullptr || reduce->combine != TileCombine::max || one->operands.size() != 1)
+      break;
     is_largest = true;
     of = one->operands[0];
   }

@@ -27,28 +27,20 @@ auto has_barrier(const TileRegion& region) -> bool {
 auto GpuKernelEmitter::checked(const TileStatement& one, int i, Value* condition, Access access)
     -> Value* {
   if (!is_checked_) return condition;
-  const auto param = param_of(one);
-  const auto& memory = watched_.at(param);
   auto* at = as_int64(lane(one.operands[0], i), dtype(one.operands[0]));
+  return checked_at(one, param_of(one), i, at, condition, access);
+}
+
+auto GpuKernelEmitter::checked_at(const TileStatement& one, std::size_t param, int i, Value* at,
+                                  Value* condition, Access access) -> Value* {
+  const auto& memory = watched_.at(param);
   auto* inside = b_.CreateAnd(b_.CreateICmpSGE(at, memory.low), b_.CreateICmpSLT(at, memory.high));
   auto* wrong = b_.CreateNot(inside);
   if (condition != nullptr) wrong = b_.CreateAnd(wrong, condition);
   when(wrong, [&] { record(one.line, b_.getInt64(param), at, GpuFault::out_of_bounds); });
   auto* meant = condition == nullptr ? inside : b_.CreateAnd(condition, inside);
-  watch(one, i, at, meant, access);
+  watch(one, param, i, at, meant, access);
   return meant;
-}
-
-/// Programs count from 0, the first dimension of the grid fastest.
-auto GpuKernelEmitter::program_number() -> Value* {
-  using namespace llvm::Intrinsic;
-  const auto read = [&](ID what) -> Value* {
-    return b_.CreateZExt(b_.CreateIntrinsic(what, {}, {}), b_.getInt64Ty());
-  };
-  auto* planes = b_.CreateMul(read(nvvm_read_ptx_sreg_ctaid_z), read(nvvm_read_ptx_sreg_nctaid_y));
-  auto* rows = b_.CreateAdd(planes, read(nvvm_read_ptx_sreg_ctaid_y));
-  return b_.CreateAdd(b_.CreateMul(rows, read(nvvm_read_ptx_sreg_nctaid_x)),
-                      read(nvvm_read_ptx_sreg_ctaid_x));
 }
 
 /// The first thread of the grid says what it was launched with, which only the GPU knows for sure.
@@ -98,9 +90,8 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
 
 /// Lanes are told apart by their place in the tile, in its lowest 16 bits, where the kernel is all
 /// between two barriers and no thread holds lanes of another tile.
-void GpuKernelEmitter::watch(const TileStatement& one, int i, Value* at, Value* condition,
-                             Access access) {
-  const auto param = param_of(one);
+void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i, Value* at,
+                             Value* condition, Access access) {
   const auto& memory = watched_.at(param);
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);

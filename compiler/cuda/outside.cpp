@@ -77,8 +77,7 @@ auto OutsideValues::root(TileId id) const -> TileId {
 
 auto OutsideValues::is_extreme_of(TileId id, TileId of) const -> bool {
   return std::ranges::any_of(plan_.reductions, [&](const PlannedReduction& reduction) {
-    return is_extreme(reduction) && reduction.results[0] == id &&
-           root(reduction.operands[0]) == of;
+    return is_extreme(reduction) && reduction.results[0] == id && root(reduction.operands[0]) == of;
   });
 }
 

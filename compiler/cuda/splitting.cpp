@@ -17,8 +17,7 @@ constexpr std::int64_t kManyPrograms = 512, kPartsOfAll = 4096, kLeastElements =
 class Splitter {
  public:
   Splitter(const TileKernel& kernel, const KernelPlan& plan, std::size_t axis, std::int64_t run)
-      : from_(kernel), plan_(plan), axis_(axis), run_(run),
-        clips_(plan.reduced.front() == axis) {}
+      : from_(kernel), plan_(plan), axis_(axis), run_(run), clips_(plan.reduced.front() == axis) {}
 
   auto run() -> Result<SplitKernel> {
     for (const auto& planned : plan_.statements) {

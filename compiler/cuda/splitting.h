@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/program/kernel.h"
 #include "compiler/cuda/tiling.h"
+#include "compiler/program/kernel.h"
 #include "compiler/program/kernel_plan.h"
 #include "core/base/result.h"
 
@@ -16,7 +16,7 @@ namespace assay {
 /// divided, and the extents of the parallel axes. `second` takes the same.
 struct SplitKernel {
   TileKernel first, second;
-  std::optional<TileClip> clip;  ///< of `first`; else masks say what is meant
+  std::optional<TileClip> clip;       ///< of `first`; else masks say what is meant
   std::size_t parts_axis = 0;         ///< of `first`: parallel; of `second`: the only reduced one
   std::vector<DType> parts;           ///< dtypes of the buffers of parts
   std::vector<std::size_t> parallel;  ///< axes of the kernel, in both kernels under the same number

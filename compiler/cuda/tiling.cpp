@@ -5,23 +5,16 @@
 #include <set>
 
 #include "compiler/cuda/outside.h"
+#include "compiler/cuda/tile_positions.h"
 #include "compiler/program/combine.h"
-#include "compiler/program/kernel_builder.h"
 
 namespace assay {
 namespace {
 
-/// Largest blocks of placed axes, for whoever reads the kernel; launches have their own.
-constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
-
-class Tiler {
+class Tiler : TilePositions {
  public:
   Tiler(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
-      : from_(kernel),
-        tiles_(plan),
-        plan_(plan.loops),
-        choice_(choice),
-        outside_(kernel, plan.loops) {}
+      : TilePositions(kernel, plan, choice), outside_(kernel, plan.loops) {}
 
   auto run() -> Result<TiledKernel> {
     b_.kernel().name = from_.name;
@@ -46,291 +39,6 @@ class Tiler {
   }
 
  private:
-  /// An axis of the tile kernel.
-  struct Part {
-    std::size_t number = 0;
-    TileId lanes = kNoTile;  ///< how many
-  };
-  struct Axis {
-    const char* name = "";
-    TileAxis::Kind kind = TileAxis::Kind::parallel;
-    std::vector<Part> parts;  ///< the fastest first
-    TileId index = kNoTile, in_range = kNoTile;
-    TileId is_own = kNoTile;      ///< no tile before has it as well
-    std::vector<std::size_t> of;  ///< exact axes, the fastest last
-    TileId extent = kNoTile;
-    TileId lanes = kNoTile, block = kNoTile;  ///< how many a tile has, in 32 bits and as an index
-    std::int64_t neighbours = 1;              ///< lanes that the innermost part has
-    bool is_inner = false;                    ///< most is contiguous along it
-    bool is_shifted = false;                  ///< rows begin where a wide access may
-    bool ends_whole = false;                  ///< its last tile ends with it
-  };
-
-  // Axes
-  [[nodiscard]] auto index_dtype() const -> DType {
-    return choice_.is_narrow ? DType::int32 : DType::int64;
-  }
-  auto to_index(TileId id) -> TileId {
-    return choice_.is_narrow ? id : b_.compute(TileOp::cast, {id}, DType::int64);
-  }
-  auto extent(std::size_t exact) -> TileId { return b_.param(made_.extents[exact], index_dtype()); }
-  auto start(std::vector<std::size_t> of, const char* name, TileAxis::Kind kind) -> Axis* {
-    if (of.empty()) return nullptr;
-    auto& made = axes_.emplace_back();
-    made.name = name;
-    made.kind = kind;
-    made.of = std::move(of);
-    for (const auto exact : made.of) {
-      const auto one = extent(exact);
-      made.extent = made.extent == kNoTile ? one : b_.compute(TileOp::mul, {made.extent, one});
-    }
-    made.is_inner = tiles_.x ? made.of[0] == *tiles_.x : kind == TileAxis::Kind::reduction;
-    return &made;
-  }
-  /// Slower than the parts before it.
-  void part(Axis* axis, const char* name, std::int64_t block, TilePlace place) {
-    if (axis == nullptr) return;
-    TileAxis tile;
-    tile.name = name;
-    tile.kind = axis->kind;
-    tile.block = Expr(block);
-    tile.max_block = block;
-    Part made;
-    made.number = b_.kernel().axes.size();
-    made.lanes = place == TilePlace::bits
-                     ? b_.number(DType::int32, block)
-                     : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], DType::int32);
-    if (axis->parts.empty()) axis->neighbours = place == TilePlace::bits ? block : 1;
-    axis->lanes =
-        axis->lanes == kNoTile ? made.lanes : b_.compute(TileOp::mul, {axis->lanes, made.lanes});
-    axis->block = to_index(axis->lanes);
-    axis->parts.push_back(made);
-    b_.kernel().axes.push_back(std::move(tile));
-    if (choice_.is_placed()) made_.places.push_back(place);
-  }
-  void axes() {
-    using Kind = TileAxis::Kind;
-    const auto x = tiles_.x;
-    const auto t = choice_.block_t > 0 ? tiles_.t : std::nullopt;
-    const auto w = choice_.positions > 1 ? tiles_.w : std::nullopt;
-    std::vector<std::size_t> y;
-    for (const auto one : plan_.parallel)
-      if (one != x && one != t && one != w) y.push_back(one);
-    axes_.reserve(5);
-    auto* across = x ? start({*x}, "x", Kind::parallel) : nullptr;
-    auto* turned = t ? start({*t}, "t", Kind::parallel) : nullptr;
-    auto* along = w ? start({*w}, "w", Kind::parallel) : nullptr;
-    auto* down = start(std::move(y), "y", Kind::parallel);
-    auto* reduced = start(plan_.reduced, "r", Kind::reduction);
-    if (!choice_.is_placed()) {
-      part(across, "x", choice_.block_x, TilePlace::bits);
-      part(turned, "t", choice_.block_t, TilePlace::bits);
-      part(down, "y", choice_.block_y, TilePlace::bits);
-      part(reduced, "r", choice_.block_r, TilePlace::bits);
-      return;
-    }
-    // The innermost axis: neighbours, threads. Rows go on with warps, blocks and registers; of
-    // columns these are rows.
-    part(across, "x", choice_.neighbours, TilePlace::bits);
-    part(across, "x_thread", kMostThreads, TilePlace::thread_x);
-    part(along, "w", choice_.positions, TilePlace::bits);
-    if (along != nullptr) along->ends_whole = true;
-    const bool is_row = reduced != nullptr && across == nullptr;
-    if (is_row) part(reduced, "r", choice_.neighbours, TilePlace::bits);
-    if (is_row) part(reduced, "r_thread", kMostThreads, TilePlace::thread_x);
-    if (reduced != nullptr) part(reduced, "r_row", kMostThreads, TilePlace::thread_y);
-    if (is_row) part(reduced, "r_rank", kMostRanks, TilePlace::rank);
-    part(reduced, "r_round", choice_.rounds, TilePlace::bits);
-    part(down, "y", kMostZ,
-         reduced != nullptr  ? TilePlace::thread_z
-         : across != nullptr ? TilePlace::thread_y
-                             : TilePlace::thread_x);
-    if (across != nullptr) across->is_shifted = is_shifted(tiles_, choice_);
-    strides_ = tiles_.strides && choice_.block_t == 0 && down != nullptr;
-  }
-
-  /// Programs are numbered with the tiles of the first axis fastest.
-  void positions() {
-    std::vector<TileId> origins;
-    TileId rest = kNoTile;
-    const auto type = index_dtype();
-    for (std::size_t i = 0; i < axes_.size(); ++i) {
-      const auto& one = axes_[i];
-      if (one.kind != TileAxis::Kind::parallel) continue;
-      if (rest == kNoTile)
-        rest = b_.compute(TileOp::cast, {b_.add(TileProgram{0}, {}, DType::int32, 0)}, type);
-      auto tile = rest;
-      const bool is_first = origins.empty();
-      const bool is_last = i + 1 == axes_.size() || axes_[i + 1].kind != one.kind;
-      if (!is_last) {
-        const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
-        const auto most =
-            b_.compute(TileOp::add, {one.extent, b_.compute(TileOp::add, {one.block, before})});
-        const auto count = b_.compute(TileOp::quotient, {most, one.block});
-        tile = b_.compute(TileOp::remainder, {rest, count});
-        rest = b_.compute(TileOp::quotient, {rest, count});
-        if (is_first && strides_) {
-          const auto programs = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
-          stride_ =
-              b_.compute(TileOp::quotient, {b_.compute(TileOp::cast, {programs}, type), count});
-        }
-      }
-      origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));
-    }
-    if (strides_) {
-      if (!axes_[0].is_shifted) place(axes_[0], origins[0]);
-      first_ = origins[0];
-      rows_from_ = origins[1];
-      return;
-    }
-    // What is shifted asks the others where it is.
-    for (const bool is_shifted : {false, true})
-      for (std::size_t i = 0; i < origins.size(); ++i)
-        if (axes_[i].is_shifted == is_shifted) place(axes_[i], origins[i]);
-    if (tiles_.clip) clip(*tiles_.clip);
-    if (!plan_.reduced.empty() && !choice_.loops) place(r(), b_.number(index_dtype(), 0));
-  }
-  /// Of the reduced axes, whose slowest one is clipped, what is meant.
-  void clip(const TileClip& of) {
-    const auto length = b_.compute(
-        TileOp::bit_and, {b_.param(of.length, DType::int64), b_.number(DType::int64, -kPartGrain)});
-    const auto before = b_.compute(TileOp::mul, {exact_.at(of.parts_axis), length});
-    const auto rest = b_.compute(TileOp::sub, {b_.param(of.whole, DType::int64), before});
-    auto meant =
-        b_.compute(TileOp::cast, {b_.compute(TileOp::minimum, {length, rest})}, index_dtype());
-    for (const auto exact : r().of)
-      if (exact != of.axis) meant = b_.compute(TileOp::mul, {meant, extent(exact)});
-    r().extent = meant;
-  }
-  /// Lanes of an axis, as a sum of what a thread has and what its registers do; null: 0.
-  struct Lanes {
-    TileId thread = kNoTile, registers = kNoTile;
-    TileId runs = kNoTile;  ///< of registers: to the first of each run
-  };
-  auto sum(TileId a, TileId b) -> TileId {
-    if (a == kNoTile || b == kNoTile) return a == kNoTile ? b : a;
-    return b_.compute(TileOp::add, {a, b});
-  }
-  auto less(TileId from, TileId by) -> TileId {
-    return by == kNoTile ? from : b_.compute(TileOp::sub, {from, by});
-  }
-  auto own_lane(const Part& part) -> TileId {
-    return b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
-  }
-  auto lanes_of(const Axis& axis) -> Lanes {
-    Lanes lanes;
-    const bool has_neighbours = place_of(axis.parts[0]) == TilePlace::bits;
-    TileId stride = kNoTile;
-    for (std::size_t at = has_neighbours ? 1 : 0; at < axis.parts.size(); ++at) {
-      const auto& part = axis.parts[at];
-      auto own = own_lane(part);
-      if (stride != kNoTile) own = b_.compute(TileOp::mul, {own, stride});
-      auto& into = place_of(part) == TilePlace::bits ? lanes.registers : lanes.thread;
-      into = sum(into, own);
-      stride = stride == kNoTile ? part.lanes : b_.compute(TileOp::mul, {stride, part.lanes});
-    }
-    if (!has_neighbours) return lanes;
-    for (auto* one : {&lanes.thread, &lanes.registers})
-      if (*one != kNoTile) *one = b_.compute(TileOp::mul, {*one, axis.parts[0].lanes});
-    lanes.runs = lanes.registers;
-    lanes.registers = sum(lanes.registers, own_lane(axis.parts[0]));
-    return lanes;
-  }
-  /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
-  /// what they are compared with have 32 bits: how far it is from the origin to the end.
-  void place(Axis& axis, TileId origin) {
-    if (axis.ends_whole) return place_whole(axis, origin);
-    const auto lanes = lanes_of(axis);
-    const auto lane = sum(lanes.thread, lanes.registers);
-    // Where neighbours are in range together the first one is asked.
-    const bool has_runs = axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours;
-    const auto asked = has_runs ? lanes.runs : lanes.registers;
-    if (axis.is_shifted) {
-      const auto down = std::ranges::find_if(
-          axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
-      const auto first = b_.compute(TileOp::mul, {down->index, axis.extent});
-      const auto beyond =
-          b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
-      origin = b_.compute(TileOp::sub, {origin, beyond});
-    }
-    auto first = origin;  // of the thread's lanes
-    for (const auto one : {lanes.thread, lanes.registers})
-      if (one != kNoTile) {
-        axis.index = b_.compute(TileOp::add, {first, to_index(one)});
-        if (one == lanes.thread) first = axis.index;
-      }
-    // Of a loop the limits of registers are the same each time; else they would only be kept.
-    const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile;
-    const auto in_tile = choice_.is_placed() ? sum(lanes.thread, asked) : run_start(axis, lane);
-    if (choice_.is_narrow) {
-      axis.in_range = has_limits ? b_.compute(TileOp::lt, {first, less(axis.extent, asked)})
-                      : choice_.is_placed()
-                          ? b_.compute(TileOp::lt, {sum(first, asked), axis.extent})
-                          : b_.compute(TileOp::lt, {run_start(axis, axis.index), axis.extent});
-      if (axis.is_shifted)  // what is below zero is large without a sign
-        axis.in_range =
-            b_.compute(TileOp::lt, {without_sign(axis.index), without_sign(axis.extent)});
-    } else {
-      const auto rest = near(b_.compute(TileOp::sub, {axis.extent, origin}));
-      axis.in_range = b_.compute(TileOp::lt, {in_tile, rest});
-      if (axis.is_shifted) {
-        const auto before = near(b_.compute(TileOp::sub, {b_.number(DType::int64, 0), origin}));
-        const auto skipped = b_.compute(TileOp::maximum, {before, b_.number(DType::int32, 0)});
-        axis.in_range = b_.compute(
-            TileOp::lt,
-            {without_sign(b_.compute(TileOp::sub, {lane, skipped})),
-             without_sign(b_.compute(TileOp::maximum, {b_.compute(TileOp::sub, {rest, skipped}),
-                                                       b_.number(DType::int32, 0)}))});
-      }
-    }
-    auto rest = axis.index;
-    for (auto at = axis.of.size(); at-- > 0;) {
-      auto index = rest;
-      if (at > 0) {
-        const auto by = extent(axis.of[at]);
-        index = b_.compute(TileOp::remainder, {rest, by});
-        rest = b_.compute(TileOp::quotient, {rest, by});
-      }
-      exact_[axis.of[at]] = b_.compute(TileOp::cast, {index}, DType::int64);
-    }
-  }
-  /// All lanes are meant; those that the tile before has as well are its.
-  void place_whole(Axis& axis, TileId origin) {
-    const auto last = b_.compute(TileOp::sub, {axis.extent, axis.block});
-    const auto from = b_.compute(TileOp::minimum, {origin, last});
-    axis.index = b_.compute(TileOp::add, {from, to_index(own_lane(axis.parts[0]))});
-    axis.is_own = b_.compute(TileOp::le, {origin, axis.index});
-    exact_[axis.of[0]] = b_.compute(TileOp::cast, {axis.index}, DType::int64);
-  }
-  auto without_sign(TileId id) -> TileId { return b_.compute(TileOp::cast, {id}, DType::uint32); }
-  /// A distance in 32 bits: what is farther than any lane is as far as that.
-  auto near(TileId distance) -> TileId {
-    constexpr std::int64_t kFar = 1 << 30;
-    const auto most = b_.compute(TileOp::minimum, {distance, b_.number(DType::int64, kFar)});
-    const auto both = b_.compute(TileOp::maximum, {most, b_.number(DType::int64, -kFar)});
-    return b_.compute(TileOp::cast, {both}, DType::int32);
-  }
-  /// Where neighbours are in range together the first one is asked.
-  auto run_start(const Axis& axis, TileId index) -> TileId {
-    if (choice_.run == 1 || !axis.is_inner || axis.neighbours < choice_.run) return index;
-    return b_.compute(TileOp::bit_and, {index, b_.number(b_.type(index).dtype, -choice_.run)});
-  }
-  [[nodiscard]] static auto set_of(const Axis& axis) -> AxisSet {
-    AxisSet set = 0;
-    for (const auto& part : axis.parts) set |= AxisSet{1} << part.number;
-    return set;
-  }
-  /// `is_own`: what another tile has as well is left to it; it may write over what it reads.
-  auto mask(AxisSet axes, bool is_own) -> TileId {
-    TileId all = kNoTile;
-    for (const auto& one : axes_) {
-      if ((axes & set_of(one)) == 0) continue;
-      all = b_.both(all, one.in_range);
-      if (is_own) all = b_.both(all, one.is_own);
-    }
-    return all;
-  }
-
   // Statements of the kernel
   [[nodiscard]] auto value(TileId id) const -> TileId {
     return id == kNoTile ? kNoTile : values_.at(id);
@@ -404,11 +112,6 @@ class Tiler {
     after_[result] = b_.combined(combine, {before->second}, sum)[0];
   }
 
-  [[nodiscard]] auto r() -> Axis& { return axes_.back(); }
-  [[nodiscard]] auto r() const -> const Axis& { return axes_.back(); }
-  [[nodiscard]] auto place_of(const Part& part) const -> TilePlace {
-    return made_.places.empty() ? TilePlace::bits : made_.places[part.number];
-  }
   void reduced(const PlannedReduction& planned, std::vector<TileId> operands) {
     // A thread's own registers first, then from the nearest threads to the farthest.
     std::vector<std::size_t> order;
@@ -631,18 +334,8 @@ class Tiler {
     return after;
   }
 
-  const TileKernel& from_;
-  const TilePlan& tiles_;
-  const KernelPlan& plan_;
-  TileChoice choice_;
   OutsideValues outside_;
-  KernelBuilder b_;
-  TiledKernel made_;
-  std::vector<Axis> axes_;
-  std::map<std::size_t, TileId> exact_;
   std::map<TileId, TileId> values_;
-  bool strides_ = false;  ///< over rows of elements
-  TileId first_ = kNoTile, rows_from_ = kNoTile, stride_ = kNoTile;
   std::map<TileId, TileId> before_, after_;  ///< of scans, by result: from one tile to the next
 };
 

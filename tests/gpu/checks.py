@@ -21,6 +21,8 @@ SIZE = ROWS * COLUMNS
 FAULTS = ["false assert", "out of bounds", "uninitialised", "write conflict", "read conflict"]
 LOAD = "tmp0 = tl.load(in_ptr0 + (x2), xmask)"
 STORE = "tl.store(out_ptr0 + (x2), tmp2, xmask)"
+SEARCH = (LOAD + "\n    tmp0 = triton_helpers.bucketize_binary_search(tmp0, {0}, {1}, {1}, 1, 0, tl.int64, False, None, "
+          "None, None, ).to(tl.float32)")
 # What stands there, what becomes of it, the block; fault, parameter and elements one of which is blamed.
 CASES = [
     ("", "", 32, None, None, ()),
@@ -41,6 +43,9 @@ CASES = [
      range(SIZE)),
     (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"),
      64, None, None, ()),
+    (LOAD, SEARCH.format("in_ptr0", SIZE), 64, None, None, ()),
+    (LOAD, SEARCH.format("in_ptr0", 2 * SIZE + 9), 64, "out of bounds", 0, range(SIZE, 2 * SIZE + 9)),
+    (LOAD, SEARCH.format("out_ptr0", SIZE), 64, "uninitialised", 2, range(SIZE)),
 ]
 
 

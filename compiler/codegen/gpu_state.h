@@ -1,0 +1,59 @@
+// What the code of a thread is made of and with. Internal to compiler/codegen.
+#pragma once
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/codegen/combine_code.h"
+#include "compiler/codegen/gpu_values.h"
+#include "compiler/codegen/gpu_windows.h"
+#include "compiler/codegen/lane_code.h"
+#include "compiler/cuda/dot_layout.h"
+#include "compiler/cuda/ptx.h"
+#include "compiler/cuda/tile_layout.h"
+#include "compiler/program/access_steps.h"
+#include "compiler/program/kernel.h"
+
+namespace assay {
+
+/// Of GpuKernelEmitter, whose files share it.
+struct GpuState : GpuValues {
+  GpuState(llvm::Module& module, const PtxRequest& request, const PtxOptions& options);
+
+  llvm::Module& module_;
+  const TileKernel& kernel_;
+  const TileLayout* layout_;
+  llvm::IRBuilder<> b_;
+  LaneCode code_;
+  CombineCode combine_;
+  llvm::Function* function_ = nullptr;
+  Value* thread_ = nullptr;
+  Values params_;
+  Value* record_ = nullptr;
+  std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
+  bool is_checked_ = false;
+  int architecture_ = 0;    ///< 90 for compute capability 9.0
+  int most_registers_ = 0;  ///< of the machine; 0: no limit
+  llvm::GlobalVariable* shared_ = nullptr;
+  std::array<Place, kThreadPlaces> places_;
+  std::vector<Exchange> exchanges_;  ///< among a cluster's blocks
+  llvm::BasicBlock *begin_ = nullptr, *body_ = nullptr;
+  /// Rooms for shares, by their type and operand.
+  std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
+  std::map<TileId, Held> values_;
+  std::optional<GpuWindows> windows_;    ///< of the region
+  std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
+  unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
+  bool is_single_lane_ = false;          ///< inside a region that combines two lanes
+  std::string error_;
+  AccessSteps steps_;
+  std::optional<DotAxes> dots_;
+  std::uint64_t operand_bytes_ = 0;  ///< of shared memory
+  bool makes_operand_ = false;
+};
+
+}  // namespace assay
