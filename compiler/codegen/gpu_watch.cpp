@@ -43,6 +43,18 @@ auto GpuKernelEmitter::checked_at(const TileStatement& one, std::size_t param, i
   return meant;
 }
 
+/// Programs count from 0, the first dimension of the grid fastest.
+auto GpuKernelEmitter::program_number() -> Value* {
+  using namespace llvm::Intrinsic;
+  const auto read = [&](ID what) -> Value* {
+    return b_.CreateZExt(b_.CreateIntrinsic(what, {}, {}), b_.getInt64Ty());
+  };
+  auto* planes = b_.CreateMul(read(nvvm_read_ptx_sreg_ctaid_z), read(nvvm_read_ptx_sreg_nctaid_y));
+  auto* rows = b_.CreateAdd(planes, read(nvvm_read_ptx_sreg_ctaid_y));
+  return b_.CreateAdd(b_.CreateMul(rows, read(nvvm_read_ptx_sreg_nctaid_x)),
+                      read(nvvm_read_ptx_sreg_ctaid_x));
+}
+
 /// The first thread of the grid says what it was launched with, which only the GPU knows for sure.
 void GpuKernelEmitter::tell_arguments() {
   auto* i64 = b_.getInt64Ty();

@@ -94,10 +94,10 @@ auto log10(Wide x) -> Wide {
 /// e^x without leaving float32: ln 2 in two parts, Taylor's series to the seventh power (the rest
 /// is below 5e-9), and 2^k in two factors, so that results below the normal range are rounded once.
 struct NarrowSplit {
-  Wide value, k;  ///< e^y * scale = value * 2^k
+  Wide value, k;  ///< e^y = value * 2^k
   lane::Bits bits;
 };
-auto narrow_split(Wide y, double scale = 1) -> NarrowSplit {
+auto narrow_split(Wide y) -> NarrowSplit {
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   // Added to a number below 2^22, its low bits are the nearest whole number's; no conversion
   // needed.
@@ -105,24 +105,22 @@ auto narrow_split(Wide y, double scale = 1) -> NarrowSplit {
   const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kShift));
   const auto k = moved - kShift;
   const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
-  std::array<double, 8> taylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
-                                  1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
-  for (auto& one : taylor) one *= scale;
-  return {polynomial(r, taylor), k, bits_of(moved) - bits_of(y.like(kShift))};
+  constexpr std::array<double, 8> kTaylor = {1.0,      1.0,       1.0 / 2,   1.0 / 6,
+                                             1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040};
+  return {polynomial(r, kTaylor), k, bits_of(moved) - bits_of(y.like(kShift))};
 }
 auto narrow_exp(Wide x) -> Wide {
   const auto [value, k, bits] = narrow_split(clamp_number(x, -104, 89));
-  return scaled_near_one(value, k, bits);
+  return scaled(value, k, bits);
 }
 /// Where |x| < 87, so that e^x is a normal number.
 auto narrow_exp_near(Wide x) -> Wide {
   const auto [value, k, bits] = narrow_split(x);
-  return moved(value, bits);
+  return value * power_of_two(bits, x);
 }
 /// Above 88 it is infinite, below nothing is to be seen of it.
 auto narrow_exp_normal(Wide x) -> Wide {
-  const auto [value, k, bits] = narrow_split(clamp_number(x, -87, 89));
-  return value * power_of_two(bits, x);
+  return narrow_exp_near(clamp_number(x, -87, 89));
 }
 /// At most two units wrong: three roundings. Below -88 it is 0: e^-x is infinite in float32.
 auto narrow_sigmoid(Wide x) -> Wide {
@@ -144,12 +142,11 @@ auto narrow_erf(Wide x) -> Wide {
   return select(size < 0.927, inner, with_sign_of(outer, x));
 }
 
-/// Of x <= 0: 2^k is moved into a value that is so large that it stays normal, which is then made
-/// as small as it should be.
+/// Of x <= 0: 2^k is made so large that it is a normal number, and the product then small again.
 auto narrow_exp_below_one(Wide x) -> Wide {
-  constexpr double kScale = 0x1p24;
-  const auto [value, k, bits] = narrow_split(at_least(x, -104), kScale);
-  return moved(value, bits) * (1 / kScale);
+  constexpr std::uint64_t kBits = 24;
+  const auto [value, k, bits] = narrow_split(at_least(x, -104));
+  return value * power_of_two(bits + kBits, x) * 0x1p-24;
 }
 
 /// Functions of one or two floats. `wide` is float64's; `narrow` is float32's, where that is not

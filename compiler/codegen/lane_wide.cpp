@@ -61,19 +61,13 @@ auto scaled(Wide x, Bits k) -> Wide {
   const auto half = k.shifted_right(1);
   return x * power_of_two(half, x) * power_of_two(k - half, x);
 }
-auto moved(Wide x, Bits k) -> Wide {
-  return from_bits(bits_of(x) + (k << (x.is_double() ? 52U : 23U)), x);
-}
-auto scaled_near_one(Wide x, Wide k, Bits bits) -> Wide {
+auto scaled(Wide x, Wide k, Bits bits) -> Wide {
   constexpr unsigned kLanes = 16;  // of AVX-512 in float32
   constexpr std::uint64_t kAll = 0xffff, kAsSet = 4;
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x.v->getType());
   const bool fits = type != nullptr && !x.is_double() && type->getNumElements() % kLanes == 0 &&
                     x.b->GetInsertBlock()->getModule()->getModuleFlag(kHasScale) != nullptr;
-  if (!fits) {
-    const auto half = bits.shifted_right(1);
-    return moved(x, half) * power_of_two(bits - half, x);
-  }
+  if (!fits) return scaled(x, bits);
   std::vector<llvm::Value*> parts;
   for (unsigned first = 0; first < type->getNumElements(); first += kLanes) {
     std::vector<int> lanes(kLanes);

@@ -139,11 +139,9 @@ auto polynomial(Wide x, const std::array<double, kCount>& coefficients) -> Wide 
 [[nodiscard]] auto power_of_two(Bits k, Wide like) -> Wide;
 /// x * 2^k in two factors, so that results below the normal range are rounded once.
 [[nodiscard]] auto scaled(Wide x, Bits k) -> Wide;
-/// x * 2^k where both are normal numbers: the exponent moves.
-[[nodiscard]] auto moved(Wide x, Bits k) -> Wide;
-/// x * 2^k of an x between 1/2 and 2 and a whole number `k` (`bits` as an integer), rounded once;
-/// one instruction where the machine has it for such vectors, which a flag of the module says.
-[[nodiscard]] auto scaled_near_one(Wide x, Wide k, Bits bits) -> Wide;
+/// The same of a whole number `k`, `bits` as an integer; one instruction where the machine has it
+/// for such vectors, which a flag of the module says.
+[[nodiscard]] auto scaled(Wide x, Wide k, Bits bits) -> Wide;
 inline constexpr const char* kHasScale = "assay.scale";
 [[nodiscard]] auto sign_bit(Wide x) -> Truth;
 

@@ -186,9 +186,13 @@ TEST(TileChoice, SumsDoNotAskAgainWhatIsZero) {
   same.replace(same.find("load(in) %4"), 11, "load(in) %3");
   same.replace(same.find("%5:float32[y r] = load"), 22, "%5:float32[y] = load");
   EXPECT_EQ(selects(same), 1);
-  auto largest = sums;
-  largest.replace(largest.find("sum r"), 5, "max r");
-  EXPECT_EQ(selects(largest), 1);
+  const auto largest_of = [](std::string text) {
+    text.replace(text.find("reduce(sum r)"), 13, "reduce(max r)");
+    return text;
+  };
+  EXPECT_EQ(selects(largest_of(sums)), 0);      // what is loaded there is the smallest number
+  EXPECT_EQ(selects(largest_of(computed)), 1);  // what is computed is made so
+  EXPECT_EQ(selects(largest_of(same)), 1);
 }
 
 }  // namespace
