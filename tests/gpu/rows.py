@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Kernels whose threads the launch chooses, run thread by thread: whatever blocks and clusters a launch has,
 rows, columns and elements of any number come out as they should. Values are small whole numbers, so that no
-order of sums shows.
+order of sums shows; of exponentials also what is infinite, no number or below the normal range.
 usage: rows.py ASSAY
 """
+import math
 import random
 import struct
 import subprocess
@@ -22,11 +23,47 @@ CALLS = {
                     lambda m: [sum(column) for column in zip(*m)]),
     "centred rows": ("        b = torch.ops.aten.amax.default(x, [1], True)\n        a = torch.ops.aten.sub.Tensor(x, b)\n",
                      lambda m: [v - max(row) for row in m for v in row]),
+    "exponentials": ("        b = torch.ops.aten.amax.default(x, [1], True)\n        c = torch.ops.aten.sub.Tensor(x, b)\n"
+                     "        a = torch.ops.aten.exp.default(c)\n",
+                     lambda m: [exponential(v, max(row, key=rank)) for row in m for v in row]),
     "first place of the largest": ("        a = torch.ops.aten.argmax.default(x, 1)\n",
                                    lambda m: [row.index(max(row)) for row in m]),
     "shifted by rows": ("        b = torch.ops.aten.slice.Tensor(x, 0, 0, 1)\n        a = torch.ops.aten.add.Tensor(x, b)\n",
                         lambda m: [v + w for row in m for v, w in zip(row, m[0])]),
 }
+STRANGE = [0.0, -1.5, 3.25, -20.0, -86.5, -88.0, -95.0, -103.0, -104.5, -1e6, -3e38, -math.inf]
+
+
+def rank(value):
+    return math.inf if math.isnan(value) else value
+
+
+def exponential(value, largest):
+    """Of the difference in float32: within a unit in the last place of this, or of the smallest number."""
+    difference = struct.unpack("f", struct.pack("f", value - largest))[0] if abs(value - largest) < 3e38 else value - largest
+    return math.nan if math.isnan(difference) else math.exp(difference)
+
+
+def are_alike(got, want, name):
+    if name != "exponentials":
+        return got == want
+    return all(math.isnan(a) if math.isnan(b) else abs(a - b) <= max(b * 2.0**-23, 2.0**-149)
+               for a, b in zip(got, want, strict=True))
+
+
+def values_of(name, rows, columns):
+    chance = random.Random(rows * columns)
+    if name != "exponentials":
+        return [[chance.randrange(-9, 10) for _ in range(columns)] for _ in range(rows)]
+    # One row of each: with the usual, with what is no number, and infinite as a whole.
+    all_rows = [[chance.choice(STRANGE) for _ in range(columns)] for _ in range(rows)]
+    if rows > 1:
+        all_rows[1][columns // 2] = math.nan
+    if rows > 2:
+        all_rows[2] = [-math.inf] * columns
+    return all_rows
+
+
 # Rows and columns, threads along x, y and z, blocks of a cluster. Code of columns that are a multiple of 4, and
 # of others.
 ROWS = [(3, 40, (4, 1, 8), 1), (5, 200, (32, 1, 2), 1), (2, 1000, (32, 2, 1), 1), (2, 520, (32, 1, 2), 2),
@@ -36,7 +73,7 @@ COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1
            (130, 33, (16, 16, 1), 1)]
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
             (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
-SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
+SIZES = {"exponentials": ROWS[:5] + ROWS[6:7], "row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
          "shifted by rows": ELEMENTS}
 
 
@@ -53,8 +90,7 @@ def code_of(call, rows, columns):
 def check(name, rows, columns, dims, ranks):
     call, wanted = CALLS[name]
     text = code_of(call, rows, columns)
-    chance = random.Random(rows * columns)
-    matrix = [[chance.randrange(-9, 10) for _ in range(columns)] for _ in range(rows)]
+    matrix = values_of(name, rows, columns)
     want = wanted(matrix)
     is_place = name.startswith("first")
     memory = bytearray(struct.pack(f"<{rows * columns}f", *(v for row in matrix for v in row)))
@@ -62,7 +98,7 @@ def check(name, rows, columns, dims, ranks):
     out = bytearray(b"\xcb" * (len(want) * (8 if is_place else 4)))
     x, y, z = dims
     machine = ptx_machine.Machine(text)
-    if SIZES[name] is ROWS:
+    if SIZES[name] not in (COLUMNS, ELEMENTS):
         grid = -(-rows // z) * ranks
     else:
         neighbours = 4 if columns % 4 == 0 or SIZES[name] is ELEMENTS else 1
@@ -72,8 +108,8 @@ def check(name, rows, columns, dims, ranks):
             grid *= -(-rows // (2 * y))
     machine.run([rows, columns, memory, out, rows, columns, x, y, z, ranks], grid, dims, ranks)
     got = list(struct.unpack(f"<{len(want)}{'q' if is_place else 'f'}", out))
-    if got != want:
-        wrong = next(i for i in range(len(want)) if got[i] != want[i])
+    if not are_alike(got, want, name):
+        wrong = next(i for i in range(len(want)) if not are_alike(got[i:i + 1], want[i:i + 1], name))
         return f"element {wrong} is {got[wrong]}, not {want[wrong]}"
     return None
 
