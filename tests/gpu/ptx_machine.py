@@ -31,6 +31,8 @@ def to_float(value, kind):
 
 
 def to_bits(value, kind):
+    if value != value:  # the one NaN that GPUs make
+        return {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}[kind]
     if kind == "bf16":
         bits = struct.unpack("<I", struct.pack("<f", value))[0]
         return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF

@@ -40,7 +40,9 @@ def rank(value):
 
 def exponential(value, largest):
     """Of the difference in float32: within a unit in the last place of this, or of the smallest number."""
-    difference = struct.unpack("f", struct.pack("f", value - largest))[0] if abs(value - largest) < 3e38 else value - largest
+    difference = value - largest
+    if abs(difference) < 3e38:
+        difference = struct.unpack("f", struct.pack("f", difference))[0]
     return math.nan if math.isnan(difference) else math.exp(difference)
 
 
@@ -73,8 +75,8 @@ COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1
            (130, 33, (16, 16, 1), 1)]
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
             (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
-SIZES = {"exponentials": ROWS[:5] + ROWS[6:7], "row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
-         "shifted by rows": ELEMENTS}
+SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
+         "exponentials": ROWS[:5] + ROWS[6:7], "shifted by rows": ELEMENTS}
 
 
 def code_of(call, rows, columns):
