@@ -91,13 +91,17 @@ void GpuKernelEmitter::emit_all(const Statements& all) {
   const auto loads_lanes = [&](const TileStatement* one) {
     return is_load(*one) && varies(axes(one->results[0]));
   };
+  const auto awaits_others = [&](const TileStatement* one) {
+    return is_reduce(*one) &&
+           layout_->place(std::get<TileReduce>(one->what).axis) != TilePlace::bits;
+  };
   const bool renews_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads;
   const bool renews = layout_->is_placed() && !is_checked_ && !is_single_lane_;
   const auto positions = renews ? positions_of(all) : Statements();
   for (std::size_t at = 0; at < all.size() && error_.empty(); ++at) {
     const auto* one = all[at];
     emit(*one);
-    if (positions.empty() || (!is_reduce(*one) && !(renews_behind_loads && loads_lanes(one))))
+    if (positions.empty() || (!awaits_others(one) && !(renews_behind_loads && loads_lanes(one))))
       continue;
     const auto next = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end(),
                                    [&](const TileStatement* other) {

@@ -18,6 +18,8 @@ class OutsideValues {
   [[nodiscard]] auto fill(TileId id) const -> std::optional<double>;
   /// Whether a part of a reduction may take in such lanes.
   [[nodiscard]] auto is_identity(const PlannedReduction& reduction, std::size_t part) const -> bool;
+  /// Over the reduced axes.
+  [[nodiscard]] auto varies(TileId id) const -> bool;
 
  private:
   struct Value {
@@ -27,7 +29,6 @@ class OutsideValues {
   [[nodiscard]] auto value(TileId id) const -> std::optional<Value>;
   [[nodiscard]] auto made(const PlannedStatement& planned) const -> std::optional<Value>;
   [[nodiscard]] auto computed(TileOp op, const TileStatement& one) const -> std::optional<Value>;
-  [[nodiscard]] auto varies(TileId id) const -> bool;
   [[nodiscard]] auto is_bare_load(const TileStatement& one) const -> bool;
   /// The load that the value is, as it is or in another dtype; else the value.
   [[nodiscard]] auto root(TileId id) const -> TileId;

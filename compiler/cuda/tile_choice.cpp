@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
                        kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
-constexpr std::int64_t kColumnLanes = 16, kColumnRounds = 4;  ///< of a thread; at least
-constexpr std::int64_t kLoopedLanes = 32;
+/// What a thread asks for at once: lanes of rows; wide loads or single lanes of columns.
+constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
@@ -115,7 +115,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
 
 auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
-  choice.rounds = std::max(kColumnLanes / choice.neighbours, kColumnRounds);
+  choice.rounds = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
   auto& threads = choice.threads;
   threads.x = width(tiles(all.x, choice.neighbours), kWarp);
   threads.y = std::min(kColumnThreads / threads.x, power_of_two(tiles(all.r, choice.rounds)));
