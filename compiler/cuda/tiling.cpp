@@ -112,15 +112,15 @@ class Tiler : TilePositions {
     after_[result] = b_.combined(combine, {before->second}, sum)[0];
   }
 
-  void reduced(const PlannedReduction& planned, std::vector<TileId> operands) {
+  void reduced(const PlannedReduction& planned, std::vector<TileId> operands,
+               std::optional<std::size_t> folded = {}) {
     // A thread's own registers first, then from the nearest threads to the farthest.
     std::vector<std::size_t> order;
     for (const bool is_own : {true, false})
       for (const auto& part : r().parts)
         if ((place_of(part) == TilePlace::bits) == is_own) order.push_back(part.number);
     for (const auto number : order)
-      if ((b_.type(operands[0]).axes >> number & 1U) != 0)  // not folded already
-        operands = b_.reduce(planned.combine, number, operands);
+      if (number != folded) operands = b_.reduce(planned.combine, number, operands);
     for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
@@ -301,7 +301,10 @@ class Tiler : TilePositions {
     carried = loop(slice, targets, {begin, r().extent}, false, carried);
     std::size_t at = 0;
     for (const auto* target : targets)
-      if (target->reduction) reduced(plan_.reductions[*target->reduction], carried[at++]);
+      if (target->reduction) {
+        const auto& reduction = plan_.reductions[*target->reduction];
+        reduced(reduction, carried[at++], folded_part(reduction));
+      }
   }
   auto loop(const Planned& slice, const Planned& targets, std::pair<TileId, TileId> range,
             bool is_whole, const Carried& entering) -> Carried {
