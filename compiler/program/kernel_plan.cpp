@@ -24,7 +24,8 @@ class Planner {
   }
 
  private:
-  /// A reduction whose results only the next one of the same kind reads is absorbed by it.
+  /// A reduction whose results only the next one of the same kind reads is absorbed by it, if that
+  /// one goes over other axes: what is summed over one twice is summed as often as it is long.
   auto merge_reductions() -> Result<void> {
     std::map<TileId, int> uses;
     std::map<TileId, const TileStatement*> made_by;
@@ -46,7 +47,7 @@ class Planner {
       const auto* inner = before->second;
       const bool is_same =
           std::get<TileReduce>(inner->what).combine == reduce->combine &&
-          inner->results == one.operands &&
+          inner->results == one.operands && (axes_of_[inner] >> reduce->axis & 1U) == 0 &&
           std::ranges::all_of(one.operands, [&](TileId id) { return uses[id] == 1; });
       if (!is_same) continue;
       absorbed_[inner] = true;

@@ -104,6 +104,26 @@ TEST(Programs, ComputeTheSameInTiles) {
   }
 }
 
+/// A sum of what a sum left, over the same axis again, counts it as often as the axis is long.
+TEST(Programs, SumWhatIsExpandedAgain) {
+  const auto table = build_op_table();
+  const SmallGraph graph{
+      "x: f32[s0, s1]",
+      "b = aten.sum.dim_IntList(x, [1], True)\nc = aten.expand.default(b, [s0, s1])\n"
+      "a = aten.sum.dim_IntList(c, [1], True)\n",
+      "a"};
+  ASSERT_EQ(testing::problems(graph, {"s0=3,s1=4", "s0=2,s1=7"}), "");
+  const auto capture = testing::capture_of(graph);
+  const auto compiled = testing::compiled(graph);
+  ASSERT_TRUE(capture && compiled);
+  const auto inputs = testing::inputs_of(graph, *capture, "s0=3,s1=4");
+  ASSERT_TRUE(inputs);
+  const auto result =
+      compare_with_reference(capture->graph, *compiled, TiledInterpreter(table), *inputs, table);
+  ASSERT_TRUE(result);
+  for (const auto& one : result->compared) EXPECT_EQ(one.message, "");
+}
+
 /// Few rows that are long are reduced in parts, and scanned part by part.
 TEST(Programs, ReduceLongRowsInParts) {
   const auto table = build_op_table();
