@@ -177,7 +177,8 @@ auto LoweringDomain::scatter(const LoweringCall& call, const Datum& result) -> R
   return true;
 }
 
-/// A tensor of the layout that the operator's rule gives, with the elements of another.
+/// A tensor of the layout and float dtype that the operator's rule gives, with the elements of
+/// another.
 auto LoweringDomain::in_layout_of(const Datum& rule, const Datum& made, const OpRow& row)
     -> Result<Datum> {
   if (const auto* items = rule.list()) {
@@ -194,13 +195,17 @@ auto LoweringDomain::in_layout_of(const Datum& rule, const Datum& made, const Op
   const auto* known = made.fake();
   if (wanted == nullptr || known == nullptr || same_view(wanted->meta, known->meta)) return made;
   const auto from = find(*known);
+  const auto dtype = wanted->meta.dtype;
+  const bool are_floats = is_floating(dtype) && is_floating(known->meta.dtype);
   if (!from || wanted->meta.sizes.size() != known->meta.sizes.size() ||
-      wanted->meta.dtype != known->meta.dtype)
+      (dtype != known->meta.dtype && !are_floats))
     return bad_input("{}: another result than its rule says", row.name());
   const auto id = define(*wanted, row);
   auto& def = graph_.defs[id];
   def.reads = {*from};
-  def.element = [from = *from](LoopBuilder& loop, const Index& at) { return loop.value(from, at); };
+  def.element = [from = *from, dtype](LoopBuilder& loop, const Index& at) {
+    return loop.cast(loop.value(from, at), dtype);
+  };
   return rule;
 }
 

@@ -356,6 +356,11 @@ auto expanded() -> std::vector<Row> {
         "n = aten.native_layer_norm.default(x, [6], w, None, 1e-05)\na = n[0]\nd = n[1]\ne = n[2]\n"
         "m = aten.native_layer_norm.default(x, [6], None, w, 1e-05)\nf = m[0]",
         "a, d, e, f"}},
+      {"StatisticsInTheDtypeOfTheRule",
+       {"s0: Sym(s0); h: bf16[s0, 6]; k: bf16[6]; w: f32[6]",
+        "n = aten.native_layer_norm.default(h, [6], k, k, 1e-05)\na = n[0]\nd = n[1]\ne = n[2]\n"
+        "m = aten.native_layer_norm.default(h, [6], w, w, 1e-05)\nf = m[0]\ng = m[1]",
+        "a, d, e, f, g"}},
       {"LayerNormBackward",
        {in,
         "n = aten.native_layer_norm.default(x, [6], w, w, 1e-05)\nu = n[1]\nv = n[2]\n"
