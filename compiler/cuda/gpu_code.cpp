@@ -232,30 +232,47 @@ auto make_ptx(std::vector<GpuVariant*> variants, const PtxOptions& options) -> R
   return {};
 }
 
+namespace {
+
+/// Code of a launch, after what it is launched with where its sizes are known.
+auto launch_text(const GpuKernel& gpu, const TileLaunch& launch, const PtxOptions& options,
+                 bool has_sizes) -> Result<std::string> {
+  auto text = fmt::format("// kernel {}\n", gpu.kernel().name);
+  const auto key = gpu.key(launch);
+  auto variant = gpu.variant(key);
+  if (!variant) return text + fmt::format("// no code: {}\n", variant.error().message);
+  ASSAY_TRY_VOID(make_ptx({&*variant}, options));
+  if (const auto shape = gpu.shape(key, *variant, launch); shape && has_sizes)
+    text += fmt::format("// {}\n", sizes_text(*shape, gpu.kernel(), launch.extents));
+  const auto& problem = variant->not_compiled;
+  return text + (problem.empty() ? variant->ptx : fmt::format("// no code: {}\n", problem));
+}
+
+}  // namespace
+
 auto ptx_text(const HostProgram& program, const PtxOptions& options,
               const std::map<std::string, std::vector<std::int64_t>>& extents)
     -> Result<std::string> {
   constexpr std::int64_t kUsualExtent = 1000;
   std::string text;
   for (const auto& [name, source] : program.kernels) {
-    text += fmt::format("// kernel {}\n", name);
     if (!source.kernel) {
-      text += fmt::format("// not read: {}\n", source.not_read);
+      text += fmt::format("// kernel {}\n// not read: {}\n", name, source.not_read);
       continue;
     }
     const GpuKernel gpu(*source.kernel);
     TileLaunch launch;
     launch.extents.assign(source.kernel->axes.size(), kUsualExtent);
     const auto known = extents.find(name);
-    if (known != extents.end()) launch.extents = known->second;
-    const auto key = gpu.key(launch);
-    auto variant = gpu.variant(key);
-    if (variant) ASSAY_TRY_VOID(make_ptx({&*variant}, options));
-    const auto problem = variant ? variant->not_compiled : variant.error().message;
-    if (const auto shape = variant ? gpu.shape(key, *variant, launch) : unsupported("");
-        shape && known != extents.end())
-      text += fmt::format("// {}\n", sizes_text(*shape, *source.kernel, launch.extents));
-    text += problem.empty() ? variant->ptx : fmt::format("// no code: {}\n", problem);
+    const bool has_sizes = known != extents.end();
+    if (has_sizes) launch.extents = known->second;
+    const auto split = has_sizes ? gpu.split(launch) : std::nullopt;
+    for (std::size_t i = 0; i < (split ? split->kernels.size() : 1); ++i) {
+      if (split) launch.extents = split->extents[i];
+      ASSAY_TRY(const auto one,
+                launch_text(split ? *split->kernels[i] : gpu, launch, options, has_sizes));
+      text += one;
+    }
   }
   return text;
 }

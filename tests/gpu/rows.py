@@ -6,6 +6,7 @@ usage: rows.py ASSAY
 """
 import math
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -79,14 +80,38 @@ SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first 
          "exponentials": ROWS[:5] + ROWS[6:7], "shifted by rows": ELEMENTS}
 
 
-def code_of(call, rows, columns):
+def codes_of(call, rows, columns):
+    """Of each launch: its program and how many blocks it has."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(HEAD + call + "        return (a,)\n")
         file.flush()
         text = subprocess.run([assay, "compile", file.name, "--ptx", "--architecture", "90",
                                "--at", f"s0={rows},s1={columns}"], text=True, capture_output=True, check=True).stdout
-    assert text.count(".entry") == 1, text[-400:]
-    return text[text.index(".version"):]
+    parts = text.split("// kernel ")[1:]
+    assert all(".entry" in part for part in parts), text[-400:]
+    return [(part[part.index(".version"):], int(re.search(r"// grid (\d+)", part)[1])) for part in parts]
+
+
+def code_of(call, rows, columns):
+    (code,) = codes_of(call, rows, columns)
+    return code[0]
+
+
+def check_parts(columns):
+    """A sum over everything in two launches: a part's end is a tile's that is whole, or anywhere."""
+    call = "        a = torch.ops.aten.sum.default(x)\n"
+    (first, blocks), (second, _) = codes_of(call, 1, columns)
+    chance = random.Random(columns)
+    numbers = [chance.randrange(-9, 10) for _ in range(columns)]
+    memory = bytearray(struct.pack(f"<{columns}f", *numbers)) + bytes(-4 * columns % 16)
+    length = -(-columns // blocks)
+    length += -length % 16
+    out, sums = bytearray(4), bytearray(4 * blocks)
+    for text, grid, extent, dims in ((first, blocks, length, (32, 8, 1)), (second, 1, 1, (32, 1, 1))):
+        machine = ptx_machine.Machine(text)
+        machine.run([1, columns, memory, out, sums, length, columns, extent, blocks, *dims, 1], grid, dims)
+    got = struct.unpack("<f", out)[0]
+    return None if got == sum(numbers) else f"{got}, not {sum(numbers)}"
 
 
 def check(name, rows, columns, dims, ranks):
@@ -116,11 +141,17 @@ def check(name, rows, columns, dims, ranks):
     return None
 
 
+PARTS = [16384, 17001, 16640]
 failed = 0
+for columns in PARTS:
+    if problem := check_parts(columns):
+        failed += 1
+        print(f"sum of {columns} in parts: {problem}")
 for name, sizes in SIZES.items():
     for rows, columns, dims, ranks in sizes:
         if problem := check(name, rows, columns, dims, ranks):
             failed += 1
             print(f"{name} of {rows}x{columns}, {dims} threads, clusters of {ranks}: {problem}")
-print(f"{sum(map(len, SIZES.values())) - failed} of {sum(map(len, SIZES.values()))} launches are right")
+launches = len(PARTS) + sum(map(len, SIZES.values()))
+print(f"{launches - failed} of {launches} launches are right")
 sys.exit(failed > 0)
