@@ -21,11 +21,6 @@ auto is_extended(const Value* value) -> bool {
          (extended != nullptr && extended->getSrcTy()->isIntegerTy(32));
 }
 
-/// The highest of `bits` that the register has.
-auto top(unsigned index, unsigned bits) -> unsigned {
-  return std::bit_floor(index & bits);
-}
-
 }  // namespace
 
 auto GpuValues::Held::moving() const -> unsigned {
@@ -80,23 +75,24 @@ auto GpuKernelEmitter::places(std::size_t param, TileId index_id) -> std::functi
   };
   std::map<unsigned, Value*> made;  // by bits that steps of 64 bits vary over
   return [=, this](int index) mutable -> Value* {
-    const std::function<Value*(unsigned)> at = [&](unsigned i) -> Value* {
-      auto& known = made[i];
-      if (known != nullptr) return known;
-      const auto bit = top(i, bits);
-      const auto before = static_cast<int>(i ^ bit);
-      auto* base = held.base(index);
-      if (bit == 0) return known = address(param, base, dtype(index_id));
-      auto* place = at(i ^ bit);
+    const bool is_shared = held.over == 0;
+    auto* place = is_shared ? made[0] : nullptr;
+    if (place == nullptr)
+      place = address(param, is_shared ? held.base(index) : stepped(held, index), dtype(index_id));
+    if (is_shared) made[0] = place;
+    unsigned at = 0;
+    for (unsigned left = is_shared ? static_cast<unsigned>(index) & bits : 0; left != 0;) {
+      const auto before = static_cast<int>(at);
+      at |= left & (~left + 1);
+      left &= left - 1;
+      auto& known = made[at];
       for (const auto& step : held.steps)
-        if (!is_extended(step.by))
-          place = moved(place, step, step.at(static_cast<int>(i)) - step.at(before));
-      return known = place;
-    };
-    auto* place = held.over == 0 ? at(static_cast<unsigned>(index) & bits)
-                                 : address(param, stepped(held, index), dtype(index_id));
+        if (known == nullptr && !is_extended(step.by))
+          place = moved(place, step, step.at(static_cast<int>(at)) - step.at(before));
+      place = known = known == nullptr ? place : known;
+    }
     for (const auto& step : held.steps)
-      if (held.over == 0 && is_extended(step.by)) place = moved(place, step, step.at(index));
+      if (is_shared && is_extended(step.by)) place = moved(place, step, step.at(index));
     const auto offset = held.offset(index);
     if (offset == 0) return place;
     return b_.CreateGEP(code_.memory_type(kernel_.params[param].dtype), place,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/cuda/tiling.h"
 
 namespace assay {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using llvm::Value;
 using Made = GpuNumbers::Made;
 
-constexpr int kMany = 4;                  ///< loads of a buffer that make it a window
 constexpr std::int64_t kMostBytes = 256;  ///< of a thread that are read at a time
 constexpr std::int64_t kRowBytes = 512;   ///< of a row whose loads share elements
 constexpr int kWordBytes = 4, kWidestBits = 4, kWidestBytes = 1 << kWidestBits;
@@ -48,7 +48,7 @@ auto GpuWindows::of(GpuKernelEmitter& emitter, const std::vector<TileStatement>&
     if (const auto* load = std::get_if<TileLoad>(&one.what)) ++loads[load->param];
   std::set<std::size_t> windows;
   for (const auto& [param, count] : loads)
-    if (count >= kMany) windows.insert(param);
+    if (count >= kWindowLoads) windows.insert(param);
   if (windows.empty()) return std::nullopt;
   return GpuWindows(emitter, std::move(windows));
 }

@@ -105,10 +105,13 @@ class Splitter {
     const auto origin = b.compute(TileOp::mul, {index(b, split.parts_axis), length});
     const auto divided = b.compute(TileOp::add, {origin, index(b, axis_)});
     if (clips_) split.clip = {axis_, split.parts_axis, length_, extent_, run_};
-    const auto asked =
-        run_ == 1 ? divided : b.compute(TileOp::bit_and, {divided, b.number(DType::int64, -run_)});
-    const auto inside =
-        clips_ ? kNoTile : b.compute(TileOp::lt, {asked, b.param(extent_, DType::int64)});
+    auto inside = kNoTile;
+    if (!clips_) {
+      const auto asked = run_ == 1
+                             ? divided
+                             : b.compute(TileOp::bit_and, {divided, b.number(DType::int64, -run_)});
+      inside = b.compute(TileOp::lt, {asked, b.param(extent_, DType::int64)});
+    }
     const auto bit = AxisSet{1} << axis_;
     std::size_t next = 0;
     const auto at = place(b, split.parts_axis);

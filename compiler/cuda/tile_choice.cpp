@@ -16,6 +16,7 @@ constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThread
                        kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
 /// What a thread asks for at once: lanes of rows; wide loads or single lanes of columns.
 constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
+constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
@@ -104,7 +105,8 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
-  choice.rounds = std::max<std::int64_t>(plan.row_lanes / choice.neighbours, 1);
+  const auto lanes = plan.loads_little ? kKeptLanes : kKeptLanesOfWindows;
+  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;

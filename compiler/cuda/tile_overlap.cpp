@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/cuda/tiling.h"
 #include "compiler/program/access_steps.h"
 
 namespace assay {
@@ -73,8 +74,6 @@ class Sums {
   std::map<TileId, Sum> known_;
 };
 
-constexpr int kMany = 4;  ///< loads of a buffer that make it a window
-
 struct Fresh {
   std::int64_t loads = 0;  ///< of the next element, that the one before it has not made
   std::int64_t step = 0;   ///< the least
@@ -105,7 +104,7 @@ class Overlap {
       if (!is_shared) ++fresh.loads;
       if (!step || steps_.step(one->operands[0], inner_) != 1) continue;
       if (fresh.step == 0 || std::abs(*step) < fresh.step) fresh.step = std::abs(*step);
-      fresh.is_window = fresh.is_window || ++moving[param] >= kMany;
+      fresh.is_window = fresh.is_window || ++moving[param] >= kWindowLoads;
     }
     return fresh;
   }

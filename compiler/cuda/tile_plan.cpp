@@ -88,12 +88,11 @@ auto loads_little(const TilePlan& plan) -> bool {
 }
 /// Buffers of which an element loads many, so that no result may stand over them.
 auto windows(const KernelPlan& plan) -> std::set<std::size_t> {
-  constexpr int kMany = 4;
   std::map<std::size_t, int> loads;
   std::set<std::size_t> all;
   for (const auto& one : plan.statements)
     if (const auto* load = std::get_if<TileLoad>(&one.statement->what))
-      if (++loads[load->param] >= kMany) all.insert(load->param);
+      if (++loads[load->param] >= kWindowLoads) all.insert(load->param);
   for (const auto& one : plan.statements) {
     if (const auto* store = std::get_if<TileStore>(&one.statement->what)) all.erase(store->param);
     if (const auto* atomic = std::get_if<TileAtomic>(&one.statement->what))
@@ -111,9 +110,7 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
     return unsupported("what is clipped is not the slowest of the reduced axes");
   plan.is_placed = may_be_placed(plan.loops);
   plan.windows = windows(plan.loops);
-  constexpr std::int64_t kLanes = 32, kLanesOfWindows = 8;
   plan.loads_little = loads_little(plan);
-  plan.row_lanes = plan.loads_little ? kLanes : kLanesOfWindows;
   plan.row_registers = plan.loads_little ? row_registers(kernel, plan.loops) : 0;
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);

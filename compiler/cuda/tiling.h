@@ -28,6 +28,7 @@
 
 namespace assay {
 
+inline constexpr int kWindowLoads = 4;         ///< of a buffer that make it a window
 inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
 
 /// Threads of a placed kernel's launch, powers of two: of a block along three dimensions, and
@@ -85,7 +86,6 @@ struct TilePlan {
   std::optional<TileClip> clip;
   std::optional<std::size_t> x, t, w;
   std::int64_t neighbours = 1;    ///< elements of the widest type that a wide access takes
-  std::int64_t row_lanes = 1;     ///< of a thread that keeps its part of a row in registers
   int row_registers = 0;          ///< of the machine, that rows in registers do with; 0: unknown
   bool is_placed = false;         ///< unless something is transposed
   bool loads_little = true;       ///< for each element; many loads are a window
