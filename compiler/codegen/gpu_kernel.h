@@ -68,7 +68,8 @@ class GpuKernelEmitter : GpuState {
   // gpu_quotients.cpp
   /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
-  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor) -> Values;
+  [[nodiscard]] auto quotients(const Values& dividends, Value* divisor, Value* moderate) -> Values;
+  [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
   [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
@@ -116,7 +117,7 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
-  void store_lanes(const TileStatement& one, std::size_t param, const Values& stored);
+  void store_lanes(const TileStatement& one, std::size_t param, Values stored);
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
                               const std::function<Value*(int)>& condition) -> Run;
   [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)

@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kFew = 4;  ///< of so many lanes each goes its own way as well
+constexpr std::uint32_t kBias = 127, kMantissa = 23, kLeast = kBias - 60;
 
 }  // namespace
 
@@ -21,29 +22,33 @@ auto GpuKernelEmitter::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
   return all[0];
 }
 
-/// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
-/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
-auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor) -> Values {
-  constexpr int kBias = 127, kMantissa = 23;
-  constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
-  constexpr std::uint32_t kLeast = kBias - 60;
+/// Truth where all numbers are 0 or lie between 2^-60 and 2^60.
+auto GpuKernelEmitter::are_moderate(const Values& numbers) -> Value* {
   auto* i32 = b_.getInt32Ty();
-  auto* f32 = b_.getFloatTy();
-  // Without the sign; zeros are the largest of numbers that begin at 1.
-  auto* size_of_divisor = b_.CreateShl(b_.CreateBitCast(divisor, i32), 1);
-  auto* above = b_.CreateSub(size_of_divisor, b_.getInt32(kLeastDivisor << (kMantissa + 1)));
-  auto* may =
-      b_.CreateICmpULT(above, b_.getInt32((kMostDivisor - kLeastDivisor) << (kMantissa + 1)));
   Values least, most;
-  for (auto* x : dividends) {
+  for (auto* x : numbers) {
     most.push_back(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
+    // Without the sign; zeros are the largest of numbers that begin at 1.
     auto* size = b_.CreateShl(b_.CreateBitCast(x, i32), 1);
     least.push_back(b_.CreateSub(size, b_.getInt32(1)));
   }
   auto* smallest = extreme(llvm::Intrinsic::umin, least);
   auto* largest = extreme(llvm::Intrinsic::maximum, most);
-  may = b_.CreateAnd(may, b_.CreateICmpUGE(smallest, b_.getInt32((kLeast << (kMantissa + 1)) - 1)));
-  may = b_.CreateAnd(may, b_.CreateFCmpOLT(largest, llvm::ConstantFP::get(f32, 0x1p60)));
+  return b_.CreateAnd(b_.CreateICmpUGE(smallest, b_.getInt32((kLeast << (kMantissa + 1)) - 1)),
+                      b_.CreateFCmpOLT(largest, llvm::ConstantFP::get(b_.getFloatTy(), 0x1p60)));
+}
+
+/// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
+/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
+auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value* moderate)
+    -> Values {
+  constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
+  auto* f32 = b_.getFloatTy();
+  auto* size = b_.CreateShl(b_.CreateBitCast(divisor, b_.getInt32Ty()), 1);
+  auto* above = b_.CreateSub(size, b_.getInt32(kLeastDivisor << (kMantissa + 1)));
+  auto* may =
+      b_.CreateICmpULT(above, b_.getInt32((kMostDivisor - kLeastDivisor) << (kMantissa + 1)));
+  may = b_.CreateAnd(may, moderate);
   const auto fma = [&](Value* x, Value* y, Value* z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
   };
@@ -80,7 +85,9 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
   for (const auto& [row, members] : groups) {
     Values dividends;
     for (const auto i : members) dividends.push_back(lane(dividend, static_cast<int>(i)));
-    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)));
+    const auto known = moderate_.find(dividend);
+    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)),
+                               known == moderate_.end() ? are_moderate(dividends) : known->second);
     for (std::size_t k = 0; k < members.size(); ++k)
       made[members[k]] = code_.rounded(all[k], dtype(id));
   }
@@ -110,13 +117,41 @@ auto GpuKernelEmitter::is_below_zero(TileId id) const -> bool {
   return is_largest && of == difference->operands[0];
 }
 
+/// Where no lane is far below 0, which is asked once, none needs bounds, nor do quotients later.
 auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
-  const auto id = one.results[0];
-  if (!code_.lane_type(dtype(one.operands[0]))->isFloatTy() || !is_below_zero(one.operands[0]))
-    return false;
-  set(id, per_lane(axes(id), [&](int i) {
-        return code_.rounded(emit_exp_below_one(b_, lane(one.operands[0], i)), dtype(id));
-      }));
+  constexpr double kFar = -41;  // e^-41 is above 2^-60
+  const auto id = one.results[0], of = one.operands[0];
+  if (!code_.lane_type(dtype(of))->isFloatTy() || !is_below_zero(of)) return false;
+  const auto registers = distinct(axes(id));
+  Values all;
+  for (const auto i : registers) all.push_back(lane(of, i));
+  const auto powers = [&](auto* power) {
+    Values made;
+    for (auto* x : all) made.push_back(code_.rounded(power(b_, x), dtype(id)));
+    return made;
+  };
+  Values made;
+  if (all.size() < kFew) {
+    made = powers(emit_exp_below_one);
+  } else {
+    const auto near = [&] {
+      auto values = powers(emit_exp_of_number);
+      values.push_back(b_.getTrue());
+      return values;
+    };
+    const auto any = [&] {
+      auto values = powers(emit_exp_below_one);
+      values.push_back(are_moderate(values));
+      return values;
+    };
+    auto* least = extreme(llvm::Intrinsic::minimum, all);
+    auto* are_near = b_.CreateFCmpOGE(least, llvm::ConstantFP::get(least->getType(), kFar));
+    made = either(are_near, near, any);
+    moderate_[id] = made.back();
+  }
+  std::map<int, Value*> by_register;
+  for (std::size_t k = 0; k < registers.size(); ++k) by_register[registers[k]] = made[k];
+  set(id, per_lane(axes(id), [&](int i) { return by_register.at(i); }));
   return true;
 }
 

@@ -189,6 +189,11 @@ void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* p
 }
 
 auto GpuKernelEmitter::packed(const Values& lanes, int bytes) -> Values {
+  Values pairs;
+  for (std::size_t i = 0; i + 1 < lanes.size() && pairs.size() == i / 2; i += 2)
+    if (auto* both = code_.rounded_pair(lanes[i], lanes[i + 1]); both != nullptr)
+      pairs.push_back(both);
+  if (2 * pairs.size() == lanes.size()) return pairs;
   auto* from = llvm::FixedVectorType::get(lanes[0]->getType(), static_cast<unsigned>(lanes.size()));
   Value* whole = llvm::UndefValue::get(from);
   for (std::size_t i = 0; i < lanes.size(); ++i)
@@ -328,7 +333,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
 }
 
 /// `all` by register, as they are in memory.
-void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, const Values& all) {
+void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, Values all) {
   const auto of = kernel_.params[param].dtype;
   const auto index_id = one.operands[0];
   const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
@@ -359,9 +364,10 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   std::vector<Values> words;
   const auto at = firsts(runs, places(param, index_id));
   for (const auto& run : runs) {
-    Values lanes;
-    for (int k = 0; k < run.length; ++k) lanes.push_back(stored(run.first + k));
-    words.push_back(packed(lanes, run.bytes));
+    const auto first = all.begin() + run.first;
+    words.push_back(packed(Values(first, first + run.length), run.bytes));
+    const auto lanes = unpacked(words.back(), (*first)->getType(), run.length);
+    std::ranges::copy(lanes, all.begin() + run.first);
   }
   const auto wide = [&] {
     for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], at[i]);

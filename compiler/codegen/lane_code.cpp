@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <array>
 #include <cmath>
@@ -153,7 +154,8 @@ auto LaneCode::divided(TileOp op, Value* a, Value* b, bool is_signed) -> Value* 
 
 auto LaneCode::rounded(Value* value, DType dtype) -> Value* {
   if (!is_floating(dtype) || size_bytes(dtype) >= 4) return value;
-  if (dtype == DType::bfloat16 && has_bfloat_ && value->getType()->isFloatTy()) {
+  const bool is_known = llvm::isa<llvm::Constant>(value);
+  if (dtype == DType::bfloat16 && has_bfloat_ && value->getType()->isFloatTy() && !is_known) {
     // Two at once is what is fast; of the upper half's bits the float is made already.
     auto* none = llvm::ConstantFP::get(value->getType(), 0.0);
     auto* both = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {value, none});
@@ -166,6 +168,23 @@ auto LaneCode::rounded_to_memory(Value* value, DType dtype) -> Value* {
   if (dtype != DType::bfloat16 || !value->getType()->isFloatTy()) return to_memory(value, dtype);
   auto* bits = b_.CreateBitCast(value, b_.getInt32Ty());
   return b_.CreateTrunc(b_.CreateLShr(bits, 16), b_.getInt16Ty());
+}
+
+auto LaneCode::rounded_pair(Value* low, Value* high) -> Value* {
+  const auto unrounded = [](Value* bits) -> Value* {
+    using namespace llvm::PatternMatch;
+    Value* rounded = nullptr;
+    if (!match(bits, m_Trunc(m_LShr(m_BitCast(m_BitCast(m_Value(rounded))), m_SpecificInt(16)))))
+      return nullptr;
+    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(rounded);
+    const bool is_ours =
+        call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::nvvm_ff2bf16x2_rn;
+    return is_ours ? call->getArgOperand(0) : nullptr;
+  };
+  auto *first = unrounded(low), *second = unrounded(high);
+  if (first == nullptr || second == nullptr) return nullptr;
+  auto* both = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {second, first});
+  return b_.CreateBitCast(both, b_.getInt32Ty());
 }
 
 auto LaneCode::to_memory(Value* value, DType dtype) -> Value* {

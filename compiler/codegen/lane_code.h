@@ -33,6 +33,9 @@ class LaneCode {
   [[nodiscard]] auto to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   /// Of a value that is rounded to the dtype already.
   [[nodiscard]] auto rounded_to_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
+  /// Two numbers made by it for bfloat16, as the word that they are together, rounded at once; null
+  /// where they are others.
+  [[nodiscard]] auto rounded_pair(llvm::Value* low, llvm::Value* high) -> llvm::Value*;
   [[nodiscard]] auto from_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   /// Truth values as bytes; all else as it is.
   [[nodiscard]] auto to_memory_if_truth(llvm::Value* value, DType dtype) -> llvm::Value* {
