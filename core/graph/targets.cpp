@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/graph/python_lexer.h"
 #include "core/graph/text.h"
 
 namespace assay {
@@ -215,7 +216,8 @@ auto is_identifier(std::string_view text) -> bool {
            static_cast<unsigned char>(c) >= 0x80;
   };
   if (text.empty() || (text.front() >= '0' && text.front() <= '9')) return false;
-  return std::all_of(text.begin(), text.end(), word) && !has(kKeywords, text);
+  return std::all_of(text.begin(), text.end(), word) && !has(kKeywords, text) &&
+         check_utf8(text).has_value();
 }
 
 auto is_dotted_name(std::string_view text) -> bool {

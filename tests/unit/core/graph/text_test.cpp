@@ -132,6 +132,8 @@ TEST(ParseGraph, ReadsOtherSpellings) {
       {"z = getattr(self, \"0\").weight", "z = getattr(self, '0').weight"},
       {"z = getattr(self.block, \"0\")(x)", "z = getattr(self.block, '0')(x)"},
       {"z = getattr(x, \"shape\")", "z = x.shape"},
+      {"z = getattr(x, \"größe\")", "z = x.größe"},
+      {"z = getattr(x, \"\\udcff\\udcff\")", "z = getattr(x, '\\udcff\\udcff')"},
       {"z = torch.ops.aten.f(torch.device('cuda:1'))",
        "z = torch.ops.aten.f(device(type='cuda', index=1))"},
       {"z = torch.ops.aten.f(math.inf, float('-inf'))", "z = torch.ops.aten.f(inf, -inf)"},
