@@ -53,6 +53,7 @@ auto GpuKernelEmitter::stepped(const Held& held, int index) -> Value* {
 
 auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
   const auto& held = values_.at(id);
+  if (held.late != nullptr) return computed(*held.late, index);
   auto* value = stepped(held, index);
   const auto offset = held.offset(index);
   return offset == 0 ? value : b_.CreateAdd(value, signed_number(value->getType(), offset));

@@ -375,12 +375,26 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   if (what.op == TileOp::exp && small_exponentials(one)) return;
   const auto id = one.results[0];
-  const auto from = dtype(one.operands.back());
-  set(id, per_lane(axes(id), [&](int i) {
-        Values operands;
-        for (const auto operand : one.operands) operands.push_back(lane(operand, i));
-        return code_.compute(what.op, operands, from, dtype(id));
-      }));
+  if (is_question(one, what.op)) {
+    values_[id] = {{}, layout_->register_mask(axes(id)), {}, {}, &one};
+    return;
+  }
+  set(id, per_lane(axes(id), [&](int i) { return computed(one, i); }));
+}
+
+/// Whether positions are in range, which registers rarely ask for: neighbours are asked together,
+/// and code for parts of them asks by itself.
+auto GpuKernelEmitter::is_question(const TileStatement& one, TileOp op) const -> bool {
+  if (is_checked_ || !layout_->is_placed() || !varies(axes(one.results[0]))) return false;
+  return (op == TileOp::lt && !is_floating(dtype(one.operands[0]))) ||
+         (op == TileOp::bit_and && dtype(one.results[0]) == DType::boolean);
+}
+
+auto GpuKernelEmitter::computed(const TileStatement& one, int index) -> Value* {
+  Values operands;
+  for (const auto operand : one.operands) operands.push_back(lane(operand, index));
+  return code_.compute(std::get<TileCompute>(one.what).op, operands, dtype(one.operands.back()),
+                       dtype(one.results[0]));
 }
 
 template void GpuKernelEmitter::statement(const TileStatement&, const TileIndex&);

@@ -36,6 +36,8 @@ class GpuKernelEmitter : GpuState {
   void statement(const TileStatement& one, const TileLane& what);
   void statement(const TileStatement& one, const TileProgram& what);
   void statement(const TileStatement& one, const TileCompute& what);
+  [[nodiscard]] auto is_question(const TileStatement& one, TileOp op) const -> bool;
+  [[nodiscard]] auto computed(const TileStatement& one, int index) -> Value*;
   void statement(const TileStatement& one, const TileBarrier& what);
   void statement(const TileStatement& one, const TileAssert& what);
   void statement(const TileStatement& one, const TileLoop& what);
@@ -118,13 +120,13 @@ class GpuKernelEmitter : GpuState {
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
   void store_lanes(const TileStatement& one, std::size_t param, Values stored);
-  [[nodiscard]] auto run_from(TileId index_id, DType of, int first,
-                              const std::function<Value*(int)>& condition) -> Run;
-  [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
-      -> Value*;
   using ReadSome = std::function<Values(const std::vector<int>&)>;
-  [[nodiscard]] auto load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                               const ReadSome& one_by_one, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto load_runs(const std::vector<Run>& runs, const TileStatement& one,
+                               std::size_t param, const ReadSome& one_by_one,
+                               std::optional<std::uint64_t> fill) -> Values;
+  [[nodiscard]] auto filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
+                            llvm::Type* type, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto moved_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
   [[nodiscard]] auto fill_of(const TileStatement& one, DType stored_as)
       -> std::optional<std::uint64_t>;
   [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
@@ -132,6 +134,19 @@ class GpuKernelEmitter : GpuState {
   /// Lanes as the words that they travel in, and back.
   [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;
   [[nodiscard]] auto unpacked(const Values& words, llvm::Type* type, int count) -> Values;
+
+  // gpu_runs.cpp
+  [[nodiscard]] auto run_from(TileId index_id, DType of, int first, TileId mask_id, Value* acts)
+      -> Run;
+  [[nodiscard]] auto meant(TileId id, int first, int length) -> Meant;
+  [[nodiscard]] auto meant_by_order(const TileStatement& one, int first, int length)
+      -> std::optional<Meant>;
+  [[nodiscard]] auto movement(TileId id, int first, int length) const
+      -> std::optional<std::int64_t>;
+  [[nodiscard]] auto is_part(const Run& run) -> Value*;
+  [[nodiscard]] auto have_parts(const std::vector<Run>& runs) -> Value*;
+  [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+      -> Value*;
   [[nodiscard]] auto is_aligned(Value* place, int bytes) -> Value*;
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
 

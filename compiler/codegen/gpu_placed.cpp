@@ -1,6 +1,6 @@
 // Axes that are dimensions of the block of threads, or blocks of a cluster: the launch says how
-// many there are, so everything here asks when it runs. Powers of two; where lanes of a row are
-// warps or blocks, the first dimension is a whole warp.
+// many there are, so everything here asks when it runs. Powers of two, but for the warps of a row;
+// where lanes of a row are warps or blocks, the first dimension is a whole warp.
 //
 // Each axis folds by halves, the upper one onto the lower one, as the tile's lanes do.
 #include <llvm/IR/InlineAsm.h>
@@ -108,14 +108,24 @@ auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, const
         b_.CreateStore(as_shared(b_, mine[i]), slot(i, y.at));
     });
     barrier();
-    auto* whose = b_.CreateAnd(x.at, b_.CreateSub(y.count, b_.getInt32(1)));
+    // Of warps as many as a power of two less than half are not there: their lanes have what those
+    // half as far have, which stay alone in the first step.
+    constexpr std::uint32_t kHighest = 1U << 31;
+    auto* leading = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz,
+                                             b_.CreateSub(y.count, b_.getInt32(1)), b_.getTrue());
+    auto* half = b_.CreateLShr(b_.getInt32(kHighest), leading);
+    auto* lane = b_.CreateAnd(x.at, b_.CreateSub(b_.CreateShl(half, 1), b_.getInt32(1)));
+    auto* is_there = b_.CreateICmpULT(lane, y.count);
+    auto* whose = b_.CreateSelect(is_there, lane, b_.CreateSub(lane, half));
+    auto* is_paired = b_.CreateICmpULT(b_.CreateOr(lane, half), y.count);
+    auto* count = b_.CreateShl(half, b_.CreateZExt(is_paired, b_.getInt32Ty()));
     Values theirs;
     for (std::size_t i = 0; i < mine.size(); ++i) {
       auto* type = mine[i]->getType();
       auto* got = b_.CreateLoad(shared_type(b_, type), slot(i, whose));
       theirs.push_back(from_shared(b_, got, type));
     }
-    return butterfly(one, how, y.count, theirs);
+    return butterfly(one, how, count, theirs);
   };
   return either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
 }

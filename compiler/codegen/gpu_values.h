@@ -31,6 +31,8 @@ struct GpuValues {
     unsigned over = 0;                  ///< bits of a register's number that bases vary over
     std::vector<std::int64_t> offsets;  ///< none: zeros
     std::vector<Step> steps = {};       ///< of different values
+    /// A truth that is computed of these operands wherever it is wanted; then there are no bases.
+    const TileStatement* late = nullptr;
     [[nodiscard]] auto base(int index) const -> Value* {
       return bases.size() == 1 ? bases[0] : bases[static_cast<std::size_t>(index)];
     }
@@ -47,12 +49,15 @@ struct GpuValues {
     Value *low = nullptr, *high = nullptr, *shadow = nullptr, *launch = nullptr;
   };
 
-  /// Registers that are neighbours in memory, and by register the condition of the access.
-  struct Run {
-    int first = 0, length = 1, bytes = 0;
-    Values conditions;  ///< null: always
+  /// Whether registers are meant; null: always.
+  struct Meant {
     Value *any = nullptr, *all = nullptr;
     bool is_whole = true;  ///< they are one condition
+  };
+  /// Registers that are neighbours in memory.
+  struct Run {
+    int first = 0, length = 1, bytes = 0;
+    Meant meant;
   };
   /// Lanes of several values: by value, then by register.
   using Parts = std::vector<Values>;

@@ -14,6 +14,8 @@ namespace {
 using llvm::Value;
 
 constexpr unsigned kWordBits = 32;
+constexpr int kWide = 16;      ///< bytes
+constexpr int kMovedSize = 2;  ///< bytes of elements that are moved to where they are wanted
 
 /// Registers of the machine that a run travels in: words, or what is less than one.
 auto word_type(llvm::IRBuilder<>& b, int bytes) -> llvm::IntegerType* {
@@ -67,75 +69,12 @@ auto members(const auto& runs) -> std::vector<int> {
 
 }  // namespace
 
-auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
-  auto* all = is_aligned(place, bytes);
-  for (auto* one : masks)
-    if (one != nullptr) all = b_.CreateAnd(all, one);
-  return all;
-}
-
-auto GpuKernelEmitter::is_aligned(Value* place, int bytes) -> Value* {
-  auto* number = b_.CreatePtrToInt(place, b_.getInt64Ty());
-  auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
-  return b_.CreateICmpEQ(low, b_.getInt64(0));
-}
-
-/// Neighbouring registers of the index, from register `first` on, and who says that they are meant.
-auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first,
-                                const std::function<Value*(int)>& condition) -> Run {
-  Run run;
-  run.first = first;
-  run.length = run_length(index_id, first, static_cast<int>(size_bytes(of)));
-  run.bytes = run.length * static_cast<int>(size_bytes(of));
-  for (int k = 0; k < run.length; ++k) run.conditions.push_back(condition(first + k));
-  run.is_whole =
-      std::ranges::all_of(run.conditions, [&](Value* one) { return one == run.conditions[0]; });
-  run.any = run.all = run.conditions[0];
-  if (run.is_whole) return run;
-  for (auto* one : run.conditions) {
-    run.any = run.any == nullptr || one == nullptr ? nullptr : b_.CreateOr(run.any, one);
-    if (one != nullptr) run.all = run.all == nullptr ? one : b_.CreateAnd(run.all, one);
-  }
-  return run;
-}
-
-/// True where every run may travel as a whole.
-auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
-    -> Value* {
-  Value* aligned = b_.getTrue();
-  const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
-  const auto& held = values_.at(index_id);
-  const Run* known = nullptr;
-  std::map<int, Value*> places;  // by width, all of them: the bits that one has, they have
-  for (const auto& run : runs) {
-    if (run.length == 1) continue;
-    // Places that are apart by a multiple of the width are aligned alike.
-    const auto is_apart = [&](std::int64_t elements) { return elements * size % run.bytes == 0; };
-    if (known != nullptr && held.base(known->first) == held.base(run.first) &&
-        known->bytes >= run.bytes && is_apart(held.offset(run.first) - held.offset(known->first)) &&
-        std::ranges::all_of(held.steps, [&](const Step& step) {
-          return is_apart(step.at(run.first) - step.at(known->first));
-        }))
-      continue;
-    known = &run;
-    auto* place = b_.CreatePtrToInt(address(param, lane(index_id, run.first), dtype(index_id)),
-                                    b_.getInt64Ty());
-    auto& all = places[run.bytes];
-    all = all == nullptr ? place : b_.CreateOr(all, place);
-  }
-  for (const auto& [bytes, all] : places) {
-    auto* low = b_.CreateAnd(all, static_cast<std::uint64_t>(bytes - 1));
-    aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(low, b_.getInt64(0)));
-  }
-  return aligned;
-}
-
 auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values {
   auto* type = word_type(b_, run.bytes);
   const auto words = words_of(b_, run.bytes);
   const auto bits = type->getBitWidth();
   Values made;
-  auto* condition = run.any;
+  auto* condition = run.meant.any;
   if (condition == nullptr) {
     auto* wide = llvm::FixedVectorType::get(type, words);
     auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
@@ -163,7 +102,7 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t 
 
 void GpuKernelEmitter::store_words(const Run& run, const Values& words, Value* place) {
   const auto bits = static_cast<unsigned>(words[0]->getType()->getPrimitiveSizeInBits());
-  auto* condition = run.all;
+  auto* condition = run.meant.all;
   const auto count = static_cast<unsigned>(words.size());
   if (count == 1) return guarded_store(words[0], place, condition);
   if (condition == nullptr) {
@@ -228,17 +167,84 @@ auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count
   return lanes;
 }
 
-/// Lanes by register as they are in memory.
-auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, std::size_t param,
-                                 const ReadSome& one_by_one, std::uint64_t fill) -> Values {
+/// Words of runs, with the bits of `fill` in lanes that are not meant where others are. Asked once,
+/// behind all loads: a question behind each of them is a wait for it.
+auto GpuKernelEmitter::filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
+                              llvm::Type* type, std::uint64_t fill) -> Values {
+  auto* has_part = have_parts(runs);
+  if (has_part == nullptr) return words;
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  auto* none = b_.CreateBitCast(b_.getIntN(bits, fill), type);
+  const auto masked = [&] {
+    Values made;
+    auto next = words.begin();
+    for (const auto& run : runs) {
+      const Values of_run(next, next + words_of(b_, run.bytes));
+      next += words_of(b_, run.bytes);
+      auto lanes = unpacked(of_run, type, run.length);
+      for (int i = 0; i < run.length && !run.meant.is_whole; ++i) {
+        auto& one = lanes[static_cast<std::size_t>(i)];
+        one = b_.CreateSelect(lane(mask_id, run.first + i), one, none);
+      }
+      std::ranges::copy(packed(lanes, run.bytes), std::back_inserter(made));
+    }
+    return made;
+  };
+  return either(has_part, masked, [&] { return words; });
+}
+
+/// Words of sixteen bytes that begin at any element of two: those around them, moved.
+auto GpuKernelEmitter::moved_words(const Run& run, Value* place, std::uint64_t fill) -> Values {
+  constexpr std::uint64_t kHalf = 2, kWord = 4, kTwoWords = 8, kBytesToBits = 8;
+  auto* i64 = b_.getInt64Ty();
+  auto* beyond = b_.CreateAnd(b_.CreatePtrToInt(place, i64), kWide - 1);
+  auto* from = b_.CreateGEP(b_.getInt8Ty(), place, b_.CreateNeg(beyond));
+  auto first = run;
+  first.meant.any = run.meant.all;
+  auto second = first;
+  auto* is_moved = b_.CreateICmpNE(beyond, b_.getInt64(0));
+  second.meant.any =
+      first.meant.any == nullptr ? is_moved : b_.CreateAnd(first.meant.any, is_moved);
+  auto words = loaded_words(first, from, fill);
+  auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWide));
+  std::ranges::copy(loaded_words(second, next, fill), std::back_inserter(words));
+  auto* by = b_.CreateTrunc(beyond, b_.getInt32Ty());
+  const auto is_set = [&](std::uint64_t bit) {
+    return b_.CreateICmpNE(b_.CreateAnd(by, bit), b_.getInt32(0));
+  };
+  auto* bits = b_.CreateMul(b_.CreateAnd(by, kHalf), b_.getInt32(kBytesToBits));
+  // LLVM 19 makes five instructions of its own shift of two words.
+  auto* i32 = b_.getInt32Ty();
+  auto* shift = llvm::InlineAsm::get(llvm::FunctionType::get(i32, {i32, i32, i32}, false),
+                                     "shf.r.wrap.b32 $0, $1, $2, $3;", "=r,r,r,r", false);
+  Values moved;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+    moved.push_back(b_.CreateCall(shift, {words[i], words[i + 1], bits}));
+  for (const auto bytes : {kTwoWords, kWord}) {
+    auto* is_far = is_set(bytes);
+    for (std::size_t i = 0; i + bytes / kWord < moved.size(); ++i)
+      moved[i] = b_.CreateSelect(is_far, moved[i + bytes / kWord], moved[i]);
+  }
+  moved.resize(words.size() / 2);
+  return moved;
+}
+
+/// Lanes by register as they are in memory: aligned, or all of each run at any place, or one by
+/// one.
+auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStatement& one,
+                                 std::size_t param, const ReadSome& one_by_one,
+                                 std::optional<std::uint64_t> fill) -> Values {
+  const auto index_id = one.operands[0];
   auto* type = code_.memory_type(kernel_.params[param].dtype);
   auto* may = are_aligned(runs, index_id, param);
   const auto at = firsts(runs, places(param, index_id));
+  const bool fills = fill || !layout_->is_placed();
+  const auto bits = fill.value_or(0);
   const auto wide = [&] {
     Values words;
     for (std::size_t i = 0; i < runs.size(); ++i)
-      std::ranges::copy(loaded_words(runs[i], at[i], fill), std::back_inserter(words));
-    return words;
+      std::ranges::copy(loaded_words(runs[i], at[i], bits), std::back_inserter(words));
+    return fills ? filled(runs, words, one.operands[1], type, bits) : words;
   };
   const auto narrow = [&] {
     Values words;
@@ -251,15 +257,26 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
     }
     return words;
   };
-  const auto loaded = either(may, wide, narrow);
+  const auto moved = [&] {
+    Values words;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      std::ranges::copy(moved_words(runs[i], at[i], bits), std::back_inserter(words));
+    return words;
+  };
+  const bool may_move =
+      layout_->is_placed() && size_bytes(kernel_.params[param].dtype) == kMovedSize &&
+      std::ranges::all_of(runs, [](const Run& run) { return run.bytes == kWide; });
+  const auto otherwise = [&] {
+    auto* has_part = may_move ? have_parts(runs) : nullptr;
+    if (has_part == nullptr) return may_move ? moved() : narrow();
+    return either(has_part, narrow, moved);
+  };
+  const auto loaded = either(may, wide, otherwise);
   Values all(static_cast<std::size_t>(layout_->registers()));
   auto word = loaded.begin();
   for (const auto& run : runs) {
     const auto end = word + words_of(b_, run.bytes);
-    auto lanes = unpacked(Values(word, end), type, run.length);
-    for (std::size_t k = 0; k < lanes.size() && !run.is_whole && !layout_->is_placed(); ++k)
-      if (auto* meant = run.conditions[k]; meant != nullptr)
-        lanes[k] = b_.CreateSelect(meant, lanes[k], llvm::Constant::getNullValue(type));
+    const auto lanes = unpacked(Values(word, end), type, run.length);
     std::ranges::copy(lanes, all.begin() + run.first);
     word = end;
   }
@@ -270,10 +287,12 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, TileId index_id, 
 auto GpuKernelEmitter::fill_of(const TileStatement& one, DType stored_as)
     -> std::optional<std::uint64_t> {
   if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || is_checked_) return std::nullopt;
-  const auto* number = llvm::dyn_cast<llvm::ConstantFP>(lane(one.operands[2], 0));
+  if (dtype(one.results[0]) != stored_as) return std::nullopt;
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(lane(one.operands[2], 0));
+  if (constant != nullptr && constant->isNullValue()) return 0;
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
   const auto* row = std::ranges::find(kFloats, stored_as, &FloatRow::dtype);
-  if (number == nullptr || row == std::end(kFloats) || dtype(one.results[0]) != stored_as)
-    return std::nullopt;
+  if (number == nullptr || row == std::end(kFloats)) return std::nullopt;
   auto value = number->getValueAPF();
   bool loses = false;
   value.convert(row->semantics(), llvm::APFloat::rmNearestTiesToEven, &loses);
@@ -287,7 +306,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
   const auto stored_as = kernel_.params[what.param].dtype;
   auto* type = code_.memory_type(stored_as);
   const auto index_id = one.operands[0];
-  auto fill = fill_of(one, stored_as);
+  const auto fill = fill_of(one, stored_as);
   const auto finish = [&](Value* raw, int i) -> Value* {
     auto* value = code_.from_memory(raw, of);
     if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || fill) return value;
@@ -317,14 +336,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
   std::vector<Run> runs;
   for (int i = 0; i < layout_->registers();) {
     const bool begins = (i & ~register_mask) == 0 && is_active(i);
-    if (begins)
-      runs.push_back(
-          run_from(index_id, stored_as, i, [&](int at) { return mask(one.operands[1], at); }));
+    if (begins) runs.push_back(run_from(index_id, stored_as, i, one.operands[1], nullptr));
     i += begins ? runs.back().length : 1;
   }
-  // What is meant in part is read as a whole.
-  if (!std::ranges::all_of(runs, &Run::is_whole)) fill.reset();
-  const auto raw = load_runs(runs, index_id, what.param, one_by_one, fill.value_or(0));
+  const auto raw = load_runs(runs, one, what.param, one_by_one, fill);
   Values lanes;
   for (int i = 0; i < layout_->registers(); ++i)
     lanes.push_back(is_active(i) ? finish(raw[static_cast<std::size_t>(i & register_mask)], i)
@@ -345,7 +360,7 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   bool is_wide = false;
   for (int i = 0; i < layout_->registers(); ++i) {
     if (!is_leading(over, i) || !is_active(i)) continue;
-    runs.push_back(run_from(index_id, of, i, condition));
+    runs.push_back(run_from(index_id, of, i, one.operands[2], acts));
     is_wide = is_wide || runs.back().length > 1;
     i += runs.back().length - 1;
   }
@@ -371,26 +386,14 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
   }
   const auto wide = [&] {
     for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], at[i]);
-    Value* has_parts = nullptr;
     for (const auto& run : runs) {
-      if (run.is_whole) continue;
-      auto* some = b_.CreateNot(run.all);
-      if (run.any != nullptr) some = b_.CreateAnd(run.any, some);
-      has_parts = has_parts == nullptr ? some : b_.CreateOr(has_parts, some);
+      if (run.meant.is_whole) continue;
+      when(is_part(run), [&] {
+        for (int i = run.first; i < run.first + run.length; ++i)
+          guarded_store(stored(i), address(param, lane(index_id, i), dtype(index_id)),
+                        condition(i));
+      });
     }
-    if (has_parts == nullptr) return Values();
-    when(has_parts, [&] {
-      for (const auto& run : runs) {
-        if (run.is_whole) continue;
-        auto* some = b_.CreateNot(run.all);
-        for (int k = 0; k < run.length; ++k) {
-          auto* meant = run.conditions[static_cast<std::size_t>(k)];
-          guarded_store(stored(run.first + k),
-                        address(param, lane(index_id, run.first + k), dtype(index_id)),
-                        meant == nullptr ? some : b_.CreateAnd(meant, some));
-        }
-      }
-    });
     return Values();
   };
   (void)either(are_aligned(runs, index_id, param), wide, [&] {

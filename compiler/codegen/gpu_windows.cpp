@@ -318,7 +318,7 @@ void GpuWindows::read_wide(const std::vector<Piece*>& wide) {
       GpuValues::Run run;
       run.length = static_cast<int>(piece->elements.size());
       run.bytes = bytes(*piece);
-      run.any = piece->condition;
+      run.meant.any = piece->condition;
       auto* place = e_->b_.CreateConstGEP1_64(type(*piece), piece->start,
                                               static_cast<std::uint64_t>(piece->first));
       std::ranges::copy(e_->loaded_words(run, place, 0), std::back_inserter(words));

@@ -85,7 +85,10 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   }
   holders /= threads.ranks;
   threads.x = std::min(holders, kWarp);
-  threads.y = holders / threads.x;
+  // As many warps as the row has.
+  const auto lanes = threads.x * threads.ranks * choice.neighbours * choice.rounds;
+  threads.y = std::min(tiles(all.r, lanes), holders / threads.x);
+  holders = threads.x * threads.y;
   if (plan.loops.parallel.empty()) return threads;
   const auto rows = std::min(power_of_two(all.y), kShortRowThreads / holders);
   threads.z = std::clamp(std::max(rows, kWarp / holders), std::int64_t{1}, kMostZ);
@@ -190,9 +193,8 @@ auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
-  const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
-  return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 && has_rows &&
-         plan.loops.reduced.empty();
+  return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 &&
+         plan.loops.reduced.empty() && plan.aligned_by != kNoTile;
 }
 
 auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
@@ -258,7 +260,8 @@ auto other_threads(const TilePlan& plan, const TileChoice& usual, const TileExte
   if (is_row(plan) && !usual.loops) {
     if (usual.threads.x == kWarp)
       for (const std::int64_t by : {2, 4}) {
-        add([&](TileThreads& t) { t.y /= by, t.ranks *= by; });
+        if (usual.threads.y >= by)
+          add([&](TileThreads& t) { t.y = tiles(t.y, by), t.ranks *= by; });
         add([&](TileThreads& t) { t.y *= by, t.ranks /= by; });
       }
     if (!plan.loops.parallel.empty())

@@ -1,5 +1,6 @@
 // What tiles make of a kernel's axes, by its accesses and reductions.
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "compiler/cuda/tile_overlap.h"
@@ -24,6 +25,30 @@ auto neighbours_along(const TileKernel& kernel, const AccessSteps& steps, std::s
         one->what);
   }
   return largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
+}
+/// The index of a store, or else of a load, that goes through memory along the axis and stands
+/// elsewhere in each row, which nothing that is read says.
+auto aligned_by(const TileKernel& kernel, const AccessSteps& steps, std::size_t axis) -> TileId {
+  const std::function<bool(TileId)> is_plain = [&](TileId id) {
+    const auto* maker = steps.maker(id);
+    if (maker == nullptr || is_floating(kernel.type(id).dtype)) return false;
+    if (std::holds_alternative<TileCompute>(maker->what))
+      return std::ranges::all_of(maker->operands, is_plain);
+    return std::holds_alternative<TileIndex>(maker->what) ||
+           std::holds_alternative<TileConstant>(maker->what) ||
+           std::holds_alternative<TileParamValue>(maker->what);
+  };
+  const auto others = ~(AxisSet{1} << axis);
+  for (const bool stores : {true, false})
+    for (const auto* one : steps.accesses()) {
+      const auto index = one->operands[0];
+      const bool is_store = std::holds_alternative<TileStore>(one->what);
+      const bool is_load = std::holds_alternative<TileLoad>(one->what);
+      if ((stores ? is_store : is_load) && steps.step(index, axis) == 1 &&
+          (kernel.type(index).axes & others) != 0 && is_plain(index))
+        return index;
+    }
+  return kNoTile;
 }
 /// Parts of a reduced axis are folded one after the other.
 auto may_be_placed(const KernelPlan& plan) -> bool {
@@ -116,6 +141,7 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
   plan.neighbours = neighbours_along(kernel, steps, inner);
+  plan.aligned_by = aligned_by(kernel, steps, inner);
   if (plan.loops.vector_is_reduced) return plan;
   plan.x = inner;
   plan.strides = plan.is_placed && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&

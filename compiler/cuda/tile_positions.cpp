@@ -164,6 +164,26 @@ auto TilePositions::lanes_of(const Axis& axis) -> Lanes {
   return lanes;
 }
 
+auto TilePositions::at_start(TileId id, const Axis& axis) -> TileId {
+  const auto& one = *steps_.maker(id);
+  const auto of = from_.type(id).dtype;
+  if (const auto* index = std::get_if<TileIndex>(&one.what)) {
+    if (std::ranges::find(axis.of, index->axis) != axis.of.end()) return b_.number(of, 0);
+    const auto at = exact_.at(index->axis);
+    return of == DType::int64 ? at : b_.compute(TileOp::cast, {at}, of);
+  }
+  std::vector<TileId> operands;
+  for (const auto operand : one.operands) operands.push_back(at_start(operand, axis));
+  const auto over = b_.axes_of(operands);
+  return b_.add(one.what, std::move(operands), of, over);
+}
+
+auto TilePositions::beyond(const Axis& axis) -> TileId {
+  const auto start = at_start(tiles_.aligned_by, axis);
+  const auto mask = b_.number(from_.type(tiles_.aligned_by).dtype, axis.neighbours - 1);
+  return b_.compute(TileOp::cast, {b_.compute(TileOp::bit_and, {start, mask})}, index_dtype());
+}
+
 void TilePositions::place(Axis& axis, TileId origin) {
   if (axis.ends_whole) return place_whole(axis, origin);
   const auto lanes = lanes_of(axis);
@@ -171,14 +191,7 @@ void TilePositions::place(Axis& axis, TileId origin) {
   // Where neighbours are in range together the first one is asked.
   const bool has_runs = axis.is_inner && choice_.run > 1 && choice_.run == axis.neighbours;
   const auto asked = has_runs ? lanes.runs : lanes.registers;
-  if (axis.is_shifted) {
-    const auto down = std::ranges::find_if(
-        axes_, [](const Axis& one) { return std::string_view(one.name) == "y"; });
-    const auto first = b_.compute(TileOp::mul, {down->index, axis.extent});
-    const auto beyond =
-        b_.compute(TileOp::bit_and, {first, b_.number(index_dtype(), axis.neighbours - 1)});
-    origin = b_.compute(TileOp::sub, {origin, beyond});
-  }
+  if (axis.is_shifted) origin = b_.compute(TileOp::sub, {origin, beyond(axis)});
   auto first = origin;  // of the thread's lanes
   for (const auto one : {lanes.thread, lanes.registers})
     if (one != kNoTile) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/cuda/tiling.h"
+#include "compiler/program/access_steps.h"
 #include "compiler/program/kernel_builder.h"
 
 namespace assay {
@@ -12,7 +13,7 @@ namespace assay {
 class TilePositions {
  protected:
   TilePositions(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
-      : from_(kernel), tiles_(plan), plan_(plan.loops), choice_(choice) {}
+      : from_(kernel), steps_(kernel), tiles_(plan), plan_(plan.loops), choice_(choice) {}
 
   /// An axis of the tile kernel.
   struct Part {
@@ -62,6 +63,10 @@ class TilePositions {
     return b_.add(TileLane{part.number}, {}, DType::int32, AxisSet{1} << part.number);
   }
   auto lanes_of(const Axis& axis) -> Lanes;
+  /// An index of the kernel at the beginning of the axis.
+  auto at_start(TileId id, const Axis& axis) -> TileId;
+  /// By how much rows begin before their first element, so that it is where a wide access may be.
+  auto beyond(const Axis& axis) -> TileId;
   /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
   /// what they are compared with have 32 bits: how far it is from the origin to the end.
   void place(Axis& axis, TileId origin);
@@ -83,6 +88,7 @@ class TilePositions {
   }
 
   const TileKernel& from_;
+  const AccessSteps steps_;
   const TilePlan& tiles_;
   const KernelPlan& plan_;
   TileChoice choice_;

@@ -64,9 +64,7 @@ class Tiler : TilePositions {
       const auto* load = std::get_if<TileLoad>(&one.what);
       const bool is_own = load == nullptr ? is_store : !tiles_.windows.contains(load->param);
       guard = b_.both(guard, mask(over, is_own));
-      if (!is_store && !is_assert)
-        if (const auto fill = fill_of(one))
-          operands[2] = b_.add(TileConstant{*fill}, {}, from_.type(one.results[0]).dtype, 0);
+      if (load != nullptr && operands[2] == kNoTile) operands[2] = filling(one.results[0]);
     }
     if (is_store || is_assert) {
       TileStatement made = one;
@@ -83,14 +81,18 @@ class Tiler : TilePositions {
       return scan(one.results[0], known->combine, operands[0]);
     const auto over = b_.axes_of(operands);
     auto& made = values_[one.results[0]] = b_.add(one.what, std::move(operands), dtype, over);
-    const auto fill = fill_of(one);
+    const auto fill = outside_.fill(one.results[0]);
     if (fill && !std::holds_alternative<TileLoad>(one.what) && r().in_range != kNoTile)
       made = b_.compute(TileOp::select,
                         {r().in_range, made, b_.add(TileConstant{*fill}, {}, dtype, 0)});
   }
-  [[nodiscard]] auto fill_of(const TileStatement& one) const -> std::optional<double> {
-    if (choice_.neighbours > choice_.run) return std::nullopt;
-    return outside_.fill(one.results[0]);
+  /// The number that a load gives where it is not meant; null: 0, or whatever is there next to what
+  /// is meant.
+  auto filling(TileId id) -> TileId {
+    const auto of = from_.type(id).dtype;
+    if (const auto fill = outside_.fill(id)) return b_.add(TileConstant{*fill}, {}, of, 0);
+    const bool has_parts = choice_.neighbours > choice_.run && outside_.varies(id);
+    return has_parts ? b_.number(of, 0) : kNoTile;
   }
   /// Over the tile; in a loop what stands before it comes in, and what follows it gets the sum.
   void scan(TileId result, TileCombine combine, TileId operand) {
@@ -124,12 +126,6 @@ class Tiler : TilePositions {
     for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
-  /// Whether lanes that are not meant change nothing. Of what is meant in part all is read.
-  [[nodiscard]] auto takes_in_others(const PlannedReduction& reduction, std::size_t part) const
-      -> bool {
-    return choice_.neighbours <= choice_.run && outside_.is_identity(reduction, part);
-  }
-
   /// The reduced axes stand in the tile; what is loaded stays in registers.
   void whole() {
     for (const auto& planned : plan_.statements) {
@@ -143,7 +139,7 @@ class Tiler : TilePositions {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(takes_in_others(reduction, part)
+        operands.push_back(outside_.is_identity(reduction, part)
                                ? id
                                : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
@@ -261,7 +257,7 @@ class Tiler : TilePositions {
     std::vector<TileId> now;
     for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
       auto id = value(reduction.operands[part]);
-      if (folded && !is_whole && !takes_in_others(reduction, part)) {
+      if (folded && !is_whole && !outside_.is_identity(reduction, part)) {
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
         id = b_.compute(TileOp::select, {r().in_range, id, none});
       }
@@ -271,7 +267,7 @@ class Tiler : TilePositions {
       return b_.combined(reduction.combine, before, b_.reduce(reduction.combine, *folded, now));
     auto made = b_.combined(reduction.combine, before, now);
     for (std::size_t part = 0; part < made.size() && !is_whole; ++part)
-      if (!takes_in_others(reduction, part))
+      if (!outside_.is_identity(reduction, part))
         made[part] = b_.compute(TileOp::select, {r().in_range, made[part], before[part]});
     return made;
   }

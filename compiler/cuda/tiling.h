@@ -11,9 +11,10 @@
 // tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
 // rows from one element to 131,072. Rows of elements that begin anywhere begin at the last place
 // before where a wide access may, and their first lanes take no part; what is reduced is read one
-// by one there. Of `w` a thread has a few positions in registers, which share what they load: the
-// last of them begin so that they end with the axis, so that loads need not ask, and what the ones
-// before have made is not stored again. Transposes and scans have fixed blocks.
+// by one there. Of `w` a
+// thread has a few positions in registers, which share what they load: the last of them begin so
+// that they end with the axis, so that loads need not ask, and what the ones before have made is
+// not stored again. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -31,8 +32,8 @@ namespace assay {
 inline constexpr int kWindowLoads = 4;         ///< of a buffer that make it a window
 inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
 
-/// Threads of a placed kernel's launch, powers of two: of a block along three dimensions, and
-/// blocks of a cluster.
+/// Threads of a placed kernel's launch: of a block along three dimensions, and blocks of a cluster.
+/// Powers of two, but for y of rows.
 struct TileThreads {
   std::int64_t x = 1, y = 1, z = 1, ranks = 1;
   friend auto operator<=>(const TileThreads&, const TileThreads&) = default;
@@ -85,6 +86,7 @@ struct TilePlan {
   KernelPlan loops;
   std::optional<TileClip> clip;
   std::optional<std::size_t> x, t, w;
+  TileId aligned_by = kNoTile;    ///< index of the access that says where rows begin, if one does
   std::int64_t neighbours = 1;    ///< elements of the widest type that a wide access takes
   int row_registers = 0;          ///< of the machine, that rows in registers do with; 0: unknown
   bool is_placed = false;         ///< unless something is transposed
@@ -97,7 +99,7 @@ struct TilePlan {
     -> Result<TilePlan>;
 
 /// Rows of elements begin at the last place before where a wide access may: where they begin
-/// anywhere, several elements are one access, and they stand one behind the other.
+/// anywhere, and several elements are one access.
 [[nodiscard]] auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool;
 
 /// How many programs there are, by extents of the exact axes: tiles of x, t, w and y. A cluster is

@@ -263,6 +263,10 @@ class Machine:
             regs[target] = self.value(operands[1], regs)
             return None
         v = [self.value(one, regs, kind) for one in operands[1:]]
+        if op == "shf":  # .r.wrap: the lower word of both, moved down
+            both = v[1] << 32 | v[0] & MASKS[32]
+            regs[target] = both >> (v[2] & 31) & MASKS[32]
+            return None
         if op == "mul" and name[1] == "wide":
             bits = width(kind)
             a, b = (signed(x & MASKS[bits], bits) if kind[0] == "s" else x & MASKS[bits] for x in v)
@@ -293,7 +297,7 @@ class Machine:
                "max": lambda: max(s[0], s[1]), "div": lambda: int(s[0] / s[1]),
                "rem": lambda: s[0] - int(s[0] / s[1]) * s[1], "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
                "shr": lambda: s[0] >> min(v[1], bits - 1) if kind[0] == "s" else v[0] >> v[1],
-               "bfe": lambda: v[0] >> v[1] & (1 << v[2]) - 1}
+               "clz": lambda: bits - v[0].bit_length(), "bfe": lambda: v[0] >> v[1] & (1 << v[2]) - 1}
         regs[target] = row[op]() & mask
         return None
 
@@ -322,12 +326,13 @@ class Machine:
             return
         if not all(map(math.isfinite, x)):
             made = {"add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
-                    "fma": lambda: x[0] * x[1] + x[2]}[op]()
+                    "fma": lambda: x[0] * x[1] + x[2], "rcp": lambda: 1 / x[0], "div": lambda: x[0] / x[1]}[op]()
             regs[target] = to_bits(made, kind)
             return
         from fractions import Fraction
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),
-                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]),
+                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: 1 / Fraction(x[0]),
+                 "div": lambda: Fraction(x[0]) / Fraction(x[1]),
                  "fma": lambda: Fraction(x[0]) * Fraction(x[1]) + Fraction(x[2])}[op]()
         regs[target] = to_bits(rounded(exact, kind), kind)
 

@@ -16,7 +16,7 @@ import ptx_machine
 
 assay = sys.argv[1]
 HEAD = """class G(torch.nn.Module):
-    def forward(self, x: "f32[s0, s1][s1, 1]cpu"):
+    def forward(self, x: "{}[s0, s1][s1, 1]cpu"):
 """
 CALLS = {
     "row sums": ("        a = torch.ops.aten.sum.dim_IntList(x, [1])\n", lambda m: [sum(row) for row in m]),
@@ -30,6 +30,11 @@ CALLS = {
     "large exponentials": ("        h = torch.ops.aten.mul.Tensor(x, 0.5)\n        b = torch.ops.aten.amax.default(h, [1], True)\n"
                            "        c = torch.ops.aten.sub.Tensor(x, b)\n        a = torch.ops.aten.exp.default(c)\n",
                            lambda m: [math.exp(v - max(row) / 2) for row in m for v in row]),
+    "near exponentials": ("        b = torch.ops.aten.amax.default(x, [1], True)\n        c = torch.ops.aten.sub.Tensor(x, b)\n"
+                          "        a = torch.ops.aten.exp.default(c)\n",
+                          lambda m: [math.exp(v - max(row)) for row in m for v in row]),
+    "shares of exponentials": ("        a = torch.ops.aten._softmax.default(x, 1, False)\n",
+                               lambda m: [share for row in m for share in shares(row)]),
     "first place of the largest": ("        a = torch.ops.aten.argmax.default(x, 1)\n",
                                    lambda m: [row.index(max(row)) for row in m]),
     "shifted by rows": ("        b = torch.ops.aten.slice.Tensor(x, 0, 0, 1)\n        a = torch.ops.aten.add.Tensor(x, b)\n",
@@ -50,7 +55,14 @@ def exponential(value, largest):
     return math.nan if math.isnan(difference) else math.exp(difference)
 
 
+def shares(row):
+    powers = [math.exp(v - max(row)) for v in row]
+    return [power / math.fsum(powers) for power in powers]
+
+
 def are_alike(got, want, name):
+    if "shares" in name:  # rounded in every sum of a tree of halves, in the exponential and in the quotient
+        return all(abs(a - b) <= b * 2.0**-20 for a, b in zip(got, want, strict=True))
     if "exponentials" not in name:
         return got == want
     return all(math.isnan(a) if math.isnan(b) else abs(a - b) <= max(b * 2.0**-23, 2.0**-149)
@@ -76,19 +88,23 @@ def values_of(name, rows, columns):
 # of others.
 ROWS = [(3, 40, (4, 1, 8), 1), (5, 200, (32, 1, 2), 1), (2, 1000, (32, 2, 1), 1), (2, 520, (32, 1, 2), 2),
         (1, 2000, (32, 2, 1), 4), (9, 4, (2, 1, 16), 1), (3, 37, (4, 1, 8), 1), (2, 1001, (32, 2, 1), 1),
-        (1, 700, (32, 1, 1), 4), (1, 3001, (32, 2, 1), 8)]
+        (1, 700, (32, 1, 1), 4), (1, 3001, (32, 2, 1), 8), (1, 2900, (32, 3, 1), 1), (2, 10001, (32, 5, 1), 2)]
 COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1), (9, 7, (4, 2, 1), 1),
            (130, 33, (16, 16, 1), 1)]
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
             (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
+NARROW_ROWS = [(3, 40, (4, 1, 8), 1), (5, 201, (32, 1, 2), 1), (2, 1001, (32, 2, 1), 1), (9, 4, (2, 1, 16), 1)]
+NARROW_ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (11, 77, (16, 4, 1), 1), (5, 3, (2, 32, 1), 1)]
+NARROW_SIZES = {"row sums": NARROW_ROWS, "centred rows": NARROW_ROWS, "shifted by rows": NARROW_ELEMENTS}
 SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
-         "exponentials": ROWS[:5] + ROWS[6:7], "large exponentials": ROWS[:1], "shifted by rows": ELEMENTS}
+         "exponentials": ROWS[:5] + ROWS[6:7], "large exponentials": ROWS[:1], "near exponentials": ROWS[:2] + ROWS[6:7],
+         "shares of exponentials": ROWS[:2] + ROWS[6:8], "shifted by rows": ELEMENTS}
 
 
-def codes_of(call, rows, columns):
+def codes_of(call, rows, columns, kind="f32"):
     """Of each launch: its program and how many blocks it has."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(HEAD + call + "        return (a,)\n")
+        file.write(HEAD.format(kind) + call + "        return (a,)\n")
         file.flush()
         text = subprocess.run([assay, "compile", file.name, "--ptx", "--architecture", "90",
                                "--at", f"s0={rows},s1={columns}"], text=True, capture_output=True, check=True).stdout
@@ -97,9 +113,21 @@ def codes_of(call, rows, columns):
     return [(part[part.index(".version"):], int(re.search(r"// grid (\d+)", part)[1])) for part in parts]
 
 
-def code_of(call, rows, columns):
-    (code,) = codes_of(call, rows, columns)
+def code_of(call, rows, columns, kind):
+    (code,) = codes_of(call, rows, columns, kind)
     return code[0]
+
+
+def to_bytes(numbers, kind):
+    if kind == "f32":
+        return bytearray(struct.pack(f"<{len(numbers)}f", *numbers))
+    return bytearray(struct.pack(f"<{len(numbers)}H", *(ptx_machine.to_bits(v, kind) for v in numbers)))
+
+
+def from_bytes(memory, kind):
+    if kind != "bf16":
+        return list(struct.unpack(f"<{len(memory) // struct.calcsize(kind)}{kind}", memory))
+    return [ptx_machine.to_float(bits, kind) for (bits,) in struct.iter_unpack("<H", memory)]
 
 
 def check_parts(columns):
@@ -111,7 +139,7 @@ def check_parts(columns):
     memory = bytearray(struct.pack(f"<{columns}f", *numbers)) + bytes(-4 * columns % 16)
     length = -(-columns // blocks)
     length += -length % 16
-    out, sums = bytearray(4), bytearray(4 * blocks)
+    out, sums = bytearray(4), bytearray(4 * blocks + -4 * blocks % 16)
     for text, grid, extent, dims in ((first, blocks, length, (32, 8, 1)), (second, 1, 1, (32, 1, 1))):
         machine = ptx_machine.Machine(text)
         machine.run([1, columns, memory, out, sums, length, columns, extent, blocks, *dims, 1], grid, dims)
@@ -119,27 +147,32 @@ def check_parts(columns):
     return None if got == sum(numbers) else f"{got}, not {sum(numbers)}"
 
 
-def check(name, rows, columns, dims, ranks):
+def check(name, rows, columns, dims, ranks, kind="f32"):
     call, wanted = CALLS[name]
-    text = code_of(call, rows, columns)
+    text = code_of(call, rows, columns, kind)
     matrix = values_of(name, rows, columns)
     want = wanted(matrix)
-    is_place = name.startswith("first")
-    memory = bytearray(struct.pack(f"<{rows * columns}f", *(v for row in matrix for v in row)))
+    made = "q" if name.startswith("first") else "bf16" if kind == "bf16" else "f"
+    memory = to_bytes([v for row in matrix for v in row], kind)
     memory += bytes(-len(memory) % 16)
-    out = bytearray(b"\xcb" * (len(want) * (8 if is_place else 4)))
+    out = bytearray(b"\xcb" * (len(want) * {"q": 8, "f": 4, "bf16": 2}[made]))
     x, y, z = dims
     machine = ptx_machine.Machine(text)
-    if SIZES[name] not in (COLUMNS, ELEMENTS):
+    sizes = (SIZES if kind == "f32" else NARROW_SIZES)[name]
+    if sizes not in (COLUMNS, ELEMENTS, NARROW_ELEMENTS):
         grid = -(-rows // z) * ranks
     else:
-        neighbours = 4 if columns % 4 == 0 or SIZES[name] is ELEMENTS else 1
-        beyond = neighbours - 1 if SIZES[name] is ELEMENTS and columns % 4 else 0
+        is_columns = sizes is COLUMNS
+        most = 4 if kind == "f32" else 8
+        neighbours = 1 if is_columns and columns % most else most
+        beyond = 0 if is_columns or columns % most == 0 else most - 1
         grid = -(-(columns + beyond) // (neighbours * x))
-        if SIZES[name] is ELEMENTS:  # of which a program takes one after the other
+        if not is_columns:  # of which a program takes one after the other
             grid *= -(-rows // (2 * y))
     machine.run([rows, columns, memory, out, rows, columns, x, y, z, ranks], grid, dims, ranks)
-    got = list(struct.unpack(f"<{len(want)}{'q' if is_place else 'f'}", out))
+    got = from_bytes(out, made)
+    if kind == "bf16":
+        want = [ptx_machine.to_float(ptx_machine.to_bits(v, kind), kind) for v in want]
     if not are_alike(got, want, name):
         wrong = next(i for i in range(len(want)) if not are_alike(got[i:i + 1], want[i:i + 1], name))
         return f"element {wrong} is {got[wrong]}, not {want[wrong]}"
@@ -152,11 +185,12 @@ for columns in PARTS:
     if problem := check_parts(columns):
         failed += 1
         print(f"sum of {columns} in parts: {problem}")
-for name, sizes in SIZES.items():
-    for rows, columns, dims, ranks in sizes:
-        if problem := check(name, rows, columns, dims, ranks):
-            failed += 1
-            print(f"{name} of {rows}x{columns}, {dims} threads, clusters of {ranks}: {problem}")
-launches = len(PARTS) + sum(map(len, SIZES.values()))
+for kind, all_sizes in (("f32", SIZES), ("bf16", NARROW_SIZES)):
+    for name, sizes in all_sizes.items():
+        for rows, columns, dims, ranks in sizes:
+            if problem := check(name, rows, columns, dims, ranks, kind):
+                failed += 1
+                print(f"{name} of {kind}[{rows}, {columns}], {dims} threads, clusters of {ranks}: {problem}")
+launches = len(PARTS) + sum(len(sizes) for made in (SIZES, NARROW_SIZES) for sizes in made.values())
 print(f"{launches - failed} of {launches} launches are right")
 sys.exit(failed > 0)

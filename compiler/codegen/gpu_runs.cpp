@@ -1,0 +1,142 @@
+// Runs: registers of a thread that are neighbours in memory, whether they are meant, and whether
+// they may travel together.
+#include "compiler/codegen/gpu_kernel.h"
+
+namespace assay {
+namespace {
+
+using llvm::Value;
+
+/// Of truths where null is true.
+auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
+  if (one == nullptr || other == nullptr) return one == nullptr ? other : one;
+  return b.CreateAnd(one, other);
+}
+
+}  // namespace
+
+/// By how much a value of neighbouring registers moves from each to the next.
+auto GpuKernelEmitter::movement(TileId id, int first, int length) const
+    -> std::optional<std::int64_t> {
+  const auto& held = values_.at(id);
+  const auto by = length > 1 ? held.offset(first + 1) - held.offset(first) : 0;
+  for (int i = 1; i < length; ++i)
+    if (!held.is_near(first, first + i) || held.offset(first + i) != held.offset(first) + i * by)
+      return std::nullopt;
+  return by;
+}
+
+/// Where one number comes nearer to another with each register, the ends say it all.
+auto GpuKernelEmitter::meant_by_order(const TileStatement& one, int first, int length)
+    -> std::optional<Meant> {
+  const auto left = movement(one.operands[0], first, length);
+  const auto right = movement(one.operands[1], first, length);
+  if (!left || !right || *left == *right) return std::nullopt;
+  auto* begins = lane(one.results[0], first);
+  auto* ends = lane(one.results[0], first + length - 1);
+  if (info(dtype(one.operands[0])).kind == DTypeKind::signed_integer)
+    return *left > *right ? Meant{begins, ends, false} : Meant{ends, begins, false};
+  if (*left != 1 || *right != 0) return std::nullopt;
+  // What is below 0 is large without a sign: those from 0 on that are below the limit.
+  auto* from = lane(one.operands[0], first);
+  auto* to = lane(one.operands[0], first + length - 1);
+  auto* none = llvm::Constant::getNullValue(from->getType());
+  auto* least = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, from, none);
+  auto* reaches = b_.CreateICmpULT(least, lane(one.operands[1], first));
+  return Meant{b_.CreateAnd(reaches, b_.CreateICmpSGE(to, none)), b_.CreateAnd(begins, ends),
+               false};
+}
+
+auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
+  if (id == kNoTile) return {};
+  const auto varying = varies(axes(id)) ? layout_->register_mask(axes(id)) : 0;
+  if ((varying & static_cast<unsigned>(length - 1)) == 0) {
+    auto* one = lane(id, first);
+    return {one, one, true};
+  }
+  const auto* maker = steps_.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute != nullptr && compute->op == TileOp::lt)
+    if (const auto known = meant_by_order(*maker, first, length)) return *known;
+  if (compute != nullptr && compute->op == TileOp::bit_and) {
+    const auto one = meant(maker->operands[0], first, length);
+    const auto other = meant(maker->operands[1], first, length);
+    if (one.is_whole || other.is_whole)
+      return {both(b_, one.any, other.any), both(b_, one.all, other.all), false};
+  }
+  Values all;
+  for (int i = 0; i < length; ++i) all.push_back(lane(id, first + i));
+  return {b_.CreateOr(all), b_.CreateAnd(all), false};
+}
+
+/// Neighbouring registers of the index, from register `first` on. `acts`: whether the thread does.
+auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first, TileId mask_id, Value* acts)
+    -> Run {
+  Run run;
+  run.first = first;
+  run.length = run_length(index_id, first, static_cast<int>(size_bytes(of)));
+  run.bytes = run.length * static_cast<int>(size_bytes(of));
+  run.meant = meant(mask_id, first, run.length);
+  for (auto* one : {&run.meant.any, &run.meant.all}) *one = both(b_, *one, acts);
+  return run;
+}
+
+/// True where a run is meant, but not all of it.
+auto GpuKernelEmitter::is_part(const Run& run) -> Value* {
+  return both(b_, run.meant.any, b_.CreateNot(run.meant.all));
+}
+
+/// True where any run is; null: never.
+auto GpuKernelEmitter::have_parts(const std::vector<Run>& runs) -> Value* {
+  Value* some = nullptr;
+  for (const auto& run : runs)
+    if (!run.meant.is_whole)
+      some = some == nullptr ? is_part(run) : b_.CreateOr(some, is_part(run));
+  return some;
+}
+
+/// True where every run may travel as a whole.
+auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
+    -> Value* {
+  Value* aligned = b_.getTrue();
+  const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
+  const auto& held = values_.at(index_id);
+  const Run* known = nullptr;
+  std::map<int, Value*> places;  // by width, all of them: the bits that one has, they have
+  for (const auto& run : runs) {
+    if (run.length == 1) continue;
+    // Places that are apart by a multiple of the width are aligned alike.
+    const auto is_apart = [&](std::int64_t elements) { return elements * size % run.bytes == 0; };
+    if (known != nullptr && held.base(known->first) == held.base(run.first) &&
+        known->bytes >= run.bytes && is_apart(held.offset(run.first) - held.offset(known->first)) &&
+        std::ranges::all_of(held.steps, [&](const Step& step) {
+          return is_apart(step.at(run.first) - step.at(known->first));
+        }))
+      continue;
+    known = &run;
+    auto* place = b_.CreatePtrToInt(address(param, lane(index_id, run.first), dtype(index_id)),
+                                    b_.getInt64Ty());
+    auto& all = places[run.bytes];
+    all = all == nullptr ? place : b_.CreateOr(all, place);
+  }
+  for (const auto& [bytes, all] : places) {
+    auto* low = b_.CreateAnd(all, static_cast<std::uint64_t>(bytes - 1));
+    aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(low, b_.getInt64(0)));
+  }
+  return aligned;
+}
+
+auto GpuKernelEmitter::is_aligned(Value* place, int bytes) -> Value* {
+  auto* number = b_.CreatePtrToInt(place, b_.getInt64Ty());
+  auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
+  return b_.CreateICmpEQ(low, b_.getInt64(0));
+}
+
+auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
+  auto* all = is_aligned(place, bytes);
+  for (auto* one : masks)
+    if (one != nullptr) all = b_.CreateAnd(all, one);
+  return all;
+}
+
+}  // namespace assay
