@@ -12,18 +12,19 @@ auto GpuGraphs::exec_for(cuda::GraphHandle* graph) -> Result<cuda::GraphExecHand
     entries_.splice(entries_.begin(), entries_, known);
     return known->exec;
   }
+  ASSAY_TRY(auto clusters, driver_.clusters(graph));
   // From the one whose use is the longest ago, as far as they may be taken over.
   auto at = entries_.end();
   while (at != entries_.begin()) {
     --at;
     if (at->graph != nullptr && entries_.size() < most_) continue;
-    if (!driver_.update(at->exec, graph)) continue;
+    if (at->clusters != clusters || !driver_.update(at->exec, graph)) continue;
     at->graph = graph;
     entries_.splice(entries_.begin(), entries_, at);
     return entries_.front().exec;
   }
   ASSAY_TRY(auto* const exec, driver_.instantiate(graph));
-  entries_.push_front({graph, exec});
+  entries_.push_front({graph, exec, std::move(clusters)});
   if (entries_.size() > most_) {
     driver_.destroy(nullptr, entries_.back().exec);
     entries_.pop_back();

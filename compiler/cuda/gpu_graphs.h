@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <list>
+#include <vector>
 
 #include "compiler/runtime/cuda/driver.h"
 
@@ -27,6 +28,7 @@ class GpuGraphs {
   struct Entry {
     const cuda::GraphHandle* graph = nullptr;  ///< nothing: free
     cuda::GraphExecHandle* exec = nullptr;
+    std::vector<unsigned> clusters;  ///< which an update would leave as they are
   };
   cuda::Driver& driver_;
   std::list<Entry> entries_;  ///< the one used last is first

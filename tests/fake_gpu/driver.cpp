@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -115,8 +117,10 @@ int cuDeviceGetName(char* name, int size, int) {
   std::strncpy(name, "fake GPU", static_cast<std::size_t>(size));
   return 0;
 }
+/// With FAKE_GPU_CLUSTERS=1 one that has clusters, whose sizes an update of a graph leaves as they
+/// are, as NVIDIA's driver does (ml-explore/mlx#2813); launches of others are counted.
 int cuDeviceGetAttribute(int* value, int, int) {
-  return *value = 8, 0;
+  return *value = std::getenv("FAKE_GPU_CLUSTERS") != nullptr ? 9 : 8, 0;
 }
 int cuDriverGetVersion(int* version) {
   return *version = 13000, 0;
@@ -187,8 +191,11 @@ int cuModuleUnload(void* module) {
 int cuModuleGetFunction(void** function, void* module, const char*) {
   return *function = module, 0;
 }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, unsigned y, unsigned z,
-                   unsigned, void*, void** arguments, void**) {
+}
+namespace {
+int launch(void* function, std::array<unsigned, 3> threads, std::array<unsigned, 3> cluster,
+           void** arguments) {
+  const auto [x, y, z] = threads;
   if (stream().fault != 0) return stream().fault;
   const char* const quick = std::getenv("FAKE_GPU_QUICK");
   const bool is_quick = quick != nullptr && std::to_string(x * y * z) == quick;
@@ -201,8 +208,25 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, uns
     tell(given);
     run_kernel(ptx);
   };
-  fake_gpu::enqueue({.work = work, .arguments = std::move(values)});
+  fake_gpu::enqueue({work, std::move(values), cluster, cluster});
   return 0;
+}
+struct LaunchConfig {
+  std::array<unsigned, 3> grid, threads;
+  unsigned shared_bytes;
+  void* stream;
+  const std::array<unsigned, 18>* attributes;  ///< the first is the cluster, behind its number
+  unsigned count;
+};
+}  // namespace
+extern "C" {
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, unsigned y, unsigned z,
+                   unsigned, void*, void** arguments, void**) {
+  return launch(function, {x, y, z}, {}, arguments);
+}
+int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments, void**) {
+  const auto& cluster = *config->attributes;
+  return launch(function, config->threads, {cluster[2], cluster[3], cluster[4]}, arguments);
 }
 int cuStreamCreate(void** made, unsigned) {
   return *made = &stream(), 0;
@@ -244,6 +268,7 @@ int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
   return *exec = new Graph(*static_cast<Graph*>(graph)), 0;
 }
 int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
+  (void)fake_gpu::refuses("cuGraphExecUpdate_v2");
   constexpr int kUpdateFailure = 910;
   auto& mine = *static_cast<Graph*>(exec);
   const auto& other = *static_cast<Graph*>(graph);
@@ -252,6 +277,7 @@ int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
   const char* const stale = std::getenv("FAKE_GPU_STALE");
   const auto before = mine;
   mine = other;
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i].cluster = before[i].cluster;
   if (stale == nullptr) return 0;
   char* rest = nullptr;
   const auto node = std::strtoul(stale, &rest, 10);
@@ -264,7 +290,22 @@ int cuGraphExecUpdate_v2(void* exec, void* graph, void*) {
 }
 int cuGraphLaunch(void* exec, void*) {
   if (fake_gpu::refuses("cuGraphLaunch")) return kUnsupported;
-  for (const auto& node : *static_cast<Graph*>(exec)) node.work(node.arguments);
+  for (const auto& node : *static_cast<Graph*>(exec)) {
+    node.work(node.arguments);
+    if (node.cluster != node.wanted) ++calls()["wrong cluster"];
+  }
+  return 0;
+}
+int cuGraphGetNodes(void* graph, void** nodes, std::size_t* count) {
+  auto& all = *static_cast<Graph*>(graph);
+  for (std::size_t i = 0; nodes != nullptr && i < all.size(); ++i) nodes[i] = &all[i];
+  return *count = all.size(), 0;
+}
+int cuGraphNodeGetType(void*, int* type) {
+  return *type = 0, 0;
+}
+int cuGraphKernelNodeGetAttribute(void* node, int, std::array<unsigned, 16>* value) {
+  std::ranges::copy(static_cast<fake_gpu::Node*>(node)->cluster, value->begin());
   return 0;
 }
 int cuGraphExecDestroy(void* exec) {

@@ -1,5 +1,6 @@
 // Where the fake libraries put their work.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -11,6 +12,8 @@ using Arguments = std::vector<std::uint64_t>;
 struct Node {
   std::function<void(const Arguments&)> work;
   Arguments arguments;
+  std::array<unsigned, 3> cluster = {};  ///< of kernels: blocks
+  std::array<unsigned, 3> wanted = cluster;
 };
 using Graph = std::vector<Node>;
 /// Counts calls by name. True where FAKE_GPU_REFUSE is the name: the call has to fail.
@@ -18,7 +21,9 @@ auto refuses(const char* call) -> bool;
 /// Now, or whenever the graph that is being captured is launched.
 void enqueue(Node node);
 inline void enqueue(const std::function<void()>& work) {
-  enqueue({.work = [work](const Arguments&) { work(); }, .arguments = {}});
+  Node node;
+  node.work = [work](const Arguments&) { work(); };
+  enqueue(std::move(node));
 }
 
 /// Elements of float or double in the fake GPU's memory.

@@ -15,6 +15,9 @@ struct UpdateResult {
   void* from = nullptr;
 };
 struct LinkHandle;
+struct NodeHandle;
+constexpr int kClusterDimension = 4;  ///< CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+using AttributeValue = std::array<unsigned, 16>;
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 constexpr std::size_t kLogBytes = 8192;
@@ -80,13 +83,16 @@ class Waiting {
   X(cuStreamEndCapture, (StreamHandle*, GraphHandle**))                                            \
   X(cuGraphInstantiateWithFlags, (GraphExecHandle**, GraphHandle*, unsigned long long))            \
   X(cuGraphExecUpdate_v2, (GraphExecHandle*, GraphHandle*, UpdateResult*))                         \
+  X(cuGraphGetNodes, (GraphHandle*, NodeHandle**, std::size_t*))                                   \
+  X(cuGraphNodeGetType, (NodeHandle*, int*))                                                       \
+  X(cuGraphKernelNodeGetAttribute, (NodeHandle*, int, AttributeValue*))                            \
   X(cuGraphLaunch, (GraphExecHandle*, StreamHandle*))                                              \
   X(cuGraphExecDestroy, (GraphExecHandle*))                                                        \
   X(cuGraphDestroy, (GraphHandle*))
 
 struct LaunchAttribute {
   int id = 0, unused = 0;
-  std::array<unsigned, 16> value = {};
+  AttributeValue value = {};
 };
 struct LaunchConfig {
   std::array<unsigned, 3> grid, threads;
@@ -290,7 +296,6 @@ auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
                    "cuLaunchKernel");
   if (functions_->cuLaunchKernelEx == nullptr)
     return unsupported("clusters of blocks: the driver is too old");
-  constexpr int kClusterDimension = 4;
   LaunchAttribute cluster;
   cluster.id = kClusterDimension;
   cluster.value = {shape.ranks, 1, 1};
@@ -338,6 +343,26 @@ auto Driver::instantiate(GraphHandle* graph) -> Result<GraphExecHandle*> {
 auto Driver::update(GraphExecHandle* exec, GraphHandle* graph) -> bool {
   UpdateResult result;
   return functions_->cuGraphExecUpdate_v2(exec, graph, &result) == 0;
+}
+auto Driver::clusters(GraphHandle* graph) -> Result<std::vector<unsigned>> {
+  std::vector<unsigned> all;
+  if (facts_.most_ranks == 1) return all;
+  const auto& f = *functions_;
+  std::size_t count = 0;
+  ASSAY_TRY_VOID(checked(f.cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes"));
+  std::vector<NodeHandle*> nodes(count);
+  ASSAY_TRY_VOID(checked(f.cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes"));
+  for (auto* const node : nodes) {
+    constexpr int kKernel = 0;
+    int type = 0;
+    ASSAY_TRY_VOID(checked(f.cuGraphNodeGetType(node, &type), "cuGraphNodeGetType"));
+    AttributeValue size = {};
+    if (type == kKernel)
+      ASSAY_TRY_VOID(checked(f.cuGraphKernelNodeGetAttribute(node, kClusterDimension, &size),
+                             "cuGraphKernelNodeGetAttribute"));
+    all.insert(all.end(), size.begin(), size.begin() + 3);
+  }
+  return all;
 }
 auto Driver::run(GraphExecHandle* exec) -> Result<void> {
   const Waiting waiting(watch_);

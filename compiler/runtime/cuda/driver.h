@@ -85,8 +85,11 @@ class Driver {
   [[nodiscard]] auto begin_capture() -> Result<void>;
   [[nodiscard]] auto end_capture() -> Result<GraphHandle*>;
   [[nodiscard]] auto instantiate(GraphHandle* graph) -> Result<GraphExecHandle*>;
-  /// The graph takes the place of what `exec` was made of. False: their nodes differ, and `exec` is
-  /// as it was.
+  /// Blocks of each node's clusters along x, y and z; nothing on GPUs without clusters.
+  [[nodiscard]] auto clusters(GraphHandle* graph) -> Result<std::vector<unsigned>>;
+  /// The graph takes the place of what `exec` was made of, whose clusters must be the same: the
+  /// driver leaves them as they are, and says nothing. False: their nodes differ, and `exec` is as
+  /// it was.
   [[nodiscard]] auto update(GraphExecHandle* exec, GraphHandle* graph) -> bool;
   [[nodiscard]] auto run(GraphExecHandle* exec) -> Result<void>;
   void destroy(GraphHandle* graph, GraphExecHandle* exec);

@@ -1,6 +1,7 @@
 // Checked mode on a fake GPU (tests/fake_gpu), whose kernels only tell their arguments: graphs of
 // the driver whose nodes keep what an update should have replaced, and calls that read what nobody
 // wrote.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -95,6 +96,34 @@ TEST_F(StaleGraph, APointerThatIsNotUpdatedIsBlamed) {
   EXPECT_EQ(found[0].line, launches()[0]->line);
   EXPECT_FALSE(found[0].kernel.empty());
   EXPECT_NE(found[0].message.find("other arguments"), std::string::npos);
+}
+
+/// Rows of one block, and of more: an update of their graph would leave the clusters as they were.
+TEST(GraphsOfClusters, AreNotTakenOverByOthers) {
+  const Setting kernels("FAKE_GPU_KERNELS", "quiet"), has_clusters("FAKE_GPU_CLUSTERS", "1");
+  const SmallGraph graph{"s0: Sym(s0); s1: Sym(s1); x: f32[s0, s1]",
+                         "r = aten._softmax.default(x, 1, False)", "r"};
+  const auto capture = capture_of(graph);
+  const auto made = compiled(graph);
+  ASSERT_TRUE(capture && made);
+  const auto table = build_op_table();
+  const CudaExecutor executor(table);
+  const auto program = executor.compile(made->program);
+  if (!program && program.error().code == ErrorCode::missing_tool)
+    GTEST_SKIP() << program.error().message;
+  ASSERT_TRUE(program) << program.error().message;
+  const auto count = reinterpret_cast<int (*)(const char*)>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_gpu_calls"));
+  ASSERT_NE(count, nullptr);
+  const auto updates = count("cuGraphExecUpdate_v2");
+  for (const int columns : {64, 100, 200, 300, 400, 20000, 500, 30000, 40000, 600})
+    for (int call = 0; call < 2; ++call) {  // the second one makes the graph
+      const auto inputs = inputs_of(graph, *capture, fmt::format("s0=3,s1={}", columns), 1);
+      const auto run = (*program)->run(program_inputs(capture->graph, *inputs), {});
+      ASSERT_TRUE(run) << run.error().message;
+    }
+  EXPECT_GT(count("cuGraphExecUpdate_v2"), updates);
+  EXPECT_EQ(count("wrong cluster"), 0);
 }
 
 /// Kernels of the fake GPU write nothing, so a call reads what nobody wrote.
