@@ -107,6 +107,7 @@ auto choose(const Tensor& x, bool good, Choice* choices, int* found) -> int {
 }
 auto enqueue(int algorithm, std::size_t workspace_bytes, Result result, void* x, std::uint64_t px,
              void* w, std::uint64_t pw, void* y, std::uint64_t py, void* window) -> int {
+  fake_gpu::refuses("cudnnConvolution");
   const bool is_roomy = algorithm == kRoomy && workspace_bytes >= room(as_tensor(x));
   if (algorithm != kDirect && !is_roomy) return kBadParameter;
   fake_gpu::enqueue(

@@ -220,6 +220,9 @@ class DnnWork final : public GpuWork {
         f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
         "cudnnSetConvolutionMathType");
   }
+  /// Makes, when it is issued first, the same results of a part of the batch too, before those that
+  /// are wanted stand over them: the library loads what it takes for other batches.
+  void rehearse(std::unique_ptr<DnnWork> other) { rehearsals_.push_back(std::move(other)); }
   /// All but the batch.
   static auto key_of(const GpuConvolution& what) -> std::string {
     const auto behind = [](const GpuTensor& t) {
@@ -279,6 +282,7 @@ class DnnWork final : public GpuWork {
   /// What an algorithm needs at this batch is not asked: it gets all the room there is, and another
   /// one is chosen where that is refused.
   [[nodiscard]] auto issue() -> Result<void> override {
+    for (auto& other : std::exchange(rehearsals_, {})) (void)other->issue_();
     const auto status = issue_();
     const bool may_be_another = std::exchange(is_of_another_, false) && status != 0;
     if (!may_be_another) return checked(status, "cuDNN");
@@ -315,6 +319,7 @@ class DnnWork final : public GpuWork {
   int algorithm_ = 0;
   bool is_of_another_ = false;  ///< the algorithm was chosen for another batch
   std::function<int()> issue_;
+  std::vector<std::unique_ptr<DnnWork>> rehearsals_;
 };
 
 }  // namespace
@@ -343,8 +348,19 @@ auto Dnn::open(Driver& driver, bool may_round) -> Result<std::unique_ptr<Dnn>> {
 }
 
 auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>> {
-  auto made = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
+  const auto fresh = [&] {
+    return std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
+  };
+  const bool is_known = choices_->contains(DnnWork::key_of(what));
+  auto made = fresh();
   ASSAY_TRY_VOID(made->convolve(what));
+  if (is_known) return made;
+  for (const std::int64_t parts : {2, 4}) {
+    auto part = what;
+    part.x.sizes[0] = part.y.sizes[0] = what.x.sizes[0] / parts;
+    auto work = fresh();
+    if (part.x.sizes[0] > 0 && work->convolve(part)) made->rehearse(std::move(work));
+  }
   return made;
 }
 auto Dnn::add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<std::unique_ptr<GpuWork>> {

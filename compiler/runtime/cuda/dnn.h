@@ -37,8 +37,9 @@ class Dnn {
   Dnn(const Dnn&) = delete;
   auto operator=(const Dnn&) -> Dnn& = delete;
 
-  /// By an algorithm that gives the same bits every time. Errors: unsupported (a layout or dtype
-  /// that the library does not take).
+  /// By an algorithm that gives the same bits every time. The first one of a batch also computes
+  /// parts of it, so that the library is ready for other batches. Errors: unsupported (a layout or
+  /// dtype that the library does not take).
   [[nodiscard]] auto convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>>;
   /// Adds one number per channel (dimension 1) to `to`.
   [[nodiscard]] auto add_bias(const GpuTensor& bias, const GpuTensor& to)

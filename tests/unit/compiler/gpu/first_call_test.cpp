@@ -153,6 +153,15 @@ TEST_F(FirstCall, GoesOnWithoutGraphs) {
   }
 }
 
+TEST_F(FirstCall, OfAConvolutionReadiesTheLibraryForOtherBatches) {
+  compile(kConvolution);
+  const Counted convolutions("cudnnConvolution");
+  EXPECT_TRUE(run(4).empty());
+  EXPECT_EQ(convolutions.since(), 3);  // of four, of two and of one
+  EXPECT_TRUE(run(3).empty());
+  EXPECT_EQ(convolutions.since(), 4);
+}
+
 // The algorithm of small batches needs more room than there is for large ones.
 TEST_F(FirstCall, TakesTheAlgorithmOfAnotherBatch) {
   compile(kConvolution);
