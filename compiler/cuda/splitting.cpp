@@ -193,7 +193,7 @@ class Splitter {
 
 auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& extents,
                   std::int64_t programs) -> std::optional<SplitChoice> {
-  if (plan.reduced.empty() || plan.levels != 2 || programs <= 0 || programs * 2 > kManyPrograms)
+  if (plan.reduced.empty() || plan.levels != 2 || programs <= 0 || programs * 2 >= kManyPrograms)
     return std::nullopt;
   std::int64_t elements = 1;
   for (const auto axis : plan.reduced) elements *= extents[axis];

@@ -20,7 +20,6 @@ constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows i
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
-constexpr std::int64_t kLineThreads = 8;  ///< whose wide accesses are a line of memory
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 // Fixed blocks
@@ -33,6 +32,20 @@ auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
 auto power_of_two(std::int64_t at_least) -> std::int64_t {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(at_least, 1))));
+}
+/// Threads whose wide accesses are a line of memory, and programs that keep any GPU busy.
+constexpr std::int64_t kLineThreads = 8, kBusyPrograms = 256;
+
+/// The largest block of `most` threads or less of which no more than a sixteenth stands idle; else
+/// the one of which least does. Each reads whole lines.
+auto snug_width(std::int64_t extent, std::int64_t most) -> std::int64_t {
+  auto best = std::min(most, power_of_two(extent));
+  const auto total = [&](std::int64_t block) { return tiles(extent, block) * block; };
+  for (auto block = best; block >= kLineThreads; block /= 2) {
+    if (total(block) < total(best)) best = block;
+    if (total(best) * 16 <= extent * 17) break;
+  }
+  return best;
 }
 /// The largest block of which not too much stands idle, at most `most`.
 auto width(std::int64_t extent, std::int64_t most) -> std::int64_t {
@@ -58,6 +71,10 @@ auto tile_extents(const TilePlan& plan, const TileChoice& choice,
   return all;
 }
 
+/// How many lanes rows may begin before their first element.
+auto beyond(const TilePlan& plan, const TileChoice& choice) -> std::int64_t {
+  return is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
+}
 auto is_row(const TilePlan& plan) -> bool {
   return !plan.x && !plan.loops.reduced.empty();
 }
@@ -122,7 +139,13 @@ auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
   choice.rounds = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
   auto& threads = choice.threads;
-  threads.x = width(tiles(all.x, choice.neighbours), kWarp);
+  const auto across = tiles(all.x, choice.neighbours);
+  threads.x = width(across, kWarp);
+  // Narrower ones, if that is what makes enough of them.
+  const auto programs = [&](std::int64_t x) { return tiles(across, x) * all.y; };
+  if (choice.neighbours > 1 && programs(threads.x) < kBusyPrograms &&
+      programs(kLineThreads) >= kBusyPrograms)
+    threads.x = kLineThreads;
   threads.y = std::min(kColumnThreads / threads.x, power_of_two(tiles(all.r, choice.rounds)));
   threads.z = std::clamp(std::min(kColumnThreads / (threads.x * threads.y), power_of_two(all.y)),
                          std::int64_t{1}, kMostZ);
@@ -142,7 +165,9 @@ auto pointwise_choice(const TilePlan& plan, TileChoice choice,
     const auto most = choice.positions > 1
                           ? std::max(kPointwiseThreads / power_of_two(all.y), kLineThreads)
                           : kPointwiseThreads;
-    threads.x = width(tiles(all.x, choice.neighbours), most);
+    const auto extent = tiles(all.x + beyond(plan, choice), choice.neighbours);
+    const bool is_snug = plan.loads_little && choice.neighbours > 1;
+    threads.x = is_snug ? snug_width(extent, most) : width(extent, most);
     threads.y = kPointwiseThreads / threads.x;
   } else {
     const auto extent = plan.x ? all.x : all.y;
@@ -209,8 +234,7 @@ auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
   const auto down = has_reduction ? threads.z : plan.x ? threads.y : threads.x;
   const auto rows = has_rows ? tiles(all.y, down) * tiles(all.w, choice.positions) : 1;
   if (!plan.x) return rows;
-  const auto beyond = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
-  const auto across = tiles(all.x + beyond, choice.neighbours * threads.x);
+  const auto across = tiles(all.x + beyond(plan, choice), choice.neighbours * threads.x);
   if (!plan.strides) return across * rows;
   // Where there are enough programs each takes several rows.
   const auto each = std::clamp(across * rows / kManyPrograms, std::int64_t{1}, kMostSteps);
