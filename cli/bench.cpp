@@ -47,11 +47,12 @@ void print_json(std::string_view executor, const std::string& at, const ProgramT
       "\"bytes_per_s\": {:.0f}, \"copy_bytes_per_s\": {:.0f}, \"lowering_s\": {:.6f}, "
       "\"code_s\": {:.6f}, \"first_s\": {:.6f}, \"first_parts\": {}, \"second_parts\": {}, "
       "\"launch_s\": {:.9f}, "
-      "\"library_call_s\": {:.9f}, \"on_host\": {}, \"tuned\": [{}]}}\n",
+      "\"library_call_s\": {:.9f}, \"on_host\": {}, \"changed_bytes\": {}, \"tuned\": [{}]}}\n",
       executor, at, times.seconds, times.bytes, times.bytes / times.seconds, times.copy_bytes_per_s,
       compilation.lowering, compilation.code, times.first_seconds, map_json(times.first_parts),
       map_json(times.second_parts), times.host.launch, times.host.library_call,
-      map_json(times.on_host), fmt::join(tuned, ", "));
+      map_json(times.on_host), times.changed_bytes ? std::to_string(*times.changed_bytes) : "null",
+      fmt::join(tuned, ", "));
 }
 
 /// What was tried for a launch, the fastest first.
@@ -90,6 +91,9 @@ void print_text(std::string_view executor, const std::string& at, const ProgramT
     if (!times.second_parts.empty())
       fmt::print("the second one makes graphs: {}\n", parts_text(times.second_parts));
   }
+  if (times.changed_bytes.value_or(0) > 0)
+    fmt::print("outputs of a later call differ from the first one's in {} bytes\n",
+               *times.changed_bytes);
   fmt::print("{}", on_host_text(times.on_host));
   for (const auto& one : times.tuned) fmt::print("{}", tuned_text(one));
 }

@@ -166,10 +166,16 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
     fetched[i] = storage;
     ASSAY_TRY_VOID(driver_.to_host(storage->bytes(), places_[i]));
   }
-  run.outputs = bound_.outputs;
+  ASSAY_TRY(run.outputs, outputs(std::move(fetched)));
+  return run;
+}
+
+auto GpuProgram::outputs(std::map<std::size_t, std::shared_ptr<Storage>> fetched)
+    -> Result<DatumList> {
+  auto outputs = bound_.outputs;
   std::size_t next = 0;
   Result<void> done;
-  for (auto& output : run.outputs)
+  for (auto& output : outputs)
     visit_tensors(output, [&](Tensor& tensor) {
       const auto buffer = bound_.output_buffers[next++];
       auto& storage = fetched[buffer];
@@ -180,7 +186,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
       tensor.storage = storage;
     });
   ASSAY_TRY_VOID(done);
-  return run;
+  return outputs;
 }
 
 /// Of the host: the median of some rounds. The GPU is waited for often, lest its full queue is what
@@ -213,9 +219,38 @@ auto GpuProgram::host_costs() -> Result<HostCosts> {
   return HostCosts{median(launch), median(call)};
 }
 
-auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
+namespace {
+
+/// Of the storages of tensors, in the same order.
+auto changed_bytes(DatumList& before, DatumList& after) -> std::int64_t {
+  std::vector<std::shared_ptr<Storage>> storages;
+  for (auto& one : before)
+    visit_tensors(one, [&](Tensor& tensor) { storages.push_back(tensor.storage); });
+  std::int64_t count = 0;
+  auto next = storages.begin();
+  for (auto& one : after)
+    visit_tensors(one, [&](Tensor& tensor) {
+      const auto was = (*next++)->bytes(), is = tensor.storage->bytes();
+      for (std::size_t i = 0; i < was.size(); ++i) count += was[i] != is[i] ? 1 : 0;
+    });
+  return count;
+}
+
+}  // namespace
+
+auto GpuProgram::send_afresh(const DatumList& inputs) -> Result<void> {
+  constexpr std::uint8_t kPoison = 0xCB;
+  for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
+    const auto& buffer = bound_.buffers[i];
+    if (buffer.kind == BoundBuffer::Kind::input || !buffer.is_used) continue;
+    ASSAY_TRY_VOID(driver_.fill(places_[i], kPoison, static_cast<std::size_t>(buffer.size_bytes)));
+  }
   ASSAY_TRY_VOID(send(inputs));
-  ASSAY_TRY_VOID(driver_.wait());
+  return driver_.wait();
+}
+
+auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
+  ASSAY_TRY_VOID(send_afresh(inputs));
   const auto once = [&]() -> Result<void> {
     ASSAY_TRY_VOID(run_steps());
     return driver_.wait();
@@ -226,6 +261,7 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
     ASSAY_TRY_VOID(run_steps());
     ASSAY_TRY_VOID(timed("run", [&] { return driver_.wait(); }));
   }
+  ASSAY_TRY(auto first, outputs());
   const auto clocked = [&](const auto& work) -> Result<double> {
     std::vector<double> seconds;
     for (int i = 0; i <= calls; ++i) {
@@ -245,6 +281,10 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
   ASSAY_TRY(times.seconds, clocked([&] { return run_steps(); }));
   times.second_parts = second_parts_;
   ASSAY_TRY(times.host, host_costs());
+  ASSAY_TRY_VOID(send_afresh(inputs));
+  ASSAY_TRY_VOID(once());
+  ASSAY_TRY(auto last, outputs());
+  times.changed_bytes = changed_bytes(first, last);
   constexpr std::size_t kCopyBytes = std::size_t{1} << 30;
   ASSAY_TRY(const auto from, driver_.allocate(kCopyBytes));
   ASSAY_TRY(const auto to, driver_.allocate(kCopyBytes));

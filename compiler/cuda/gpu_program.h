@@ -87,7 +87,7 @@ class GpuProgram {
 
   /// Inputs must fit the binding; they come back as the program left them.
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
-  /// The inputs stay on the GPU; outputs are not fetched.
+  /// Outputs are fetched before the clock starts and when it has stopped.
   [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
   /// Runs the program once and measures at each launch what the loader offers for it. What programs
   /// are made with afterwards is the loader's matter. Nothing where there was no choice.
@@ -126,6 +126,11 @@ class GpuProgram {
   };
   GpuProgram(BoundProgram bound, GpuShared shared)
       : bound_(std::move(bound)), shared_(shared), driver_(shared.driver) {}
+  /// Nothing is left of what a call before made.
+  [[nodiscard]] auto send_afresh(const DatumList& inputs) -> Result<void>;
+  /// As they are on the GPU; of buffers in `fetched` that storage is one's.
+  [[nodiscard]] auto outputs(std::map<std::size_t, std::shared_ptr<Storage>> fetched = {})
+      -> Result<DatumList>;
   [[nodiscard]] auto place_inputs() -> Result<void>;
   [[nodiscard]] auto place_buffers() -> Result<void>;
   /// Of checked code: who touched each element of a buffer. None where launches see elements of

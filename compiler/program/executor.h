@@ -110,6 +110,9 @@ struct ProgramTimes {
   std::map<std::string, double> second_parts;
   HostCosts host;
   std::vector<TunedLaunch> tuned;
+  /// Of outputs: bytes that differ between the first call and one after the measured ones, both of
+  /// these inputs; nothing where the executor does not compare them. Atomic sums may differ.
+  std::optional<std::int64_t> changed_bytes;
 };
 
 /// A program that is ready to run.

@@ -22,6 +22,15 @@ class Refusal {
   auto operator=(const Refusal&) -> Refusal& = delete;
 };
 
+/// While it lives, updated graphs keep a node as it was.
+class Stale {
+ public:
+  explicit Stale(const char* node) { ::setenv("FAKE_GPU_STALE", node, 1); }
+  ~Stale() { ::unsetenv("FAKE_GPU_STALE"); }
+  Stale(const Stale&) = delete;
+  auto operator=(const Stale&) -> Stale& = delete;
+};
+
 /// How often the fake GPU was called so.
 auto calls(const char* name) -> int {
   static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -151,6 +160,18 @@ TEST_F(FirstCall, GoesOnWithoutGraphs) {
     for (const std::uint32_t seed : {1U, 2U, 3U}) run(size, seed);
     EXPECT_EQ(launches.since(), 0);
   }
+}
+
+// More graphs than there are instantiated ones, so that the last size takes over another one's.
+TEST_F(FirstCall, IsRepeatedWhereTimeIsTaken) {
+  compile(kConvolution);
+  const auto changed = [&](int size) {
+    const auto times = program_->measure(given(size, 1), 1);
+    return times ? times->changed_bytes.value_or(-1) : -1;
+  };
+  for (int size = 1; size <= 4; ++size) EXPECT_EQ(changed(size), 0) << size;
+  const Stale stale("0");
+  EXPECT_GT(changed(5), 0);
 }
 
 TEST_F(FirstCall, OfAConvolutionReadiesTheLibraryForOtherBatches) {
