@@ -74,6 +74,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
   [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
+  [[nodiscard]] auto meant_lanes(TileId id) -> TileId;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
 
   // gpu_order.cpp

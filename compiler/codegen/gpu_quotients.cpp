@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include "compiler/codegen/gpu_kernel.h"
 #include "compiler/codegen/lane_math.h"
 
@@ -117,7 +119,25 @@ auto GpuKernelEmitter::is_below_zero(TileId id) const -> bool {
   return is_largest && of == difference->operands[0];
 }
 
+/// Which lanes of a value are meant, where others are infinitely small; null: unknown.
+auto GpuKernelEmitter::meant_lanes(TileId id) -> TileId {
+  const auto is_lowest = [&](TileId other) {
+    const auto* number =
+        other == kNoTile ? nullptr : llvm::dyn_cast<llvm::ConstantFP>(lane(other, 0));
+    return number != nullptr && number->isNegative() && number->isInfinity();
+  };
+  const auto* one = steps_.maker(id);
+  if (one == nullptr) return kNoTile;
+  if (std::holds_alternative<TileLoad>(one->what))
+    return is_lowest(one->operands[2]) ? one->operands[1] : kNoTile;
+  const auto* compute = std::get_if<TileCompute>(&one->what);
+  if (compute == nullptr) return kNoTile;
+  if (compute->op == TileOp::cast) return meant_lanes(one->operands[0]);
+  return compute->op == TileOp::select && is_lowest(one->operands[2]) ? one->operands[0] : kNoTile;
+}
+
 /// Where no lane is far below 0, which is asked once, none needs bounds, nor do quotients later.
+/// Lanes that are not meant are 0, which a warp asks for where it has any.
 auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
   constexpr double kFar = -41;  // e^-41 is above 2^-60
   const auto id = one.results[0], of = one.operands[0];
@@ -130,22 +150,56 @@ auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
     for (auto* x : all) made.push_back(code_.rounded(power(b_, x), dtype(id)));
     return made;
   };
-  Values made;
+  // Of registers that are meant together the first one says whether they are.
+  const auto mask = meant_lanes(steps_.maker(of)->operands[0]);
+  const auto run = 1 << layout_->contiguous_bits;
+  std::map<int, Meant> runs;
+  std::map<int, Values> lanes_of_runs;
+  for (std::size_t k = 0; k < registers.size(); ++k) {
+    const auto first = registers[k] & ~(run - 1);
+    if (!runs.contains(first)) runs[first] = meant(mask, first, run);
+    lanes_of_runs[first].push_back(all[k]);
+  }
+  const bool is_apart =
+      !std::ranges::all_of(runs, [](const auto& known) { return known.second.is_whole; });
+  auto* none = llvm::Constant::getNullValue(all[0]->getType());
+  const auto is_meant = [&](int i) { return is_apart ? nullptr : runs.at(i & ~(run - 1)).any; };
+  Values made, least;
+  Value* are_meant = nullptr;
+  for (auto& [first, lanes] : lanes_of_runs) {
+    auto* smallest = extreme(llvm::Intrinsic::minimum, lanes);
+    auto* condition = is_meant(first);
+    least.push_back(condition == nullptr ? smallest : b_.CreateSelect(condition, smallest, none));
+    if (condition != nullptr)
+      are_meant = are_meant == nullptr ? condition : b_.CreateAnd(are_meant, condition);
+  }
+  const auto near = [&] {
+    auto values = powers(emit_exp_of_number);
+    const auto without_others = [&] {
+      auto masked = values;
+      for (std::size_t k = 0; k < masked.size(); ++k)
+        if (auto* condition = is_meant(registers[k]); condition != nullptr)
+          masked[k] = b_.CreateSelect(condition, masked[k], none);
+      return masked;
+    };
+    if (are_meant != nullptr) values = either(are_meant, [&] { return values; }, without_others);
+    values.push_back(b_.getTrue());
+    return values;
+  };
+  const auto any = [&] {
+    auto values = powers(emit_exp_below_one);
+    values.push_back(are_moderate(values));
+    return values;
+  };
   if (all.size() < kFew) {
     made = powers(emit_exp_below_one);
   } else {
-    const auto near = [&] {
-      auto values = powers(emit_exp_of_number);
-      values.push_back(b_.getTrue());
-      return values;
-    };
-    const auto any = [&] {
-      auto values = powers(emit_exp_below_one);
-      values.push_back(are_moderate(values));
-      return values;
-    };
-    auto* least = extreme(llvm::Intrinsic::minimum, all);
-    auto* are_near = b_.CreateFCmpOGE(least, llvm::ConstantFP::get(least->getType(), kFar));
+    constexpr std::uint32_t kWarp = 0xffffffff;
+    if (are_meant != nullptr)
+      are_meant = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
+                                     {b_.getInt32(kWarp), are_meant});
+    auto* are_near = b_.CreateFCmpOGE(extreme(llvm::Intrinsic::minimum, least),
+                                      llvm::ConstantFP::get(none->getType(), kFar));
     made = either(are_near, near, any);
     moderate_[id] = made.back();
   }

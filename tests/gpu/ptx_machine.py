@@ -10,6 +10,7 @@ float64 and rounded once. Memory is a bytearray per buffer; an access outside of
 import math
 import re
 import struct
+from fractions import Fraction
 
 RANK = 56  # of a block's number in addresses
 MASKS = {8: 0xFF, 16: 0xFFFF, 32: 0xFFFFFFFF, 64: 0xFFFFFFFFFFFFFFFF}
@@ -38,6 +39,15 @@ def to_bits(value, kind):
         return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
     form = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}[kind]
     return struct.unpack(form[0], struct.pack(form[1], value))[0]
+
+
+def divided(a, b):
+    """Exact where both are finite and there is a quotient."""
+    if math.isfinite(a) and math.isfinite(b) and b != 0:
+        return Fraction(a) / Fraction(b)
+    if b == 0:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+    return a / b
 
 
 def tf32(value):
@@ -151,7 +161,7 @@ class Machine:
                     block = range(rank * threads, (rank + 1) * threads)
                     if any(waiting.get(t) == "block" for t in block):
                         go_on(block)
-            elif name[0] in ("mma", "shfl"):
+            elif name[0] in ("mma", "shfl", "vote"):
                 for start in range(0, len(self.regs), 32):
                     warp = [t for t in here if start <= t < start + 32]
                     if warp:
@@ -167,6 +177,13 @@ class Machine:
         lanes = [self.value(operands[2], self.regs[t]) & 31 for t in warp]
         for t, lane in zip(warp, lanes):
             self.regs[t][operands[0].split("|")[0]] = held[lane]
+
+    def vote(self, name, operands, warp):
+        """.all: whether every lane says so."""
+        assert name[2] == "all" or name[1] == "all", name
+        all_say = int(all(self.value(operands[1], self.regs[t]) for t in warp))
+        for t in warp:
+            self.regs[t][operands[0]] = all_say
 
     def value(self, text, regs, kind="b64"):
         if text in self.symbols:
@@ -326,15 +343,14 @@ class Machine:
             return
         if not all(map(math.isfinite, x)):
             made = {"add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
-                    "fma": lambda: x[0] * x[1] + x[2], "rcp": lambda: 1 / x[0], "div": lambda: x[0] / x[1]}[op]()
+                    "fma": lambda: x[0] * x[1] + x[2], "rcp": lambda: divided(1.0, x[0]),
+                    "div": lambda: divided(*x)}[op]()
             regs[target] = to_bits(made, kind)
             return
-        from fractions import Fraction
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),
-                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: 1 / Fraction(x[0]),
-                 "div": lambda: Fraction(x[0]) / Fraction(x[1]),
+                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: divided(1.0, x[0]), "div": lambda: divided(x[0], x[1]),
                  "fma": lambda: Fraction(x[0]) * Fraction(x[1]) + Fraction(x[2])}[op]()
-        regs[target] = to_bits(rounded(exact, kind), kind)
+        regs[target] = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
 
     def packed(self, kind, operands, regs):
         target, source = operands
