@@ -198,8 +198,10 @@ void TilePositions::place(Axis& axis, TileId origin) {
       axis.index = b_.compute(TileOp::add, {first, to_index(one)});
       if (one == lanes.thread) first = axis.index;
     }
-  // Of a loop the limits of registers are the same each time; else they would only be kept.
-  const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile;
+  // Of a loop the limits of registers are the same each time; else, or where few are asked one by
+  // one, they would only be kept.
+  const bool are_asked = has_runs || axis.neighbours == 1;
+  const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile && are_asked;
   const auto in_tile = choice_.is_placed() ? sum(lanes.thread, asked) : run_start(axis, lane);
   if (choice_.is_narrow) {
     axis.in_range = has_limits ? b_.compute(TileOp::lt, {first, less(axis.extent, asked)})
