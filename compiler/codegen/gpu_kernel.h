@@ -67,8 +67,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
 
-  // gpu_quotients.cpp
-  /// Many floats by the same divisor, by its reciprocal. False where that does not pay.
+  // gpu_quotients.cpp: many floats by one divisor (false where that does not pay), exponentials
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor, Value* moderate) -> Values;
   [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
@@ -76,6 +75,11 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
   [[nodiscard]] auto meant_lanes(TileId id) -> TileId;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
+  using Power = Value*(llvm::IRBuilder<>&, Value*);
+  [[nodiscard]] auto many_exponentials(const TileStatement& one, const std::vector<int>& registers,
+                                       const std::function<Values(Power*)>& powers) -> Values;
+  [[nodiscard]] auto meant_together(TileId mask, const std::vector<int>& registers)
+      -> std::map<int, Value*>;
 
   // gpu_order.cpp
   void region(const TileRegion& region);
@@ -94,8 +98,6 @@ class GpuKernelEmitter : GpuState {
   void statement(const TileStatement& one, const TileAtomic& what);
   void statement(const TileStatement& one, const TileSearch& what);
   [[nodiscard]] auto address(std::size_t param, Value* index, DType index_dtype) -> Value*;
-  /// How many registers from `index` on are neighbours in memory.
-  [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
   enum class Access : std::uint8_t { load, store, atomic, exchange };
   /// The condition of register i's access, in checked code only where the index is in bounds.
@@ -135,8 +137,8 @@ class GpuKernelEmitter : GpuState {
   /// Lanes as the words that they travel in, and back.
   [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;
   [[nodiscard]] auto unpacked(const Values& words, llvm::Type* type, int count) -> Values;
-
   // gpu_runs.cpp
+  [[nodiscard]] auto run_length(TileId index_id, int index, int size) const -> int;
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first, TileId mask_id, Value* acts)
       -> Run;
   [[nodiscard]] auto meant(TileId id, int first, int length) -> Meant;

@@ -11,8 +11,6 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-constexpr int kWidestBytes = 16;
-
 /// PTX has no registers of eight bits, so bytes travel in sixteen.
 struct AccessRow {
   int size;
@@ -40,22 +38,6 @@ auto GpuKernelEmitter::address(std::size_t param, Value* index, DType index_dtyp
 
 auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
   return id == kNoTile ? nullptr : lane(id, index);
-}
-
-auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
-  const auto& held = values_.at(index_id);
-  if (held.offsets.empty() || is_checked_) return 1;
-  int length = 1 << layout_->contiguous_bits;
-  while (length * size > kWidestBytes) length /= 2;
-  const auto fits = [&](int wanted) {
-    if (index % wanted != 0) return false;
-    for (int i = 1; i < wanted; ++i)
-      if (!held.is_near(index, index + i) || held.offset(index + i) != held.offset(index) + i)
-        return false;
-    return true;
-  };
-  while (length > 1 && !fits(length)) length /= 2;
-  return std::max(length, 1);
 }
 
 /// The first thread writes; the others were not first.

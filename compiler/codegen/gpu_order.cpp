@@ -129,8 +129,10 @@ void GpuKernelEmitter::region(const TileRegion& region) {
 }
 
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
-  constexpr unsigned kChunk = 8;  ///< registers at a time
-  const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(kChunk - 1);
+  constexpr unsigned kFew = 8;
+  // Registers at a time; neighbours are not parted.
+  const auto chunk = std::max(kFew, 1U << static_cast<unsigned>(layout_->contiguous_bits));
+  const auto chunk_mask = static_cast<unsigned>(layout_->registers() - 1) & ~(chunk - 1);
   const auto last = std::find_if(body.rbegin(), body.rend(), is_reduce).base();
   const auto is_simple = [](const TileStatement& one) {
     return is_load(one) || is_uniform(one) || std::holds_alternative<TileStore>(one.what) ||
@@ -170,7 +172,7 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   for (const auto* one : late)
     if (!is_apart(*one)) emit(*one);
   chunk_mask_ = chunk_mask;
-  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += kChunk)
+  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
     for (const auto* one : late)
       if (is_apart(*one) && error_.empty()) emit(*one);
   chunk_mask_ = chunk_ = 0;

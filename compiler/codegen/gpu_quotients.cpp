@@ -136,53 +136,79 @@ auto GpuKernelEmitter::meant_lanes(TileId id) -> TileId {
   return compute->op == TileOp::select && is_lowest(one->operands[2]) ? one->operands[0] : kNoTile;
 }
 
+/// By register whether it is meant, where all neighbours are so together; null: it is, or nobody
+/// knows. Single registers would each have to be asked.
+auto GpuKernelEmitter::meant_together(TileId mask, const std::vector<int>& registers)
+    -> std::map<int, Value*> {
+  const auto run = 1 << layout_->contiguous_bits;
+  std::map<int, Meant> runs;
+  std::map<int, Value*> made;
+  bool are_together = run > 1;
+  for (const auto i : registers) {
+    const auto [known, is_new] = runs.try_emplace(i & ~(run - 1));
+    if (is_new) known->second = meant(mask, known->first, run);
+    are_together = are_together && known->second.is_whole;
+    made[i] = known->second.any;
+  }
+  for (auto& [i, condition] : made)
+    if (!are_together) condition = nullptr;
+  return made;
+}
+
 /// Where no lane is far below 0, which is asked once, none needs bounds, nor do quotients later.
 /// Lanes that are not meant are 0, which a warp asks for where it has any.
 auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
-  constexpr double kFar = -41;  // e^-41 is above 2^-60
   const auto id = one.results[0], of = one.operands[0];
   if (!code_.lane_type(dtype(of))->isFloatTy() || !is_below_zero(of)) return false;
   const auto registers = distinct(axes(id));
-  Values all;
-  for (const auto i : registers) all.push_back(lane(of, i));
   const auto powers = [&](auto* power) {
     Values made;
-    for (auto* x : all) made.push_back(code_.rounded(power(b_, x), dtype(id)));
+    for (const auto i : registers) made.push_back(code_.rounded(power(b_, lane(of, i)), dtype(id)));
     return made;
   };
-  // Of registers that are meant together the first one says whether they are.
-  const auto mask = meant_lanes(steps_.maker(of)->operands[0]);
-  const auto run = 1 << layout_->contiguous_bits;
-  std::map<int, Meant> runs;
-  std::map<int, Values> lanes_of_runs;
-  for (std::size_t k = 0; k < registers.size(); ++k) {
-    const auto first = registers[k] & ~(run - 1);
-    if (!runs.contains(first)) runs[first] = meant(mask, first, run);
-    lanes_of_runs[first].push_back(all[k]);
+  const auto made = registers.size() < kFew ? powers(emit_exp_below_one)
+                                            : many_exponentials(one, registers, powers);
+  std::map<int, Value*> by_register;
+  for (std::size_t k = 0; k < registers.size(); ++k) by_register[registers[k]] = made[k];
+  set(id, per_lane(axes(id), [&](int i) { return by_register.at(i); }));
+  return true;
+}
+
+auto GpuKernelEmitter::many_exponentials(const TileStatement& one,
+                                         const std::vector<int>& registers,
+                                         const std::function<Values(Power*)>& powers) -> Values {
+  constexpr double kFar = -41;  // e^-41 is above 2^-60
+  constexpr std::uint32_t kWarp = 0xffffffff;
+  const auto of = one.operands[0];
+  const auto is_meant = meant_together(meant_lanes(steps_.maker(of)->operands[0]), registers);
+  auto* none = llvm::ConstantFP::get(b_.getFloatTy(), 0.0);
+  std::map<int, Values> by_run;
+  for (const auto i : registers) by_run[i >> layout_->contiguous_bits].push_back(lane(of, i));
+  Values least;
+  Value* all_are_meant = nullptr;
+  for (const auto& [run, lanes] : by_run) {
+    least.push_back(extreme(llvm::Intrinsic::minimum, lanes));
+    auto* condition = is_meant.at(run << layout_->contiguous_bits);
+    if (condition == nullptr) continue;
+    least.back() = b_.CreateSelect(condition, least.back(), none);
+    all_are_meant = all_are_meant == nullptr ? condition : b_.CreateAnd(all_are_meant, condition);
   }
-  const bool is_apart =
-      !std::ranges::all_of(runs, [](const auto& known) { return known.second.is_whole; });
-  auto* none = llvm::Constant::getNullValue(all[0]->getType());
-  const auto is_meant = [&](int i) { return is_apart ? nullptr : runs.at(i & ~(run - 1)).any; };
-  Values made, least;
-  Value* are_meant = nullptr;
-  for (auto& [first, lanes] : lanes_of_runs) {
-    auto* smallest = extreme(llvm::Intrinsic::minimum, lanes);
-    auto* condition = is_meant(first);
-    least.push_back(condition == nullptr ? smallest : b_.CreateSelect(condition, smallest, none));
-    if (condition != nullptr)
-      are_meant = are_meant == nullptr ? condition : b_.CreateAnd(are_meant, condition);
-  }
+  if (all_are_meant != nullptr)
+    all_are_meant = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
+                                       {b_.getInt32(kWarp), all_are_meant});
+  auto* are_near = b_.CreateFCmpOGE(extreme(llvm::Intrinsic::minimum, least),
+                                    llvm::ConstantFP::get(none->getType(), kFar));
   const auto near = [&] {
     auto values = powers(emit_exp_of_number);
     const auto without_others = [&] {
       auto masked = values;
       for (std::size_t k = 0; k < masked.size(); ++k)
-        if (auto* condition = is_meant(registers[k]); condition != nullptr)
+        if (auto* condition = is_meant.at(registers[k]); condition != nullptr)
           masked[k] = b_.CreateSelect(condition, masked[k], none);
       return masked;
     };
-    if (are_meant != nullptr) values = either(are_meant, [&] { return values; }, without_others);
+    if (all_are_meant != nullptr)
+      values = either(all_are_meant, [&] { return values; }, without_others);
     values.push_back(b_.getTrue());
     return values;
   };
@@ -191,22 +217,10 @@ auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
     values.push_back(are_moderate(values));
     return values;
   };
-  if (all.size() < kFew) {
-    made = powers(emit_exp_below_one);
-  } else {
-    constexpr std::uint32_t kWarp = 0xffffffff;
-    if (are_meant != nullptr)
-      are_meant = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
-                                     {b_.getInt32(kWarp), are_meant});
-    auto* are_near = b_.CreateFCmpOGE(extreme(llvm::Intrinsic::minimum, least),
-                                      llvm::ConstantFP::get(none->getType(), kFar));
-    made = either(are_near, near, any);
-    moderate_[id] = made.back();
-  }
-  std::map<int, Value*> by_register;
-  for (std::size_t k = 0; k < registers.size(); ++k) by_register[registers[k]] = made[k];
-  set(id, per_lane(axes(id), [&](int i) { return by_register.at(i); }));
-  return true;
+  auto made = either(are_near, near, any);
+  moderate_[one.results[0]] = made.back();
+  made.pop_back();
+  return made;
 }
 
 }  // namespace assay

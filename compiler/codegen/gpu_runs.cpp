@@ -7,6 +7,8 @@ namespace {
 
 using llvm::Value;
 
+constexpr int kWidestBytes = 16;
+
 /// Of truths where null is true.
 auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
   if (one == nullptr || other == nullptr) return one == nullptr ? other : one;
@@ -14,6 +16,23 @@ auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
 }
 
 }  // namespace
+
+/// How many registers from `index` on are neighbours in memory, and one access.
+auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
+  const auto& held = values_.at(index_id);
+  if (held.offsets.empty() || is_checked_) return 1;
+  int length = 1 << layout_->contiguous_bits;
+  while (length * size > kWidestBytes) length /= 2;
+  const auto fits = [&](int wanted) {
+    if (index % wanted != 0) return false;
+    for (int i = 1; i < wanted; ++i)
+      if (!held.is_near(index, index + i) || held.offset(index + i) != held.offset(index) + i)
+        return false;
+    return true;
+  };
+  while (length > 1 && !fits(length)) length /= 2;
+  return std::max(length, 1);
+}
 
 /// By how much a value of neighbouring registers moves from each to the next.
 auto GpuKernelEmitter::movement(TileId id, int first, int length) const

@@ -187,6 +187,17 @@ TEST_F(PtxTest, NeighboursAreInRangeTogether) {
   EXPECT_EQ(made(std::string(kScale), {121}).layout.contiguous_bits, 2);
 }
 
+/// Sixteen bytes are neighbours, more than are made at a time behind a row's last reduction.
+TEST_F(PtxTest, RowsOfBytesHaveCode) {
+  auto text = centred();
+  for (auto at = text.find("float32"); at != std::string::npos; at = text.find("float32"))
+    text.replace(at, std::string_view("float32").size(), "int8");
+  const auto variant = made(text, {1 << 16, 1024});
+  EXPECT_EQ(variant.layout.contiguous_bits, 4);
+  EXPECT_EQ(variant.not_compiled, "");
+  EXPECT_GT(count(variant.ptx, "st.global.v4.b32"), 0);
+}
+
 /// One reciprocal a row, and a division per lane only where numbers are too large or too small.
 TEST_F(PtxTest, ARowIsDividedByOneReciprocal) {
   auto text = std::string(kRows);
