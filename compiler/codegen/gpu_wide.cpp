@@ -133,6 +133,20 @@ auto GpuKernelEmitter::packed(const Values& lanes, int bytes) -> Values {
     if (auto* both = code_.rounded_pair(lanes[i], lanes[i + 1]); both != nullptr)
       pairs.push_back(both);
   if (2 * pairs.size() == lanes.size()) return pairs;
+  const auto bits = static_cast<unsigned>(lanes[0]->getType()->getPrimitiveSizeInBits());
+  auto* word = word_type(b_, bytes);
+  if (bits == 8 && word->getBitWidth() > bits) {  // LLVM would take such vectors through memory
+    const auto each = word->getBitWidth() / bits;
+    Values words;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      auto* part = b_.CreateShl(b_.CreateZExt(lanes[i], word), i % each * bits);
+      if (i % each == 0)
+        words.push_back(part);
+      else
+        words.back() = b_.CreateOr(words.back(), part);
+    }
+    return words;
+  }
   auto* from = llvm::FixedVectorType::get(lanes[0]->getType(), static_cast<unsigned>(lanes.size()));
   Value* whole = llvm::UndefValue::get(from);
   for (std::size_t i = 0; i < lanes.size(); ++i)

@@ -211,7 +211,8 @@ auto finding_of(const GpuRecord& record, const TileKernel& kernel) -> std::optio
 
 auto sizes_text(const cuda::LaunchShape& shape, const TileKernel& kernel,
                 const std::vector<std::int64_t>& extents) -> std::string {
-  auto text = fmt::format("grid {}, {} threads", fmt::join(shape.grid, "x"), shape.count());
+  auto text =
+      fmt::format("grid {}, {} threads", fmt::join(shape.grid, "x"), fmt::join(shape.threads, "x"));
   if (shape.ranks > 1) text += fmt::format(", clusters of {}", shape.ranks);
   for (std::size_t i = 0; i < std::min(extents.size(), kernel.axes.size()); ++i)
     text += fmt::format(", {}={}", kernel.axes[i].name, extents[i]);

@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name, command in commands.items():
         hangs = run(f"hang:{SQRT}", *command)
         expect(f"{name} hangs", hangs, 1, "launch-hangs: launch 3 of 5", "sqrt", "does not end within 0.5 s",
-               "grid 1x1x1, 32 threads", "line ")
+               "grid 1x1x1, 32x1x1 threads", "line ")
         faults = run(f"fault:{SQRT}", *command)
         expect(f"{name} faults", faults, 1, "launch-faults: launch 3 of 5", "sqrt", "CUDA_ERROR_ILLEGAL_ADDRESS")
         expect(f"{name} dies", run(f"die:{SQRT}", *command), 70, "ended by SIGSEGV")

@@ -314,9 +314,15 @@ class Machine:
                "max": lambda: max(s[0], s[1]), "div": lambda: int(s[0] / s[1]),
                "rem": lambda: s[0] - int(s[0] / s[1]) * s[1], "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
                "shr": lambda: s[0] >> min(v[1], bits - 1) if kind[0] == "s" else v[0] >> v[1],
-               "clz": lambda: bits - v[0].bit_length(), "bfe": lambda: v[0] >> v[1] & (1 << v[2]) - 1}
+               "clz": lambda: bits - v[0].bit_length(), "bfe": lambda: self.field(v, kind),
+               "bfi": lambda: v[1] & ~((1 << v[3]) - 1 << v[2]) | (v[0] & (1 << v[3]) - 1) << v[2]}
         regs[target] = row[op]() & mask
         return None
+
+    @staticmethod
+    def field(v, kind):
+        bits = v[0] >> v[1] & (1 << v[2]) - 1
+        return signed(bits, v[2]) if kind[0] == "s" and v[2] else bits
 
     def floats(self, op, name, kind, target, v, regs):
         if op == "mov":
@@ -327,6 +333,9 @@ class Machine:
             regs[target] = v[0] & ~sign if op == "abs" else v[0] ^ sign
             return
         x = [to_float(one, kind) for one in v]
+        if op == "sqrt":
+            regs[target] = to_bits(math.sqrt(x[0]) if x[0] >= 0 else math.nan, kind)
+            return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
             order = {"eq": x[0] == x[1], "ne": x[0] < x[1] or x[0] > x[1], "lt": x[0] < x[1], "gt": x[0] > x[1],
@@ -368,10 +377,21 @@ class Machine:
         if to == "tf32":
             return tf32(bits)
         is_float = lambda kind: kind in ("f16", "bf16", "f32", "f64")
-        if is_float(to) and is_float(of):
-            return to_bits(to_float(bits, of), to)
+        whole = {"rzi": math.trunc, "rni": round, "rmi": math.floor, "rpi": math.ceil}
+        if is_float(of):
+            number = to_float(bits, of)
+            for how in whole.keys() & set(name):
+                if math.isfinite(number):
+                    number = math.copysign(whole[how](number), number) if is_float(to) else whole[how](number)
+            if is_float(to):
+                return to_bits(number, to)
+            least, most = (-1 << width(to) - 1, (1 << width(to) - 1) - 1) if to[0] == "s" else (0, MASKS[width(to)])
+            bits, of = 0 if number != number else int(max(least, min(most, number))) & MASKS[64], "b64"
         wide = signed(bits & MASKS[width(of)], width(of)) if of[0] == "s" else bits & MASKS[width(of)]
-        return to_bits(float(wide), to) if is_float(to) else wide & MASKS[width(to)]
+        if is_float(to):
+            return to_bits(float(wide), to)
+        # Of what is signed the sign goes on through the register.
+        return signed(wide & MASKS[width(to)], width(to)) & MASKS[64] if to[0] == "s" else wide & MASKS[width(to)]
 
     def mma(self, name, operands, warp):
         of = name[-2]

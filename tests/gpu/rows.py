@@ -96,6 +96,10 @@ ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 
 NARROW_ROWS = [(3, 40, (4, 1, 8), 1), (5, 201, (32, 1, 2), 1), (2, 1001, (32, 2, 1), 1), (9, 4, (2, 1, 16), 1)]
 NARROW_ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (11, 77, (16, 4, 1), 1), (5, 3, (2, 32, 1), 1)]
 NARROW_SIZES = {"row sums": NARROW_ROWS, "centred rows": NARROW_ROWS, "shifted by rows": NARROW_ELEMENTS}
+# Sixteen bytes are neighbours.
+BYTE_SIZES = {"centred rows": [(3, 48, (2, 1, 16), 1), (5, 208, (8, 1, 4), 1), (2, 1040, (32, 2, 1), 1),
+                               (3, 37, (2, 1, 16), 1)]}
+FORMS = {"f32": "f", "i8": "b"}
 SIZES = {"row sums": ROWS, "column sums": COLUMNS, "centred rows": ROWS, "first place of the largest": ROWS,
          "exponentials": ROWS[:5] + ROWS[6:7], "large exponentials": ROWS[:1], "near exponentials": ROWS[:2] + ROWS[6:7],
          "shares of exponentials": ROWS[:2] + ROWS[6:8], "shifted by rows": ELEMENTS}
@@ -119,8 +123,8 @@ def code_of(call, rows, columns, kind):
 
 
 def to_bytes(numbers, kind):
-    if kind == "f32":
-        return bytearray(struct.pack(f"<{len(numbers)}f", *numbers))
+    if kind != "bf16":
+        return bytearray(struct.pack(f"<{len(numbers)}{FORMS[kind]}", *numbers))
     return bytearray(struct.pack(f"<{len(numbers)}H", *(ptx_machine.to_bits(v, kind) for v in numbers)))
 
 
@@ -152,13 +156,13 @@ def check(name, rows, columns, dims, ranks, kind="f32"):
     text = code_of(call, rows, columns, kind)
     matrix = values_of(name, rows, columns)
     want = wanted(matrix)
-    made = "q" if name.startswith("first") else "bf16" if kind == "bf16" else "f"
+    made = "q" if name.startswith("first") else FORMS.get(kind, kind)
     memory = to_bytes([v for row in matrix for v in row], kind)
     memory += bytes(-len(memory) % 16)
-    out = bytearray(b"\xcb" * (len(want) * {"q": 8, "f": 4, "bf16": 2}[made]))
+    out = bytearray(b"\xcb" * (len(want) * {"q": 8, "f": 4, "bf16": 2, "b": 1}[made]))
     x, y, z = dims
     machine = ptx_machine.Machine(text)
-    sizes = (SIZES if kind == "f32" else NARROW_SIZES)[name]
+    sizes = KINDS[kind][name]
     if sizes not in (COLUMNS, ELEMENTS, NARROW_ELEMENTS):
         grid = -(-rows // z) * ranks
     else:
@@ -179,18 +183,19 @@ def check(name, rows, columns, dims, ranks, kind="f32"):
     return None
 
 
+KINDS = {"f32": SIZES, "bf16": NARROW_SIZES, "i8": BYTE_SIZES}
 PARTS = [16384, 17001, 16640]
 failed = 0
 for columns in PARTS:
     if problem := check_parts(columns):
         failed += 1
         print(f"sum of {columns} in parts: {problem}")
-for kind, all_sizes in (("f32", SIZES), ("bf16", NARROW_SIZES)):
+for kind, all_sizes in KINDS.items():
     for name, sizes in all_sizes.items():
         for rows, columns, dims, ranks in sizes:
             if problem := check(name, rows, columns, dims, ranks, kind):
                 failed += 1
                 print(f"{name} of {kind}[{rows}, {columns}], {dims} threads, clusters of {ranks}: {problem}")
-launches = len(PARTS) + sum(len(sizes) for made in (SIZES, NARROW_SIZES) for sizes in made.values())
+launches = len(PARTS) + sum(len(sizes) for made in KINDS.values() for sizes in made.values())
 print(f"{launches - failed} of {launches} launches are right")
 sys.exit(failed > 0)
