@@ -7,8 +7,6 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kWidestBytes = 16;
-
 /// Of truths where null is true.
 auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
   if (one == nullptr || other == nullptr) return one == nullptr ? other : one;

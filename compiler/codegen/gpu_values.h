@@ -17,6 +17,7 @@ struct GpuValues {
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
   using Statements = std::vector<const TileStatement*>;
+  static constexpr int kWidestBytes = 16;  ///< of an access
   /// So many times (by register) a value that all registers share.
   struct Step {
     Value* by = nullptr;

@@ -1,8 +1,9 @@
 // Loads and stores of all registers of a thread. Registers that are neighbours in memory travel
 // together, up to 16 bytes at once. Whether that may be (the places are aligned) is asked once for
 // all runs, so that all of a thread's loads are on their way before the first one is looked at;
-// else lanes go one by one. Of a run that is meant in part all is read, since memory is handed out
-// in larger pieces than that, and its lanes are written one by one.
+// else elements of two bytes come with the aligned ones around them and are moved, others one by
+// one. Of a run that is meant in part all is read, since memory is handed out in larger pieces than
+// that, and its lanes are written one by one.
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
 
@@ -14,7 +15,6 @@ namespace {
 using llvm::Value;
 
 constexpr unsigned kWordBits = 32;
-constexpr int kWide = 16;      ///< bytes
 constexpr int kMovedSize = 2;  ///< bytes of elements that are moved to where they are wanted
 
 /// Registers of the machine that a run travels in: words, or what is less than one.
@@ -211,7 +211,7 @@ auto GpuKernelEmitter::filled(const std::vector<Run>& runs, const Values& words,
 auto GpuKernelEmitter::moved_words(const Run& run, Value* place, std::uint64_t fill) -> Values {
   constexpr std::uint64_t kHalf = 2, kWord = 4, kTwoWords = 8, kBytesToBits = 8;
   auto* i64 = b_.getInt64Ty();
-  auto* beyond = b_.CreateAnd(b_.CreatePtrToInt(place, i64), kWide - 1);
+  auto* beyond = b_.CreateAnd(b_.CreatePtrToInt(place, i64), kWidestBytes - 1);
   auto* from = b_.CreateGEP(b_.getInt8Ty(), place, b_.CreateNeg(beyond));
   auto first = run;
   first.meant.any = run.meant.all;
@@ -220,7 +220,7 @@ auto GpuKernelEmitter::moved_words(const Run& run, Value* place, std::uint64_t f
   second.meant.any =
       first.meant.any == nullptr ? is_moved : b_.CreateAnd(first.meant.any, is_moved);
   auto words = loaded_words(first, from, fill);
-  auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWide));
+  auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWidestBytes));
   std::ranges::copy(loaded_words(second, next, fill), std::back_inserter(words));
   auto* by = b_.CreateTrunc(beyond, b_.getInt32Ty());
   const auto is_set = [&](std::uint64_t bit) {
@@ -279,7 +279,7 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
   };
   const bool may_move =
       layout_->is_placed() && size_bytes(kernel_.params[param].dtype) == kMovedSize &&
-      std::ranges::all_of(runs, [](const Run& run) { return run.bytes == kWide; });
+      std::ranges::all_of(runs, [](const Run& run) { return run.bytes == kWidestBytes; });
   const auto otherwise = [&] {
     auto* has_part = may_move ? have_parts(runs) : nullptr;
     if (has_part == nullptr) return may_move ? moved() : narrow();

@@ -11,10 +11,9 @@
 // tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
 // rows from one element to 131,072. Rows of elements that begin anywhere begin at the last place
 // before where a wide access may, and their first lanes take no part; what is reduced is read one
-// by one there. Of `w` a
-// thread has a few positions in registers, which share what they load: the last of them begin so
-// that they end with the axis, so that loads need not ask, and what the ones before have made is
-// not stored again. Transposes and scans have fixed blocks.
+// by one there. Of `w` a thread has a few positions in registers, which share what they load: the
+// last of them begin so that they end with the axis, so that loads need not ask, and what the ones
+// before have made is not stored again. Transposes and scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -111,7 +111,8 @@ struct ProgramTimes {
   HostCosts host;
   std::vector<TunedLaunch> tuned;
   /// Of outputs: bytes that differ between the first call and one after the measured ones, both of
-  /// these inputs; nothing where the executor does not compare them. Atomic sums may differ.
+  /// these inputs; nothing where the executor does not compare them. Atomic sums and random
+  /// numbers may differ.
   std::optional<std::int64_t> changed_bytes;
 };
 

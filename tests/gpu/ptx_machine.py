@@ -2,9 +2,8 @@
 
 Every register holds the bits of its value. Of the threads of a cluster those that stand at the first
 instruction of all go on, so threads that part meet again; `bar.sync` waits for all of a block,
-`barrier.cluster` for all. An `mbarrier` counts what it awaits, and opens once. Shared memory of another block is at its own place plus the block's number,
-which stands above all addresses. Fragments of `mma`
-are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
+`barrier.cluster` for all. An `mbarrier` counts what it awaits, and opens once. Shared memory of another block is at
+its own place plus the block's number, which stands above all addresses. Fragments of `mma` are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
 float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
 """
 import math
@@ -88,8 +87,8 @@ class Machine:
     def run(self, arguments, grid, dims=None, ranks=1):
         """Buffers (bytearrays, or one and the byte in it that the parameter points to) and numbers are the first
         parameters; the one behind them is a record. `grid` counts blocks, `dims` threads along x, y and z.
-        `reads` has block, thread and place of every load."""
-        self.memory, self.reads = [], []
+        `reads` has block, thread and place of every load, `wide_stores` how many had sixteen bytes."""
+        self.memory, self.reads, self.wide_stores = [], [], 0
         values, at = [], 1 << 32
         self.record = bytearray(40)
         for one in [*arguments, self.record]:
@@ -180,7 +179,7 @@ class Machine:
 
     def vote(self, name, operands, warp):
         """.all: whether every lane says so."""
-        assert name[2] == "all" or name[1] == "all", name
+        assert "all" in name, name
         all_say = int(all(self.value(operands[1], self.regs[t]) for t in warp))
         for t in warp:
             self.regs[t][operands[0]] = all_say
@@ -227,6 +226,8 @@ class Machine:
         address = self.place(place, regs)
         parts = [part.strip() for part in other.strip("{}").split(",")]
         assert address % (size * len(parts)) == 0, f"{len(parts)} times {size} bytes at {address:#x}"
+        if name[:2] == ["st", "global"] and size * len(parts) == 16:
+            self.wide_stores += 1
         for i, one in enumerate(parts):
             room, offset = self.room(address + i * size, size)
             if name[0] == "ld":
@@ -357,7 +358,8 @@ class Machine:
             regs[target] = to_bits(made, kind)
             return
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),
-                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: divided(1.0, x[0]), "div": lambda: divided(x[0], x[1]),
+                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: divided(1.0, x[0]),
+                 "div": lambda: divided(*x),
                  "fma": lambda: Fraction(x[0]) * Fraction(x[1]) + Fraction(x[2])}[op]()
         regs[target] = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
 

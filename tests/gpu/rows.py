@@ -174,6 +174,11 @@ def check(name, rows, columns, dims, ranks, kind="f32"):
         if not is_columns:  # of which a program takes one after the other
             grid *= -(-rows // (2 * y))
     machine.run([rows, columns, memory, out, rows, columns, x, y, z, ranks], grid, dims, ranks)
+    if name == "shifted by rows":  # whole pieces of sixteen bytes are stored at once, wherever rows begin
+        size = 16 // most
+        whole = sum(max((row + 1) * columns * size // 16 + -row * columns * size // 16, 0) for row in range(rows))
+        if machine.wide_stores != whole:
+            return f"{machine.wide_stores} wide stores, not {whole}"
     got = from_bytes(out, made)
     if kind == "bf16":
         want = [ptx_machine.to_float(ptx_machine.to_bits(v, kind), kind) for v in want]

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "compiler/cuda/splitting.h"
 #include "compiler/cuda/tiling.h"
 #include "compiler/program/text.h"
 #include "core/shape/shape_env.h"
@@ -107,6 +108,60 @@ TEST(TileChoice, ElementsOfFewLoadsAreTakenRowAfterRow) {
                        }),
               is_little ? 1 : 0);
   }
+}
+
+/// Warps are as many as a row fills, no power of two; whatever else may be tried holds it too.
+TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
+  auto text = window(1, true);
+  const auto store = text.find("  store");
+  text.insert(store,
+              "  %8:float32[y r] = sub %5 %6 line 0\n  %9:float32[y] = reduce(max r) %8 line 0\n"
+              "  %10:float32[y r] = sub %8 %9 line 0\n  store(in) %4 %10 _ line 0\n");
+  const auto [kernel, plan] = planned(text);
+  EXPECT_EQ(choose_tiles(plan, {kRows, 4100}, 1).threads, (TileThreads{.x = 32, .y = 5}));
+  EXPECT_EQ(choose_tiles(plan, {kRows, 3072}, 1).threads, (TileThreads{.x = 32, .y = 3}));
+  EXPECT_EQ(choose_tiles(plan, {kRows, 50256}, 8).threads,
+            (TileThreads{.x = 32, .y = 7, .ranks = 8}));
+  for (const std::int64_t columns : {1, 40, 1028, 3071, 4100, 9000, 50256, 50257})
+    for (const auto& one : tile_candidates(plan, {kRows, columns}, 8)) {
+      const auto& [x, y, z, ranks] = one.threads;
+      EXPECT_TRUE(one.loops || x * y * ranks * one.neighbours * one.rounds >= columns)
+          << columns << ": " << x << " x " << y << ", " << ranks << " blocks";
+    }
+}
+
+/// Of tiles of elements little stands idle; they read whole lines of memory.
+TEST(TileChoice, TilesAreAsWideAsRows) {
+  const auto [kernel, plan] = planned(window(1, false));
+  EXPECT_EQ(choose_tiles(plan, {kRows, kColumns}, 1).threads.x, 128);
+  for (const std::int64_t columns : {132, 516, 1032, 2055, 4104, 5120}) {
+    const auto choice = choose_tiles(plan, {kRows, columns}, 1);
+    const auto x = choice.threads.x, lanes = choice.neighbours * x;
+    const auto before = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
+    const auto idle = (columns + before + lanes - 1) / lanes * lanes - columns;
+    EXPECT_TRUE(idle * 16 <= columns + 16 * (before + choice.neighbours) || x == 8) << columns;
+    EXPECT_EQ(x * choice.threads.y, 128);
+    EXPECT_GE(x, 8);
+  }
+}
+
+/// Columns are narrower where there would be few, if that makes enough of them.
+TEST(TileChoice, FewColumnsAreNarrow) {
+  const auto [kernel, plan] = planned(
+      "kernel k \"reduction\"\nparam in buffer float32\nparam out buffer float32\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis r reduction exact max 1024 block (1) extent (n)\n"
+      "axis x parallel exact max 1024 block (1) extent (m)\nbody {\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[r] = index(r) line 0\n"
+      "  %2:int64[] = param(m) line 0\n  %3:int64[r] = mul %1 %2 line 0\n"
+      "  %4:int64[x r] = add %3 %0 line 0\n  %5:float32[x r] = load(in) %4 _ _ line 0\n"
+      "  %6:float32[x] = reduce(sum r) %5 line 0\n  store(out) %0 %6 _ line 0\n}\n");
+  EXPECT_EQ(choose_tiles(plan, {1024, 65536}, 1).threads.x, 32);
+  EXPECT_EQ(choose_tiles(plan, {4096, 16384}, 1).threads.x, 8);
+  EXPECT_EQ(choose_tiles(plan, {16384, 4096}, 1).threads.x, 32);
+  // As many as keep a GPU busy are not taken apart.
+  EXPECT_FALSE(choose_split(plan.loops, {4096, 16384}, 256));
+  EXPECT_TRUE(choose_split(plan.loops, {4096, 16384}, 255));
 }
 
 /// Positions of a row that share most of what they load are one thread's; where the row is shorter,

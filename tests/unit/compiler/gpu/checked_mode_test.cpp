@@ -4,26 +4,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "compiler/cuda/cuda.h"
 #include "tests/support/compiled.h"
+#include "tests/support/setting.h"
 
 namespace assay {
 namespace {
 using namespace assay::testing;
-
-/// A variable of the environment, while it lives.
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Setting() { ::unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  auto operator=(const Setting&) -> Setting& = delete;
-
- private:
-  const char* name_;
-};
 
 /// Two kernels, between them a product of inputs and the mark that it has written: four nodes.
 const SmallGraph kNodes{"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 5]",
@@ -33,26 +20,45 @@ const SmallGraph kNodes{"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 5]",
 /// More sizes than there are instantiated graphs, so the last one is updated.
 constexpr int kSizes = 5;
 
-class StaleGraph : public ::testing::Test {
+/// A program whose kernels do nothing but tell their arguments.
+class QuietGpu : public ::testing::Test {
  protected:
-  void SetUp() override {
-    auto capture = capture_of(kNodes);
+  void prepare(const SmallGraph& graph, bool is_checked) {
+    graph_ = graph;
+    auto capture = capture_of(graph);
     ASSERT_TRUE(capture) << capture.error().message;
     capture_ = std::make_unique<Capture>(*std::move(capture));
-    auto made = compiled(kNodes);
+    auto made = compiled(graph);
     ASSERT_TRUE(made) << made.error().message;
     compiled_ = std::make_unique<CompiledGraph>(*std::move(made));
-    auto program = executor_.compile(compiled_->program);
+    executor_ = std::make_unique<CudaExecutor>(table_, CudaOptions{.is_checked = is_checked});
+    auto program = executor_->compile(compiled_->program);
     if (!program && program.error().code == ErrorCode::missing_tool)
       GTEST_SKIP() << program.error().message;
     ASSERT_TRUE(program) << program.error().message;
     program_ = *std::move(program);
   }
-  auto findings(int size) -> std::vector<RunFinding> {
-    const auto inputs = inputs_of(kNodes, *capture_, fmt::format("s0={}", size), 1);
+  auto findings(const std::string& at) -> std::vector<RunFinding> {
+    const auto inputs = inputs_of(graph_, *capture_, at, 1);
     const auto run = program_->run(program_inputs(capture_->graph, *inputs), {});
     EXPECT_TRUE(run) << run.error().message;
     return run ? run->findings : std::vector<RunFinding>();
+  }
+
+  Setting kernels_{"FAKE_GPU_KERNELS", "quiet"};
+  OpTable table_ = build_op_table();
+  SmallGraph graph_;
+  std::unique_ptr<CudaExecutor> executor_;
+  std::unique_ptr<Capture> capture_;
+  std::unique_ptr<CompiledGraph> compiled_;
+  std::unique_ptr<CompiledProgram> program_;
+};
+
+class StaleGraph : public QuietGpu {
+ protected:
+  void SetUp() override { prepare(kNodes, true); }
+  auto findings(int size) -> std::vector<RunFinding> {
+    return QuietGpu::findings(fmt::format("s0={}", size));
   }
   /// Of the size whose graph takes over an instantiated one.
   auto findings_of_update() -> std::vector<RunFinding> {
@@ -65,13 +71,6 @@ class StaleGraph : public ::testing::Test {
       if (std::holds_alternative<HostLaunch>(op.what)) all.push_back(&op);
     return all;
   }
-
-  Setting kernels_{"FAKE_GPU_KERNELS", "quiet"};
-  OpTable table_ = build_op_table();
-  CudaExecutor executor_{table_, {.is_checked = true}};
-  std::unique_ptr<Capture> capture_;
-  std::unique_ptr<CompiledGraph> compiled_;
-  std::unique_ptr<CompiledProgram> program_;
 };
 
 TEST_F(StaleGraph, NothingIsFoundInSoundOnes) {
@@ -99,54 +98,34 @@ TEST_F(StaleGraph, APointerThatIsNotUpdatedIsBlamed) {
 }
 
 /// Rows of one block, and of more: an update of their graph would leave the clusters as they were.
-TEST(GraphsOfClusters, AreNotTakenOverByOthers) {
-  const Setting kernels("FAKE_GPU_KERNELS", "quiet"), has_clusters("FAKE_GPU_CLUSTERS", "1");
-  const SmallGraph graph{"s0: Sym(s0); s1: Sym(s1); x: f32[s0, s1]",
-                         "r = aten._softmax.default(x, 1, False)", "r"};
-  const auto capture = capture_of(graph);
-  const auto made = compiled(graph);
-  ASSERT_TRUE(capture && made);
-  const auto table = build_op_table();
-  const CudaExecutor executor(table);
-  const auto program = executor.compile(made->program);
-  if (!program && program.error().code == ErrorCode::missing_tool)
-    GTEST_SKIP() << program.error().message;
-  ASSERT_TRUE(program) << program.error().message;
+TEST_F(QuietGpu, GraphsDoNotTakeOverOtherClusters) {
+  const Setting has_clusters("FAKE_GPU_CLUSTERS", "1");
+  prepare(
+      {"s0: Sym(s0); s1: Sym(s1); x: f32[s0, s1]", "r = aten._softmax.default(x, 1, False)", "r"},
+      false);
+  if (IsSkipped()) return;
   const auto count = reinterpret_cast<int (*)(const char*)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_gpu_calls"));
   ASSERT_NE(count, nullptr);
   const auto updates = count("cuGraphExecUpdate_v2");
   for (const int columns : {64, 100, 200, 300, 400, 20000, 500, 30000, 40000, 600})
-    for (int call = 0; call < 2; ++call) {  // the second one makes the graph
-      const auto inputs = inputs_of(graph, *capture, fmt::format("s0=3,s1={}", columns), 1);
-      const auto run = (*program)->run(program_inputs(capture->graph, *inputs), {});
-      ASSERT_TRUE(run) << run.error().message;
-    }
+    for (int call = 0; call < 2; ++call)  // the second one makes the graph
+      (void)findings(fmt::format("s0=3,s1={}", columns));
   EXPECT_GT(count("cuGraphExecUpdate_v2"), updates);
   EXPECT_EQ(count("wrong cluster"), 0);
 }
 
 /// Kernels of the fake GPU write nothing, so a call reads what nobody wrote.
-TEST(CheckedCalls, LookAtWhatTheyRead) {
-  const Setting kernels("FAKE_GPU_KERNELS", "quiet");
-  const SmallGraph graph{"x: f32[3, 5]; y: f32[5, 5]",
-                         "a = aten.relu.default(x)\nr = aten.mm.default(a, y)", "r"};
-  const auto capture = capture_of(graph);
-  const auto made = compiled(graph);
-  ASSERT_TRUE(capture && made);
-  const auto table = build_op_table();
-  const CudaExecutor executor(table, {.is_checked = true});
-  const auto program = executor.compile(made->program);
-  if (!program && program.error().code == ErrorCode::missing_tool)
-    GTEST_SKIP() << program.error().message;
-  ASSERT_TRUE(program) << program.error().message;
-  const auto inputs = inputs_of(graph, *capture, "", 1);
-  const auto run = (*program)->run(program_inputs(capture->graph, *inputs), {});
-  ASSERT_TRUE(run) << run.error().message;
-  ASSERT_EQ(run->findings.size(), 1U);
-  EXPECT_EQ(run->findings[0].fault, RunFault::uninitialised);
-  EXPECT_EQ(run->findings[0].times, 15);
-  EXPECT_NE(run->findings[0].statement.find("mm"), std::string::npos);
+TEST_F(QuietGpu, CallsLookAtWhatTheyRead) {
+  prepare(
+      {"x: f32[3, 5]; y: f32[5, 5]", "a = aten.relu.default(x)\nr = aten.mm.default(a, y)", "r"},
+      true);
+  if (IsSkipped()) return;
+  const auto found = findings("");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].fault, RunFault::uninitialised);
+  EXPECT_EQ(found[0].times, 15);
+  EXPECT_NE(found[0].statement.find("mm"), std::string::npos);
 }
 
 }  // namespace

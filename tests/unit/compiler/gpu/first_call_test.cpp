@@ -8,28 +8,11 @@
 #include "compiler/cuda/cuda.h"
 #include "compiler/interpret/interpret.h"
 #include "tests/support/compiled.h"
+#include "tests/support/setting.h"
 
 namespace assay {
 namespace {
 using namespace assay::testing;
-
-/// While it lives, the fake GPU refuses calls of this name.
-class Refusal {
- public:
-  explicit Refusal(const char* call) { ::setenv("FAKE_GPU_REFUSE", call, 1); }
-  ~Refusal() { ::unsetenv("FAKE_GPU_REFUSE"); }
-  Refusal(const Refusal&) = delete;
-  auto operator=(const Refusal&) -> Refusal& = delete;
-};
-
-/// While it lives, updated graphs keep a node as it was.
-class Stale {
- public:
-  explicit Stale(const char* node) { ::setenv("FAKE_GPU_STALE", node, 1); }
-  ~Stale() { ::unsetenv("FAKE_GPU_STALE"); }
-  Stale(const Stale&) = delete;
-  auto operator=(const Stale&) -> Stale& = delete;
-};
 
 /// How often the fake GPU was called so.
 auto calls(const char* name) -> int {
@@ -127,7 +110,7 @@ TEST_F(FirstCall, MayFailHalfWay) {
   compile(kProducts);
   run(2);
   {
-    const Refusal refusal("cuMemcpyDtoHAsync_v2");  // where the host takes over
+    const Setting refusal("FAKE_GPU_REFUSE", "cuMemcpyDtoHAsync_v2");  // where the host takes over
     const auto failed = program_->run(given(3, 1), {});
     ASSERT_FALSE(failed);
     EXPECT_NE(failed.error().message.find("cuMemcpyDtoH"), std::string::npos);
@@ -144,7 +127,7 @@ TEST_F(FirstCall, MayFailHalfWay) {
 TEST_F(FirstCall, LeavesToTheHostWhatALibraryRefuses) {
   compile(kProducts);
   {
-    const Refusal refusal("cublasLtMatmul");
+    const Setting refusal("FAKE_GPU_REFUSE", "cublasLtMatmul");
     EXPECT_EQ(run(2), (std::map<std::string, int>{{"aten.mm.default", 4}}));
   }
   EXPECT_EQ(run(2, 2), (std::map<std::string, int>{{"aten.mm.default", 4}}));
@@ -155,7 +138,7 @@ TEST_F(FirstCall, GoesOnWithoutGraphs) {
   compile(kProducts);
   for (const auto* call : {"cuStreamBeginCapture_v2", "cuGraphInstantiateWithFlags"}) {
     const int size = call[2] == 'S' ? 2 : 3;
-    const Refusal refusal(call);
+    const Setting refusal("FAKE_GPU_REFUSE", call);
     const Counted launches("cuGraphLaunch");
     for (const std::uint32_t seed : {1U, 2U, 3U}) run(size, seed);
     EXPECT_EQ(launches.since(), 0);
@@ -170,7 +153,7 @@ TEST_F(FirstCall, IsRepeatedWhereTimeIsTaken) {
     return times ? times->changed_bytes.value_or(-1) : -1;
   };
   for (int size = 1; size <= 4; ++size) EXPECT_EQ(changed(size), 0) << size;
-  const Stale stale("0");
+  const Setting stale("FAKE_GPU_STALE", "0");
   EXPECT_GT(changed(5), 0);
 }
 
