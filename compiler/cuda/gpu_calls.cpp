@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/cuda/window_products.h"
+
 namespace assay {
 namespace {
 
@@ -149,6 +151,28 @@ void connect(GpuConvolution& what, bool is_transposed, const GpuTensor& input,
   what.y = is_transposed ? input : output;
   what.w = weight;
 }
+/// One of its results, and `bias`, which may be none, added to it.
+auto convolve(GpuLibraries& libraries, const GpuConvolution& what, const GpuTensor* bias = nullptr)
+    -> Result<Works> {
+  const auto add = [&](Works works) -> Result<Works> {
+    if (bias == nullptr) return works;
+    ASSAY_TRY(auto* const dnn, libraries.dnn());
+    const bool is_input = what.result == GpuConvolution::Result::input_gradient;
+    ASSAY_TRY(works.emplace_back(), dnn->add_bias(*bias, is_input ? what.x : what.y));
+    return works;
+  };
+  if (auto product = window_product(what, libraries.may_round())) {
+    if (bias != nullptr && product->batch == 1) {
+      product->bias = bias->at;
+      if (auto works = multiply(libraries, *product)) return works;
+      product->bias = 0;
+    }
+    if (auto works = multiply(libraries, *product)) return add(*std::move(works));
+  }
+  ASSAY_TRY(auto* const dnn, libraries.dnn());
+  ASSAY_TRY(auto work, dnn->convolution(what));
+  return add(one(std::move(work)));
+}
 /// input, weight, bias, then the window
 auto convolution(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
   const auto& out = *operands.result();
@@ -159,13 +183,7 @@ auto convolution(GpuLibraries& libraries, const Operands& operands) -> Result<Wo
   connect(what, is_transposed, operands.arg(0), operands.arg(1), out);
   what.result =
       is_transposed ? GpuConvolution::Result::input_gradient : GpuConvolution::Result::output;
-  ASSAY_TRY(auto* const dnn, libraries.dnn());
-  ASSAY_TRY(auto work, dnn->convolution(what));
-  auto works = one(std::move(work));
-  if (operands.has(2)) {
-    ASSAY_TRY(works.emplace_back(), dnn->add_bias(operands.arg(2), out));
-  }
-  return works;
+  return convolve(libraries, what, operands.has(2) ? &operands.arg(2) : nullptr);
 }
 /// grad_output, input, weight, bias_sizes, then the window, then output_mask
 auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
@@ -175,20 +193,25 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
   if (is_empty(gradient) || is_empty(input)) return unsupported("a sum over nothing");
   auto what = window_of(operands, 4, input.sizes.size() - 2);
   const bool is_transposed = operands.flag(7);
-  ASSAY_TRY(auto* const dnn, libraries.dnn());
   Works works;
+  const auto add = [&]() -> Result<void> {
+    ASSAY_TRY(auto made, convolve(libraries, what));
+    std::ranges::move(made, std::back_inserter(works));
+    return {};
+  };
   if (const auto& out = operands.result(0)) {
     connect(what, is_transposed, *out, weight, gradient);
     what.result =
         is_transposed ? GpuConvolution::Result::output : GpuConvolution::Result::input_gradient;
-    ASSAY_TRY(works.emplace_back(), dnn->convolution(what));
+    ASSAY_TRY_VOID(add());
   }
   if (const auto& out = operands.result(1)) {
     connect(what, is_transposed, input, *out, gradient);
     what.result = GpuConvolution::Result::weight_gradient;
-    ASSAY_TRY(works.emplace_back(), dnn->convolution(what));
+    ASSAY_TRY_VOID(add());
   }
   if (const auto& out = operands.result(2)) {
+    ASSAY_TRY(auto* const dnn, libraries.dnn());
     ASSAY_TRY(works.emplace_back(), dnn->bias_gradient(gradient, *out));
   }
   return works;

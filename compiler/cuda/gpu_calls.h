@@ -1,5 +1,6 @@
-// Library calls of bound programs that a library for GPUs does: products by cuBLASLt, convolutions
-// by cuDNN, dense copies by the driver. The rest runs on the host.
+// Library calls of bound programs that a library for GPUs does: products, and convolutions that are
+// such, by cuBLASLt, other convolutions by cuDNN, dense copies by the driver. The rest runs on the
+// host.
 #pragma once
 #include <memory>
 #include <vector>
@@ -24,6 +25,7 @@ class GpuLibraries {
   /// Opened when first asked for. Errors: missing_tool.
   [[nodiscard]] auto blas() -> Result<cuda::Blas*>;
   [[nodiscard]] auto dnn() -> Result<cuda::Dnn*>;
+  [[nodiscard]] auto may_round() const -> bool { return may_round_; }
 
  private:
   cuda::Driver& driver_;

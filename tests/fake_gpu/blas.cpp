@@ -129,6 +129,7 @@ int cublasLtMatmulPreferenceSetAttribute(void*, int, const void*, std::size_t) {
 }
 int cublasLtMatmulAlgoGetHeuristic(void*, void* what, void* a, void* b, void* c, void* d, void*,
                                    int most, Choice* choices, int* found) {
+  fake_gpu::refuses("cublasLtMatmulAlgoGetHeuristic");
   *found = 0;
   if (most < 1) return kInvalid;
   const auto& description = *static_cast<Description*>(what);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "compiler/runtime/cuda/shared_library.h"
 
@@ -54,6 +55,10 @@ constexpr int kEpilogueBias = 4;
 struct BlasTypes {
   DType dtype;
   int data, compute, scale;  ///< cudaDataType, cublasComputeType_t, cudaDataType
+  [[nodiscard]] auto compute_of(const GpuProduct& product) const -> int {
+    constexpr int kFastTf32 = 77;  // CUBLAS_COMPUTE_32F_FAST_TF32
+    return dtype == DType::float32 && product.may_round ? kFastTf32 : compute;
+  }
 };
 constexpr std::array kTypes = {
     BlasTypes{DType::float32, 0, 68, 0}, BlasTypes{DType::float64, 1, 70, 1},
@@ -86,6 +91,20 @@ auto transposed(GpuMatrix m) -> GpuMatrix {
   return m;
 }
 
+/// Of so many times as many products, or rows.
+auto of_batch(GpuProduct product, double factor) -> GpuProduct {
+  const auto scaled = [&](std::int64_t count) {
+    return std::max<std::int64_t>(1, std::llround(static_cast<double>(count) * factor));
+  };
+  if (product.batch > 1) {
+    product.batch = scaled(product.batch);
+    return product;
+  }
+  product.a.rows = product.out.rows = scaled(product.out.rows);
+  if (product.added) product.added->rows = product.out.rows;
+  return product;
+}
+
 class PreparedProduct final : public GpuWork {
  public:
   PreparedProduct(const BlasFunctions& functions, void* handle, Driver& driver, Address workspace)
@@ -115,8 +134,9 @@ class PreparedProduct final : public GpuWork {
     const auto added = stored(*product.added);
     if (!a || !b || !out || !added || out->is_transposed || added->is_transposed)
       return unsupported("neither rows nor columns of an operand are dense");
-    ASSAY_TRY_VOID(checked(f_.cublasLtMatmulDescCreate(&what_, types.compute, types.scale),
-                           "cublasLtMatmulDescCreate"));
+    ASSAY_TRY_VOID(
+        checked(f_.cublasLtMatmulDescCreate(&what_, types.compute_of(product), types.scale),
+                "cublasLtMatmulDescCreate"));
     // The library's first operand is b.
     ASSAY_TRY_VOID(set(kTransposeA, static_cast<std::int32_t>(b->is_transposed)));
     ASSAY_TRY_VOID(set(kTransposeB, static_cast<std::int32_t>(a->is_transposed)));
@@ -226,8 +246,24 @@ auto Blas::open(Driver& driver) -> Result<std::unique_ptr<Blas>> {
 auto Blas::prepare(const GpuProduct& product) -> Result<std::unique_ptr<GpuWork>> {
   const auto* const types = std::ranges::find(kTypes, product.dtype, &BlasTypes::dtype);
   if (types == kTypes.end()) return unsupported("products of {}", name(product.dtype));
-  auto made = std::make_unique<PreparedProduct>(*functions_, handle_, driver_, workspace_);
-  ASSAY_TRY_VOID(made->prepare(product, *types));
+  const auto prepared = [&](const GpuProduct& what) -> Result<std::unique_ptr<PreparedProduct>> {
+    auto made = std::make_unique<PreparedProduct>(*functions_, handle_, driver_, workspace_);
+    ASSAY_TRY_VOID(made->prepare(what, *types));
+    return made;
+  };
+  ASSAY_TRY(auto made, prepared(product));
+  const bool is_batch = product.batch > 1;
+  const Kind kind = {static_cast<std::int64_t>(product.dtype),
+                     product.may_round ? 1 : 0,
+                     is_batch ? product.a.rows : 0,
+                     product.a.columns,
+                     product.b.columns,
+                     product.a.column_stride == 1 ? 1 : 0,
+                     product.b.column_stride == 1 ? 1 : 0,
+                     product.out.column_stride == 1 ? 1 : 0,
+                     product.bias != 0 ? 1 : 0};
+  if (known_.insert(kind).second)
+    for (const double factor : {0.25, 0.5, 2., 4., 8.}) (void)prepared(of_batch(product, factor));
   return made;
 }
 

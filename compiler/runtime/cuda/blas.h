@@ -1,8 +1,10 @@
 // Matrix products by cuBLASLt, opened when a program multiplies matrices on a GPU.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "compiler/runtime/cuda/driver.h"
 #include "compiler/runtime/cuda/work.h"
@@ -17,9 +19,10 @@ struct GpuMatrix {
   std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
 };
 /// out = alpha * a b + beta * added, or + bias in every row. Floats up to 32 bits are multiplied
-/// and summed in float32 (never in TF32).
+/// and summed in float32.
 struct GpuProduct {
   DType dtype = DType::float32;
+  bool may_round = false;  ///< operands of float32 to TF32
   std::int64_t batch = 1;
   GpuMatrix a, b, out;
   double alpha = 1, beta = 0;
@@ -37,12 +40,17 @@ class Blas {
   Blas(const Blas&) = delete;
   auto operator=(const Blas&) -> Blas& = delete;
 
-  /// Errors: unsupported (a layout or dtype that the library does not take).
+  /// The first one of a size but for its batch (or, where there is none, its rows) also asks for
+  /// other batches, so that the library is ready for them. Errors: unsupported (a layout or dtype
+  /// that the library does not take).
   [[nodiscard]] auto prepare(const GpuProduct& product) -> Result<std::unique_ptr<GpuWork>>;
 
  private:
   explicit Blas(Driver& driver);
+  /// What products have in common whose batches differ.
+  using Kind = std::array<std::int64_t, 9>;
   Driver& driver_;
+  std::set<Kind> known_;
   std::unique_ptr<BlasFunctions> functions_;
   void* handle_ = nullptr;
   Address workspace_ = 0;

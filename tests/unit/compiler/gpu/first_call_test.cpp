@@ -1,6 +1,5 @@
 // Calls at new sizes and at sizes that come again, on a GPU that counts what it is asked for
 // (tests/fake_gpu).
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,29 +7,12 @@
 #include "compiler/cuda/cuda.h"
 #include "compiler/interpret/interpret.h"
 #include "tests/support/compiled.h"
+#include "tests/support/counted.h"
 #include "tests/support/setting.h"
 
 namespace assay {
 namespace {
 using namespace assay::testing;
-
-/// How often the fake GPU was called so.
-auto calls(const char* name) -> int {
-  static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  static const auto count =
-      reinterpret_cast<int (*)(const char*)>(dlsym(library, "fake_gpu_calls"));
-  return count(name);
-}
-/// How much more often than when this was made.
-class Counted {
- public:
-  explicit Counted(const char* name) : name_(name), before_(calls(name)) {}
-  [[nodiscard]] auto since() const -> int { return calls(name_) - before_; }
-
- private:
-  const char* name_;
-  int before_;
-};
 
 /// A product that no library takes stands between others, so a call has two graphs.
 const SmallGraph kProducts{
@@ -164,6 +146,16 @@ TEST_F(FirstCall, OfAConvolutionReadiesTheLibraryForOtherBatches) {
   EXPECT_EQ(convolutions.since(), 3);  // of four, of two and of one
   EXPECT_TRUE(run(3).empty());
   EXPECT_EQ(convolutions.since(), 4);
+}
+
+TEST_F(FirstCall, OfAProductReadiesTheLibraryForOtherBatches) {
+  compile({"s0: Sym(s0); x: f32[s0, 5]; y: f32[5, 4]", "r = aten.mm.default(x, y)", "r"});
+  const Counted asked("cublasLtMatmulAlgoGetHeuristic"), products("cublasLtMatmul");
+  EXPECT_TRUE(run(4).empty());
+  EXPECT_EQ(asked.since(), 6);
+  EXPECT_TRUE(run(3).empty());
+  EXPECT_EQ(asked.since(), 7);
+  EXPECT_EQ(products.since(), 2);
 }
 
 // The algorithm of small batches needs more room than there is for large ones.

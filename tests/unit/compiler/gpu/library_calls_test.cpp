@@ -7,6 +7,7 @@
 #include "compiler/cuda/cuda.h"
 #include "compiler/interpret/interpret.h"
 #include "tests/support/compiled.h"
+#include "tests/support/counted.h"
 
 namespace assay {
 namespace {
@@ -18,7 +19,7 @@ struct Case {
   const char* on_host = "";  ///< what no library takes
 };
 
-class LibraryCall : public ::testing::TestWithParam<Case> {
+class LibraryCallCheck : public ::testing::Test {
  protected:
   static void check(const SmallGraph& graph, const std::string& on_host) {
     const auto capture = capture_of(graph);
@@ -39,6 +40,7 @@ class LibraryCall : public ::testing::TestWithParam<Case> {
     EXPECT_GT(compared->run.calls, 0);
   }
 };
+class LibraryCall : public LibraryCallCheck, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(LibraryCall, GivesWhatTheReferenceGives) {
   check(GetParam().graph, GetParam().on_host);
@@ -127,6 +129,110 @@ INSTANTIATE_TEST_SUITE_P(
               "t = aten.convolution_backward.default(g, x, w, [3], [2, 1], [1, 0], [1, 1], True, "
               "[1, 0], 1, [True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]",
               "i, j, k"}}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+// ---- convolutions that are products -------------------------------------------------------------
+
+auto convolution_text(const char* bias) -> std::string {
+  return fmt::format(
+      "r = aten.convolution.default(x, w, {}, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)", bias);
+}
+const std::string kGradients =
+    "t = aten.convolution_backward.default(g, x, w, [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, "
+    "[True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]";
+
+/// Numbers of calls of cuBLASLt and cuDNN; what is computed is held against the reference.
+struct Pointwise {
+  const char* name;
+  SmallGraph graph;
+  int products = 0, convolutions = 0;
+};
+class PointwiseConvolution : public LibraryCallCheck,
+                             public ::testing::WithParamInterface<Pointwise> {};
+
+TEST_P(PointwiseConvolution, IsAProduct) {
+  const Counted products("cublasLtMatmul"), convolutions("cudnnConvolution");
+  check(GetParam().graph, "");
+  EXPECT_EQ(products.since(), GetParam().products);
+  EXPECT_EQ(convolutions.since(), GetParam().convolutions);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PointwiseConvolution,
+    ::testing::Values(
+        Pointwise{"of_images",
+                  {"x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]", convolution_text("None"), "r"},
+                  1},
+        Pointwise{"with_a_bias",
+                  {"x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]; b: f32[4]", convolution_text("b"), "r"},
+                  1},
+        Pointwise{"of_channels_last",
+                  {"x: f32[2, 3, 5, 7][105, 1, 21, 3]; w: f32[4, 3, 1, 1]; b: f32[4]",
+                   convolution_text("b"), "r"},
+                  1},
+        Pointwise{"of_one_place",
+                  {"x: f32[5, 3, 1, 1]; w: f32[4, 3, 1, 1]; b: f32[4]", convolution_text("b"), "r"},
+                  1},
+        Pointwise{"of_one_image",
+                  {"x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]; b: f32[4]", convolution_text("b"), "r"},
+                  1},
+        Pointwise{"of_doubles",
+                  {"x: f64[2, 3, 5, 7]; w: f64[4, 3, 1, 1]; b: f64[4]", convolution_text("b"), "r"},
+                  1},
+        Pointwise{"of_rows_with_gaps",
+                  {"x: f32[2, 3, 5, 7][180, 60, 12, 1]; w: f32[4, 3, 1, 1]",
+                   convolution_text("None"), "r"},
+                  0,
+                  2},
+        Pointwise{"in_a_row",
+                  {"x: f32[2, 3, 9]; w: f32[4, 3, 1]; b: f32[4]",
+                   "r = aten.convolution.default(x, w, b, [1], [0], [1], False, [0], 1)", "r"},
+                  1},
+        Pointwise{
+            "transposed",
+            {"x: f32[2, 4, 5, 7]; w: f32[4, 3, 1, 1]; b: f32[3]",
+             "r = aten.convolution.default(x, w, b, [1, 1], [0, 0], [1, 1], True, [0, 0], 1)", "r"},
+            1},
+        Pointwise{
+            "with_steps",
+            {"x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]",
+             "r = aten.convolution.default(x, w, None, [2, 1], [0, 0], [1, 1], False, [0, 0], "
+             "1)",
+             "r"},
+            0,
+            2},
+        Pointwise{
+            "with_padding",
+            {"x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]",
+             "r = aten.convolution.default(x, w, None, [1, 1], [1, 0], [1, 1], False, [0, 0], "
+             "1)",
+             "r"},
+            0,
+            1},
+        Pointwise{
+            "of_groups",
+            {"x: f32[1, 4, 5, 7]; w: f32[6, 2, 1, 1]",
+             "r = aten.convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], "
+             "2)",
+             "r"},
+            0,
+            1},
+        // The weight's is a sum over images here.
+        Pointwise{
+            "backward",
+            {"g: f32[2, 4, 5, 7]; x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]", kGradients, "i, j, k"},
+            1,
+            2},
+        Pointwise{
+            "backward_of_channels_last",
+            {"g: f32[2, 4, 5, 7][140, 1, 28, 4]; x: f32[2, 3, 5, 7][105, 1, 21, 3]; w: f32[4, "
+             "3, 1, 1][3, 1, 3, 3]",
+             kGradients, "i, j, k"},
+            2},
+        Pointwise{
+            "backward_of_one_image",
+            {"g: f32[1, 4, 5, 7]; x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]", kGradients, "i, j, k"},
+            2}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(FakeGpu, RunsAgainWithOtherInputs) {
