@@ -207,10 +207,6 @@ auto GpuKernelEmitter::either(Value* condition, const std::function<Values()>& t
   return joined;
 }
 
-void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
-  barrier();
-}
-
 /// A false assert leaves its line for the host, and its thread is over.
 void GpuKernelEmitter::statement(const TileStatement& one, const TileAssert&) {
   if (!kernel_.asserts_are_on) return;

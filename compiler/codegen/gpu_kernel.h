@@ -158,6 +158,7 @@ class GpuKernelEmitter : GpuState {
   void watch(const TileStatement& one, std::size_t param, int i, Value* at, Value* condition,
              Access access);
   [[nodiscard]] auto program_number() -> Value*;
+  [[nodiscard]] auto passed_barriers() -> Value*;
   void tell_arguments();
   void compare_written(const TileStatement& one, const Values& stored, const Values& meant);
 

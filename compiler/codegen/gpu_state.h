@@ -35,6 +35,7 @@ struct GpuState : GpuValues {
   Values params_;
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
+  Value* passed_ = nullptr;                 ///< where checked code counts barriers
   bool is_checked_ = false;
   int architecture_ = 0;    ///< 90 for compute capability 9.0
   int most_registers_ = 0;  ///< of the machine; 0: no limit

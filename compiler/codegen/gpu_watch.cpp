@@ -22,7 +22,32 @@ auto has_barrier(const TileRegion& region) -> bool {
   });
 }
 
+// Words of shadows (GpuShadow)
+constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF;
+constexpr std::uint64_t kBarrierShift = 24, kMostBarriers = 0xFF;  ///< in kernels that have some
+
 }  // namespace
+
+/// A place for the number of barriers that this thread has passed; more than kMostBarriers are not
+/// told apart.
+auto GpuKernelEmitter::passed_barriers() -> Value* {
+  if (passed_ == nullptr) {
+    auto& entry = function_->getEntryBlock();
+    llvm::IRBuilder<> begin(&entry, entry.begin());
+    passed_ = begin.CreateAlloca(begin.getInt64Ty());
+    begin.CreateStore(begin.getInt64(0), passed_);
+  }
+  return passed_;
+}
+
+void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
+  barrier();
+  if (!is_checked_) return;
+  auto* i64 = b_.getInt64Ty();
+  auto* next = b_.CreateAdd(b_.CreateLoad(i64, passed_barriers()), b_.getInt64(1));
+  auto* most = b_.getInt64(kMostBarriers);
+  b_.CreateStore(b_.CreateSelect(b_.CreateICmpULT(next, most), next, most), passed_barriers());
+}
 
 auto GpuKernelEmitter::checked(const TileStatement& one, int i, Value* condition, Access access)
     -> Value* {
@@ -100,15 +125,15 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
   barrier();  // nobody stores there again before all have looked
 }
 
-/// Lanes are told apart by their place in the tile, in its lowest 16 bits, where the kernel is all
-/// between two barriers and no thread holds lanes of another tile.
+/// Lanes are told apart by their place in the tile, in its lowest 16 bits, where no thread holds
+/// lanes of another tile. What they do on different sides of a barrier is in order.
 void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i, Value* at,
                              Value* condition, Access access) {
   const auto& memory = watched_.at(param);
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);
-  const bool tells_lanes =
-      !layout_->is_placed() && !is_single_lane_ && !dots_ && !has_barrier(kernel_.body);
+  const bool tells_lanes = !layout_->is_placed() && !is_single_lane_ && !dots_;
+  const bool has_barriers = tells_lanes && has_barrier(kernel_.body);
   const auto lane_number = [&]() -> Value* {
     auto over = axes(one.operands[0]) | axes(one.operands[1]);
     if (access != Access::load) over |= axes(one.operands[2]);
@@ -118,29 +143,39 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
         number =
             b_.CreateOr(b_.CreateShl(number, static_cast<std::uint64_t>(layout_->axes[axis].bits)),
                         b_.CreateZExt(coordinate(axis, i), i64));
-    constexpr std::uint64_t kLaneBits = 0xFFFF, kLaneShift = 32;
     return b_.CreateShl(b_.CreateAnd(number, kLaneBits), kLaneShift);
   };
   when(b_.CreateAnd(condition, b_.CreateICmpNE(memory.shadow, b_.getInt64(0))), [&] {
     const auto tell = [&](Value* wrong, GpuFault fault) {
       when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
     };
-    auto* mine = b_.CreateOr(memory.launch, program_number());
+    constexpr auto bits = [](std::uint64_t count) { return (std::uint64_t{1} << count) - 1; };
+    const auto program_bits = bits(has_barriers ? kBarrierShift : kLaneShift);
+    auto* program = has_barriers ? b_.CreateAnd(program_number(), program_bits) : program_number();
+    auto* passed = has_barriers ? b_.CreateLoad(i64, passed_barriers()) : nullptr;
+    auto* mine = b_.CreateOr(memory.launch, program);
     if (tells_lanes) mine = b_.CreateOr(mine, lane_number());
+    if (has_barriers) mine = b_.CreateOr(mine, b_.CreateShl(passed, kBarrierShift));
     constexpr std::uint64_t kLaunchBits = 48;
     const auto in_launch = [&](Value* who) {
       return b_.CreateICmpULT(b_.CreateXor(who, memory.launch),
                               b_.getInt64(std::uint64_t{1} << kLaunchBits));
     };
-    /// In this launch, by another program or lane?
-    const auto is_other = [&](Value* who) {
-      return b_.CreateAnd(in_launch(who), b_.CreateICmpNE(who, mine));
+    const auto differs_in = [&](Value* who, std::uint64_t mask) {
+      return b_.CreateICmpNE(b_.CreateAnd(b_.CreateXor(who, mine), mask), b_.getInt64(0));
     };
     /// Lanes of one program may store the same value there (compare_written).
     const auto is_other_program = [&](Value* who) {
-      auto* i32 = b_.getInt32Ty();
-      auto* differs = b_.CreateICmpNE(b_.CreateTrunc(who, i32), b_.CreateTrunc(mine, i32));
-      return b_.CreateAnd(in_launch(who), differs);
+      return b_.CreateAnd(in_launch(who), differs_in(who, program_bits));
+    };
+    /// In this launch, by another program, or by another lane between the same barriers?
+    const auto is_other = [&](Value* who) {
+      if (!has_barriers) return b_.CreateAnd(in_launch(who), b_.CreateICmpNE(who, mine));
+      auto* is_apart = differs_in(who, kMostBarriers << kBarrierShift);
+      auto* is_told = b_.CreateICmpULT(passed, b_.getInt64(kMostBarriers));
+      auto* is_beside = b_.CreateAnd(is_told, b_.CreateNot(is_apart));
+      auto* lane = b_.CreateAnd(differs_in(who, kLaneBits << kLaneShift), is_beside);
+      return b_.CreateAnd(in_launch(who), b_.CreateOr(differs_in(who, program_bits), lane));
     };
     auto* bytes = b_.CreateMul(at, b_.getInt64(sizeof(GpuShadow)));
     auto* writer = b_.CreateIntToPtr(b_.CreateAdd(memory.shadow, bytes), b_.getPtrTy(1));

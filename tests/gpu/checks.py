@@ -43,6 +43,14 @@ CASES = [
      range(SIZE)),
     (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)"),
      64, None, None, ()),
+    # A barrier elsewhere does not help.
+    (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 1) % xnumel)") + "\n    tl.debug_barrier()",
+     64, "read conflict", 0, range(SIZE)),
+    (LOAD, "tl.debug_barrier()\n    " + LOAD + "\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("tmp2", "tmp0")
+     .replace("(x2)", "((x2 + 1) % xnumel)"), 64, "read conflict", 0, range(SIZE)),
+    # Nor do other programs wait at it.
+    (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"),
+     32, "read conflict", 0, range(SIZE)),
     (LOAD, SEARCH.format("in_ptr0", SIZE), 64, None, None, ()),
     (LOAD, SEARCH.format("in_ptr0", 2 * SIZE + 9), 64, "out of bounds", 0, range(SIZE, 2 * SIZE + 9)),
     (LOAD, SEARCH.format("out_ptr0", SIZE), 64, "uninitialised", 2, range(SIZE)),
