@@ -23,8 +23,34 @@ auto has_barrier(const TileRegion& region) -> bool {
 }
 
 // Words of shadows (GpuShadow)
-constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF;
+constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF, kLaunchShift = 48;
 constexpr std::uint64_t kBarrierShift = 24, kMostBarriers = 0xFF;  ///< in kernels that have some
+/// What `next` makes of what stands there, whoever else does so at the same time.
+void update(llvm::IRBuilder<>& b, llvm::Value* place,
+            const std::function<llvm::Value*(llvm::Value*)>& next) {
+  constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
+  auto* i64 = b.getInt64Ty();
+  const llvm::Align align(8);
+  auto* first = b.CreateAlignedLoad(i64, place, align, true);
+  auto* before = b.GetInsertBlock();
+  const auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, before->getParent());
+  };
+  auto *again = block("again"), *other = block("other"), *after = block("after");
+  b.CreateBr(again);
+  b.SetInsertPoint(again);
+  auto* seen = b.CreatePHI(i64, 2);
+  seen->addIncoming(first, before);
+  auto* wanted = next(seen);
+  b.CreateCondBr(b.CreateICmpNE(wanted, seen), other, after);
+  b.SetInsertPoint(other);
+  auto* found = b.CreateAtomicCmpXchg(place, seen, wanted, align, kOrder, kOrder);
+  seen->addIncoming(b.CreateExtractValue(found, 0), other);
+  b.CreateCondBr(b.CreateExtractValue(found, 1), after, again);
+  b.SetInsertPoint(after);
+}
+
+constexpr auto kLanes = kLaneBits << kLaneShift, kBarriers = kMostBarriers << kBarrierShift;
 
 }  // namespace
 
@@ -156,10 +182,9 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* mine = b_.CreateOr(memory.launch, program);
     if (tells_lanes) mine = b_.CreateOr(mine, lane_number());
     if (has_barriers) mine = b_.CreateOr(mine, b_.CreateShl(passed, kBarrierShift));
-    constexpr std::uint64_t kLaunchBits = 48;
     const auto in_launch = [&](Value* who) {
       return b_.CreateICmpULT(b_.CreateXor(who, memory.launch),
-                              b_.getInt64(std::uint64_t{1} << kLaunchBits));
+                              b_.getInt64(std::uint64_t{1} << kLaunchShift));
     };
     const auto differs_in = [&](Value* who, std::uint64_t mask) {
       return b_.CreateICmpNE(b_.CreateAnd(b_.CreateXor(who, mine), mask), b_.getInt64(0));
@@ -171,10 +196,10 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     /// In this launch, by another program, or by another lane between the same barriers?
     const auto is_other = [&](Value* who) {
       if (!has_barriers) return b_.CreateAnd(in_launch(who), b_.CreateICmpNE(who, mine));
-      auto* is_apart = differs_in(who, kMostBarriers << kBarrierShift);
+      auto* is_apart = differs_in(who, kBarriers);
       auto* is_told = b_.CreateICmpULT(passed, b_.getInt64(kMostBarriers));
       auto* is_beside = b_.CreateAnd(is_told, b_.CreateNot(is_apart));
-      auto* lane = b_.CreateAnd(differs_in(who, kLaneBits << kLaneShift), is_beside);
+      auto* lane = b_.CreateAnd(differs_in(who, kLanes), is_beside);
       return b_.CreateAnd(in_launch(who), b_.CreateOr(differs_in(who, program_bits), lane));
     };
     auto* bytes = b_.CreateMul(at, b_.getInt64(sizeof(GpuShadow)));
@@ -192,7 +217,15 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
       tell(b_.CreateICmpEQ(before, b_.getInt64(0)), GpuFault::uninitialised);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);
-      b_.CreateAlignedStore(mine, reader, align, true);
+      update(b_, reader, [&](Value* who) -> Value* {
+        Value* same = who;  // the program's own lanes
+        if (tells_lanes)
+          same = b_.CreateSelect(differs_in(who, kLanes), b_.CreateOr(mine, kLanes), who);
+        if (has_barriers) same = b_.CreateSelect(differs_in(who, kBarriers), mine, same);
+        auto* all = b_.CreateOr(memory.launch, bits(kLaunchShift));
+        auto* joined = b_.CreateSelect(differs_in(who, program_bits), all, same);
+        return b_.CreateSelect(in_launch(who), joined, mine);
+      });
     } else {  // whoever comes first: all atomics of a launch agree with each other
       b_.CreateAlignedStore(b_.getInt64(~std::uint64_t{0}), writer, align, true);
     }

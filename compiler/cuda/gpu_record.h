@@ -32,10 +32,10 @@ struct GpuRecord {
   return word;
 }
 
-/// Who wrote and who read an element of watched memory last: the launch's number in the upper 16
-/// bits, then the lane where lanes are told apart, the program of the grid in the lower 32; in
-/// kernels with barriers in the lower 24, below how many barriers were passed. 0: nobody; all ones:
-/// somebody else.
+/// Who wrote an element of watched memory last, and who reads it in the last launch that does: the
+/// launch's number in the upper 16 bits, then the lane where lanes are told apart, the program of
+/// the grid in the lower 32; in kernels with barriers in the lower 24, below how many barriers were
+/// passed. Fields are all ones where several read it. 0: nobody; all ones: somebody else.
 struct GpuShadow {
   std::uint64_t writer = 0, reader = 0;
 };

@@ -23,6 +23,7 @@ LOAD = "tmp0 = tl.load(in_ptr0 + (x2), xmask)"
 STORE = "tl.store(out_ptr0 + (x2), tmp2, xmask)"
 SEARCH = (LOAD + "\n    tmp0 = triton_helpers.bucketize_binary_search(tmp0, {0}, {1}, {1}, 1, 0, tl.int64, False, None, "
           "None, None, ).to(tl.float32)")
+READ_BY_ALL = "tmp9 = tl.load(in_ptr0 + (0 * x2 + 40), xmask)\n    "
 # What stands there, what becomes of it, the block; fault, parameter and elements one of which is blamed.
 CASES = [
     ("", "", 32, None, None, ()),
@@ -51,6 +52,11 @@ CASES = [
     # Nor do other programs wait at it.
     (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"),
      32, "read conflict", 0, range(SIZE)),
+    # Whoever reads it last is not all who do.
+    *((LOAD, READ_BY_ALL + between + LOAD + "\n    tmp0 = tmp0 + tmp9\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("tmp2", "tmp0"), block, *found)
+      for between, block, found in [("", 32, ("read conflict", 0, (40,))), ("", 64, ("read conflict", 0, (40,))),
+                                    ("tl.debug_barrier()\n    ", 32, ("read conflict", 0, (40,))),
+                                    ("tl.debug_barrier()\n    ", 64, (None, None, ()))]),
     (LOAD, SEARCH.format("in_ptr0", SIZE), 64, None, None, ()),
     (LOAD, SEARCH.format("in_ptr0", 2 * SIZE + 9), 64, "out of bounds", 0, range(SIZE, 2 * SIZE + 9)),
     (LOAD, SEARCH.format("out_ptr0", SIZE), 64, "uninitialised", 2, range(SIZE)),
