@@ -109,6 +109,7 @@ auto GpuProgram::check_graphs(const DatumList& inputs, ProgramRun& run) -> Resul
   });
   if (!shared_.is_checked || was_repeated_ || draws || is_one_by_one() || !run.findings.empty())
     return {};
+  make_graphs();
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(run_steps());
   return read_records(run);

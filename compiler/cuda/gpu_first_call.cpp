@@ -1,4 +1,4 @@
-// The first call at new sizes, and the graphs of the second one.
+// The first call at new sizes, and the graphs that the second one makes.
 #include "compiler/cuda/gpu_program.h"
 
 namespace assay {
@@ -75,6 +75,7 @@ void GpuProgram::make_parts() {
 }
 
 void GpuProgram::make_graphs() {
+  was_repeated_ = true;
   if (is_one_by_one()) return;
   const auto start = Clock::now();
   for (auto& part : parts_) {

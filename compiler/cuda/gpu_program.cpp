@@ -84,7 +84,6 @@ auto GpuProgram::send(const DatumList& inputs) -> Result<void> {
 auto GpuProgram::run_steps() -> Result<void> {
   ASSAY_TRY_VOID(clear_shadows());
   if (!is_complete_) return first_call();
-  if (!std::exchange(was_repeated_, true)) make_graphs();
   for (auto& part : parts_) {
     note_all(part);
     if (part.graph != nullptr) {
@@ -95,6 +94,8 @@ auto GpuProgram::run_steps() -> Result<void> {
     for (auto at = part.begin; at < part.end; ++at)
       ASSAY_TRY_VOID(steps_[at].is_on_host ? on_host(at) : issue(steps_[at]));
   }
+  // While the GPU is at work those of the calls to come are made.
+  if (!was_repeated_) make_graphs();
   return {};
 }
 

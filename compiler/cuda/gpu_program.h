@@ -1,6 +1,6 @@
 // A bound program on a GPU: buffers in its memory, launches and library calls prepared. The first
-// call issues each while the next one is prepared; from the second on what is between steps of the
-// host is a graph of the driver.
+// call issues each while the next one is prepared; from the third on what is between steps of the
+// host is a graph of the driver, which the second one makes while the GPU is at work.
 #pragma once
 #include <map>
 #include <memory>
