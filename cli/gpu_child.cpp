@@ -57,9 +57,10 @@ class BoardWatch final : public cuda::LaunchWatch {
     board_.number = note.number;
     board_.launches = note.launches;
   }
+  /// For every launch, so without locking anything: this thread alone writes.
   void waits(bool does) override {
-    ++board_.steps;
-    board_.waits = does;
+    board_.steps.store(board_.steps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    board_.waits.store(does, std::memory_order_release);
   }
   /// Whatever is done with this GPU from here on fails, so nothing is.
   void faulted(std::string_view error) override {
