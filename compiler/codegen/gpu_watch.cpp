@@ -25,13 +25,13 @@ auto has_barrier(const TileRegion& region) -> bool {
 // Words of shadows (GpuShadow)
 constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF, kLaunchShift = 48;
 constexpr std::uint64_t kBarrierShift = 24, kMostBarriers = 0xFF;  ///< in kernels that have some
-/// What `next` makes of what stands there, whoever else does so at the same time.
-void update(llvm::IRBuilder<>& b, llvm::Value* place,
+/// What `next` makes of what stands there (`first`, as it was seen), whoever else does so at the
+/// same time.
+void update(llvm::IRBuilder<>& b, llvm::Value* place, llvm::Value* first,
             const std::function<llvm::Value*(llvm::Value*)>& next) {
   constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
   auto* i64 = b.getInt64Ty();
   const llvm::Align align(8);
-  auto* first = b.CreateAlignedLoad(i64, place, align, true);
   auto* before = b.GetInsertBlock();
   const auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(b.getContext(), name, before->getParent());
@@ -212,20 +212,23 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
       tell(is_other(b_.CreateAlignedLoad(i64, reader, align, true)), GpuFault::read_conflict);
       return;
     }
-    auto* before = b_.CreateAlignedLoad(i64, writer, align, true);
+    auto* both = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64, 2), writer,
+                                      llvm::Align(sizeof(GpuShadow)), true);
+    auto* before = b_.CreateExtractElement(both, std::uint64_t{0});
     if (access != Access::exchange)
       tell(b_.CreateICmpEQ(before, b_.getInt64(0)), GpuFault::uninitialised);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);
-      update(b_, reader, [&](Value* who) -> Value* {
-        Value* same = who;  // the program's own lanes
-        if (tells_lanes)
-          same = b_.CreateSelect(differs_in(who, kLanes), b_.CreateOr(mine, kLanes), who);
-        if (has_barriers) same = b_.CreateSelect(differs_in(who, kBarriers), mine, same);
-        auto* all = b_.CreateOr(memory.launch, bits(kLaunchShift));
-        auto* joined = b_.CreateSelect(differs_in(who, program_bits), all, same);
-        return b_.CreateSelect(in_launch(who), joined, mine);
-      });
+      update(b_, reader, b_.CreateExtractElement(both, std::uint64_t{1}),
+             [&](Value* who) -> Value* {
+               Value* same = who;  // the program's own lanes
+               if (tells_lanes)
+                 same = b_.CreateSelect(differs_in(who, kLanes), b_.CreateOr(mine, kLanes), who);
+               if (has_barriers) same = b_.CreateSelect(differs_in(who, kBarriers), mine, same);
+               auto* all = b_.CreateOr(memory.launch, bits(kLaunchShift));
+               auto* joined = b_.CreateSelect(differs_in(who, program_bits), all, same);
+               return b_.CreateSelect(in_launch(who), joined, mine);
+             });
     } else {  // whoever comes first: all atomics of a launch agree with each other
       b_.CreateAlignedStore(b_.getInt64(~std::uint64_t{0}), writer, align, true);
     }
