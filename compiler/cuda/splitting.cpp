@@ -8,11 +8,11 @@
 namespace assay {
 namespace {
 
-/// Programs that keep any GPU busy; into how many a sum over everything is taken apart, so that the
-/// last of them end together (columns lose by it: their parts are rows in memory); and the least
-/// work that is worth one.
-constexpr std::int64_t kManyPrograms = 512, kPartsOfAll = 4096, kLeastElements = 8192,
-                       kLeastLength = 16;
+/// Programs that keep any GPU busy (of columns, whose threads hold more, fewer are at work at
+/// once); into how many a sum over everything is taken apart, so that the last of them end together
+/// (columns lose by it: their parts are rows in memory); and the least work that is worth one.
+constexpr std::int64_t kManyPrograms = 512, kManyColumns = 384, kPartsOfAll = 4096,
+                       kLeastElements = 8192, kLeastLength = 16;
 
 class Splitter {
  public:
@@ -210,7 +210,9 @@ auto choose_split(const KernelPlan& plan, const std::vector<std::int64_t>& exten
     choice.axis = axis;
   }
   const auto extent = extents[choice.axis];
-  const auto most = plan.parallel.empty() ? kPartsOfAll : kManyPrograms;
+  const auto most = plan.parallel.empty()    ? kPartsOfAll
+                    : plan.vector_is_reduced ? kManyPrograms
+                                             : std::max(kManyColumns, 2 * programs);
   auto parts =
       std::min({most / programs, elements / kLeastElements / programs, extent / kLeastLength});
   if (parts < 2) return std::nullopt;

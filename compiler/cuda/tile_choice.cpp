@@ -22,6 +22,8 @@ constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of 
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
+/// What parts make together: few programs, whose threads would go over many rows one by one.
+constexpr std::int64_t kShortColumn = 1024;
 // Fixed blocks
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 constexpr std::int64_t kTile = 512, kShortScan = 256, kScan = 2048, kScanWidth = 32;
@@ -141,10 +143,10 @@ auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
   threads.x = width(across, kWarp);
-  // Narrower ones, if that is what makes enough of them.
+  // Narrower ones, if that is what makes enough of them, and of short columns.
   const auto programs = [&](std::int64_t x) { return tiles(across, x) * all.y; };
-  if (choice.neighbours > 1 && programs(threads.x) < kBusyPrograms &&
-      programs(kLineThreads) >= kBusyPrograms)
+  const bool is_better = programs(kLineThreads) >= kBusyPrograms || all.r <= kShortColumn;
+  if (choice.neighbours > 1 && programs(threads.x) < kBusyPrograms && is_better)
     threads.x = kLineThreads;
   threads.y = std::min(kColumnThreads / threads.x, power_of_two(tiles(all.r, choice.rounds)));
   threads.z = std::clamp(std::min(kColumnThreads / (threads.x * threads.y), power_of_two(all.y)),

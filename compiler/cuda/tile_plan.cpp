@@ -10,13 +10,23 @@
 
 namespace assay {
 namespace {
-/// Elements of the largest type among accesses that go through memory along the axis.
-auto neighbours_along(const TileKernel& kernel, const AccessSteps& steps, std::size_t axis)
-    -> std::int64_t {
+/// Elements of the largest type among accesses that go through memory along the axis; of those that
+/// are made for every element of columns, where there are some, since the others are few.
+auto neighbours_along(const TileKernel& kernel, const KernelPlan& plan, const AccessSteps& steps,
+                      std::size_t axis) -> std::int64_t {
   constexpr std::int64_t kAccessBytes = 16;
+  AxisSet reduced = 0;
+  for (const auto one : plan.reduced) reduced |= AxisSet{1} << one;
+  const auto is_along = [&](const TileStatement* one) {
+    return steps.step(one->operands[0], axis) == 1;
+  };
+  const auto is_often = [&](const TileStatement* one) {
+    return is_along(one) && (kernel.type(one->operands[0]).axes & reduced) != 0;
+  };
+  const bool has_often = std::ranges::any_of(steps.accesses(), is_often);
   std::int64_t largest = 0;
   for (const auto* one : steps.accesses()) {
-    if (steps.step(one->operands[0], axis) != 1) continue;
+    if (!(has_often ? is_often(one) : is_along(one))) continue;
     std::visit(
         [&]<class T>(const T& what) {
           if constexpr (requires { what.param; } && !std::is_same_v<T, TileSearch>)
@@ -140,7 +150,7 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
-  plan.neighbours = neighbours_along(kernel, steps, inner);
+  plan.neighbours = neighbours_along(kernel, plan.loops, steps, inner);
   plan.aligned_by = aligned_by(kernel, steps, inner);
   if (plan.loops.vector_is_reduced) return plan;
   plan.x = inner;

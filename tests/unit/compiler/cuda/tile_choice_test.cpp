@@ -145,23 +145,39 @@ TEST(TileChoice, TilesAreAsWideAsRows) {
   }
 }
 
-/// Columns are narrower where there would be few, if that makes enough of them.
-TEST(TileChoice, FewColumnsAreNarrow) {
-  const auto [kernel, plan] = planned(
-      "kernel k \"reduction\"\nparam in buffer float32\nparam out buffer float32\n"
+/// Sums of columns of `in`, stored as float32.
+auto sums_of_columns(const char* in) -> std::string {
+  return fmt::format(
+      "kernel k \"reduction\"\nparam in buffer {0}\nparam out buffer float32\n"
       "param n scalar int64\nparam m scalar int64\n"
       "axis r reduction exact max 1024 block (1) extent (n)\n"
-      "axis x parallel exact max 1024 block (1) extent (m)\nbody {\n"
+      "axis x parallel exact max 1024 block (1) extent (m)\nbody {{\n"
       "  %0:int64[x] = index(x) line 0\n  %1:int64[r] = index(r) line 0\n"
       "  %2:int64[] = param(m) line 0\n  %3:int64[r] = mul %1 %2 line 0\n"
-      "  %4:int64[x r] = add %3 %0 line 0\n  %5:float32[x r] = load(in) %4 _ _ line 0\n"
-      "  %6:float32[x] = reduce(sum r) %5 line 0\n  store(out) %0 %6 _ line 0\n}\n");
+      "  %4:int64[x r] = add %3 %0 line 0\n  %5:{0}[x r] = load(in) %4 _ _ line 0\n"
+      "  %6:float32[x r] = cast %5 line 0\n"
+      "  %7:float32[x] = reduce(sum r) %6 line 0\n  store(out) %0 %7 _ line 0\n}}\n",
+      in);
+}
+
+/// Columns are narrower where there would be few, if that makes enough of them.
+TEST(TileChoice, FewColumnsAreNarrow) {
+  const auto [kernel, plan] = planned(sums_of_columns("float32"));
   EXPECT_EQ(choose_tiles(plan, {1024, 65536}, 1).threads.x, 32);
   EXPECT_EQ(choose_tiles(plan, {4096, 16384}, 1).threads.x, 8);
   EXPECT_EQ(choose_tiles(plan, {16384, 4096}, 1).threads.x, 32);
+  // What few parts make together: many threads go over short columns.
+  EXPECT_EQ(choose_tiles(plan, {512, 256}, 1).threads, (TileThreads{.x = 8, .y = 32}));
   // As many as keep a GPU busy are not taken apart.
   EXPECT_FALSE(choose_split(plan.loops, {4096, 16384}, 256));
-  EXPECT_TRUE(choose_split(plan.loops, {4096, 16384}, 255));
+  EXPECT_EQ(choose_split(plan.loops, {4096, 16384}, 255)->parts, 2);
+  EXPECT_EQ(choose_split(plan.loops, {65536, 1024}, 8)->parts, 48);
+}
+
+/// What is loaded for every element says how wide accesses are, not what is stored once a column.
+TEST(TileChoice, NarrowElementsOfColumnsAreWide) {
+  EXPECT_EQ(planned(sums_of_columns("float32")).second.neighbours, 4);
+  EXPECT_EQ(planned(sums_of_columns("bfloat16")).second.neighbours, 8);
 }
 
 /// Positions of a row that share most of what they load are one thread's; where the row is shorter,
