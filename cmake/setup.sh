@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(
-  g++ cmake ninja-build pkg-config python3
+  g++ cmake ninja-build pkg-config python3 git
   libfmt-dev libsimdjson-dev libzip-dev nlohmann-json3-dev libssl-dev zlib1g-dev libsqlite3-dev
   libz3-dev libcli11-dev libopenblas-dev libboost-math-dev libgtest-dev libbenchmark-dev
   llvm-19-dev  # machine code; without it programs are interpreted
@@ -16,7 +16,7 @@ packages=(
 case "${1:-}" in
   --gui)
     # The platform plugins draw without a screen; a font of known shape keeps pictures alike.
-    packages+=(qt6-base-dev qt6-svg-dev qt6-qpa-plugins fonts-dejavu-core xvfb)
+    packages+=(qt6-base-dev qt6-svg-dev qt6-qpa-plugins fonts-dejavu-core xvfb xauth)
     ;;
   "") ;;
   *)
