@@ -25,6 +25,10 @@ auto has_barrier(const TileRegion& region) -> bool {
 // Words of shadows (GpuShadow)
 constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF, kLaunchShift = 48;
 constexpr std::uint64_t kBarrierShift = 24, kMostBarriers = 0xFF;  ///< in kernels that have some
+constexpr auto bits(std::uint64_t count) -> std::uint64_t {
+  return (std::uint64_t{1} << count) - 1;
+}
+
 /// What `next` makes of what stands there (`first`, as it was seen), whoever else does so at the
 /// same time.
 void update(llvm::IRBuilder<>& b, llvm::Value* place, llvm::Value* first,
@@ -175,7 +179,6 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     const auto tell = [&](Value* wrong, GpuFault fault) {
       when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
     };
-    constexpr auto bits = [](std::uint64_t count) { return (std::uint64_t{1} << count) - 1; };
     const auto program_bits = bits(has_barriers ? kBarrierShift : kLaneShift);
     auto* program = has_barriers ? b_.CreateAnd(program_number(), program_bits) : program_number();
     auto* passed = has_barriers ? b_.CreateLoad(i64, passed_barriers()) : nullptr;
