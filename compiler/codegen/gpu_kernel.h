@@ -38,7 +38,6 @@ class GpuKernelEmitter : GpuState {
   void statement(const TileStatement& one, const TileCompute& what);
   [[nodiscard]] auto is_question(const TileStatement& one, TileOp op) const -> bool;
   [[nodiscard]] auto computed(const TileStatement& one, int index) -> Value*;
-  void statement(const TileStatement& one, const TileBarrier& what);
   void statement(const TileStatement& one, const TileAssert& what);
   void statement(const TileStatement& one, const TileLoop& what);
   void statement(const TileStatement& one, const TileIf& what);
@@ -154,6 +153,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
 
   // gpu_watch.cpp
+  void statement(const TileStatement& one, const TileBarrier& what);
   /// Looks at what others did to the element, and leaves word of this access.
   void watch(const TileStatement& one, std::size_t param, int i, Value* at, Value* condition,
              Access access);

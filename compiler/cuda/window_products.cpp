@@ -46,11 +46,6 @@ auto matrix_of(const GpuTensor& t, const Images& of, bool is_batch) -> GpuMatrix
   if (is_batch) made.batch_stride = of.image_stride;
   return made;
 }
-auto turned(GpuMatrix m) -> GpuMatrix {
-  std::swap(m.rows, m.columns);
-  std::swap(m.row_stride, m.column_stride);
-  return m;
-}
 
 /// Rows or columns of sixteen aligned bytes, as tensor cores want them.
 auto is_aligned(const GpuMatrix& m, std::int64_t element_bytes) -> bool {
@@ -75,7 +70,7 @@ auto has_single_elements(const GpuConvolution& what) -> bool {
 auto window_product(const GpuConvolution& what, bool may_round) -> std::optional<cuda::GpuProduct> {
   if (!has_single_elements(what)) return std::nullopt;
   const auto x = images_of(what.x), y = images_of(what.y);
-  if (!x || !y) return std::nullopt;
+  if (!x || !y || x->places != y->places) return std::nullopt;
   const bool is_batch = !x->are_one() || !y->are_one();
   const auto mx = matrix_of(what.x, *x, is_batch), my = matrix_of(what.y, *y, is_batch);
   const GpuMatrix mw{.at = what.w.at,
@@ -89,14 +84,14 @@ auto window_product(const GpuConvolution& what, bool may_round) -> std::optional
   made.batch = is_batch ? x->images : 1;
   switch (what.result) {
     case GpuConvolution::Result::output:
-      made.a = mx, made.b = turned(mw), made.out = my;
+      made.a = mx, made.b = transposed(mw), made.out = my;
       break;
     case GpuConvolution::Result::input_gradient:
       made.a = my, made.b = mw, made.out = mx;
       break;
     case GpuConvolution::Result::weight_gradient:
       if (is_batch) return std::nullopt;
-      made.a = turned(my), made.b = mx, made.out = mw;
+      made.a = transposed(my), made.b = mx, made.out = mw;
       break;
   }
   const auto bytes = size_bytes(made.dtype);

@@ -151,6 +151,8 @@ int cublasLtMatmul(void*, void* what, const void* alpha, std::uint64_t a, void* 
   if (fake_gpu::refuses("cublasLtMatmul")) return kNotSupported;
   const auto& description = *static_cast<Description*>(what);
   const bool is_double = description.scale == 1;
+  constexpr int kFastTf32 = 77;
+  if (description.compute == kFastTf32) fake_gpu::refuses("CUBLAS_COMPUTE_32F_FAST_TF32");
   fake_gpu::enqueue([=, x = number(alpha, is_double), y = number(beta, is_double),
                      la = *static_cast<Layout*>(a_layout), lb = *static_cast<Layout*>(b_layout),
                      lc = *static_cast<Layout*>(c_layout), ld = *static_cast<Layout*>(d_layout)] {

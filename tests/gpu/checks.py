@@ -53,7 +53,8 @@ CASES = [
     (STORE, "tl.debug_barrier()\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"),
      32, "read conflict", 0, range(SIZE)),
     # Whoever reads it last is not all who do.
-    *((LOAD, READ_BY_ALL + between + LOAD + "\n    tmp0 = tmp0 + tmp9\n    " + STORE.replace("out_ptr0", "in_ptr0").replace("tmp2", "tmp0"), block, *found)
+    *((LOAD, READ_BY_ALL + between + LOAD + "\n    tmp0 = tmp0 + tmp9\n    "
+       + STORE.replace("out_ptr0", "in_ptr0").replace("tmp2", "tmp0"), block, *found)
       for between, block, found in [("", 32, ("read conflict", 0, (40,))), ("", 64, ("read conflict", 0, (40,))),
                                     ("tl.debug_barrier()\n    ", 32, ("read conflict", 0, (40,))),
                                     ("tl.debug_barrier()\n    ", 64, (None, None, ()))]),

@@ -3,8 +3,8 @@
 Every register holds the bits of its value. Of the threads of a cluster those that stand at the first
 instruction of all go on, so threads that part meet again; `bar.sync` waits for all of a block,
 `barrier.cluster` for all. An `mbarrier` counts what it awaits, and opens once. Shared memory of another block is at
-its own place plus the block's number, which stands above all addresses. Fragments of `mma` are laid out as in the PTX ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in
-float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
+its own place plus the block's number, which stands above all addresses. Fragments of `mma` are laid out as in the PTX
+ISA ("Matrix Fragments for mma.m16n8k16" and "m16n8k8"); its sums are added in float64 and rounded once. Memory is a bytearray per buffer; an access outside of them is an error.
 """
 import math
 import re

@@ -85,12 +85,6 @@ auto stored(const GpuMatrix& m) -> std::optional<Stored> {
     return Stored{m.rows, m.columns, m.columns == 1 ? m.rows : m.column_stride, true};
   return std::nullopt;
 }
-auto transposed(GpuMatrix m) -> GpuMatrix {
-  std::swap(m.rows, m.columns);
-  std::swap(m.row_stride, m.column_stride);
-  return m;
-}
-
 /// Of so many times as many products, or rows.
 auto of_batch(GpuProduct product, double factor) -> GpuProduct {
   const auto scaled = [&](std::int64_t count) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/runtime/cuda/driver.h"
 #include "compiler/runtime/cuda/work.h"
@@ -18,6 +19,11 @@ struct GpuMatrix {
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
 };
+[[nodiscard]] inline auto transposed(GpuMatrix m) -> GpuMatrix {
+  std::swap(m.rows, m.columns);
+  std::swap(m.row_stride, m.column_stride);
+  return m;
+}
 /// out = alpha * a b + beta * added, or + bias in every row. Floats up to 32 bits are multiplied
 /// and summed in float32.
 struct GpuProduct {

@@ -114,6 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
              {"x: f32[2, 4, 5, 4]; w: f32[4, 3, 3, 2]; b: f32[3]",
               "r = aten.convolution.default(x, w, b, [2, 1], [1, 0], [1, 1], True, [1, 0], 1)",
               "r"}},
+        Case{"convolution_transposed_beyond_its_windows",
+             {"x: f32[1, 4, 5, 7]; w: f32[4, 3, 1, 1]",
+              "r = aten.convolution.default(x, w, None, [1, 1], [0, 0], [2, 2], True, [1, 0], 1)",
+              "r"},
+             "aten.convolution.default"},
         Case{"convolution_backward",
              {"g: f32[2, 4, 3, 7]; x: f32[2, 3, 6, 7]; w: f32[4, 3, 3, 3]",
               "t = aten.convolution_backward.default(g, x, w, [4], [2, 1], [1, 1], [1, 1], False, "
@@ -133,9 +138,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- convolutions that are products -------------------------------------------------------------
 
-auto convolution_text(const char* bias) -> std::string {
-  return fmt::format(
-      "r = aten.convolution.default(x, w, {}, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)", bias);
+/// `rest`: strides, padding, dilation, whether it is transposed, what that adds, groups.
+auto convolution_text(const char* bias,
+                      const char* rest = "[1, 1], [0, 0], [1, 1], False, [0, 0], 1")
+    -> std::string {
+  return fmt::format("r = aten.convolution.default(x, w, {}, {})", bias, rest);
 }
 const std::string kGradients =
     "t = aten.convolution_backward.default(g, x, w, [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, "
@@ -186,37 +193,27 @@ INSTANTIATE_TEST_SUITE_P(
                   2},
         Pointwise{"in_a_row",
                   {"x: f32[2, 3, 9]; w: f32[4, 3, 1]; b: f32[4]",
-                   "r = aten.convolution.default(x, w, b, [1], [0], [1], False, [0], 1)", "r"},
+                   convolution_text("b", "[1], [0], [1], False, [0], 1"), "r"},
                   1},
-        Pointwise{
-            "transposed",
-            {"x: f32[2, 4, 5, 7]; w: f32[4, 3, 1, 1]; b: f32[3]",
-             "r = aten.convolution.default(x, w, b, [1, 1], [0, 0], [1, 1], True, [0, 0], 1)", "r"},
-            1},
-        Pointwise{
-            "with_steps",
-            {"x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]",
-             "r = aten.convolution.default(x, w, None, [2, 1], [0, 0], [1, 1], False, [0, 0], "
-             "1)",
-             "r"},
-            0,
-            2},
-        Pointwise{
-            "with_padding",
-            {"x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]",
-             "r = aten.convolution.default(x, w, None, [1, 1], [1, 0], [1, 1], False, [0, 0], "
-             "1)",
-             "r"},
-            0,
-            1},
-        Pointwise{
-            "of_groups",
-            {"x: f32[1, 4, 5, 7]; w: f32[6, 2, 1, 1]",
-             "r = aten.convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], "
-             "2)",
-             "r"},
-            0,
-            1},
+        Pointwise{"transposed",
+                  {"x: f32[2, 4, 5, 7]; w: f32[4, 3, 1, 1]; b: f32[3]",
+                   convolution_text("b", "[1, 1], [0, 0], [1, 1], True, [0, 0], 1"), "r"},
+                  1},
+        Pointwise{"with_steps",
+                  {"x: f32[2, 3, 5, 7]; w: f32[4, 3, 1, 1]",
+                   convolution_text("None", "[2, 1], [0, 0], [1, 1], False, [0, 0], 1"), "r"},
+                  0,
+                  2},
+        Pointwise{"with_padding",
+                  {"x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]",
+                   convolution_text("None", "[1, 1], [1, 0], [1, 1], False, [0, 0], 1"), "r"},
+                  0,
+                  1},
+        Pointwise{"of_groups",
+                  {"x: f32[1, 4, 5, 7]; w: f32[6, 2, 1, 1]",
+                   convolution_text("None", "[1, 1], [0, 0], [1, 1], False, [0, 0], 2"), "r"},
+                  0,
+                  1},
         // The weight's is a sum over images here.
         Pointwise{
             "backward",
@@ -234,6 +231,29 @@ INSTANTIATE_TEST_SUITE_P(
             {"g: f32[1, 4, 5, 7]; x: f32[1, 3, 5, 7]; w: f32[4, 3, 1, 1]", kGradients, "i, j, k"},
             2}),
     [](const auto& one) { return std::string(one.param.name); });
+
+// Only convolutions, and only where tensor cores read them well.
+TEST(FakeGpu, RoundsWhereItMay) {
+  const auto table = build_op_table();
+  const auto rounded = [&](const SmallGraph& graph, bool may_round) {
+    const auto capture = capture_of(graph);
+    const auto made = compiled(graph);
+    const CudaExecutor executor(table, {.may_round = may_round});
+    const auto program = executor.compile(made->program);
+    const Counted products("cublasLtMatmul"), roundings("CUBLAS_COMPUTE_32F_FAST_TF32");
+    const auto run = (*program)->run(inputs_of(graph, *capture, "")->values, {});
+    EXPECT_TRUE(run) << (run ? "" : run.error().message);
+    return std::pair(products.since(), roundings.since());
+  };
+  const SmallGraph aligned{"x: f32[2, 4, 2, 6]; w: f32[8, 4, 1, 1]", convolution_text("None"), "r"};
+  const SmallGraph other{"x: f32[2, 4, 3, 5]; w: f32[8, 4, 1, 1]", convolution_text("None"), "r"};
+  const SmallGraph product{"x: f32[4, 8]; w: f32[8, 4]", "r = aten.mm.default(x, w)", "r"};
+  EXPECT_EQ(rounded(aligned, false), std::pair(1, 0));
+  EXPECT_EQ(rounded(aligned, true), std::pair(1, 1));
+  EXPECT_EQ(rounded(other, false), std::pair(1, 0));
+  EXPECT_EQ(rounded(other, true), std::pair(0, 0));
+  EXPECT_EQ(rounded(product, true), std::pair(1, 0));
+}
 
 TEST(FakeGpu, RunsAgainWithOtherInputs) {
   const SmallGraph graph{"a: f32[3, 5]; b: f32[5, 4]", "r = aten.mm.default(a, b)", "r"};
@@ -273,7 +293,7 @@ TEST(FakeGpu, SizesTakeTurns) {
   const Interpreter interpreter(table);
   const auto reference = interpreter.compile(made->program);
   ASSERT_TRUE(reference) << reference.error().message;
-  for (const std::uint32_t seed : {1U, 2U})
+  for (const std::uint32_t seed : {1U, 2U, 3U})  // a third call runs the graph
     for (const int size : {1, 2, 3, 4, 5, 6, 7, 2, 9, 1}) {
       const auto inputs = inputs_of(graph, *capture, fmt::format("s0={}", size), seed);
       ASSERT_TRUE(inputs) << inputs.error().message;
