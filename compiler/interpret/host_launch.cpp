@@ -17,6 +17,12 @@ auto plain_name(const HostArg& arg) -> const std::string* {
   const auto* what = std::get_if<HostView>(&arg.value);
   return what == nullptr || what->is_reinterpreted ? nullptr : &what->base;
 }
+auto counts_programs(const TileRegion& region) -> bool {
+  return std::ranges::any_of(region.body, [](const TileStatement& one) {
+    return std::holds_alternative<TileProgram>(one.what) ||
+           std::ranges::any_of(one.regions, counts_programs);
+  });
+}
 void point_to(TileArgument& argument, const RunBuffer& buffer) {
   argument.storage = buffer.storage;
   argument.offset_bytes = buffer.tensor.meta.offset * size_bytes(buffer.tensor.dtype());
@@ -149,6 +155,8 @@ auto HostMachine::choose_blocks(const TileKernel& kernel, TileLaunch& launch, Bi
     launch.arguments[i].integer = *scalars.at(param.symbol).as_int();
     launch.arguments[i].real = static_cast<double>(launch.arguments[i].integer);
   }
+  if (kernel.grid.empty() && counts_programs(kernel.body))
+    return unsupported("how many programs it has is not known");
   for (std::size_t i = 0; i < kernel.grid.size() && i < 3; ++i) {
     ASSAY_TRY(launch.grid[i], evaluate_int(kernel.grid[i], scalars));
     // Nothing is launched for an empty dimension.

@@ -41,6 +41,12 @@ auto TileMachine::lanes(AxisSet axes) const -> Lanes {
   return count;
 }
 
+auto TileMachine::lane_base(AxisSet axes) const -> std::uint32_t {
+  for (std::size_t axis = 0; axis < dims_.size(); ++axis)
+    if (dims_[axis] == 1) axes &= ~(AxisSet{1} << axis);
+  return axes << 27U;
+}
+
 auto TileMachine::fresh(TileId id) -> std::byte* {
   auto& target = reg(id);
   const auto& of = type(id);

@@ -142,6 +142,9 @@ class TileMachine {
   void dot(const TileStep& step, const TileDot& what);
 
   [[nodiscard]] auto lanes(AxisSet axes) const -> Lanes;
+  /// What lanes over `axes` have in common in their numbers as who touches memory: the lane of an
+  /// axis that has one is the same as one without the axis.
+  [[nodiscard]] auto lane_base(AxisSet axes) const -> std::uint32_t;
   [[nodiscard]] auto type(TileId id) const -> const TileType& { return kernel_.type(id); }
   [[nodiscard]] auto reg(TileId id) -> Register& {
     return registers_[static_cast<std::size_t>(id)];

@@ -215,9 +215,10 @@ void TileMachine::reads(Access& access, bool atomic) {
   auto& touches = storage.touches();
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
   Toucher who{program_, phase_, 0};
+  const auto lanes_of = lane_base(access.axes);
   for (std::size_t i = 0; i < access.count; ++i) {
     if (!access.active[i]) continue;
-    who.lane = access.axes << 27U | static_cast<std::uint32_t>(i);
+    who.lane = lanes_of | static_cast<std::uint32_t>(i);
     for (std::int64_t g = 0; g < granules; ++g) {
       auto& touch = touches[static_cast<std::size_t>(access.at[i] * granules + g)];
       const auto before = touch;
@@ -283,6 +284,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
   auto* base = storage.bytes();
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
   Toucher who{program_, phase_, 0};
+  const auto lanes_of = lane_base(axes);
   std::array<std::byte, 16> bytes = {};
   for (std::size_t i = 0; i < access.count; ++i) {
     if (!access.active[i]) continue;
@@ -292,7 +294,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
         bytes.data());
     auto* target = base + access.at[i] * access.size;
     if (access.argument->tracks) {
-      who.lane = axes << 27U | static_cast<std::uint32_t>(i);
+      who.lane = lanes_of | static_cast<std::uint32_t>(i);
       for (std::int64_t g = 0; g < granules; ++g) {
         auto& touch = storage.touches()[static_cast<std::size_t>(access.at[i] * granules + g)];
         const auto before = touch;
@@ -339,6 +341,7 @@ void TileMachine::atomic(const TileStep& step, const TileAtomic& what) {
   std::memset(out, 0, access.count * lane_bytes);
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
   Toucher who{program_, phase_, 0};
+  const auto lanes_of = lane_base(axes);
   std::array<std::byte, 8> next = {};
   for (std::size_t i = 0; i < access.count; ++i) {
     if (!access.active[i]) continue;
@@ -354,7 +357,7 @@ void TileMachine::atomic(const TileStep& step, const TileAtomic& what) {
       step.evaluate(both, next.data(), 1);
     }
     if (access.argument->tracks) {
-      who.lane = axes << 27U | static_cast<std::uint32_t>(i);
+      who.lane = lanes_of | static_cast<std::uint32_t>(i);
       for (std::int64_t g = 0; g < granules; ++g)
         if (note_write(storage.touches()[static_cast<std::size_t>(access.at[i] * granules + g)],
                        who, first_, true) != Collision::none)

@@ -240,20 +240,17 @@ auto StatementReader::is_scalar(std::string_view name) const -> bool {
   return find_scalar(function_, name) != nullptr || program_.env.find(name) != nullptr;
 }
 
-/// Python source of an integer or boolean expression over symbols and scalars assigned before.
-/// None, a dtype, a device; truth values and floats that are no expression over symbols.
-/// `device(type='cuda', index=0)`, `torch.device('cpu')`
-/// `arg1_1_size = arg1_1.size()`, said before of this name.
-/// `buf5 = buf4[0]`, `s0 = arg1_1_size[0]`; false if it is neither.
+/// `buf5 = buf4[0]`, `s0 = arg1_1_size[0]`, `s0 = arg1_1.size()[0]`; false if it is neither.
 auto StatementReader::subscript(const std::string& name, int right) -> Result<bool> {
   const auto children = cursor_.children(right);
   const auto& base = cursor_.syntax(children[0]);
   const auto& index = cursor_.syntax(children[1]);
-  if (base.kind != SyntaxKind::name || is_scalar(base.text) || index.kind != SyntaxKind::integer)
-    return false;
+  if (index.kind != SyntaxKind::integer) return false;
+  const bool is_name = base.kind == SyntaxKind::name && !is_scalar(base.text);
+  auto from = is_name ? find_layout(base.text) : layout_source(children[0]);
+  if (!is_name && from.buffer.empty()) return false;
   ASSAY_TRY(const auto at, expr(children[1]));
-  if (is_symbol_name(name)) {
-    auto from = find_layout(base.text);
+  if (is_symbol_name(name) || !from.buffer.empty()) {
     from.dimension = static_cast<std::size_t>(at.as_int().value_or(0));
     ASSAY_TRY_VOID(fresh_scalar(name, from));
     return true;
@@ -391,9 +388,7 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
     if (reads_number) {
       const int call = converts && args.size() == 1 ? args[0] : right;
       auto from = number_source(call);
-      const bool is_list =
-          from.source == HostScalar::Source::size || from.source == HostScalar::Source::stride;
-      if (!is_list || !cursor_.positional(call).empty()) return fresh_scalar(name, from);
+      if (layout_source(call).buffer.empty()) return fresh_scalar(name, from);
       add(HostShape{name, std::move(from.buffer), from.source});
       return {};
     }

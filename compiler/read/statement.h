@@ -49,6 +49,9 @@ class StatementReader {
     std::size_t dimension = 0;
   };
   [[nodiscard]] auto number_source(int call) const -> NumberSource;
+  /// All sizes or strides: `arg1_1.size()`; without a buffer where the call is something else.
+  [[nodiscard]] auto layout_source(int call) const -> NumberSource;
+  /// `arg1_1_size = arg1_1.size()`, said before of this name.
   [[nodiscard]] auto find_layout(std::string_view name) const -> NumberSource;
   [[nodiscard]] auto fresh_scalar(const std::string& name, const NumberSource& from)
       -> Result<void>;

@@ -258,6 +258,13 @@ auto StatementReader::find_layout(std::string_view name) const -> NumberSource {
   return {};
 }
 
+auto StatementReader::layout_source(int call) const -> NumberSource {
+  auto from = number_source(call);
+  const bool is_list =
+      from.source == HostScalar::Source::size || from.source == HostScalar::Source::stride;
+  return is_list && cursor_.positional(call).empty() ? from : NumberSource();
+}
+
 auto StatementReader::number_source(int call) const -> NumberSource {
   using enum HostScalar::Source;
   constexpr std::array<std::pair<std::string_view, HostScalar::Source>, 5> kSources = {

@@ -93,8 +93,10 @@ auto TritonReader::call(int node) -> Result<TritonValue> {
   bool is_known = false;
   auto result = special(node, name, is_known);
   if (is_known) return at(node, std::move(result));
-  result = reduction(node, name, is_known);
-  if (is_known) return at(node, std::move(result));
+  for (const auto read : {&TritonReader::reduction, &TritonReader::helper}) {
+    result = (this->*read)(node, name, is_known);
+    if (is_known) return at(node, std::move(result));
+  }
   const auto* one = find(kUnary, name);
   const auto* two = find(kBinary, name);
   if (one == nullptr && two == nullptr)

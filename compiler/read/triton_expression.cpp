@@ -65,6 +65,8 @@ auto TritonReader::value(int node) -> Result<TritonValue> {
       const auto children = cursor_.children(node);
       ASSAY_TRY(const auto a, value(children[0]));
       ASSAY_TRY(const auto b, value(children[1]));
+      if (a.kind == Kind::dtype && b.kind == Kind::dtype)
+        return TritonValue::python((a.dtype == b.dtype) == (op == "is" || op == "=="));
       return at(node, builder_.binary(op, a, b));
     }
     case SyntaxKind::call:
@@ -167,20 +169,10 @@ auto TritonReader::attribute(int node) -> Result<TritonValue> {
 /// `a if x.dtype is tl.float32 else b`: decided while reading.
 auto TritonReader::conditional(int node) -> Result<TritonValue> {
   const auto children = cursor_.children(node);
-  const auto condition = cursor_.source_of(children[1]);
-  const auto middle = condition.find(".dtype is ");
-  if (middle == std::string_view::npos) {
-    ASSAY_TRY(const auto truth, value(children[1]));
-    const auto number = truth.as_int();
-    if (!number) return fail(node, "a choice that only the device can make");
-    return value(children[*number != 0 ? 0 : 2]);
-  }
-  const auto wanted = triton_dtype(condition.substr(middle + 10));
-  const auto& syntax = cursor_.syntax(children[1]);
-  const int left = syntax.kind == SyntaxKind::binary ? syntax.first_child : children[1];
-  ASSAY_TRY(const auto of, value(left));
-  if (of.kind != Kind::dtype || !wanted) return fail(node, "a choice by something unknown");
-  return value(children[of.dtype == *wanted ? 0 : 2]);
+  ASSAY_TRY(const auto truth, value(children[1]));
+  const auto number = truth.as_int();
+  if (!number) return fail(node, "a choice that only the device can make");
+  return value(children[*number != 0 ? 0 : 2]);
 }
 
 /// An axis per block size; its extent is what the kernel calls its `numel`.

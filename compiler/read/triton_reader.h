@@ -16,6 +16,7 @@ namespace assay {
 /// What the decorators of a kernel say.
 struct TritonMeta {
   std::string heuristic, grid_type;
+  std::map<std::string, std::int64_t, std::less<>> combined;  ///< of several kernels in one
   std::vector<std::pair<std::string, std::string>> signature;
   std::map<std::string, std::int64_t> constants;
   std::vector<std::string> launcher_args;
@@ -61,8 +62,6 @@ class TritonReader {
   [[nodiscard]] auto key_of(int node) const -> std::string;
   [[nodiscard]] auto definition() -> Result<void>;
   void add_param(std::string name, std::string type);
-  void set_grid();
-  void set_split_grid();
   [[nodiscard]] auto body(int indent) -> Result<void>;
   [[nodiscard]] auto assign(int left, TritonValue value) -> Result<void>;
   void set(std::string_view name, TritonValue value);
@@ -79,6 +78,14 @@ class TritonReader {
   [[nodiscard]] static auto assigned_in(std::string_view line) -> std::vector<std::string>;
   void forget_assigned(std::string_view line);
   void keep(const Token& place, std::string reason);
+
+  // triton_grid.cpp
+  void grid_meta(int dict);
+  void set_grid();
+  void set_split_grid();
+  void set_combined_grid();
+  [[nodiscard]] auto programs_along(std::string_view dimension) const -> std::optional<Expr>;
+  [[nodiscard]] auto lanes_of(const std::string& block) const -> Expr;
 
   // triton_expression.cpp
   [[nodiscard]] auto value(int node) -> Result<TritonValue>;
@@ -146,9 +153,11 @@ class TritonReader {
   [[nodiscard]] auto dot_rounds(int node) -> Result<bool>;
   [[nodiscard]] auto welford_step(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto welford_combine(const Values& v) -> Result<TritonValue>;
-  [[nodiscard]] auto softmax_step(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto extreme_with_index(const Values& v, bool is_max) -> Result<TritonValue>;
   [[nodiscard]] auto tuple(Values items) const -> TritonValue;
+
+  // triton_helpers.cpp
+  [[nodiscard]] auto helper(int node, std::string_view name, bool& is_known) -> Result<TritonValue>;
 
   PythonCursor cursor_;
   ExprPool& pool_;

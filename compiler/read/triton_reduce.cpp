@@ -21,9 +21,12 @@ constexpr std::array kReductions = {
     ReductionRow{"min2", TileCombine::min},
     ReductionRow{"any", TileCombine::any},
     ReductionRow{"prod", TileCombine::product},
+    ReductionRow{"prod_inner_tree", TileCombine::product},
     ReductionRow{"xor_sum", TileCombine::bit_xor},
     ReductionRow{"max_with_index", TileCombine::argmax, 2},
     ReductionRow{"min_with_index", TileCombine::argmin, 2},
+    ReductionRow{"max_with_first_index", TileCombine::argmax, 2},
+    ReductionRow{"min_with_first_index", TileCombine::argmin, 2},
     ReductionRow{"welford", TileCombine::welford, 3},
     ReductionRow{"online_softmax_reduce", TileCombine::online_softmax, 2},
 };
@@ -58,8 +61,7 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
     Result<TritonValue> (TritonReader::*read)(const Values&);
   };
   constexpr std::array kSteps = {StepRow{"welford_reduce", 5, &TritonReader::welford_step},
-                                 StepRow{"welford_combine", 6, &TritonReader::welford_combine},
-                                 StepRow{"online_softmax_combine", 3, &TritonReader::softmax_step}};
+                                 StepRow{"welford_combine", 6, &TritonReader::welford_combine}};
   for (const auto& row : kSteps) {
     if (row.name != name) continue;
     ASSAY_TRY(const auto v, arguments(node));
@@ -373,22 +375,6 @@ auto TritonReader::welford_combine(const Values& v) -> Result<TritonValue> {
   ASSAY_TRY(const auto cross, builder_.binary("*", weighted, part));
   ASSAY_TRY(const auto m2, builder_.binary("+", sum, cross));
   return tuple({mean, m2, weight});
-}
-
-/// online_softmax_combine(max, sum, value, fast)
-auto TritonReader::softmax_step(const Values& v) -> Result<TritonValue> {
-  ASSAY_TRY(const auto largest, builder_.promoted(TileOp::maximum, v[0], v[2]));
-  const auto lowest = TritonValue::python(-std::numeric_limits<double>::infinity());
-  ASSAY_TRY(const auto is_lowest, builder_.binary("==", largest, lowest));
-  Values scales;
-  for (const auto* side : {&v[0], &v[2]}) {
-    ASSAY_TRY(const auto delta, builder_.binary("-", *side, largest));
-    ASSAY_TRY(const auto power, builder_.compute(TileOp::exp, {delta}));
-    ASSAY_TRY(scales.emplace_back(), builder_.select(is_lowest, TritonValue::python(1.0), power));
-  }
-  ASSAY_TRY(const auto scaled, builder_.binary("*", v[1], scales[0]));
-  ASSAY_TRY(const auto sum, builder_.binary("+", scaled, scales[1]));
-  return tuple({largest, sum});
 }
 
 /// maximum_with_index(value, index, value, index): NaN wins, then the smaller index.

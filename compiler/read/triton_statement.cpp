@@ -34,9 +34,6 @@ constexpr std::array kTypes = {TypeName{"i1", "int1", DType::boolean},
                                TypeName{"fp8e4b8", "float8e4b8", DType::float8_e4m3fnuz},
                                TypeName{"fp8e5b16", "float8e5b16", DType::float8_e5m2fnuz}};
 
-constexpr std::int64_t kMaxGridY = 65535;
-/// Rows of one program where rows and columns are reduced in one kernel.
-constexpr std::string_view kSplitSize = "RSPLIT_SIZE";
 /// How many rounds of a loop are on their way at once: no value depends on it.
 constexpr std::string_view kStages = "NUM_STAGES";
 
@@ -145,9 +142,7 @@ auto TritonReader::decorator() -> Result<void> {
       for (const int item : cursor_.children(list)) meta_.launcher_args.push_back(key_of(item));
     if (const int on = member(argument.first_child, "assert_indirect_indexing"); on >= 0)
       meta_.asserts_are_on = cursor_.source_of(on) != "False";
-    if (const int grid = member(argument.first_child, "grid_type"); grid >= 0)
-      meta_.grid_type = key_of(grid);
-    take_number(kSplitSize, member(argument.first_child, kSplitSize));
+    grid_meta(argument.first_child);
   }
   return {};
 }
@@ -260,50 +255,6 @@ void TritonReader::add_param(std::string name, std::string type) {
   }
   set(param.name, value);
   kernel_.params.push_back(std::move(param));
-}
-
-/// Programs by dimension (GridExpr in torch/_inductor/runtime/triton_heuristics.py).
-void TritonReader::set_grid() {
-  const auto count = [&](std::string_view prefix) -> std::optional<Expr> {
-    std::string upper(prefix);
-    std::ranges::transform(upper, upper.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    const auto* numel = kernel_.param(std::string(prefix) + "numel");
-    const auto* block = kernel_.param(upper + "BLOCK");
-    if (numel == nullptr || numel->symbol.pool() == nullptr) return std::nullopt;
-    if (block == nullptr) return numel->symbol;
-    const auto lanes = block->fixed ? Expr(*block->fixed) : block->symbol;
-    return ceil_div(numel->symbol, lanes);
-  };
-  const auto x = count("x"), y = count("y"), z = count("z");
-  const auto& type = meta_.grid_type;
-  if (type == "Grid2DWithYZOverflow" && x && y) {
-    const auto layers = ceil_div(*y, kMaxGridY);
-    kernel_.grid = {*x, ceil_div(*y, layers), layers};
-  } else if (type == "SplitScanGrid") {
-    if (const auto r = count("r0_"); r && x) kernel_.grid = {*r, *x};
-  } else if (type == "MixOrderReductionGrid") {
-    set_split_grid();
-  } else if (type == "FixedGrid") {
-    for (int i = 0; i < 3; ++i) kernel_.grid.push_back(pool_.symbol(fmt::format("_grid_{}", i)));
-  } else if (type.empty() || type == "Grid1D" || type == "Grid2D" || type == "Grid3D") {
-    for (const auto& dimension : {x, y, z}) {
-      if (!dimension) break;
-      kernel_.grid.push_back(*dimension);
-    }
-  }
-}
-
-/// A program reduces some rows, block after block; the block divides their number.
-void TritonReader::set_split_grid() {
-  const auto* numel = kernel_.param("xnumel");
-  const auto* split = kernel_.param(kSplitSize);
-  const auto axis = axes_.find("XBLOCK");
-  if (numel == nullptr || split == nullptr || !split->fixed || axis == axes_.end()) return;
-  const auto most = *split->fixed & -*split->fixed;
-  auto& rows = kernel_.axes[axis->second];
-  rows.max_block = std::min(rows.max_block, most);
-  kernel_.grid = {ceil_div(numel->symbol, *split->fixed)};
 }
 
 auto TritonReader::body(int indent) -> Result<void> {

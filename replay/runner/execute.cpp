@@ -235,10 +235,17 @@ class LogExecutor {
       (void)execute(compiled, std::move(made));
       return;
     }
+    const auto traced = made_up_inputs(compiled.program);
     for (std::size_t k = 0; k < outputs && given.size() < inputs.size(); ++k) {
       const auto* output = (*forward_outputs_)[k].real();
       if (output == nullptr || !is_floating(output->dtype())) continue;
-      auto tangent = answered_tangent(output->meta, k);
+      // AOTAutograd gives tangents the layout they were traced with, whatever the output's is
+      // (torch/_functorch/_aot_autograd/runtime_wrappers.py).
+      auto meta = output->meta;
+      if (traced && traced->size() == inputs.size())
+        if (const auto* like = (*traced)[given.size()].real(); like && like->sizes() == meta.sizes)
+          meta.strides = like->meta.strides;
+      auto tangent = answered_tangent(meta, k);
       if (!tangent) return skip(compiled, tangent.error().message);
       given.push_back({*std::move(tangent)});
     }

@@ -48,6 +48,24 @@ TEST(Wrapper, AllocationsHaveSizesStridesAndDtype) {
   EXPECT_TRUE(program.not_understood.empty());
 }
 
+TEST(Wrapper, SizesAreAskedInSeveralWays) {
+  for (const auto* text :
+       {"arg1_1_size = arg1_1.size()\ns4 = arg1_1_size[1]", "s4 = arg1_1.size()[1]",
+        "arg1_1_size = arg1_1.size()\narg1_1_size_1 = arg1_1_size[1]\ns4 = arg1_1_size_1 // 1",
+        "s4 = arg1_1.size(1)"}) {
+    const auto program = read(text);
+    EXPECT_TRUE(program.not_understood.empty()) << text;
+    const HostScalar* asked = nullptr;
+    for (const auto& op : program.functions.back().ops)
+      if (const auto* scalar = std::get_if<HostScalar>(&op.what);
+          scalar != nullptr && scalar->source == HostScalar::Source::size)
+        asked = scalar;
+    ASSERT_NE(asked, nullptr) << text;
+    EXPECT_EQ(asked->buffer, "arg1_1");
+    EXPECT_EQ(asked->dimension, 1U);
+  }
+}
+
 TEST(Wrapper, AViewThatDeletesItsBaseIsAReuse) {
   const auto reuse = read("buf1 = reinterpret_tensor(buf0, (4, ), (1, ), 2); del buf0  # reuse");
   ASSERT_NE(only<HostBind>(reuse), nullptr);

@@ -1,0 +1,139 @@
+// How many programs a Triton kernel is launched as, by dimension (GridExpr and what follows it in
+// torch/_inductor/runtime/triton_heuristics.py, PyTorch 2.6 to 2.15).
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "compiler/read/triton_reader.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMaxGridY = 65535;
+/// Rows of one program where rows and columns are reduced in one kernel.
+constexpr std::string_view kSplitSize = "RSPLIT_SIZE";
+
+/// More programs along y than a grid takes go on along z.
+auto with_layers(const Expr& x, const Expr& y) -> std::vector<Expr> {
+  const auto layers = ceil_div(y, kMaxGridY);
+  return {x, ceil_div(y, max(layers, Expr(1))), layers};
+}
+
+}  // namespace
+
+/// What `inductor_meta` says of the grid.
+void TritonReader::grid_meta(int dict) {
+  if (const int grid = member(dict, "grid_type"); grid >= 0) meta_.grid_type = key_of(grid);
+  take_number(kSplitSize, member(dict, kSplitSize));
+  const auto take_all = [&](int from, const auto& self) -> void {
+    if (from < 0 || cursor_.syntax(from).kind != SyntaxKind::dict) return;
+    const auto items = cursor_.children(from);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      const auto text = cursor_.source_of(items[i + 1]);
+      std::int64_t number = text == "True" ? 1 : 0;
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      meta_.combined[key_of(items[i])] = number;  // None: 0
+      self(items[i + 1], self);                   // the blocks in "default_config"
+    }
+  };
+  take_all(member(dict, "combo_grid_meta"), take_all);
+}
+
+/// A block's size: a number, or the symbol of a parameter.
+auto TritonReader::lanes_of(const std::string& block) const -> Expr {
+  const auto* param = kernel_.param(block);
+  if (param != nullptr && !param->fixed) return param->symbol;
+  if (param != nullptr) return Expr(*param->fixed);
+  const auto known = meta_.combined.find(block);
+  return Expr(known == meta_.combined.end() ? 1 : known->second);
+}
+
+/// Nothing where the kernel has no such dimension.
+auto TritonReader::programs_along(std::string_view dimension) const -> std::optional<Expr> {
+  std::string upper(dimension);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const auto* numel = kernel_.param(std::string(dimension) + "numel");
+  if (numel == nullptr || numel->symbol.pool() == nullptr) return std::nullopt;
+  return ceil_div(numel->symbol, lanes_of(upper + "BLOCK"));
+}
+
+/// None of these: nobody knows, and nothing is launched.
+void TritonReader::set_grid() {
+  const auto x = programs_along("x"), y = programs_along("y"), z = programs_along("z");
+  const auto& type = meta_.grid_type;
+  if (type == "Grid2DWithYZOverflow" && x && y) {
+    kernel_.grid = with_layers(*x, *y);
+  } else if (type == "SplitScanGrid") {
+    if (const auto r = programs_along("r0_"); r && x) kernel_.grid = {*r, *x};
+  } else if (type == "MixOrderReductionGrid") {
+    set_split_grid();
+  } else if (type == "BatchMatmulGrid3D" && x && y && z) {
+    kernel_.grid = {*z, *y, *x};
+  } else if (type == "FixedGrid") {
+    for (int i = 0; i < 3; ++i) kernel_.grid.push_back(pool_.symbol(fmt::format("_grid_{}", i)));
+  } else if (type.ends_with("ComboKernelGrid")) {
+    set_combined_grid();
+  } else if (type.empty() || type == "Grid1D" || type == "Grid2D" || type == "Grid3D") {
+    for (const auto& dimension : {x, y, z}) {
+      if (!dimension) break;
+      kernel_.grid.push_back(*dimension);
+    }
+  }
+}
+
+/// A program reduces some rows, block after block; the block divides their number.
+void TritonReader::set_split_grid() {
+  const auto* numel = kernel_.param("xnumel");
+  const auto* split = kernel_.param(kSplitSize);
+  const auto axis = axes_.find("XBLOCK");
+  if (numel == nullptr || split == nullptr || !split->fixed || axis == axes_.end()) return;
+  const auto most = *split->fixed & -*split->fixed;
+  auto& rows = kernel_.axes[axis->second];
+  rows.max_block = std::min(rows.max_block, most);
+  kernel_.grid = {ceil_div(numel->symbol, *split->fixed)};
+}
+
+/// Several kernels in one, whose programs follow one behind the other, or in turn.
+void TritonReader::set_combined_grid() {
+  const auto known = [&](const std::string& key) {
+    const auto found = meta_.combined.find(key);
+    return found == meta_.combined.end() ? 0 : found->second;
+  };
+  const bool is_flat = meta_.grid_type == "SequentialFlattenComboKernelGrid";
+  const bool in_turn = meta_.grid_type == "RoundRobinComboKernelGrid";
+  std::vector<std::pair<std::string, Expr>> numels;  // by "x_0", "y_0"
+  for (const auto& [key, value] : meta_.combined) {
+    const auto middle = key.find("numel_");
+    if (middle != 1) continue;
+    const auto* param = kernel_.param(key);
+    if (value == 0 && (param == nullptr || param->symbol.pool() == nullptr)) return;
+    numels.emplace_back(key[0] + key.substr(middle + 5), value != 0 ? Expr(value) : param->symbol);
+  }
+  const auto numel = [&](const std::string& key) -> std::optional<Expr> {
+    const auto found = std::ranges::find(numels, key, &std::pair<std::string, Expr>::first);
+    return found == numels.end() ? std::nullopt : std::optional(found->second);
+  };
+  const auto count = known("num_kernels");
+  Expr sum(0), most(0), widest(0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto suffix = fmt::format("_{}", i);
+    const auto own = is_flat ? suffix : std::string();
+    const auto x = numel("x" + suffix), y = numel("y" + suffix);
+    if (!x) return;
+    const bool is_row = known("no_x_dim" + suffix) != 0;
+    auto programs = is_row ? *x : ceil_div(*x, lanes_of("XBLOCK" + own));
+    if (y && is_flat) programs = programs * ceil_div(*y, lanes_of("YBLOCK" + own));
+    if (y) widest = max(widest, *y);
+    sum = sum + programs;
+    most = max(most, programs);
+  }
+  const auto all = max(in_turn ? most * Expr(count) : sum, Expr(known("min_blocks")));
+  if (is_flat || widest.is_int(0))
+    kernel_.grid = {all};
+  else
+    kernel_.grid = with_layers(all, ceil_div(widest, lanes_of("YBLOCK")));
+}
+
+}  // namespace assay

@@ -1,0 +1,199 @@
+// Helpers around Triton kernels that are several operations on values: what
+// torch/_inductor/runtime/triton_helpers.py (PyTorch 2.11 to 2.15) and libdevice compute there.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "compiler/read/triton_reader.h"
+
+namespace assay {
+namespace {
+
+using Values = std::vector<TritonValue>;
+
+constexpr auto number(auto value) {
+  return TritonValue::python(value);
+}
+
+/// The other numbers of the same bits.
+auto bits_as(TileBuilder& builder, TritonValue value, DType dtype) -> TritonValue {
+  const auto axes = builder.type(value).axes;
+  value.id = builder.emit(TileCompute{TileOp::bitcast}, {value.id}, {dtype, axes});
+  return value;
+}
+
+/// How a float's bits are divided.
+struct FloatBits {
+  DType dtype, integer;
+  std::int64_t fraction, bias;  ///< bits of the fraction; what is added to exponents
+  [[nodiscard]] auto exponents() const -> std::int64_t { return 2 * bias + 1; }
+};
+constexpr FloatBits kSingle = {DType::float32, DType::int32, 23, 127};
+constexpr FloatBits kDouble = {DType::float64, DType::int64, 52, 1023};
+
+/// 2 to the power of an integer that is in the range of normal numbers.
+auto power_of_2(TileBuilder& builder, const FloatBits& bits, const TritonValue& exponent)
+    -> Result<TritonValue> {
+  ASSAY_TRY(const auto wide, builder.as(exponent, bits.integer));
+  ASSAY_TRY(const auto biased, builder.binary("+", wide, number(bits.bias)));
+  ASSAY_TRY(const auto placed, builder.binary("<<", biased, number(bits.fraction)));
+  return bits_as(builder, placed, bits.dtype);
+}
+
+/// frexp(x): the part within [0.5, 1), and the power of two; of 0, infinity and NaN itself and 0.
+auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
+  ASSAY_TRY(const auto given, builder.tile(v[0]));
+  const auto dtype = builder.type(given).dtype;
+  if (!is_floating(dtype)) return bad_input("frexp of an integer");
+  const auto& bits = dtype == DType::float64 ? kDouble : kSingle;
+  const auto x = builder.cast(given, bits.dtype);
+  // Numbers without a leading 1 get one.
+  constexpr std::int64_t kUp = 64;
+  const auto least = std::bit_cast<double>(std::int64_t{kDouble.bias + 1 - bits.bias} << 52);
+  ASSAY_TRY(const auto size, builder.compute(TileOp::absolute, {x}));
+  ASSAY_TRY(const auto is_small, builder.binary("<", size, number(least)));
+  ASSAY_TRY(const auto raised, builder.binary("*", x, number(0x1p64)));
+  ASSAY_TRY(const auto from, builder.select(is_small, raised, x));
+  const auto whole = bits_as(builder, from, bits.integer);
+  ASSAY_TRY(const auto shifted, builder.binary(">>", whole, number(bits.fraction)));
+  ASSAY_TRY(const auto field, builder.binary("&", shifted, number(bits.exponents())));
+  ASSAY_TRY(const auto rest,
+            builder.binary("&", whole, number(~(bits.exponents() << bits.fraction))));
+  ASSAY_TRY(const auto halved, builder.binary("|", rest, number((bits.bias - 1) << bits.fraction)));
+  ASSAY_TRY(const auto down,
+            builder.select(is_small, number(bits.bias - 1 + kUp), number(bits.bias - 1)));
+  ASSAY_TRY(const auto exponent, builder.binary("-", field, down));
+  ASSAY_TRY(const auto is_zero, builder.binary("==", x, number(0.0)));
+  ASSAY_TRY(const auto is_beyond, builder.binary("==", field, number(bits.exponents())));
+  ASSAY_TRY(const auto is_special, builder.binary("|", is_zero, is_beyond));
+  ASSAY_TRY(const auto mantissa,
+            builder.select(is_special, x, bits_as(builder, halved, bits.dtype)));
+  ASSAY_TRY(const auto power, builder.select(is_special, number(std::int64_t{0}), exponent));
+  return Values{builder.cast(mantissa, dtype), builder.cast(power, DType::int32)};
+}
+
+/// ldexp(x, n): x times 2 to the power of n, rounded once. Of float32 in float64, where every
+/// product is exact; of float64 in steps, of which only the last one rounds.
+auto ldexp(TileBuilder& builder, const Values& v) -> Result<Values> {
+  ASSAY_TRY(const auto given, builder.tile(v[0]));
+  ASSAY_TRY(auto left, builder.as(v[1], DType::int64));
+  const auto dtype = builder.type(given).dtype;
+  if (!is_floating(dtype)) return bad_input("ldexp of an integer");
+  auto x = builder.cast(given, DType::float64);
+  // A step down leaves 53 bits of room, so that what is rounded is rounded by the last product.
+  constexpr std::int64_t kUp = 1023, kDown = -969;
+  for (int step = 0; step < 2; ++step) {
+    ASSAY_TRY(const auto is_high, builder.binary(">", left, number(kUp)));
+    ASSAY_TRY(const auto is_low, builder.binary("<", left, number(1 - kUp)));
+    ASSAY_TRY(const auto low, builder.select(is_low, number(kDown), number(std::int64_t{0})));
+    ASSAY_TRY(const auto by, builder.select(is_high, number(kUp), low));
+    ASSAY_TRY(const auto factor, power_of_2(builder, kDouble, by));
+    ASSAY_TRY(x, builder.binary("*", x, factor));
+    ASSAY_TRY(left, builder.binary("-", left, by));
+  }
+  ASSAY_TRY(const auto at_least, builder.promoted(TileOp::maximum, left, number(1 - kUp)));
+  ASSAY_TRY(const auto within, builder.promoted(TileOp::minimum, at_least, number(kUp)));
+  ASSAY_TRY(const auto factor, power_of_2(builder, kDouble, within));
+  ASSAY_TRY(const auto result, builder.binary("*", x, factor));
+  return Values{builder.cast(result, dtype)};
+}
+
+/// pow_integer(base, exponent): by squaring, modulo the base's bits.
+auto pow_integer(TileBuilder& builder, const Values& v) -> Result<Values> {
+  ASSAY_TRY(auto base, builder.tile(v[0]));
+  ASSAY_TRY(auto exponent, builder.tile(v[1]));
+  const auto bits = 8 * size_bytes(builder.type(exponent).dtype);
+  ASSAY_TRY(auto result, builder.as(number(std::int64_t{1}), builder.type(base).dtype));
+  for (std::int64_t bit = 0; bit < bits; ++bit) {
+    ASSAY_TRY(const auto lowest, builder.binary("&", exponent, number(std::int64_t{1})));
+    ASSAY_TRY(const auto is_set, builder.binary("!=", lowest, number(std::int64_t{0})));
+    ASSAY_TRY(const auto product, builder.binary("*", result, base));
+    ASSAY_TRY(result, builder.select(is_set, product, result));
+    ASSAY_TRY(exponent, builder.binary(">>", exponent, number(std::int64_t{1})));
+    ASSAY_TRY(base, builder.binary("*", base, base));
+  }
+  return Values{result};
+}
+
+/// online_softmax_combine(max, sum, max[, sum]): both sums counted from the larger maximum. The
+/// second one is 1 where none is given.
+auto combine_softmax(TileBuilder& builder, const Values& v) -> Result<Values> {
+  ASSAY_TRY(const auto largest, builder.promoted(TileOp::maximum, v[0], v[2]));
+  const auto lowest = number(-std::numeric_limits<double>::infinity());
+  ASSAY_TRY(const auto is_lowest, builder.binary("==", largest, lowest));
+  Values scales;
+  for (const auto* side : {&v[0], &v[2]}) {
+    ASSAY_TRY(const auto delta, builder.binary("-", *side, largest));
+    ASSAY_TRY(const auto power, builder.compute(TileOp::exp, {delta}));
+    ASSAY_TRY(scales.emplace_back(), builder.select(is_lowest, number(1.0), power));
+  }
+  ASSAY_TRY(const auto scaled, builder.binary("*", v[1], scales[0]));
+  auto added = scales[1];
+  if (v.size() > 3) {
+    ASSAY_TRY(added, builder.binary("*", v[3], added));
+  }
+  ASSAY_TRY(const auto sum, builder.binary("+", scaled, added));
+  return Values{largest, sum};
+}
+
+/// online_softmax_reduce_scalar_combine(max, sum, values, mask, dimension): a block more.
+auto add_to_softmax(TileBuilder& builder, const Values& v) -> Result<Values> {
+  const auto dimension = v[4].as_int().value_or(-1);
+  if (dimension < 0) return bad_input("a reduction over an unknown dimension");
+  const auto lowest = number(-std::numeric_limits<double>::infinity());
+  ASSAY_TRY(const auto before, builder.tile(v[0]));
+  ASSAY_TRY(const auto meant, builder.select(v[3], v[2], lowest));
+  ASSAY_TRY(const auto counts, builder.select(v[3], number(1.0), number(0.0)));
+  ASSAY_TRY(const auto block,
+            builder.reduce(TileCombine::online_softmax,
+                           {builder.cast(meant, builder.type(before).dtype), counts},
+                           static_cast<std::size_t>(dimension)));
+  return combine_softmax(builder, {v[0], v[1], block[0], block[1]});
+}
+
+auto next_power_of_2(TileBuilder&, const Values& v) -> Result<Values> {
+  const auto count = v[0].as_int();
+  if (!count || *count < 1) return bad_input("a block size that is not known");
+  return Values{
+      number(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(*count))))};
+}
+
+/// if_mask(mask, value): the value, which a load without a mask has no use for.
+auto second(TileBuilder&, const Values& v) -> Result<Values> {
+  return Values{v[1]};
+}
+
+struct HelperRow {
+  std::string_view name;
+  std::size_t operands;  ///< further ones are options of no effect on values
+  Result<Values> (*read)(TileBuilder&, const Values&);
+};
+constexpr std::array kHelpers = {
+    HelperRow{"frexp", 1, frexp},
+    HelperRow{"ldexp", 2, ldexp},
+    HelperRow{"pow_integer", 2, pow_integer},
+    HelperRow{"online_softmax_combine", 3, combine_softmax},
+    HelperRow{"online_softmax_combine_with_sum", 4, combine_softmax},
+    HelperRow{"online_softmax_reduce_scalar_combine", 5, add_to_softmax},
+    HelperRow{"constexpr_next_power_of_2", 1, next_power_of_2},
+    HelperRow{"if_mask", 2, second},
+};
+
+}  // namespace
+
+auto TritonReader::helper(int node, std::string_view name, bool& is_known) -> Result<TritonValue> {
+  const auto* const row = std::ranges::find(kHelpers, name, &HelperRow::name);
+  is_known = row != kHelpers.end();
+  if (!is_known) return TritonValue{};
+  const auto args = cursor_.positional(node);
+  if (args.size() < row->operands) return bad_input("operands that do not fit");
+  Values values;
+  for (std::size_t i = 0; i < row->operands; ++i) {
+    ASSAY_TRY(values.emplace_back(), value(args[i]));
+  }
+  ASSAY_TRY(auto results, row->read(builder_, values));
+  return results.size() == 1 ? results[0] : tuple(std::move(results));
+}
+
+}  // namespace assay

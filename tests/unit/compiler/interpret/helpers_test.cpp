@@ -1,0 +1,225 @@
+// What Inductor's newer kernels call (PyTorch 2.11 to 2.15), and several kernels in one.
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/compiler/interpret/small_programs.h"
+
+namespace assay {
+namespace {
+
+class HelpersTest : public InterpretTest {
+ protected:
+  /// `out` of a pointwise kernel whose input is `tmp0`.
+  static auto each(std::string_view body, const std::vector<double>& values)
+      -> std::vector<double> {
+    const auto text = kernel("'in_ptr0': '*fp32', 'out_ptr0': '*fp32'", "in_ptr0, out_ptr0",
+                             fmt::format("tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n{}\n"
+                                         "tl.store(out_ptr0 + (xindex), out, xmask)",
+                                         body)) +
+                      fmt::format(
+                          "def call(args):\n    arg0_1, = args\n"
+                          "    buf0 = empty_strided_cuda(({0}, ), (1, ), torch.float32)\n"
+                          "    k.run(arg0_1, buf0, {0}, stream=stream0)\n    return (buf0, )\n",
+                          values.size());
+    const auto result = run_on(text, values);
+    EXPECT_TRUE(result.findings.empty());
+    return result.outputs.empty() ? std::vector<double>() : output(result);
+  }
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLeast = std::numeric_limits<float>::denorm_min();
+const std::vector<double> kValues = {1,    -1,      0.75,   3.5,     -1024,      0.1F,
+                                     -0.0, 1e-39F,  kLeast, -kLeast, 3.4e38F,    0x1p-126,
+                                     0,    0x1p127, 5e-42F, 12345.F, -kInfinity, kInfinity};
+
+TEST_F(HelpersTest, FrexpSplitsEveryNumber) {
+  const auto mantissas = each("out, tmp2 = triton_helpers.frexp(tmp0)", kValues);
+  const auto powers =
+      each("tmp1, tmp2 = triton_helpers.frexp(tmp0)\nout = tmp2.to(tl.float32)", kValues);
+  for (std::size_t i = 0; i < kValues.size(); ++i) {
+    int power = 0;
+    const auto mantissa = std::frexp(kValues[i], &power);
+    EXPECT_EQ(mantissas[i], mantissa) << kValues[i];
+    EXPECT_EQ(std::signbit(mantissas[i]), std::signbit(mantissa)) << kValues[i];
+    EXPECT_EQ(powers[i], std::isinf(kValues[i]) ? 0 : power) << kValues[i];
+  }
+  const auto of_nan =
+      each("out, tmp2 = triton_helpers.frexp(tmp0)", {std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_TRUE(std::isnan(of_nan.at(0)));
+}
+
+TEST_F(HelpersTest, LdexpRoundsOnce) {
+  for (const int power : {-300, -150, -140, -127, -3, 0, 7, 128, 250, 2000}) {
+    const auto seen = each(fmt::format("tmp1 = tl.full([1], {}, tl.int32)\n"
+                                       "out = libdevice.ldexp(tmp0, tmp1)",
+                                       power),
+                           kValues);
+    for (std::size_t i = 0; i < kValues.size(); ++i)
+      EXPECT_EQ(seen[i], std::ldexp(static_cast<float>(kValues[i]), power))
+          << kValues[i] << " " << power;
+  }
+}
+
+TEST_F(HelpersTest, PowersOfIntegersAreExact) {
+  const auto seen = each(
+      "tmp1 = tl.full([1], 5, tl.int64)\n"
+      "tmp2 = triton_helpers.pow_integer(tmp0.to(tl.int64), tmp1)\n"
+      "out = (tmp2 % 1000).to(tl.float32)",
+      {0, 1, 2, 7, 30, 201});
+  EXPECT_EQ(seen, (std::vector<double>{0, 1, 32, 807, 0, 1}));
+}
+
+TEST_F(HelpersTest, AChoiceOfSeveralDtypesIsMadeWhileReading) {
+  const std::vector<double> values = {-2, 3};
+  const auto choice = [](std::string_view dtype) {
+    return fmt::format(
+        "out = tmp0 * 2 if (tmp0).dtype is tl.float64 or (tmp0).dtype is {} else tmp0 - 1", dtype);
+  };
+  EXPECT_EQ(each(choice("tl.float32"), values), (std::vector<double>{-4, 6}));
+  EXPECT_EQ(each(choice("tl.int32"), values), (std::vector<double>{-3, 2}));
+}
+
+/// A loop over a row as Inductor writes it, `round` inside and `end` behind it.
+auto row_program(std::string_view before, std::string_view round, std::string_view end)
+    -> std::string {
+  return fmt::format(
+      "k = async_compile.triton('k', '''\nimport triton\n"
+      "@triton_heuristics.reduction(\n    size_hints={{'x': 1, 'r0_': 64}},\n"
+      "    triton_meta={{'signature': {{'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'xnumel': "
+      "'constexpr', 'r0_numel': 'i32', 'XBLOCK': 'constexpr', 'R0_BLOCK': 'constexpr'}}, "
+      "'constants': {{'xnumel': 1}}}},\n    inductor_meta={{'grid_type': 'Grid1D'}})\n@triton.jit\n"
+      "def k(in_ptr0, out_ptr0, xnumel, r0_numel, XBLOCK : tl.constexpr, R0_BLOCK : "
+      "tl.constexpr):\n    xnumel = 1\n    xoffset = tl.program_id(0) * XBLOCK\n"
+      "    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]\n"
+      "    xmask = tl.full([XBLOCK], True, tl.int1)[:, None]\n"
+      "    r0_base = tl.arange(0, R0_BLOCK)[None, :]\n{}"
+      "    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):\n"
+      "        r0_index = r0_offset + r0_base\n        r0_mask = r0_index < r0_numel\n{}{}''', "
+      "device_str='cuda')\n"
+      "def call(args):\n    arg0_1, = args\n    buf0 = empty_strided_cuda((1, ), (1, ), "
+      "torch.float32)\n    k.run(arg0_1, buf0, 1, 40, stream=stream0)\n    return (buf0, )\n",
+      before, round, end);
+}
+
+const std::string kLoad = "        tmp0 = tl.load(in_ptr0 + (r0_index), r0_mask, other=0.0)\n";
+
+/// A store of one element, as PyTorch 2.15 writes it: over an axis that has one lane.
+auto store_one(std::string_view buffer, std::string_view value) -> std::string {
+  return fmt::format(
+      "    tl.store({} + (tl.full([1, 1], 0, tl.int32).broadcast_to(XBLOCK, 1)), {}, None)\n",
+      buffer, value);
+}
+
+TEST_F(HelpersTest, ASoftmaxAddsBlockAfterBlock) {
+  const auto text = row_program(
+      "    m = tl.full([XBLOCK], float('-inf'), tl.float32)\n"
+      "    s = tl.full([XBLOCK], 0.0, tl.float32)\n",
+      kLoad +
+          "        m, s = triton_helpers.online_softmax_reduce_scalar_combine(\n"
+          "            m, s, tmp0, r0_mask, 1, False, False\n        )\n",
+      store_one("out_ptr0", "(m + tl_math.log(s))[:, None]"));
+  double sum = 0;
+  for (int i = 0; i < 40; ++i) sum += std::exp(i - 39.0);
+  for (const int block : {1, 4, 32}) {
+    const auto seen = run_text(text, 40, block);
+    EXPECT_TRUE(seen.findings.empty());
+    EXPECT_NEAR(output(seen).at(0), 39 + std::log(sum), 1e-5) << block;
+  }
+}
+
+TEST_F(HelpersTest, TheFirstIndexOfTheLeastWins) {
+  const auto text = row_program(
+      "    a = tl.full([XBLOCK, R0_BLOCK], 1000000.0, tl.float32)\n",
+      kLoad + "        a = tl.where(r0_mask, (tmp0 // 2 - 7) * (tmp0 // 2 - 7), a)\n",
+      "    v, i = triton_helpers.min_with_first_index(a, tl.broadcast_to(r0_base, [XBLOCK, "
+      "R0_BLOCK]), 1)\n" +
+          store_one("out_ptr0", "i[:, None].to(tl.float32)"));
+  EXPECT_EQ(output(run_text(text, 40, 64)).at(0), 14);
+}
+
+/// One lane of one program reads and overwrites an element, whether or not its axis is named.
+TEST_F(HelpersTest, TheOnlyLaneOfAnAxisIsTheSameAsNone) {
+  const auto text = row_program(
+      "    a = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)\n",
+      "        tmp1 = tl.load(in_ptr0 + (r0_index), r0_mask & (r0_index > 0), other=0.0)\n"
+      "        a = tl.where(r0_mask, a + tmp1, a)\n",
+      "    t = tl.sum(a, 1)[:, None]\n    f = tl.load(in_ptr0 + (0))\n"
+      "    g = tl.broadcast_to(f, [1, 1])\n" +
+          store_one("in_ptr0", "g + t") + store_one("out_ptr0", "t"));
+  const auto seen = run_text(text, 40, 64);
+  EXPECT_EQ(faults(seen), Faults{});
+  EXPECT_EQ(output(seen).at(0), 780);
+}
+
+/// Copies arg0 to buf0 and, doubled, to buf1 in one launch; buf1 is the result.
+auto combined(std::string_view meta, std::string_view body, int xblock) -> std::string {
+  return fmt::format(
+      "k = async_compile.triton('k', '''\nimport triton\n@triton_heuristics.foreach(\n"
+      "    num_warps=8,\n    triton_meta={{'signature': {{'in_ptr0': '*fp32', 'out_ptr0': '*fp32', "
+      "'out_ptr1': '*fp32', 'xnumel_0': 'i32', 'xnumel_1': 'i32'}}, 'constants': {{}}}},\n"
+      "    inductor_meta={{{0}}},\n)\n@triton.jit\n"
+      "def k(in_ptr0, out_ptr0, out_ptr1, xnumel_0, xnumel_1):\n    pid = tl.program_id(0)\n"
+      "    XBLOCK: tl.constexpr = {2}\n    num_xblocks_0 = tl.cdiv(xnumel_0, XBLOCK)\n"
+      "    num_xblocks_1 = num_xblocks_0 + tl.cdiv(xnumel_1, XBLOCK)\n{1}''', "
+      "device_str='cuda')\n"
+      "def call(args):\n    arg0_1, = args\n"
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    buf1 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(arg0_1, buf0, buf1, 40, 40, stream=stream0)\n    return (buf1, )\n",
+      meta, body, xblock);
+}
+auto part(std::string_view program, int number) -> std::string {
+  return fmt::format(
+      "        xindex = {0} * XBLOCK + tl.arange(0, XBLOCK)[:]\n"
+      "        xmask = xindex < xnumel_{1}\n"
+      "        tmp{1} = tl.load(in_ptr0 + (xindex), xmask)\n"
+      "        tl.store(out_ptr{1} + (xindex), tmp{1} * {2}, xmask)\n",
+      program, number, number + 1);
+}
+
+TEST_F(HelpersTest, ProgramsOfCombinedKernelsFollowEachOther) {
+  const auto body = "    if pid < num_xblocks_0:\n" + part("pid", 0) +
+                    "    elif pid < num_xblocks_1:\n" + part("(pid - num_xblocks_0)", 1) +
+                    "    else:\n        pass\n";
+  for (const int xblock : {64, 16}) {
+    const auto meta = fmt::format(
+        "'grid_type': 'SequentialComboKernelGrid', 'combo_grid_meta': {{'num_kernels': 2, "
+        "'min_blocks': None, 'default_config': {{'XBLOCK': {}}}, 'no_x_dim_0': False, 'xnumel_0': "
+        "None, 'no_x_dim_1': False, 'xnumel_1': 40}}",
+        xblock);
+    const auto seen = run_text(combined(meta, body, xblock), 40, {});
+    EXPECT_EQ(faults(seen), Faults{});
+    EXPECT_EQ(output(seen).at(39), 78) << xblock;
+  }
+}
+
+TEST_F(HelpersTest, ProgramsOfCombinedKernelsTakeTurns) {
+  const auto body =
+      "    if pid % 2 == 0:\n" + part("(pid // 2)", 0) + "    else:\n" + part("(pid // 2)", 1);
+  const auto seen = run_text(
+      combined("'grid_type': 'RoundRobinComboKernelGrid', 'combo_grid_meta': {'num_kernels': 2, "
+               "'min_blocks': 5, 'default_config': {'XBLOCK': 16}, 'no_x_dim_0': False, "
+               "'xnumel_0': None, 'no_x_dim_1': False, 'xnumel_1': None}",
+               body, 16),
+      40, {});
+  EXPECT_EQ(faults(seen), Faults{});
+  EXPECT_EQ(output(seen).at(39), 78);
+}
+
+TEST_F(HelpersTest, AGridOfAnUnknownKindIsNoSingleProgram) {
+  const auto program = read_wrapper(
+      combined("'grid_type': 'SpiralGrid'", "    if pid < num_xblocks_0:\n" + part("pid", 0), 16));
+  ASSERT_TRUE(program);
+  const auto ready = Interpreter(table()).compile(*program);
+  ASSERT_TRUE(ready);
+  const auto input = Tensor::contiguous(DType::float32, {40});
+  const auto seen = (*ready)->run({Datum{*input}}, {});
+  ASSERT_FALSE(seen);
+  EXPECT_NE(seen.error().message.find("k: how many programs it has is not known"),
+            std::string::npos)
+      << seen.error().message;
+}
+
+}  // namespace
+}  // namespace assay
