@@ -30,28 +30,31 @@ constexpr auto bits(std::uint64_t count) -> std::uint64_t {
 }
 
 /// What `next` makes of what stands there (`first`, as it was seen), whoever else does so at the
-/// same time.
+/// same time: what stands there is outdated, one lane's, several lanes' or several programs', one
+/// after the other, so that it changes three times in a launch. No loop, since threads that loop
+/// over an atomic operation may not meet again before the next barrier or exchange between lanes,
+/// whatever ptxas makes of them (seen on an H100 with CUDA 13.0).
 void update(llvm::IRBuilder<>& b, llvm::Value* place, llvm::Value* first,
             const std::function<llvm::Value*(llvm::Value*)>& next) {
   constexpr auto kOrder = llvm::AtomicOrdering::Monotonic;
-  auto* i64 = b.getInt64Ty();
+  constexpr int kTurns = 4;
   const llvm::Align align(8);
-  auto* before = b.GetInsertBlock();
+  auto* function = b.GetInsertBlock()->getParent();
   const auto block = [&](const char* name) {
-    return llvm::BasicBlock::Create(b.getContext(), name, before->getParent());
+    return llvm::BasicBlock::Create(b.getContext(), name, function);
   };
-  auto *again = block("again"), *other = block("other"), *after = block("after");
-  b.CreateBr(again);
-  b.SetInsertPoint(again);
-  auto* seen = b.CreatePHI(i64, 2);
-  seen->addIncoming(first, before);
-  auto* wanted = next(seen);
-  b.CreateCondBr(b.CreateICmpNE(wanted, seen), other, after);
-  b.SetInsertPoint(other);
-  auto* found = b.CreateAtomicCmpXchg(place, seen, wanted, align, kOrder, kOrder);
-  seen->addIncoming(b.CreateExtractValue(found, 0), other);
-  b.CreateCondBr(b.CreateExtractValue(found, 1), after, again);
-  b.SetInsertPoint(after);
+  auto* after = block("after");
+  auto* seen = first;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    auto *other = block("other"), *again = turn + 1 == kTurns ? after : block("again");
+    auto* wanted = next(seen);
+    b.CreateCondBr(b.CreateICmpNE(wanted, seen), other, after);
+    b.SetInsertPoint(other);
+    auto* found = b.CreateAtomicCmpXchg(place, seen, wanted, align, kOrder, kOrder);
+    seen = b.CreateExtractValue(found, 0);
+    b.CreateCondBr(b.CreateExtractValue(found, 1), after, again);
+    b.SetInsertPoint(again);
+  }
 }
 
 constexpr auto kLanes = kLaneBits << kLaneShift, kBarriers = kMostBarriers << kBarrierShift;

@@ -10,8 +10,8 @@ def wait(device):
         torch.cuda.synchronize()
 
 
-def timed(run, calls, device="cuda", warm=3):
-    """Median in ms of `calls` calls, after `warm` others."""
+def timed(run, calls, device="cuda", warm=3, burst=1):
+    """Median in ms of `calls` calls, after `warm` others; on a GPU each is the mean of `burst` in a row."""
     for _ in range(warm):
         run()
     milliseconds = []
@@ -21,10 +21,11 @@ def timed(run, calls, device="cuda", warm=3):
             continue
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
-        run()
+        for _ in range(burst):
+            run()
         end.record()
         end.synchronize()
-        milliseconds.append(begin.elapsed_time(end))
+        milliseconds.append(begin.elapsed_time(end) / burst)
     return statistics.median(milliseconds)
 
 

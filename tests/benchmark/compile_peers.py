@@ -1,8 +1,9 @@
 """Kernels of `assay bench` beside PyTorch's eager mode and Inductor, in one run.
 
 usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16] [--rounds N]     needs torch; prints
-medians in ms and their ratios; on a GPU in time of its own clock, and beside its copy. With rounds all take turns,
-and of each the median round counts: machines that are shared are slow for seconds at a time.
+medians in ms and their ratios; on a GPU in time of its own clock, and how much of the bandwidth of PyTorch's copy of a
+matrix of these sizes is used. With rounds all take turns, and of each the median round counts: machines that are
+shared are slow for seconds at a time.
 """
 
 import argparse
@@ -111,6 +112,13 @@ def inputs(parameters, rows, columns, device, dtype):
     return [torch.randn(shapes[name], device=device).to(dtype) for name in names]
 
 
+def copy_bytes_per_ms(rows, columns, dtype):
+    """Bytes that PyTorch's copy reads and writes; in bursts, lest the time between two is counted."""
+    source = torch.randn(rows, columns, device="cuda").to(dtype)
+    target = torch.empty_like(source)
+    return 2 * source.nbytes / timed(lambda: target.copy_(source), 15, burst=10)
+
+
 def assay_ms(options, graph, rows, columns):
     out = subprocess.run([options.assay, "bench", graph, "--at", f"s0={rows},s1={columns}",
                           "--json", "--threads", str(options.threads), "--runs", "15",
@@ -119,7 +127,7 @@ def assay_ms(options, graph, rows, columns):
     made = json.loads(out)
     if made["changed_bytes"]:  # atomic sums may
         print(f"{pathlib.Path(graph).stem} at {rows}x{columns}: a later call gave other bits")
-    return made["median_s"] * 1e3, made["bytes_per_s"] / made["copy_bytes_per_s"]
+    return made["median_s"] * 1e3, made["bytes_per_s"] / 1e3
 
 
 def main():
@@ -151,13 +159,14 @@ def main():
                 if rows < LEAST_ROWS.get(name, 0) or columns > MOST_COLUMNS.get(name, columns):
                     continue
                 data = inputs(parameters, rows, columns, options.executor, dtype)
+                copy = copy_bytes_per_ms(rows, columns, dtype) if on_gpu else math.inf
                 measured = [(*assay_ms(options, graph, rows, columns), median_ms(lambda: function(*data), on_gpu),
                              median_ms(lambda: compiled(*data), on_gpu)) for _ in range(options.rounds)]
-                mine, share, eager, inductor = map(statistics.median, zip(*measured))
+                mine, bandwidth, eager, inductor = map(statistics.median, zip(*measured))
                 ratios["eager"].append(eager / mine)
                 ratios["inductor"].append(inductor / mine)
                 print(f"{name:<12}{rows}x{columns:<7}{mine:9.3f}{eager:9.3f}{inductor:9.3f}"
-                      f"{eager / mine:7.2f}{inductor / mine:7.2f}{share:9.2f}", flush=True)
+                      f"{eager / mine:7.2f}{inductor / mine:7.2f}{bandwidth / copy:9.2f}", flush=True)
     for peer, values in ratios.items():
         mean = math.exp(statistics.fmean(map(math.log, values)))
         print(f"geometric mean of {peer}/assay: {mean:.2f}, lowest {min(values):.2f}")

@@ -5,7 +5,8 @@
 // With FAKE_GPU_KERNELS=hang:TEXT, fault:TEXT or die:TEXT kernels are launched too and do nothing
 // but tell their arguments, as checked code does; those whose PTX holds the text never end, lose
 // the context, or end the process. A launch takes a ms of the GPU's clock, with FAKE_GPU_QUICK=N
-// threads a quarter of that. Some calls are counted, and fail while FAKE_GPU_REFUSE is their name.
+// threads a quarter of that. With FAKE_GPU_MACHINE=SCRIPT they are run (machine.h). Some calls are
+// counted, and fail while FAKE_GPU_REFUSE is their name.
 #include "tests/fake_gpu/stream.h"
 
 #include <signal.h>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -21,6 +23,7 @@
 #include <string_view>
 
 #include "compiler/cuda/gpu_record.h"
+#include "tests/fake_gpu/machine.h"
 
 namespace {
 using fake_gpu::Graph;
@@ -50,6 +53,9 @@ constexpr int kIllegalAddress = 700;
 auto kernels() -> std::string_view {
   const char* const asked = std::getenv("FAKE_GPU_KERNELS");
   return asked == nullptr ? "" : asked;
+}
+auto has_kernels() -> bool {
+  return !kernels().empty() || fake_gpu::Machine::asked() != nullptr;
 }
 /// What the calls say that wait for what was launched.
 auto waited() -> int {
@@ -130,7 +136,7 @@ int cuLinkCreate_v2(unsigned, int*, void**, void** link) {
 }
 int cuLinkAddData_v2(void* link, int, void* text, std::size_t size, const char*, unsigned, int*,
                      void**) {
-  if (kernels().empty()) return kUnsupported;
+  if (!has_kernels()) return kUnsupported;
   static_cast<std::string*>(link)->assign(static_cast<const char*>(text), size);
   return 0;
 }
@@ -152,11 +158,18 @@ int cuCtxSetCurrent(void*) {
   return 0;
 }
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  if (auto* const machine = fake_gpu::Machine::asked()) {
+    *address = machine->allocate(bytes);
+    if (*address == 0) return kUnsupported;
+    std::memset(at(*address), 0xCB, bytes);
+    return 0;
+  }
   *address = reinterpret_cast<Address>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   std::memset(at(*address), 0xCB, bytes);
   return 0;
 }
 int cuMemFree_v2(Address address) {
+  if (auto* const machine = fake_gpu::Machine::asked()) return machine->free(address), 0;
   std::free(at(address));
   return 0;
 }
@@ -181,7 +194,7 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
   return 0;
 }
 int cuModuleLoadDataEx(void** module, const void* text, unsigned, int*, void**) {
-  if (kernels().empty()) return kUnsupported;
+  if (!has_kernels()) return kUnsupported;
   return *module = new std::string(static_cast<const char*>(text)), 0;
 }
 int cuModuleUnload(void* module) {
@@ -193,8 +206,8 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
 }
 }
 namespace {
-int launch(void* function, std::array<unsigned, 3> threads, std::array<unsigned, 3> cluster,
-           void** arguments) {
+int launch(void* function, const fake_gpu::Dims& grid, const fake_gpu::Dims& threads,
+           const fake_gpu::Dims& cluster, void** arguments) {
   const auto [x, y, z] = threads;
   if (stream().fault != 0) return stream().fault;
   const char* const quick = std::getenv("FAKE_GPU_QUICK");
@@ -203,8 +216,15 @@ int launch(void* function, std::array<unsigned, 3> threads, std::array<unsigned,
   fake_gpu::Arguments values;
   for (std::size_t i = 0; i < parameters(ptx); ++i)
     values.push_back(*static_cast<const std::uint64_t*>(arguments[i]));
-  const auto work = [ptx, is_quick](const fake_gpu::Arguments& given) {
+  const auto work = [=](const fake_gpu::Arguments& given) {
     stream().clock += is_quick ? 0.25F : 1.0F;
+    if (auto* const machine = fake_gpu::Machine::asked()) {
+      const auto wrong = machine->run(ptx, grid, threads, std::max(cluster[0], 1U), given);
+      if (wrong.empty()) return;
+      std::fprintf(stderr, "fake GPU: %s\n", wrong.c_str());
+      stream().fault = kIllegalAddress;
+      return;
+    }
     tell(given);
     run_kernel(ptx);
   };
@@ -220,13 +240,14 @@ struct LaunchConfig {
 };
 }  // namespace
 extern "C" {
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned x, unsigned y, unsigned z,
-                   unsigned, void*, void** arguments, void**) {
-  return launch(function, {x, y, z}, {}, arguments);
+int cuLaunchKernel(void* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                   unsigned x, unsigned y, unsigned z, unsigned, void*, void** arguments, void**) {
+  return launch(function, {blocks_x, blocks_y, blocks_z}, {x, y, z}, {}, arguments);
 }
 int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** arguments, void**) {
   const auto& cluster = *config->attributes;
-  return launch(function, config->threads, {cluster[2], cluster[3], cluster[4]}, arguments);
+  return launch(function, config->grid, config->threads, {cluster[2], cluster[3], cluster[4]},
+                arguments);
 }
 int cuStreamCreate(void** made, unsigned) {
   return *made = &stream(), 0;

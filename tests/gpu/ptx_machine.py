@@ -99,11 +99,20 @@ class Machine:
             self.memory.append((at, room))
             values.append(at + skip)
             at += 1 << 28
+        self.launch(values, self.memory, (grid, 1, 1), dims or (self.threads, 1, 1), ranks)
+
+    def launch(self, values, memory, grid, dims, ranks=1):
+        """`values` of the parameters, addresses among them; `memory` has pairs of an address and what is there."""
+        self.memory, self.reads, self.wide_stores = memory, [], 0
         self.arguments = dict(zip(self.params, values))
-        self.grid = grid
-        self.dims = dims or (self.threads, 1, 1)
-        for block in range(0, grid, ranks):
+        self.grid, self.dims = grid, dims
+        for block in range(0, math.prod(grid), ranks):
             self.run_cluster(block, ranks)
+
+    def block(self, number):
+        x, y, z = self.grid
+        return {"%ctaid.x": number % x, "%ctaid.y": number // x % y, "%ctaid.z": number // (x * y), "%nctaid.x": x,
+                "%nctaid.y": y, "%nctaid.z": z}
 
     def run_cluster(self, first, ranks):
         x, y, z = self.dims
@@ -113,8 +122,7 @@ class Machine:
         for rank in range(ranks):
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
-                      "%ntid.z": z, "%ctaid.x": first + rank, "%ctaid.y": 0, "%ctaid.z": 0, "%nctaid.x": self.grid,
-                      "%nctaid.y": 1, "%nctaid.z": 1,
+                      "%ntid.z": z, **self.block(first + rank),
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
                      for rank in range(ranks) for t in range(threads)]
         every = range(len(self.regs))
