@@ -473,6 +473,10 @@ CudaExecutor::CudaExecutor(const OpTable& table, CudaOptions options)
 }
 CudaExecutor::~CudaExecutor() = default;
 
+auto CudaExecutor::is_checked() const -> bool {
+  return state_->options.is_checked;
+}
+
 auto CudaExecutor::compile(const HostProgram& program) const
     -> Result<std::unique_ptr<CompiledProgram>> {
   if (program.functions.empty()) return bad_input("the program has no function");

@@ -35,6 +35,7 @@ class CudaExecutor final : public Executor {
   CudaExecutor(const CudaExecutor&) = delete;
   auto operator=(const CudaExecutor&) -> CudaExecutor& = delete;
   [[nodiscard]] auto name() const -> std::string_view override { return "cuda"; }
+  [[nodiscard]] auto is_checked() const -> bool override;
   /// Errors: missing_tool where there is no driver, no GPU or no code generator.
   [[nodiscard]] auto compile(const HostProgram& program) const
       -> Result<std::unique_ptr<CompiledProgram>> override;

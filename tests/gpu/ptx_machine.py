@@ -34,10 +34,13 @@ def to_bits(value, kind):
     if value != value:  # the one NaN that GPUs make
         return {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}[kind]
     if kind == "bf16":
-        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        bits = to_bits(value, "f32")
         return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
     form = {"f16": ("<H", "<e"), "f32": ("<I", "<f"), "f64": ("<Q", "<d")}[kind]
-    return struct.unpack(form[0], struct.pack(form[1], value))[0]
+    try:
+        return struct.unpack(form[0], struct.pack(form[1], value))[0]
+    except OverflowError:
+        return struct.unpack(form[0], struct.pack(form[1], math.copysign(math.inf, value)))[0]
 
 
 def divided(a, b):
@@ -62,6 +65,11 @@ class Machine:
         self.symbols, at = {}, 1 << 24  # shared addresses have 32 bits
         for name, size in re.findall(r"\.shared \.align \d+ \.b8 (\w+)\[(\d+)\]", text):
             self.symbols[name] = (at, int(size))
+            at += 1 << 24
+        self.tables = {}  # constants of the module
+        for size, name, values in re.findall(r"\.global \.align \d+ \.b(\d+) (\w+)\[\d+\] = \{([^}]*)\}", text):
+            words = b"".join((int(one) & MASKS[64]).to_bytes(8, "little")[:int(size) // 8] for one in values.split(","))
+            self.tables[name] = (at << 16, words)
             at += 1 << 24
         self.code, self.labels = [], {}
         begun = ""  # of an instruction over several lines
@@ -117,7 +125,7 @@ class Machine:
     def run_cluster(self, first, ranks):
         x, y, z = self.dims
         threads = x * y * z
-        self.rooms = list(self.memory)
+        self.rooms = [*self.memory, *self.tables.values()]
         self.awaited_bytes = {}  # by the barrier's place
         for rank in range(ranks):
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
@@ -195,6 +203,8 @@ class Machine:
     def value(self, text, regs, kind="b64"):
         if text in self.symbols:
             return self.symbols[text][0] | regs["rank"] + 1 << RANK
+        if text in self.tables:
+            return self.tables[text][0]
         if text.startswith("%") or text == "there":
             return regs[text]
         if text.startswith("0f"):
@@ -248,14 +258,26 @@ class Machine:
                 room[offset:offset + size] = bits.to_bytes(size, "little")
 
     def atomic(self, name, operands, regs):
-        """What was there; `exch` puts its operand there, `cas` the second one where the first was there."""
-        size = width(name[-1]) // 8
-        room, offset = self.room(self.place(operands[1], regs), size)
-        before = int.from_bytes(room[offset:offset + size], "little")
-        given = [self.value(one, regs) for one in operands[2:]]
-        if "exch" in name or given[0] == before:
-            room[offset:offset + size] = given[-1].to_bytes(size, "little")
-        regs[operands[0]] = before
+        """Puts there what becomes of it, and gives what was there, to `atom`; `red` wants nothing."""
+        if name[0] == "red":
+            operands = ["_", *operands]
+        kind, op = name[-1], next(one for one in name[1:] if one in (
+            "exch", "cas", "add", "min", "max", "and", "or", "xor", "inc", "dec"))
+        size = width(kind) // 8
+        given = [[self.value(part.strip(), regs, kind) for part in one.strip("{}").split(",")] for one in operands[2:]]
+        for i in range(len(given[0])):
+            room, offset = self.room(self.place(operands[1], regs) + i * size, size)
+            before = int.from_bytes(room[offset:offset + size], "little")
+            after = self.combined(op, kind, before, [one[i] & MASKS[8 * size] for one in given])
+            room[offset:offset + size] = after.to_bytes(size, "little")
+            regs[operands[0]] = before
+
+    def combined(self, op, kind, before, given):
+        if op in ("exch", "cas"):
+            return given[-1] if op == "exch" or given[0] == before else before
+        regs = {"%before": before, "%given": given[0]}
+        self.step([op, kind], ["there", "%before", "%given"], regs)
+        return regs["there"] & MASKS[width(kind)]
 
     def step(self, name, operands, regs):
         op, kind = name[0], name[-1]
@@ -265,7 +287,7 @@ class Machine:
             return None
         if op in ("ld", "st"):
             return self.access(name, operands, regs)
-        if op == "atom":
+        if op in ("atom", "red"):
             return self.atomic(name, operands, regs)
         if op in ("membar", "fence"):
             return None
@@ -323,7 +345,7 @@ class Machine:
                "max": lambda: max(s[0], s[1]), "div": lambda: int(s[0] / s[1]),
                "rem": lambda: s[0] - int(s[0] / s[1]) * s[1], "shl": lambda: v[0] << v[1] if v[1] < bits else 0,
                "shr": lambda: s[0] >> min(v[1], bits - 1) if kind[0] == "s" else v[0] >> v[1],
-               "clz": lambda: bits - v[0].bit_length(), "bfe": lambda: self.field(v, kind),
+               "clz": lambda: bits - v[0].bit_length(), "popc": lambda: v[0].bit_count(), "abs": lambda: abs(s[0]), "bfe": lambda: self.field(v, kind),
                "bfi": lambda: v[1] & ~((1 << v[3]) - 1 << v[2]) | (v[0] & (1 << v[3]) - 1) << v[2]}
         regs[target] = row[op]() & mask
         return None

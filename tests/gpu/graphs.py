@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Whole graphs and programs on a GPU that runs PTX thread by thread (tests/fake_gpu, emulated.py), with and without
+checks: what they give is what the reference gives, at sizes that fill no tile, and nothing is found in them; what is
+wrong is found. Further folders are searched for programs of Inductor (NAME.cuda.log with the answers beside it).
+
+    graphs.py ASSAY FAKE_GPU [FOLDER...]
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+assay, fake_gpu, *folders = sys.argv[1:]
+HERE = Path(__file__).resolve().parent
+WRAPPERS = HERE.parent / "data" / "wrappers"
+ENV = dict(os.environ, LD_LIBRARY_PATH=fake_gpu, FAKE_GPU_MACHINE=str(HERE / "emulated.py"), ASSAY_CODE_CACHE="")
+X = 'x: "{}[s0, s1][s1, 1]cuda:0"'
+ROW = 'w: "{}[s1][1]cuda:0"'
+INDEX = 'i: "i64[s0][1]cuda:0"'
+# name: parameters, statements; the result is `a`
+GRAPHS = {
+    "chain": ((X, ROW), ["b = sigmoid.default(x)", "c = mul.Tensor(b, w)", "a = add.Tensor(c, x)"]),
+    "softmax": ((X,), ["a = _softmax.default(x, 1, False)"]),
+    "columns": ((X,), ["a = sum.dim_IntList(x, [0])"]),
+    "all": ((X,), ["a = sum.default(x)"]),
+    "norm": ((X, ROW), ["m = native_layer_norm.default(x, [s1], w, w, 1e-05)", "a = m[0]"]),
+    "spread": ((X,), ["m = var_mean.correction(x, [0], correction = 1)", "a = m[0]"]),
+    "scan": ((X,), ["a = cumsum.default(x, 1)"]),
+    "scan of columns": ((X,), ["b = mul.Tensor(x, 0.5)", "c = add.Tensor(b, 1)", "a = cumprod.default(c, 0)"]),
+    "place": ((X,), ["b = argmax.default(x, 1)", "c = amax.default(x, [1])", "a = mul.Tensor(b, c)"]),
+    "turned": ((X,), ["b = permute.default(x, [1, 0])", "c = exp.default(b)", "a = clone.default(c, "
+                      "memory_format = torch.contiguous_format)"]),
+    "joined": ((X,), ["b = relu.default(x)", "c = cat.default([b, x, b], 1)", "a = constant_pad_nd.default(c, [1, 2], 1.5)"]),
+    "picked": ((X, INDEX), ["b = index_select.default(x, 0, i)", "a = add.Tensor(b, x)"]),
+    "added up": ((X, INDEX), ["z = mul.Tensor(x, 0)", "a = index_put.default(z, [i], x, True)"]),
+}
+SIZES = {"f32": [(1, 1), (7, 33), (3, 1030), (130, 5)], "bf16": [(5, 65)]}
+
+
+def text(name, dtype):
+    parameters, statements = GRAPHS[name]
+    body = "".join(f"        {left} = {right if right.startswith('m[') else 'torch.ops.aten.' + right}\n"
+                   for left, right in (one.split(" = ", 1) for one in statements))
+    head = ", ".join(parameters).format(*[dtype] * len(parameters))
+    return f"class G(torch.nn.Module):\n    def forward(self, {head}):\n{body}        return (a,)\n"
+
+
+def run(*command):
+    done = subprocess.run([assay, *command, "--executor", "cuda", "--launch-timeout", "0"], env=ENV, text=True,
+                          capture_output=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def graph(folder, name, dtype, sizes, *checked):
+    path = Path(folder) / f"{name} {dtype}.txt"
+    path.write_text(text(name, dtype))
+    code, out = run("compile", str(path), "--check", *checked, "--at", "s0={},s1={}".format(*sizes))
+    wanted = "0 wrong accesses" if checked else "accesses are not checked"
+    return None if code == 0 and " agree with the graph" in out and wanted in out else out[-500:]
+
+
+def program(path, *options, code=0):
+    got, out = run("run", str(path), *options)
+    return None if got == code else out[-500:]
+
+
+def wrong_program(path):
+    return program(path, "--check", code=1)
+
+
+def cases(folder):
+    for name in GRAPHS:
+        for dtype, all_sizes in SIZES.items():
+            for sizes in all_sizes:
+                yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
+        yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
+    for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py"):
+        yield name, program, (WRAPPERS / name, "--check")
+    yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)
+    for log in sorted(one for other in folders for one in Path(other).glob("*.cuda.log")):
+        for check in ([], ["--check"]):
+            yield f"{log.name} {' '.join(check)}", program, (log, "--inputs", log.with_suffix(".json"), *check)
+
+
+with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+    all_cases = list(cases(folder))
+    problems = list(pool.map(lambda case: case[1](*case[2]), all_cases))
+for (name, *_), problem in zip(all_cases, problems):
+    if problem is not None:
+        print(f"{name}: {problem}")
+failed = sum(problem is not None for problem in problems)
+print(f"{len(problems) - failed} of {len(problems)} right")
+sys.exit(failed > 0)
