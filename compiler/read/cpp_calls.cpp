@@ -122,7 +122,8 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
       Row{"AOTI_TORCH_CHECK", [](C& c, int n) { return c.check(n); }},
       Row{"TORCH_INTERNAL_ASSERT", [](C& c, int n) { return c.check(n); }},
-      Row{"div_floor_integer", [](C& c, int n) { return c.floor_quotient(n); }},
+      Row{"div_floor_integer", [](C& c, int n) { return c.floor_division(n, TileOp::floor_quotient); }},
+      Row{"div_mod", [](C& c, int n) { return c.floor_division(n, TileOp::floor_remainder); }},
       Row{"min", [](C& c, int n) { return c.smaller(n, true); }},
       Row{"max", [](C& c, int n) { return c.smaller(n, false); }},
       Row{"round", [](C& c, int n) { return c.composite(n, "round"); }},
@@ -401,6 +402,12 @@ auto CppReader::size(int node) -> R {
   return CppValue::of_index(size_bytes(of.dtype));
 }
 
+/// The text of a string, or whatever the source has.
+auto CppReader::unquoted(int node) const -> std::string {
+  const auto& text = syntax_.node(node).text;
+  return text.size() >= 2 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
+}
+
 auto CppReader::check(int node) -> R {
   const auto& one = syntax_.node(node);
   if (one.children.size() < 2) return bad_input("an assert of nothing");
@@ -409,35 +416,42 @@ auto CppReader::check(int node) -> R {
   const auto holds = truth(one.children[1]);
   is_checked_ = outer;
   ASSAY_TRY(const auto condition, holds);
-  auto message = one.children.size() > 2 ? syntax_.node(one.children[2]).text : std::string();
-  if (message.size() >= 2 && message.front() == '"')
-    message = message.substr(1, message.size() - 2);
+  auto message = one.children.size() > 2 ? unquoted(one.children[2]) : std::string();
   builder_.emit_effect(TileAssert{std::move(message)}, {condition, mask_});
   return CppValue();
 }
 
-auto CppReader::floor_quotient(int node) -> R {
+/// The quotient or the remainder, which has the divisor's sign.
+auto CppReader::floor_division(int node, TileOp op) -> R {
   ASSAY_TRY(const auto values, arguments(node));
   if (values.size() != 2) return bad_input("operands that do not fit");
   const bool is_index = !values[0].is_vector && !values[1].is_vector &&
                         (values[0].is_index() || values[1].is_index()) &&
                         builder_.common(values[0], values[1]) == DType::int64;
-  if (!is_index) return builder_.promoted(TileOp::floor_quotient, values[0], values[1]);
+  if (!is_index) return builder_.promoted(op, values[0], values[1]);
   ASSAY_TRY(const auto a, builder_.expr(values[0]));
   ASSAY_TRY(const auto b, builder_.expr(values[1]));
-  return CppValue::of_index(floor_div(a, b));
+  return CppValue::of_index(op == TileOp::floor_quotient ? floor_div(a, b) : mod(a, b));
 }
 
-/// `std::min(a, b)` is `b < a ? b : a`.
+/// `std::min(a, b)` is `b < a ? b : a`; `std::min({a, b, c})` the same one after the other.
 auto CppReader::smaller(int node, bool is_min) -> R {
-  ASSAY_TRY(const auto values, arguments(node));
-  if (values.size() != 2) return bad_input("operands that do not fit");
-  const auto& a = values[0];
-  const auto& b = values[1];
-  if (a.is_index() && b.is_index() && !is_floating(a.dtype))
-    return CppValue::of_index(is_min ? min(a.expr, b.expr) : max(a.expr, b.expr), a.dtype);
-  ASSAY_TRY(const auto less, is_min ? builder_.binary("<", b, a) : builder_.binary("<", a, b));
-  return builder_.select(less.id, b, a);
+  const auto& one = syntax_.node(node);
+  const bool is_list =
+      one.children.size() == 2 && syntax_.node(one.children[1]).kind == CppKind::braces;
+  ASSAY_TRY(const auto values, arguments(is_list ? one.children[1] : node));
+  if (values.size() < 2 || (values.size() > 2 && !is_list))
+    return bad_input("operands that do not fit");
+  auto a = values[0];
+  for (const auto& b : std::span(values).subspan(1)) {
+    if (a.is_index() && b.is_index() && !is_floating(a.dtype)) {
+      a = CppValue::of_index(is_min ? min(a.expr, b.expr) : max(a.expr, b.expr), a.dtype);
+      continue;
+    }
+    ASSAY_TRY(const auto less, is_min ? builder_.binary("<", b, a) : builder_.binary("<", a, b));
+    ASSAY_TRY(a, builder_.select(less.id, b, a));
+  }
+  return a;
 }
 
 /// `std::numeric_limits<T>::infinity()`

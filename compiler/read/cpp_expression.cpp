@@ -149,6 +149,11 @@ auto CppReader::masked(TileId condition, int node) -> R {
 auto CppReader::conditional(int node) -> R {
   const auto& one = syntax_.node(node);
   ASSAY_TRY(const auto condition, truth(one.children[0]));
+  const auto& last = syntax_.node(one.children[2]);
+  if (last.kind == CppKind::call && syntax_.node(last.children[0]).text == kThrow) {
+    builder_.emit_effect(TileAssert{unquoted(last.children[1])}, {condition, mask_});
+    return masked(condition, one.children[1]);
+  }
   ASSAY_TRY(const auto no, builder_.compute(TileOp::bit_not, {condition}));
   ASSAY_TRY(const auto then, masked(condition, one.children[1]));
   ASSAY_TRY(const auto otherwise, masked(no, one.children[2]));

@@ -185,13 +185,26 @@ auto CppParser::primary() -> Result<int> {
   if (accept("(")) {
     const bool before = in_template_;
     in_template_ = false;
-    ASSAY_TRY(const int inner, expression());
+    ASSAY_TRY(const int inner, at(kThrow) ? thrown() : expression());
     ASSAY_TRY_VOID(expect(")"));
     in_template_ = before;
     return inner;
   }
   if (token().kind == Kind::name) return name();
   return unexpected("an expression");
+}
+
+/// `throw std::runtime_error("why"), 0`: a call of `throw` with the reason.
+auto CppParser::thrown() -> Result<int> {
+  auto name = start(CppKind::name);
+  name.text = kThrow;
+  advance();
+  auto node = wrap(CppKind::call, add(std::move(name)));
+  ASSAY_TRY(const int exception, expression());
+  const auto children = syntax_.node(exception).children;
+  node.children.push_back(children.size() > 1 ? children[1] : exception);
+  while (accept(",")) ASSAY_TRY_VOID(expression());
+  return add(std::move(node));
 }
 
 /// `(int64_t)x`

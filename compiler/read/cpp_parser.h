@@ -36,6 +36,7 @@ class CppParser {
   [[nodiscard]] auto unary() -> Result<int>;
   [[nodiscard]] auto postfix() -> Result<int>;
   [[nodiscard]] auto primary() -> Result<int>;
+  [[nodiscard]] auto thrown() -> Result<int>;
   [[nodiscard]] auto is_cast() const -> bool;
   [[nodiscard]] auto lambda() -> Result<int>;
   [[nodiscard]] auto name() -> Result<int>;

@@ -132,7 +132,7 @@ class CppReader {
   [[nodiscard]] auto bits(int node) -> R;
   [[nodiscard]] auto mask_from(int node) -> R;
   [[nodiscard]] auto first_lanes(int node) -> R;
-  [[nodiscard]] auto floor_quotient(int node) -> R;
+  [[nodiscard]] auto floor_division(int node, TileOp op) -> R;
   [[nodiscard]] auto smaller(int node, bool is_min) -> R;
   [[nodiscard]] auto blend(int node) -> R;
   [[nodiscard]] auto arange(int node) -> R;
@@ -140,6 +140,7 @@ class CppReader {
   [[nodiscard]] auto all_blended(int node) -> R;
   [[nodiscard]] auto size(int node) -> R;
   [[nodiscard]] auto check(int node) -> R;
+  [[nodiscard]] auto unquoted(int node) const -> std::string;
   [[nodiscard]] auto limit(int node, std::string_view name) -> R;
   [[nodiscard]] auto random(int node, TileRandomKind kind) -> R;
 

@@ -24,6 +24,9 @@ struct CppToken {
 /// Comments are left out, `#pragma` and other directives are one token each, the last one is `end`.
 [[nodiscard]] auto lex_cpp(std::string_view text) -> std::vector<CppToken>;
 
+/// What a parsed `throw` calls.
+inline constexpr const char* kThrow = "throw";
+
 enum class CppKind : std::uint8_t {
   // expressions
   number,

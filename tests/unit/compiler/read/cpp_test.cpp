@@ -416,6 +416,41 @@ TEST_F(CppKernel, ArithmeticHasTheDtypesOfCpp) {
   EXPECT_EQ(outputs[2], (Numbers{-3.5, 0.10000000000000001 / 3, static_cast<double>(0.1F)}));
 }
 
+TEST_F(CppKernel, SizesTakeRemaindersAndLeastOfSeveral) {
+  constexpr std::string_view kBody = R"(
+    {
+        {
+            {
+                auto tmp0 = p0[static_cast<int64_t>(0L)];
+                p1[static_cast<int64_t>(0L)] = static_cast<int64_t>(c10::div_mod((-3L) + n, 5L));
+                p1[static_cast<int64_t>(1L)] = static_cast<int64_t>(c10::div_mod(tmp0, n));
+                p1[static_cast<int64_t>(2L)] = static_cast<int64_t>(std::min<int64_t>({n, 3L * n, n - 4L}));
+                p1[static_cast<int64_t>(3L)] = static_cast<int64_t>(std::max({tmp0, tmp0 * tmp0, tmp0 - tmp0}));
+            }
+        }
+    })";
+  gives(kBody, {{{-7}, DType::int64}, {zeros(4), DType::int64}}, 2, 1, {4, 1, -2, 49});
+}
+
+TEST_F(CppKernel, AThrowIsAnAssert) {
+  constexpr std::string_view kBody = R"(
+    {
+        {
+            {
+                auto tmp0 = p0[static_cast<int64_t>(0L)];
+                auto tmp1 = tmp0 < 5;
+                (tmp1 ? 0 : (throw std::runtime_error("too large"), 0));
+                p1[static_cast<int64_t>(0L)] = tmp0 + 1;
+            }
+        }
+    })";
+  gives(kBody, {{{4}, DType::int64}, {zeros(1), DType::int64}}, 1, 1, {5});
+  run(kBody, {{{5}, DType::int64}, {zeros(1), DType::int64}}, 1);
+  ASSERT_EQ(faults_.size(), 1U);
+  EXPECT_EQ(faults_[0].fault, RunFault::device_assert);
+  EXPECT_NE(faults_[0].message.find("too large"), std::string::npos) << faults_[0].message;
+}
+
 TEST_F(CppKernel, BrainFloatsRoundWhereTheyAreStored) {
   constexpr std::string_view kBody = R"(
     {
