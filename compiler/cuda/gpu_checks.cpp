@@ -51,8 +51,9 @@ auto GpuProgram::check_reads(std::size_t at) -> Result<void> {
   std::size_t next = 0;
   for (const auto& arg : call->args)
     visit_tensors(arg, [&](const Tensor& tensor) {
+      const bool is_read = next > 0 || !call->row->replaces_self;
       const auto buffer = call->buffers[next++];
-      if (done) done = check_read(*call->op, buffer, tensor.meta);
+      if (done && is_read) done = check_read(*call->op, buffer, tensor.meta);
     });
   return done;
 }

@@ -113,6 +113,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   DatumList positional;
   std::vector<std::pair<std::string, Datum>> keywords;
   std::vector<RunValue> outs;
+  std::vector<RunBuffer> reads;
   for (const auto& arg : what.args) {
     ASSAY_TRY(auto read, value(op, arg));
     ASSAY_TRY_VOID(to_host(read));
@@ -123,9 +124,9 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
         outs.push_back(std::move(read));
       continue;
     }
-    if (read.buffer) check_written(op, *read.buffer);
+    if (read.buffer) reads.push_back(*read.buffer);
     for (const auto& item : read.items)
-      if (item.buffer) check_written(op, *item.buffer);
+      if (item.buffer) reads.push_back(*item.buffer);
     if (arg.keyword.empty())
       positional.push_back(datum(std::move(read)));
     else
@@ -134,6 +135,8 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   auto found = find_row(what, std::move(positional), std::move(keywords));
   if (!found) return unsupported("line {}: {}: {}", op.line, what.target, found.error().message);
   auto& [row, args] = *found;
+  for (std::size_t i = row->replaces_self ? 1 : 0; i < reads.size(); ++i)
+    check_written(op, reads[i]);
   if (!outs.empty() && outs[0].buffer) complete_factory(*row, outs[0].buffer->tensor.meta, args);
   auto result = run_row(op, *row, args);
   if (!result) {

@@ -91,6 +91,10 @@ auto TritonReader::call(int node) -> Result<TritonValue> {
   const auto dot = full_name.rfind('.');
   const auto name = dot == std::string_view::npos ? full_name : full_name.substr(dot + 1);
   bool is_known = false;
+  if (const auto own = helpers_.find(full_name); own != helpers_.end()) {
+    ASSAY_TRY(const auto operands, arguments(node));
+    return at(node, apply(own->second, operands));
+  }
   auto result = special(node, name, is_known);
   if (is_known) return at(node, std::move(result));
   for (const auto read : {&TritonReader::reduction, &TritonReader::helper}) {
@@ -184,6 +188,8 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
       Row{"randint", [](R& r, int n) { return r.random(n, TileRandomKind::integer); }},
       Row{"randint64", [](R& r, int n) { return r.random(n, TileRandomKind::integer64); }},
       Row{"bucketize_binary_search", [](R& r, int n) { return r.search(n); }},
+      Row{"exclusive_scan_decoupled_lookback", [](R& r, int n) { return r.look_back(n); }},
+      Row{"exclusive_scan_decoupled_lookback_64", [](R& r, int n) { return r.look_back(n); }},
       Row{"float", [](R& r, int n) { return r.infinity(n); }},
   };
   // clang-format on
@@ -327,6 +333,7 @@ auto TritonReader::program(int node, bool is_count) -> Result<TritonValue> {
   ASSAY_TRY(const auto v, arguments(node));
   const auto dimension = v.empty() ? std::nullopt : v[0].as_int();
   if (!dimension || *dimension < 0 || *dimension > 2) return bad_input("a dimension of the grid");
+  if (is_split_scan() && *dimension == 0) return split_scan_program();
   TritonValue result;
   result.kind = Kind::tile;
   result.id =

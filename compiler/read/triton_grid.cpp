@@ -66,7 +66,7 @@ void TritonReader::set_grid() {
   if (type == "Grid2DWithYZOverflow" && x && y) {
     kernel_.grid = with_layers(*x, *y);
   } else if (type == "SplitScanGrid") {
-    if (const auto r = programs_along("r0_"); r && x) kernel_.grid = {*r, *x};
+    if (x) kernel_.grid = {Expr(1), *x};  // a program goes along its row (triton_split_scan.cpp)
   } else if (type == "MixOrderReductionGrid") {
     set_split_grid();
   } else if (type == "BatchMatmulGrid3D" && x && y && z) {

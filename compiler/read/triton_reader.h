@@ -147,6 +147,8 @@ class TritonReader {
   [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;
   [[nodiscard]] auto read_helper(const TritonHelper& helper, const Values& operands,
                                  TileRegion& region) -> Result<void>;
+  [[nodiscard]] auto apply(const TritonHelper& helper, const Values& operands)
+      -> Result<TritonValue>;
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
@@ -155,6 +157,12 @@ class TritonReader {
   [[nodiscard]] auto welford_combine(const Values& v) -> Result<TritonValue>;
   [[nodiscard]] auto extreme_with_index(const Values& v, bool is_max) -> Result<TritonValue>;
   [[nodiscard]] auto tuple(Values items) const -> TritonValue;
+
+  // triton_split_scan.cpp
+  [[nodiscard]] auto is_split_scan() const -> bool { return meta_.grid_type == "SplitScanGrid"; }
+  [[nodiscard]] auto open_split_scan() -> Result<void>;
+  [[nodiscard]] auto split_scan_program() -> Result<TritonValue>;
+  [[nodiscard]] auto look_back(int node) -> Result<TritonValue>;
 
   // triton_helpers.cpp
   [[nodiscard]] auto helper(int node, std::string_view name, bool& is_known) -> Result<TritonValue>;
@@ -170,6 +178,7 @@ class TritonReader {
   /// By indentation: `if` whose condition is known; has one of its branches been read?
   std::map<int, bool> settled_;
   std::vector<Block> blocks_;
+  std::size_t look_backs_ = 0;  ///< of a split scan, read so far
   std::string target_;
   bool in_kernel_ = false;
 };

@@ -160,19 +160,32 @@ auto TritonReader::select_one(int node) -> Result<TritonValue> {
 /// The body of a helper as a region whose parameters are both sides.
 auto TritonReader::read_helper(const TritonHelper& helper, const Values& operands,
                                TileRegion& region) -> Result<void> {
-  const auto saved_place = cursor_.token();
-  const auto saved_locals = locals_;
+  Values params;
   for (std::size_t i = 0; i < helper.params.size(); ++i) {
-    TritonValue param;
+    auto& param = params.emplace_back();
     param.kind = Kind::tile;
     // What a helper computes it computes lane by lane: axes do not matter.
     param.id = builder_.add_value({builder_.type(operands[i % operands.size()]).dtype, 0});
     region.params.push_back(param.id);
-    locals_[helper.params[i]] = param;
   }
   builder_.push(&region);
+  const auto result = apply(helper, params);
+  builder_.pop();
+  if (!result) return std::unexpected(result.error());
+  for (const auto& one : result->kind == Kind::tuple ? result->items : Values{*result})
+    region.yields.push_back(one.id);
+  return {};
+}
+
+/// What a helper gives for operands, computed here.
+auto TritonReader::apply(const TritonHelper& helper, const Values& operands)
+    -> Result<TritonValue> {
+  if (helper.params.size() != operands.size()) return bad_input("operands that do not fit");
+  const auto saved_place = cursor_.token();
+  const auto saved_locals = locals_;
+  for (std::size_t i = 0; i < operands.size(); ++i) locals_[helper.params[i]] = operands[i];
   cursor_.seek(helper.offset, helper.line);
-  const auto lines = [&]() -> Result<void> {
+  const auto lines = [&]() -> Result<TritonValue> {
     while (cursor_.token().kind != TokenKind::end) {
       if (cursor_.token().kind == TokenKind::newline) {
         cursor_.advance();
@@ -180,19 +193,15 @@ auto TritonReader::read_helper(const TritonHelper& helper, const Values& operand
         ASSAY_TRY_VOID(body(1));
       } else {
         ASSAY_TRY(const int list, cursor_.expression_list());
-        ASSAY_TRY(const auto result, value(list));
-        for (const auto& one : result.kind == Kind::tuple ? result.items : Values{result})
-          region.yields.push_back(one.id);
-        return {};
+        return value(list);
       }
     }
     return bad_input("a function that gives nothing");
   };
-  auto done = lines();
-  builder_.pop();
+  auto result = lines();
   cursor_.seek(saved_place.offset, saved_place.line);
   locals_ = saved_locals;
-  return done;
+  return result;
 }
 
 /// tl.associative_scan(values, dimension, helper, reverse=), tl.reduce(values, dimension, helper)

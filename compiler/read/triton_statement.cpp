@@ -212,6 +212,7 @@ auto TritonReader::definition() -> Result<void> {
     kernel_.asserts_are_on = meta_.asserts_are_on;
     kernel_.launcher_args = meta_.launcher_args;
     in_kernel_ = true;
+    if (is_split_scan()) return open_split_scan();
   } else {
     helper.offset = cursor_.token().offset;
     helper.line = cursor_.token().line;

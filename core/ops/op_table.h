@@ -45,6 +45,7 @@ struct OpRow {
   bool random = false;               ///< result depends on a random generator
   bool of_seeds = false;             ///< and is a function of seeds drawn before (randomness.h)
   bool uninitialised = false;        ///< contents of the result mean nothing
+  bool replaces_self = false;        ///< the first tensor is written whole, and not read
   std::string_view inplace_of = {};  ///< functional overload whose result this row writes somewhere
   /// Not written but inferred from recorded calls; results have no contents (inferred.h).
   std::shared_ptr<const InferredRule> inferred = {};

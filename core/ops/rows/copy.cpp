@@ -227,13 +227,13 @@ void add_copy_rows(OpTable& t) {
   t.add({.schema_text = "prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", .rule = cast_rule, .kernel = clone_kernel});
   t.add({.schema_text = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor", .rule = cast_rule, .kernel = clone_kernel});
   t.add({.schema_text = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", .rule = functional_copy_rule, .kernel = functional_copy_kernel});
-  t.add({.schema_text = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", .rule = copy_into_rule, .kernel = copy_into_kernel});
-  t.add({.schema_text = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", .rule = self_rule, .kernel = copy_into_kernel});
+  t.add({.schema_text = "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", .rule = copy_into_rule, .kernel = copy_into_kernel, .replaces_self = true});
+  t.add({.schema_text = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", .rule = self_rule, .kernel = copy_into_kernel, .replaces_self = true});
   t.add({.schema_text = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", .decomposition = fill});
   t.add({.schema_text = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", .decomposition = fill_with_tensor});
-  t.add({.schema_text = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", .decomposition = fill_with_tensor});
+  t.add({.schema_text = "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", .decomposition = fill_with_tensor, .replaces_self = true});
   t.add({.schema_text = "aten::zero(Tensor self) -> Tensor", .decomposition = zero});
-  t.add({.schema_text = "aten::zero_(Tensor(a!) self) -> Tensor(a!)", .rule = self_rule, .kernel = zero_self_kernel});
+  t.add({.schema_text = "aten::zero_(Tensor(a!) self) -> Tensor(a!)", .rule = self_rule, .kernel = zero_self_kernel, .replaces_self = true});
   t.add({.schema_text = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", .rule = cat_rule, .kernel = cat_kernel});
   t.add({.schema_text = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", .decomposition = stack});
   t.add({.schema_text = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", .rule = repeat_rule, .kernel = repeat_kernel});
