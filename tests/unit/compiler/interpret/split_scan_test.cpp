@@ -45,7 +45,7 @@ class SplitScan : public InterpretTest {
   static void gives(const std::string& text, const std::function<double(double, double)>& combine) {
     std::vector<double> values, wanted;
     for (int i = 0; i < 120; ++i) {
-      values.push_back((i * 7 % 11) - 4);
+      values.push_back((i * 7 % 11) - 11);  // below what nothing is
       const bool is_first = i % 40 == 0;
       wanted.push_back(is_first ? values.back() : combine(wanted.back(), values.back()));
     }
