@@ -171,7 +171,12 @@ class CppReader {
   struct Update {
     TileCombine combine = TileCombine::sum;
     Values operands;
+    bool of_parts = false;  ///< fields of a record whose lanes hold parts
   };
+  /// Types of several values: a mean with its squares and weight, an extreme value with its place.
+  [[nodiscard]] static auto is_record(std::string_view type) -> bool {
+    return type == "Welford" || type == "IndexValue" || type == "IndexValueVec";
+  }
   [[nodiscard]] static auto combine_of(std::string_view op) -> std::optional<TileCombine>;
   [[nodiscard]] auto update_of(int right, const std::string& target, DType dtype)
       -> Result<std::optional<Update>>;
@@ -184,6 +189,7 @@ class CppReader {
   [[nodiscard]] static auto is_first(const CppValue& before, TileCombine combine) -> bool;
   [[nodiscard]] auto joined(const CppValue& start, const Update& added) -> R;
   [[nodiscard]] auto across(std::size_t depth) const -> std::optional<CppLoop>;
+  [[nodiscard]] auto combined_parts(const CppValue& before, std::size_t depth, Update update) -> R;
   [[nodiscard]] auto combined_lanes(const CppValue& before, std::size_t depth, const Update& update,
                                     const CppLoop& loop) -> R;
   [[nodiscard]] auto all_lanes(const CppValue& vector, TileCombine combine) -> R;

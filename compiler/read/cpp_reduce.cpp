@@ -125,8 +125,9 @@ auto CppReader::update_call(int right, const std::string& target, DType)
     if (has_count) ASSAY_TRY_VOID(lane_of(right, 3, false));
     ASSAY_TRY(const auto added, value(one.children[2]));
     if (added.kind == CppValue::Kind::record) {
-      if (added.fields.size() != 3 || added.parts) return bad_input("parts of a mean");
+      if (added.fields.size() != 3) return bad_input("parts of a mean");
       if (!added.is_neutral) update.operands = added.fields;
+      update.of_parts = added.parts.has_value();
       return std::optional(std::move(update));
     }
     update.operands = {added, builder_.real(0, added.dtype, added.is_vector),
@@ -234,6 +235,8 @@ auto CppReader::combined(const CppValue& before, std::size_t depth, const Update
       ASSAY_TRY(operands.operands[0], builder_.converted(operands.operands[0], one.dtype));
     }
   }
+  if (update.of_parts || operands.operands[0].parts == update.combine)
+    return combined_parts(before, depth, std::move(operands));
   if (splits_lanes_)
     if (const auto loop = across(depth)) return combined_lanes(before, depth, operands, *loop);
   if (has_lanes) return bad_input("a sum of all lanes into each");
@@ -256,6 +259,21 @@ auto CppReader::combined(const CppValue& before, std::size_t depth, const Update
   ASSAY_TRY(auto result, joined(start, added));
   result.is_vector = before.is_vector || added.operands[0].is_vector;
   result.parts = takes_lanes ? std::optional(update.combine) : std::nullopt;
+  return result;
+}
+
+/// Parts that each thread has, put together behind its loop: they are parts still.
+auto CppReader::combined_parts(const CppValue& before, std::size_t depth, Update update) -> R {
+  if (loops_.size() != depth || mask_ != kNoTile)
+    return bad_lanes("lanes of a vector that hold parts of a reduction");
+  if (!is_first(before, update.combine) && before.parts != update.combine)
+    return bad_lanes("lanes of a vector that do not start at a neutral value");
+  auto start = before;
+  start.parts.reset();
+  for (auto& operand : update.operands) operand.parts.reset();
+  ASSAY_TRY(auto result, joined(start, update));
+  result.is_vector = before.is_vector;
+  result.parts = update.combine;
   return result;
 }
 

@@ -230,9 +230,8 @@ auto CppReader::initial(int node) -> Result<CppValue> {
   const auto& type = syntax_.node(one.types[0]);
   const bool is_array = one.form == '[' || type.text == "array" || type.text == "unique_ptr";
   if (is_array) {
-    ASSAY_TRY(const auto of, type.text == "array" || type.text == "unique_ptr"
-                                 ? type_argument(type)
-                                 : type_of(one.types[0]));
+    const bool is_inner = one.form != '[' || is_record(type.text);
+    ASSAY_TRY(const auto of, is_inner ? type_argument(type) : type_of(one.types[0]));
     CppValue result;
     result.kind = CppValue::Kind::array;
     result.dtype = of.dtype;
@@ -251,7 +250,7 @@ auto CppReader::initial(int node) -> Result<CppValue> {
     if (type.text == "CascadeSumHelper") return builder_.number_of(0, of.dtype, of.is_vector);
     return CppValue();
   }
-  if (type.text == "Welford" || type.text == "IndexValue" || type.text == "IndexValueVec") {
+  if (is_record(type.text)) {
     if (one.form == '=') return value(one.children[0]);
     return record(one.types[0]);
   }

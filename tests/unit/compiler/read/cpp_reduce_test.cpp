@@ -206,5 +206,74 @@ TEST_F(CppKernel, ThreadsAddUpParts) {
   gives(kBody, {{count(30)}, {zeros(1)}}, 30, 1, {435});
 }
 
+/// Vectors of each thread, put together lane by lane before their lanes are.
+TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
+  constexpr std::string_view kBody = R"(
+    {
+        {
+            bool tmp_acc0 = 0;
+            at::vec::VecMask<float,1> tmp_acc0_vec = at::vec::VecMask<float,1>::from(0);
+            float tmp_acc1 = -std::numeric_limits<float>::infinity();
+            at::vec::Vectorized<float> tmp_acc1_vec = at::vec::Vectorized<float>(-std::numeric_limits<float>::infinity());
+            Welford<float> tmp_acc2 = Welford<float>();
+            Welford<at::vec::Vectorized<float>> tmp_acc2_vec = Welford<at::vec::Vectorized<float>>();
+            at::vec::VecMask<float,1> tmp_acc0_vec_arr[2];
+            at::vec::Vectorized<float> tmp_acc1_vec_arr[2];
+            Welford<at::vec::Vectorized<float>> tmp_acc2_vec_arr[2];
+            for (int i = 0; i < 2; i++)
+            {
+                tmp_acc2_vec_arr[i] = Welford<at::vec::Vectorized<float>>();
+            }
+            #pragma omp parallel num_threads(2)
+            {
+                int tid = omp_get_thread_num();
+                at::vec::VecMask<float,1> tmp_acc0_vec_local = at::vec::VecMask<float,1>::from(0);
+                at::vec::Vectorized<float> tmp_acc1_vec_local = at::vec::Vectorized<float>(-std::numeric_limits<float>::infinity());
+                Welford<at::vec::Vectorized<float>> tmp_acc2_vec_local = Welford<at::vec::Vectorized<float>>();
+                WelfordHelper<at::vec::Vectorized<float>, 4096> welford_helper0(static_cast<int64_t>(1L));
+                #pragma omp for
+                for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(8L))
+                {
+                    {
+                        if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L)))
+                        {
+                            auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(8));
+                            auto tmp1 = at::vec::VecMask<float,1>(tmp0 > at::vec::Vectorized<float>(static_cast<float>(14.5)));
+                            tmp_acc0_vec_local = tmp_acc0_vec_local | tmp1;
+                            tmp_acc1_vec_local = at::vec::maximum(tmp_acc1_vec_local, tmp0);
+                            tmp_acc2_vec_local = welford_combine(tmp_acc2_vec_local, tmp0, &welford_helper0);
+                        }
+                    }
+                }
+                tmp_acc2_vec_local = welford_combine(tmp_acc2_vec_local, &welford_helper0);
+                tmp_acc0_vec_arr[tid] = tmp_acc0_vec_local;
+                tmp_acc1_vec_arr[tid] = tmp_acc1_vec_local;
+                tmp_acc2_vec_arr[tid] = tmp_acc2_vec_local;
+            }
+            for (int tid = 0; tid < 2; tid++)
+            {
+                tmp_acc0_vec = tmp_acc0_vec | tmp_acc0_vec_arr[tid];
+            }
+            for (int tid = 0; tid < 2; tid++)
+            {
+                tmp_acc1_vec = at::vec::maximum(tmp_acc1_vec, tmp_acc1_vec_arr[tid]);
+            }
+            for (int tid = 0; tid < 2; tid++)
+            {
+                tmp_acc2_vec = welford_combine(tmp_acc2_vec, tmp_acc2_vec_arr[tid]);
+            }
+            tmp_acc0 = tmp_acc0 || !tmp_acc0_vec.all_zero();
+            tmp_acc1 = max_propagate_nan(tmp_acc1, at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, at::vec::Vectorized<float>& y) { return at::vec::maximum(x, y); }, tmp_acc1_vec));
+            tmp_acc2 = welford_combine(tmp_acc2, welford_vec_reduce_all(tmp_acc2_vec));
+            p1[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
+            p1[static_cast<int64_t>(1L)] = tmp_acc1;
+            p1[static_cast<int64_t>(2L)] = tmp_acc2.mean;
+            p1[static_cast<int64_t>(3L)] = tmp_acc2.m2;
+        }
+    })";
+  gives(kBody, {{count(16)}, {zeros(4)}}, 16, 1, {1, 15, 7.5, 340});
+  gives(kBody, {{count(16, -8)}, {zeros(4)}}, 16, 1, {0, 7, -0.5, 340});
+}
+
 }  // namespace
 }  // namespace assay
