@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <numbers>
 
 #include "compiler/read/triton_reader.h"
 
@@ -11,6 +12,8 @@ namespace assay {
 namespace {
 
 using Values = std::vector<TritonValue>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr auto number(auto value) {
   return TritonValue::python(value);
@@ -99,6 +102,59 @@ auto ldexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   return Values{builder.cast(result, dtype)};
 }
 
+/// The modified Bessel function of the first kind, of order 0 or 1: its series where that converges
+/// quickly, else the asymptotic one (Abramowitz and Stegun, 9.6.10 and 9.7.1), each within a few
+/// units in the last place of the dtype.
+template <int kOrder>
+auto bessel_i(TileBuilder& builder, const Values& v) -> Result<Values> {
+  ASSAY_TRY(const auto given, builder.tile(v[0]));
+  const auto dtype = builder.type(given).dtype;
+  const bool is_wide = dtype == DType::float64;
+  const auto x = builder.cast(given, is_wide ? dtype : DType::float32);
+  const int terms = is_wide ? 60 : 20, later_terms = is_wide ? 18 : 10;
+  const double near = is_wide ? 30 : 9;
+  // From the last term on: 1 + q/(1 (1 + n)) (1 + q/(2 (2 + n)) (...)), with q = x^2/4.
+  ASSAY_TRY(const auto half, builder.binary("*", x, number(0.5)));
+  ASSAY_TRY(const auto quarter, builder.binary("*", half, half));
+  ASSAY_TRY(auto series, builder.as(number(1.0), builder.type(x).dtype));
+  const auto add_terms = [&](TritonValue sum, const TritonValue& by, int count,
+                             const auto& factor) -> Result<TritonValue> {
+    for (int k = count; k > 0; --k) {
+      ASSAY_TRY(const auto part, builder.binary("*", by, number(factor(static_cast<double>(k)))));
+      ASSAY_TRY(const auto more, builder.binary("*", sum, part));
+      ASSAY_TRY(sum, builder.binary("+", more, number(1.0)));
+    }
+    return sum;
+  };
+  const auto one = series;
+  ASSAY_TRY(series,
+            add_terms(one, quarter, terms, [](double k) { return 1 / (k * (k + kOrder)); }));
+  if (kOrder == 1) {
+    ASSAY_TRY(series, builder.binary("*", series, half));
+  }
+  ASSAY_TRY(const auto size, builder.compute(TileOp::absolute, {x}));
+  ASSAY_TRY(const auto inverse, builder.binary("/", number(1.0), size));
+  ASSAY_TRY(const auto later, add_terms(one, inverse, later_terms, [](double k) {
+              return ((2 * k - 1) * (2 * k - 1) - 4 * kOrder) / (8 * k);
+            }));
+  // In two steps, since the power alone is beyond the range before the function is.
+  ASSAY_TRY(const auto half_size, builder.binary("*", size, number(0.5)));
+  ASSAY_TRY(const auto root_of_power, builder.compute(TileOp::exp, {half_size}));
+  ASSAY_TRY(const auto circle, builder.binary("*", size, number(2 * std::numbers::pi)));
+  ASSAY_TRY(const auto root, builder.compute(TileOp::sqrt, {circle}));
+  ASSAY_TRY(const auto scale, builder.binary("/", root_of_power, root));
+  ASSAY_TRY(const auto scaled, builder.binary("*", later, scale));
+  ASSAY_TRY(auto beyond, builder.binary("*", scaled, root_of_power));
+  ASSAY_TRY(const auto is_beyond, builder.binary("==", size, number(kInfinity)));
+  ASSAY_TRY(beyond, builder.select(is_beyond, size, beyond));
+  if (kOrder == 1) {
+    ASSAY_TRY(beyond, builder.compute(TileOp::copysign, {beyond, x}));
+  }
+  ASSAY_TRY(const auto is_near, builder.binary("<", size, number(near)));
+  ASSAY_TRY(const auto result, builder.select(is_near, series, beyond));
+  return Values{builder.cast(result, dtype)};
+}
+
 /// pow_integer(base, exponent): by squaring, modulo the base's bits.
 auto pow_integer(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(auto base, builder.tile(v[0]));
@@ -120,7 +176,7 @@ auto pow_integer(TileBuilder& builder, const Values& v) -> Result<Values> {
 /// second one is 1 where none is given.
 auto combine_softmax(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(const auto largest, builder.promoted(TileOp::maximum, v[0], v[2]));
-  const auto lowest = number(-std::numeric_limits<double>::infinity());
+  const auto lowest = number(-kInfinity);
   ASSAY_TRY(const auto is_lowest, builder.binary("==", largest, lowest));
   Values scales;
   for (const auto* side : {&v[0], &v[2]}) {
@@ -141,7 +197,7 @@ auto combine_softmax(TileBuilder& builder, const Values& v) -> Result<Values> {
 auto add_to_softmax(TileBuilder& builder, const Values& v) -> Result<Values> {
   const auto dimension = v[4].as_int().value_or(-1);
   if (dimension < 0) return bad_input("a reduction over an unknown dimension");
-  const auto lowest = number(-std::numeric_limits<double>::infinity());
+  const auto lowest = number(-kInfinity);
   ASSAY_TRY(const auto before, builder.tile(v[0]));
   ASSAY_TRY(const auto meant, builder.select(v[3], v[2], lowest));
   ASSAY_TRY(const auto counts, builder.select(v[3], number(1.0), number(0.0)));
@@ -173,6 +229,8 @@ constexpr std::array kHelpers = {
     HelperRow{"frexp", 1, frexp},
     HelperRow{"ldexp", 2, ldexp},
     HelperRow{"pow_integer", 2, pow_integer},
+    HelperRow{"cyl_bessel_i0", 1, bessel_i<0>},
+    HelperRow{"cyl_bessel_i1", 1, bessel_i<1>},
     HelperRow{"online_softmax_combine", 3, combine_softmax},
     HelperRow{"online_softmax_combine_with_sum", 4, combine_softmax},
     HelperRow{"online_softmax_reduce_scalar_combine", 5, add_to_softmax},

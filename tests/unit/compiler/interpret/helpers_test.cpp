@@ -61,6 +61,23 @@ TEST_F(HelpersTest, LdexpRoundsOnce) {
   }
 }
 
+TEST_F(HelpersTest, BesselFunctionsHoldOverTheWholeRange) {
+  std::vector<double> values = {0, 91.5, -91.5, 1e-6, kInfinity};
+  for (int i = -200; i <= 200; ++i) values.push_back(static_cast<float>(i * 0.137));
+  for (const int order : {0, 1}) {
+    const auto seen = each(fmt::format("out = libdevice.cyl_bessel_i{}(tmp0)", order), values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double size = std::abs(values[i]);
+      const auto exact = std::isinf(size) ? size : std::cyl_bessel_i(order, size);
+      const auto wanted = order == 1 ? std::copysign(exact, values[i]) : exact;
+      if (std::isinf(wanted))
+        EXPECT_EQ(seen[i], wanted);
+      else
+        EXPECT_NEAR(seen[i], wanted, 1e-6 * exact) << values[i] << " " << order;
+    }
+  }
+}
+
 TEST_F(HelpersTest, PowersOfIntegersAreExact) {
   const auto seen = each(
       "tmp1 = tl.full([1], 5, tl.int64)\n"
