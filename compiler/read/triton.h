@@ -1,5 +1,5 @@
 // Reader of the Triton kernels that Inductor writes.
-// Source: torch/_inductor/codegen/triton.py and runtime/triton_helpers.py, PyTorch 2.5 to 2.13;
+// Source: torch/_inductor/codegen/triton.py and runtime/triton_helpers.py, PyTorch 2.5 to 2.15;
 // dtypes follow triton/language/semantic.py.
 #pragma once
 #include <string_view>
