@@ -148,8 +148,9 @@ auto CppReader::indexed_update(int right, std::string_view name) -> Result<Updat
   Update update{*find(kIndexed, name), {}};
   ASSAY_TRY(const auto added, value(one.children[2]));
   if (added.kind == CppValue::Kind::record) {
-    if (added.fields.size() != 2 || added.parts) return bad_input("parts of an extreme value");
+    if (added.fields.size() != 2) return bad_input("parts of an extreme value");
     if (!added.is_neutral) update.operands = added.fields;
+    update.of_parts = added.parts.has_value();
     return update;
   }
   if (one.children.size() < 4) return bad_input("an extreme value without its index");

@@ -81,6 +81,20 @@ auto TritonReader::loop(int indent) -> Result<void> {
   if (ends.size() == 1) ends.insert(ends.begin(), TritonValue::python(std::int64_t{0}));
   if (ends.size() == 2) ends.push_back(TritonValue::python(std::int64_t{1}));
   Block block;
+  block.indent = indent;
+  block.assigned = assigned_below(indent);
+  if (const auto parts = cursor_.children(range); parts.size() > 3 && ends[0].as_int() == 0)
+    block.stepped = stepped_below(indent, cursor_.source_of(parts[3]));
+  std::erase_if(block.assigned, [&](const std::string& one) {
+    return std::ranges::find(block.stepped, one) != block.stepped.end();
+  });
+  return open_loop(std::move(block), ends, name.text);
+}
+
+/// From the first of three ends to the second in steps of the third; carries what `block.assigned`
+/// names; `name` is where it stands.
+auto TritonReader::open_loop(Block block, const Values& ends, std::string_view name)
+    -> Result<void> {
   TileLoop what;
   if (const auto axis = axes_.find(ends[2].origin); axis != axes_.end()) {
     what.axis = axis->second;
@@ -97,12 +111,6 @@ auto TritonReader::loop(int indent) -> Result<void> {
     ASSAY_TRY(const auto bound, builder_.as(end, dtype));
     block.statement.operands.push_back(bound.id);
   }
-  block.assigned = assigned_below(indent);
-  if (const auto parts = cursor_.children(range); parts.size() > 3 && ends[0].as_int() == 0)
-    block.stepped = stepped_below(indent, cursor_.source_of(parts[3]));
-  std::erase_if(block.assigned, [&](const std::string& one) {
-    return std::ranges::find(block.stepped, one) != block.stepped.end();
-  });
   block.region = std::make_unique<TileRegion>();
   TritonValue variable;
   variable.kind = TritonValue::Kind::tile;
@@ -120,8 +128,7 @@ auto TritonReader::loop(int indent) -> Result<void> {
     block.region->params.push_back(initial.id);
     set(carried, initial);
   }
-  set(name.text, variable);
-  block.indent = indent;
+  set(name, variable);
   block.before = locals_;
   builder_.push(block.region.get());
   for (const auto& stepped : block.stepped) {

@@ -131,13 +131,7 @@ auto TritonReader::method(int node, TritonValue receiver, std::string_view name)
     const int bitcast = cursor_.keyword(node, "bitcast");
     if (bitcast < 0 || cursor_.source_of(bitcast) == "False")
       return builder_.cast(receiver, type.dtype);
-    const auto from = builder_.type(receiver);
-    if (from.dtype == type.dtype) return receiver;
-    if (size_bytes(from.dtype) != size_bytes(type.dtype) || size_bytes(from.dtype) < 4)
-      return fail(node, "a bitcast between these dtypes");
-    receiver.id =
-        builder_.emit(TileCompute{TileOp::bitcast}, {receiver.id}, {type.dtype, from.axes});
-    return receiver;
+    return at(node, builder_.bitcast(receiver, type.dtype));
   }
   if (name == "broadcast_to") {
     TritonShape shape;

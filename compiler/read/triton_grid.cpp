@@ -40,13 +40,13 @@ void TritonReader::grid_meta(int dict) {
   take_all(member(dict, "combo_grid_meta"), take_all);
 }
 
-/// A block's size: a number, or the symbol of a parameter.
-auto TritonReader::lanes_of(const std::string& block) const -> Expr {
+/// A block's size: a number, or the symbol of a parameter; nothing where nobody says.
+auto TritonReader::lanes_of(const std::string& block) const -> std::optional<Expr> {
   const auto* param = kernel_.param(block);
   if (param != nullptr && !param->fixed) return param->symbol;
   if (param != nullptr) return Expr(*param->fixed);
   const auto known = meta_.combined.find(block);
-  return Expr(known == meta_.combined.end() ? 1 : known->second);
+  return known == meta_.combined.end() ? std::nullopt : std::optional(Expr(known->second));
 }
 
 /// Nothing where the kernel has no such dimension.
@@ -56,7 +56,8 @@ auto TritonReader::programs_along(std::string_view dimension) const -> std::opti
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const auto* numel = kernel_.param(std::string(dimension) + "numel");
   if (numel == nullptr || numel->symbol.pool() == nullptr) return std::nullopt;
-  return ceil_div(numel->symbol, lanes_of(upper + "BLOCK"));
+  const auto lanes = lanes_of(upper + "BLOCK");
+  return lanes ? ceil_div(numel->symbol, *lanes) : numel->symbol;
 }
 
 /// None of these: nobody knows, and nothing is launched.
@@ -121,19 +122,23 @@ void TritonReader::set_combined_grid() {
     const auto suffix = fmt::format("_{}", i);
     const auto own = is_flat ? suffix : std::string();
     const auto x = numel("x" + suffix), y = numel("y" + suffix);
-    if (!x) return;
     const bool is_row = known("no_x_dim" + suffix) != 0;
-    auto programs = is_row ? *x : ceil_div(*x, lanes_of("XBLOCK" + own));
-    if (y && is_flat) programs = programs * ceil_div(*y, lanes_of("YBLOCK" + own));
-    if (y) widest = max(widest, *y);
+    const auto lanes = is_row ? std::optional(Expr(1)) : lanes_of("XBLOCK" + own);
+    const auto rows = y && is_flat ? lanes_of("YBLOCK" + own) : std::optional(Expr(1));
+    if (!x || !lanes || !rows) return;
+    auto programs = ceil_div(*x, *lanes);
+    if (y && is_flat) programs = programs * ceil_div(*y, *rows);
+    if (y && !is_flat) widest = max(widest, *y);
     sum = sum + programs;
     most = max(most, programs);
   }
-  const auto all = max(in_turn ? most * Expr(count) : sum, Expr(known("min_blocks")));
-  if (is_flat || widest.is_int(0))
+  auto all = in_turn ? most * Expr(count) : sum;
+  if (const auto least = known("min_blocks"); least > 0) all = max(all, Expr(least));
+  const auto rows = lanes_of("YBLOCK");
+  if (widest.is_int(0))
     kernel_.grid = {all};
-  else
-    kernel_.grid = with_layers(all, ceil_div(widest, lanes_of("YBLOCK")));
+  else if (rows)
+    kernel_.grid = with_layers(all, ceil_div(widest, *rows));
 }
 
 }  // namespace assay

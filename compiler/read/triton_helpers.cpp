@@ -15,15 +15,8 @@ using Values = std::vector<TritonValue>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr auto number(auto value) {
+auto number(auto value) -> TritonValue {
   return TritonValue::python(value);
-}
-
-/// The other numbers of the same bits.
-auto bits_as(TileBuilder& builder, TritonValue value, DType dtype) -> TritonValue {
-  const auto axes = builder.type(value).axes;
-  value.id = builder.emit(TileCompute{TileOp::bitcast}, {value.id}, {dtype, axes});
-  return value;
 }
 
 /// How a float's bits are divided.
@@ -35,13 +28,12 @@ struct FloatBits {
 constexpr FloatBits kSingle = {DType::float32, DType::int32, 23, 127};
 constexpr FloatBits kDouble = {DType::float64, DType::int64, 52, 1023};
 
-/// 2 to the power of an integer that is in the range of normal numbers.
-auto power_of_2(TileBuilder& builder, const FloatBits& bits, const TritonValue& exponent)
-    -> Result<TritonValue> {
-  ASSAY_TRY(const auto wide, builder.as(exponent, bits.integer));
-  ASSAY_TRY(const auto biased, builder.binary("+", wide, number(bits.bias)));
-  ASSAY_TRY(const auto placed, builder.binary("<<", biased, number(bits.fraction)));
-  return bits_as(builder, placed, bits.dtype);
+/// 2 to the power of an integer that is in the range of float64's normal numbers.
+auto power_of_2(TileBuilder& builder, const TritonValue& exponent) -> Result<TritonValue> {
+  ASSAY_TRY(const auto wide, builder.as(exponent, DType::int64));
+  ASSAY_TRY(const auto biased, builder.binary("+", wide, number(kDouble.bias)));
+  ASSAY_TRY(const auto placed, builder.binary("<<", biased, number(kDouble.fraction)));
+  return builder.bitcast(placed, DType::float64);
 }
 
 /// frexp(x): the part within [0.5, 1), and the power of two; of 0, infinity and NaN itself and 0.
@@ -58,7 +50,7 @@ auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(const auto is_small, builder.binary("<", size, number(least)));
   ASSAY_TRY(const auto raised, builder.binary("*", x, number(0x1p64)));
   ASSAY_TRY(const auto from, builder.select(is_small, raised, x));
-  const auto whole = bits_as(builder, from, bits.integer);
+  ASSAY_TRY(const auto whole, builder.bitcast(from, bits.integer));
   ASSAY_TRY(const auto shifted, builder.binary(">>", whole, number(bits.fraction)));
   ASSAY_TRY(const auto field, builder.binary("&", shifted, number(bits.exponents())));
   ASSAY_TRY(const auto rest,
@@ -70,8 +62,8 @@ auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(const auto is_zero, builder.binary("==", x, number(0.0)));
   ASSAY_TRY(const auto is_beyond, builder.binary("==", field, number(bits.exponents())));
   ASSAY_TRY(const auto is_special, builder.binary("|", is_zero, is_beyond));
-  ASSAY_TRY(const auto mantissa,
-            builder.select(is_special, x, bits_as(builder, halved, bits.dtype)));
+  ASSAY_TRY(const auto within, builder.bitcast(halved, bits.dtype));
+  ASSAY_TRY(const auto mantissa, builder.select(is_special, x, within));
   ASSAY_TRY(const auto power, builder.select(is_special, number(std::int64_t{0}), exponent));
   return Values{builder.cast(mantissa, dtype), builder.cast(power, DType::int32)};
 }
@@ -91,13 +83,13 @@ auto ldexp(TileBuilder& builder, const Values& v) -> Result<Values> {
     ASSAY_TRY(const auto is_low, builder.binary("<", left, number(1 - kUp)));
     ASSAY_TRY(const auto low, builder.select(is_low, number(kDown), number(std::int64_t{0})));
     ASSAY_TRY(const auto by, builder.select(is_high, number(kUp), low));
-    ASSAY_TRY(const auto factor, power_of_2(builder, kDouble, by));
+    ASSAY_TRY(const auto factor, power_of_2(builder, by));
     ASSAY_TRY(x, builder.binary("*", x, factor));
     ASSAY_TRY(left, builder.binary("-", left, by));
   }
   ASSAY_TRY(const auto at_least, builder.promoted(TileOp::maximum, left, number(1 - kUp)));
   ASSAY_TRY(const auto within, builder.promoted(TileOp::minimum, at_least, number(kUp)));
-  ASSAY_TRY(const auto factor, power_of_2(builder, kDouble, within));
+  ASSAY_TRY(const auto factor, power_of_2(builder, within));
   ASSAY_TRY(const auto result, builder.binary("*", x, factor));
   return Values{builder.cast(result, dtype)};
 }

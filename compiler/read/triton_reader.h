@@ -66,6 +66,8 @@ class TritonReader {
   [[nodiscard]] auto assign(int left, TritonValue value) -> Result<void>;
   void set(std::string_view name, TritonValue value);
   [[nodiscard]] auto loop(int indent) -> Result<void>;
+  [[nodiscard]] auto open_loop(Block block, const Values& ends, std::string_view name)
+      -> Result<void>;
   [[nodiscard]] auto branch(int indent) -> Result<void>;
   [[nodiscard]] auto settled_branch(int indent) -> Result<bool>;
   void skip_below(int indent);
@@ -85,7 +87,7 @@ class TritonReader {
   void set_split_grid();
   void set_combined_grid();
   [[nodiscard]] auto programs_along(std::string_view dimension) const -> std::optional<Expr>;
-  [[nodiscard]] auto lanes_of(const std::string& block) const -> Expr;
+  [[nodiscard]] auto lanes_of(const std::string& block) const -> std::optional<Expr>;
 
   // triton_expression.cpp
   [[nodiscard]] auto value(int node) -> Result<TritonValue>;
@@ -160,6 +162,7 @@ class TritonReader {
 
   // triton_split_scan.cpp
   [[nodiscard]] auto is_split_scan() const -> bool { return meta_.grid_type == "SplitScanGrid"; }
+  [[nodiscard]] auto split_scan_step() const -> const TritonValue*;
   [[nodiscard]] auto open_split_scan() -> Result<void>;
   [[nodiscard]] auto split_scan_program() -> Result<TritonValue>;
   [[nodiscard]] auto look_back(int node) -> Result<TritonValue>;

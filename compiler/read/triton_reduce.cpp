@@ -138,20 +138,17 @@ auto TritonReader::select_one(int node) -> Result<TritonValue> {
     return bad_input("a dimension that is not there");
   const auto dtype = builder_.type(x).dtype;
   const bool has_bits = is_floating(dtype) && size_bytes(dtype) >= 4;
-  const auto as_bits = [&](const TritonValue& from, DType to) {
-    auto result = from;
-    result.id =
-        builder_.emit(TileCompute{TileOp::bitcast}, {from.id}, {to, builder_.type(from).axes});
-    return result;
-  };
-  if (has_bits) x = as_bits(x, size_bytes(dtype) == 4 ? DType::int32 : DType::int64);
+  if (has_bits) {
+    ASSAY_TRY(x, builder_.bitcast(x, size_bytes(dtype) == 4 ? DType::int32 : DType::int64));
+  }
   ASSAY_TRY(const auto zero_bits,
             builder_.as(TritonValue::python(std::int64_t{0}), builder_.type(x).dtype));
   ASSAY_TRY(auto chosen, builder_.select(mask, x, zero_bits));
   chosen.shape = shape;
   ASSAY_TRY(const auto sums,
             builder_.reduce(TileCombine::sum, {chosen}, static_cast<std::size_t>(position)));
-  auto result = has_bits ? as_bits(sums[0], dtype) : builder_.cast(sums[0], dtype);
+  ASSAY_TRY(auto result, has_bits ? builder_.bitcast(sums[0], dtype)
+                                  : Result<TritonValue>(builder_.cast(sums[0], dtype)));
   if (cursor_.source_of(node).contains("keep_dims=True"))
     result.shape.insert(result.shape.begin() + position, std::vector<std::size_t>{});
   return result;

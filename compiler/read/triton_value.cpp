@@ -232,6 +232,16 @@ auto TileBuilder::compute(TileOp op, const std::vector<TritonValue>& operands)
   return value;
 }
 
+auto TileBuilder::bitcast(const TritonValue& value, DType dtype) -> Result<TritonValue> {
+  const auto from = type(value);
+  if (from.dtype == dtype) return value;
+  if (size_bytes(from.dtype) != size_bytes(dtype) || size_bytes(dtype) < 4)
+    return bad_input("a bitcast between these dtypes");
+  auto result = value;
+  result.id = emit(TileCompute{TileOp::bitcast}, {value.id}, {dtype, from.axes});
+  return result;
+}
+
 auto TileBuilder::promoted(TileOp op, const TritonValue& a, const TritonValue& b, bool divides)
     -> Result<TritonValue> {
   ASSAY_TRY(const auto dtype, common(a, b, divides));

@@ -77,6 +77,8 @@ class TileBuilder {
   /// A tile of whatever dtype Triton gives the value.
   [[nodiscard]] auto tile(const TritonValue& value) -> Result<TritonValue>;
   [[nodiscard]] auto cast(const TritonValue& value, DType dtype) -> TritonValue;
+  /// The number of the same bits in another dtype of as many, four bytes at least.
+  [[nodiscard]] auto bitcast(const TritonValue& value, DType dtype) -> Result<TritonValue>;
   /// Dtype that both are converted to.
   [[nodiscard]] auto common(const TritonValue& a, const TritonValue& b, bool divides) const
       -> Result<DType>;

@@ -1,7 +1,7 @@
 """Kernels of `assay bench` beside PyTorch's eager mode and Inductor, in one run.
 
 usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16] [--rounds N]     needs torch; prints
-medians in ms and their ratios; on a GPU in time of its own clock, and how much of the bandwidth of PyTorch's copy of a
+medians in ms and their ratios, on a GPU in time of its own clock, and how much of the bandwidth of PyTorch's copy of a
 matrix of these sizes is used. With rounds all take turns, and of each the median round counts: machines that are
 shared are slow for seconds at a time.
 """
@@ -112,11 +112,11 @@ def inputs(parameters, rows, columns, device, dtype):
     return [torch.randn(shapes[name], device=device).to(dtype) for name in names]
 
 
-def copy_bytes_per_ms(rows, columns, dtype):
-    """Bytes that PyTorch's copy reads and writes; in bursts, lest the time between two is counted."""
-    source = torch.randn(rows, columns, device="cuda").to(dtype)
+def copy_bytes_per_ms(rows, columns, device, dtype):
+    """Bytes that PyTorch's copy reads and writes; on a GPU in bursts, lest the time between two is counted."""
+    source = torch.randn(rows, columns, device=device).to(dtype)
     target = torch.empty_like(source)
-    return 2 * source.nbytes / timed(lambda: target.copy_(source), 15, burst=10)
+    return 2 * source.nbytes / timed(lambda: target.copy_(source), 15, device, burst=10)
 
 
 def assay_ms(options, graph, rows, columns):
@@ -159,7 +159,7 @@ def main():
                 if rows < LEAST_ROWS.get(name, 0) or columns > MOST_COLUMNS.get(name, columns):
                     continue
                 data = inputs(parameters, rows, columns, options.executor, dtype)
-                copy = copy_bytes_per_ms(rows, columns, dtype) if on_gpu else math.inf
+                copy = copy_bytes_per_ms(rows, columns, options.executor, dtype)
                 measured = [(*assay_ms(options, graph, rows, columns), median_ms(lambda: function(*data), on_gpu),
                              median_ms(lambda: compiled(*data), on_gpu)) for _ in range(options.rounds)]
                 mine, bandwidth, eager, inductor = map(statistics.median, zip(*measured))

@@ -6,6 +6,7 @@ wrong is found. Further folders are searched for programs of Inductor (NAME.cuda
     graphs.py ASSAY FAKE_GPU [FOLDER...]
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ GRAPHS = {
     "picked": ((X, INDEX), ["b = index_select.default(x, 0, i)", "a = add.Tensor(b, x)"]),
     "added up": ((X, INDEX), ["z = mul.Tensor(x, 0)", "a = index_put.default(z, [i], x, True)"]),
 }
+ON_HOST = {("added up", "bf16")}  # narrow sums at indices are no kernel
 SIZES = {"f32": [(1, 1), (7, 33), (3, 1030), (130, 5)], "bf16": [(5, 65)]}
 
 
@@ -50,7 +52,9 @@ def text(name, dtype):
 def run(*command):
     done = subprocess.run([assay, *command, "--executor", "cuda", "--launch-timeout", "0"], env=ENV, text=True,
                           capture_output=True)
-    return done.returncode, done.stdout + done.stderr
+    out = done.stdout + done.stderr
+    # What runs elsewhere would be right as well.
+    return done.returncode if re.search(r"emulated launches: [1-9]", out) else -1, out
 
 
 def graph(folder, name, dtype, sizes, *checked):
@@ -58,7 +62,8 @@ def graph(folder, name, dtype, sizes, *checked):
     path.write_text(text(name, dtype))
     code, out = run("compile", str(path), "--check", *checked, "--at", "s0={},s1={}".format(*sizes))
     wanted = "0 wrong accesses" if checked else "accesses are not checked"
-    return None if code == 0 and " agree with the graph" in out and wanted in out else out[-500:]
+    is_right = code == 0 and " agree with the graph" in out and wanted in out
+    return None if is_right and ("on the host: " in out) == ((name, dtype) in ON_HOST) else out[-500:]
 
 
 def program(path, *options, code=0):
@@ -76,7 +81,7 @@ def cases(folder):
             for sizes in all_sizes:
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
-    for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py"):
+    for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
         yield name, program, (WRAPPERS / name, "--check")
     yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)
     for log in sorted(one for other in folders for one in Path(other).glob("*.cuda.log")):

@@ -1,4 +1,4 @@
-"""Runs PTX without a GPU, as far as kernels with block products and rows need it, thread by thread.
+"""Runs PTX without a GPU, as far as Assay's kernels need it, thread by thread.
 
 Every register holds the bits of its value. Of the threads of a cluster those that stand at the first
 instruction of all go on, so threads that part meet again; `bar.sync` waits for all of a block,

@@ -61,11 +61,43 @@ TEST_F(HelpersTest, LdexpRoundsOnce) {
   }
 }
 
+/// 1e-300 and less are normal numbers of float64, or have fewer bits.
+TEST_F(HelpersTest, WideNumbersAreSplitAndScaledToo) {
+  const std::vector<double> values = {3, -0.625, 1};
+  for (const int power : {-1070, -1030, -400, 0, 900}) {
+    const auto scaled = fmt::format(
+        "tmp1 = tl.full([1], {}, tl.int32)\ntmp2 = libdevice.ldexp(tmp0.to(tl.float64), tmp1)\n"
+        "tmp3, tmp4 = triton_helpers.frexp(tmp2)\n",
+        power);
+    const auto mantissas = each(scaled + "out = tmp3.to(tl.float32)", values);
+    const auto powers = each(scaled + "out = tmp4.to(tl.float32)", values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      int wanted = 0;
+      EXPECT_EQ(mantissas[i], std::frexp(std::ldexp(values[i], power), &wanted)) << power;
+      EXPECT_EQ(powers[i], wanted) << power;
+    }
+  }
+  const auto back = each(
+      "tmp1 = tl.full([1], -1074, tl.int32)\ntmp2 = tl.full([1], 2000, tl.int32)\n"
+      "tmp3 = libdevice.ldexp(libdevice.ldexp(tmp0.to(tl.float64), tmp1), tmp2)\n"
+      "tmp4 = tl.full([1], -926, tl.int32)\n"
+      "out = libdevice.ldexp(tmp3, tmp4).to(tl.float32)",
+      {3, 2.5, 3.5, 0.5, 0.75});
+  EXPECT_EQ(back, (std::vector<double>{3, 2, 4, 0, 1}));  // rounded to even once
+}
+
 TEST_F(HelpersTest, BesselFunctionsHoldOverTheWholeRange) {
   std::vector<double> values = {0, 91.5, -91.5, 1e-6, kInfinity};
   for (int i = -200; i <= 200; ++i) values.push_back(static_cast<float>(i * 0.137));
   for (const int order : {0, 1}) {
     const auto seen = each(fmt::format("out = libdevice.cyl_bessel_i{}(tmp0)", order), values);
+    const auto wide =
+        each(fmt::format("out = (libdevice.cyl_bessel_i{}(tmp0.to(tl.float64) * 4)).to(tl.float32)",
+                         order),
+             {3, 7, 8, 20});
+    for (const auto& [at, x] : {std::pair(0U, 12.0), {1U, 28.0}, {2U, 32.0}, {3U, 80.0}})
+      EXPECT_FLOAT_EQ(static_cast<float>(wide[at]),
+                      static_cast<float>(std::cyl_bessel_i(order, x)));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double size = std::abs(values[i]);
       const auto exact = std::isinf(size) ? size : std::cyl_bessel_i(order, size);

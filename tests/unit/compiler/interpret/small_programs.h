@@ -58,13 +58,14 @@ class InterpretTest : public ::testing::Test {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
     return run_on(text, values, block);
   }
-  /// On f32 values.
+  /// On f32 values, one behind the other unless `sizes` says else.
   static auto run_on(const std::string& text, const std::vector<double>& values,
-                     std::optional<std::int64_t> block = {}) -> ProgramRun {
+                     std::optional<std::int64_t> block = {}, Ints sizes = {}) -> ProgramRun {
     auto program = read_wrapper(text);
     EXPECT_TRUE(program) << program.error().message;
     if (!program) return {};
-    auto input = Tensor::contiguous(DType::float32, {std::ssize(values)});
+    if (sizes.empty()) sizes = {std::ssize(values)};
+    auto input = Tensor::contiguous(DType::float32, sizes);
     from_vector(*input, std::span<const double>(values));
     const auto ready = Interpreter(table()).compile(*program);
     EXPECT_TRUE(ready) << ready.error().message;

@@ -217,8 +217,11 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
             at::vec::Vectorized<float> tmp_acc1_vec = at::vec::Vectorized<float>(-std::numeric_limits<float>::infinity());
             Welford<float> tmp_acc2 = Welford<float>();
             Welford<at::vec::Vectorized<float>> tmp_acc2_vec = Welford<at::vec::Vectorized<float>>();
+            IndexValue<float> tmp_acc3 = IndexValue<float>{0, -std::numeric_limits<float>::infinity()};
+            IndexValueVec<float, 1, 2> tmp_acc3_vec = IndexValueVec<float, 1, 2>(-std::numeric_limits<float>::infinity());
             at::vec::VecMask<float,1> tmp_acc0_vec_arr[2];
             at::vec::Vectorized<float> tmp_acc1_vec_arr[2];
+            IndexValueVec<float, 1, 2> tmp_acc3_vec_arr[2];
             Welford<at::vec::Vectorized<float>> tmp_acc2_vec_arr[2];
             for (int i = 0; i < 2; i++)
             {
@@ -231,6 +234,7 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
                 at::vec::Vectorized<float> tmp_acc1_vec_local = at::vec::Vectorized<float>(-std::numeric_limits<float>::infinity());
                 Welford<at::vec::Vectorized<float>> tmp_acc2_vec_local = Welford<at::vec::Vectorized<float>>();
                 WelfordHelper<at::vec::Vectorized<float>, 4096> welford_helper0(static_cast<int64_t>(1L));
+                IndexValueVec<float, 1, 2> tmp_acc3_vec_local = IndexValueVec<float, 1, 2>(-std::numeric_limits<float>::infinity());
                 #pragma omp for
                 for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(8L))
                 {
@@ -242,6 +246,7 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
                             tmp_acc0_vec_local = tmp_acc0_vec_local | tmp1;
                             tmp_acc1_vec_local = at::vec::maximum(tmp_acc1_vec_local, tmp0);
                             tmp_acc2_vec_local = welford_combine(tmp_acc2_vec_local, tmp0, &welford_helper0);
+                            tmp_acc3_vec_local = argmax_combine_vec<float, 1, 2, true>(tmp_acc3_vec_local, tmp0, x0);
                         }
                     }
                 }
@@ -249,6 +254,7 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
                 tmp_acc0_vec_arr[tid] = tmp_acc0_vec_local;
                 tmp_acc1_vec_arr[tid] = tmp_acc1_vec_local;
                 tmp_acc2_vec_arr[tid] = tmp_acc2_vec_local;
+                tmp_acc3_vec_arr[tid] = tmp_acc3_vec_local;
             }
             for (int tid = 0; tid < 2; tid++)
             {
@@ -262,6 +268,11 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
             {
                 tmp_acc2_vec = welford_combine(tmp_acc2_vec, tmp_acc2_vec_arr[tid]);
             }
+            for (int tid = 0; tid < 2; tid++)
+            {
+                tmp_acc3_vec = argmax_combine_vec<float, 1, 2>(tmp_acc3_vec, tmp_acc3_vec_arr[tid]);
+            }
+            tmp_acc3 = argmax_combine(tmp_acc3, argmax_vec_reduce_all(tmp_acc3_vec));
             tmp_acc0 = tmp_acc0 || !tmp_acc0_vec.all_zero();
             tmp_acc1 = max_propagate_nan(tmp_acc1, at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, at::vec::Vectorized<float>& y) { return at::vec::maximum(x, y); }, tmp_acc1_vec));
             tmp_acc2 = welford_combine(tmp_acc2, welford_vec_reduce_all(tmp_acc2_vec));
@@ -269,10 +280,11 @@ TEST_F(CppKernel, ThreadsHoldVectorsOfParts) {
             p1[static_cast<int64_t>(1L)] = tmp_acc1;
             p1[static_cast<int64_t>(2L)] = tmp_acc2.mean;
             p1[static_cast<int64_t>(3L)] = tmp_acc2.m2;
+            p1[static_cast<int64_t>(4L)] = static_cast<float>(tmp_acc3.index);
         }
     })";
-  gives(kBody, {{count(16)}, {zeros(4)}}, 16, 1, {1, 15, 7.5, 340});
-  gives(kBody, {{count(16, -8)}, {zeros(4)}}, 16, 1, {0, 7, -0.5, 340});
+  gives(kBody, {{count(16)}, {zeros(5)}}, 16, 1, {1, 15, 7.5, 340, 15});
+  gives(kBody, {{count(16, -8)}, {zeros(5)}}, 16, 1, {0, 7, -0.5, 340, 15});
 }
 
 }  // namespace
