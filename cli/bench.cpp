@@ -15,7 +15,7 @@ struct Options {
   std::string file, graph;
   std::vector<std::string> at;
   ExecutorOptions executor{.executor = "cpu"};
-  int runs = 20;
+  MeasureOptions measure;
   bool no_fusion = false, unbound = false, json = false;
 };
 
@@ -76,12 +76,14 @@ auto parts_text(const std::map<std::string, double>& parts) -> std::string {
 }
 
 void print_text(std::string_view executor, const std::string& at, const ProgramTimes& times,
-                int runs) {
+                const MeasureOptions& measured) {
+  const auto in_a_row =
+      measured.burst > 1 ? fmt::format(", {} calls in a row", measured.burst) : std::string();
   const auto rate = times.bytes / times.seconds;
   fmt::print(
-      "{}{}{}: {:.4f} ms (median of {}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n",
-      executor, at.empty() ? "" : " at ", at, times.seconds * 1e3, runs, rate / 1e9,
-      100 * rate / times.copy_bytes_per_s);
+      "{}{}{}: {:.4f} ms (median of {}{}); {:.2f} GB/s of inputs and outputs, {:.0f} % of a copy\n",
+      executor, at.empty() ? "" : " at ", at, times.seconds * 1e3, measured.runs, in_a_row,
+      rate / 1e9, 100 * rate / times.copy_bytes_per_s);
   if (times.first_seconds > 0) {
     fmt::print(
         "first call at these sizes {:.2f} ms: {}; of the host {:.2f} us per launch, {:.2f} us "
@@ -99,7 +101,8 @@ void print_text(std::string_view executor, const std::string& at, const ProgramT
 }
 
 auto run_bench(const Options& options) -> Result<int> {
-  if (options.runs < 1) return std::unexpected(Error{ErrorCode::usage, "--runs: at least 1"});
+  if (options.measure.runs < 1 || options.measure.burst < 1)
+    return std::unexpected(Error{ErrorCode::usage, "--runs and --burst: at least 1"});
   ASSAY_TRY(const auto capture, open_capture(options.file, options.graph));
   ASSAY_TRY(const auto known, table_for(capture));
   std::vector<Binding> bindings;
@@ -119,11 +122,11 @@ auto run_bench(const Options& options) -> Result<int> {
   compilation.code = seconds_since(middle);
   const auto measure = [&](const std::string& at, const RunInputs& given) -> Result<void> {
     const auto inputs = program_inputs(capture.graph, given);
-    ASSAY_TRY(const auto times, program->measure(inputs, options.runs));
+    ASSAY_TRY(const auto times, program->measure(inputs, options.measure));
     if (options.json)
       print_json(executor->name(), at, times, compilation);
     else
-      print_text(executor->name(), at, times, options.runs);
+      print_text(executor->name(), at, times, options.measure);
     std::fflush(stdout);
     return {};
   };
@@ -153,7 +156,9 @@ auto add_bench(Arguments& arguments) -> Action {
       "--at", &options->at,
       "at these sizes, e.g. s77=68,s53=7; repeatable: one compilation, sizes in this order");
   add_executor(arguments, options->executor);
-  arguments.option("--runs", &options->runs, "how often it is run");
+  arguments.option("--runs", &options->measure.runs, "how often it is run");
+  arguments.option("--burst", &options->measure.burst,
+                   "calls of a run, one right after the other: its time is their mean");
   arguments.flag("--no-fusion", options->no_fusion, "one kernel per stored tensor");
   arguments.flag(
       "--tf32", options->executor.tf32,

@@ -378,14 +378,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
   set(id, per_lane(axes(id), [&](int i) { return computed(one, i); }));
 }
 
-/// Whether positions are in range, which registers rarely ask for: neighbours are asked together,
-/// and code for parts of them asks by itself.
-auto GpuKernelEmitter::is_question(const TileStatement& one, TileOp op) const -> bool {
-  if (is_checked_ || !layout_->is_placed() || !varies(axes(one.results[0]))) return false;
-  return (op == TileOp::lt && !is_floating(dtype(one.operands[0]))) ||
-         (op == TileOp::bit_and && dtype(one.results[0]) == DType::boolean);
-}
-
 auto GpuKernelEmitter::computed(const TileStatement& one, int index) -> Value* {
   Values operands;
   for (const auto operand : one.operands) operands.push_back(lane(operand, index));

@@ -74,11 +74,10 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
   [[nodiscard]] auto meant_lanes(TileId id) -> TileId;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
-  using Power = Value*(llvm::IRBuilder<>&, Value*);
   [[nodiscard]] auto many_exponentials(const TileStatement& one, const std::vector<int>& registers,
                                        const std::function<Values(Power*)>& powers) -> Values;
-  [[nodiscard]] auto meant_together(TileId mask, const std::vector<int>& registers)
-      -> std::map<int, Value*>;
+  [[nodiscard]] auto in_bundles(TileId mask, std::vector<int> registers) -> std::vector<Bundle>;
+  auto without_others(const Bundle& some, TileId mask, Values values, Value* none) -> Values;
 
   // gpu_order.cpp
   void region(const TileRegion& region);
@@ -86,10 +85,8 @@ class GpuKernelEmitter : GpuState {
   void in_chunks(const std::vector<TileStatement>& body);
   void emit_all(const Statements& all);
   [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
-  /// The register that is computed as the number-th.
-  [[nodiscard]] auto in_order(int number) const -> int;
-  /// What is computed of places from here on is computed anew, not kept from before.
-  void forget_places();
+  [[nodiscard]] auto in_order(int number) const -> int;  ///< register that is the number-th made
+  void forget_places();  ///< what is computed of places from here on is not kept from before
   [[nodiscard]] auto opaque(Value* value) -> Value*;  ///< an unknown that equals it
 
   // gpu_memory.cpp
@@ -122,7 +119,6 @@ class GpuKernelEmitter : GpuState {
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
   void store_lanes(const TileStatement& one, std::size_t param, Values stored);
-  using ReadSome = std::function<Values(const std::vector<int>&)>;
   [[nodiscard]] auto load_runs(const std::vector<Run>& runs, const TileStatement& one,
                                std::size_t param, const ReadSome& one_by_one,
                                std::optional<std::uint64_t> fill) -> Values;
@@ -141,10 +137,14 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto run_from(TileId index_id, DType of, int first, TileId mask_id, Value* acts)
       -> Run;
   [[nodiscard]] auto meant(TileId id, int first, int length) -> Meant;
-  [[nodiscard]] auto meant_by_order(const TileStatement& one, int first, int length)
+  [[nodiscard]] auto lanes(TileId id, int first, int length) -> Values;
+  [[nodiscard]] auto meant_by_order(const TileStatement& one, TileOp op, int first, int length)
       -> std::optional<Meant>;
   [[nodiscard]] auto movement(TileId id, int first, int length) const
       -> std::optional<std::int64_t>;
+  [[nodiscard]] auto all_meant(TileId id, const std::vector<int>& registers) -> Value*;
+  auto in_groups(TileId mask_id, const std::vector<int>& registers, const AccessSome& access)
+      -> Values;
   [[nodiscard]] auto is_part(const Run& run) -> Value*;
   [[nodiscard]] auto have_parts(const std::vector<Run>& runs) -> Value*;
   [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)

@@ -64,8 +64,9 @@ void GpuKernelEmitter::forget_places() {
 
 /// Indices and masks that follow from a thread's place by a few steps of whole numbers.
 auto GpuKernelEmitter::positions_of(const Statements& body) const -> Statements {
-  constexpr TileOp kCheap[] = {TileOp::add,     TileOp::sub,    TileOp::mul,     TileOp::lt,
-                               TileOp::bit_and, TileOp::bit_or, TileOp::bit_not, TileOp::cast};
+  constexpr TileOp kCheap[] = {TileOp::add,     TileOp::sub,    TileOp::mul,    TileOp::lt,
+                               TileOp::le,      TileOp::gt,     TileOp::ge,     TileOp::cast,
+                               TileOp::bit_and, TileOp::bit_or, TileOp::bit_not};
   Statements all;
   std::set<TileId> made;
   const auto is_position = [&](const TileStatement& one) {

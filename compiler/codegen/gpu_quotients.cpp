@@ -136,23 +136,40 @@ auto GpuKernelEmitter::meant_lanes(TileId id) -> TileId {
   return compute->op == TileOp::select && is_lowest(one->operands[2]) ? one->operands[0] : kNoTile;
 }
 
-/// By register whether it is meant, where all neighbours are so together; null: it is, or nobody
-/// knows. Single registers would each have to be asked.
-auto GpuKernelEmitter::meant_together(TileId mask, const std::vector<int>& registers)
-    -> std::map<int, Value*> {
+/// Registers in bundles, and of each whether all are meant: neighbours that are so together, or
+/// single ones of which the ends say it. Nothing is known of any where that cannot be asked.
+auto GpuKernelEmitter::in_bundles(TileId mask, std::vector<int> registers) -> std::vector<Bundle> {
   const auto run = 1 << layout_->contiguous_bits;
-  std::map<int, Meant> runs;
-  std::map<int, Value*> made;
-  bool are_together = run > 1;
+  const auto most = run > 1 ? run : kGroup;
+  std::ranges::sort(registers);
+  std::vector<Bundle> all;
   for (const auto i : registers) {
-    const auto [known, is_new] = runs.try_emplace(i & ~(run - 1));
-    if (is_new) known->second = meant(mask, known->first, run);
-    are_together = are_together && known->second.is_whole;
-    made[i] = known->second.any;
+    const bool goes_on = !all.empty() && (run > 1 ? (all.back().registers[0] ^ i) < run
+                                                  : std::ssize(all.back().registers) < most);
+    if (!goes_on) all.emplace_back();
+    all.back().registers.push_back(i);
   }
-  for (auto& [i, condition] : made)
-    if (!are_together) condition = nullptr;
-  return made;
+  bool are_known = mask != kNoTile;
+  for (auto& some : all) {
+    if (!are_known) break;
+    const auto together = run > 1 ? meant(mask, some.registers[0] & ~(run - 1), run) : Meant();
+    some.is_whole = run > 1;
+    some.all = run > 1 ? together.any : all_meant(mask, some.registers);
+    are_known = together.is_whole && some.all != nullptr;
+  }
+  for (auto& some : all)
+    if (!are_known) some.all = nullptr;
+  return all;
+}
+
+/// Of values by register of a bundle, `none` in place of those that are not meant.
+auto GpuKernelEmitter::without_others(const Bundle& some, TileId mask, Values values, Value* none)
+    -> Values {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    auto* condition = some.is_whole ? some.all : lane(mask, some.registers[k]);
+    values[k] = b_.CreateSelect(condition, values[k], none);
+  }
+  return values;
 }
 
 /// Where no lane is far below 0, which is asked once, none needs bounds, nor do quotients later.
@@ -180,18 +197,27 @@ auto GpuKernelEmitter::many_exponentials(const TileStatement& one,
   constexpr double kFar = -41;  // e^-41 is above 2^-60
   constexpr std::uint32_t kWarp = 0xffffffff;
   const auto of = one.operands[0];
-  const auto is_meant = meant_together(meant_lanes(steps_.maker(of)->operands[0]), registers);
+  const auto mask = meant_lanes(steps_.maker(of)->operands[0]);
+  const auto bundles = in_bundles(mask, registers);
   auto* none = llvm::ConstantFP::get(b_.getFloatTy(), 0.0);
-  std::map<int, Values> by_run;
-  for (const auto i : registers) by_run[i >> layout_->contiguous_bits].push_back(lane(of, i));
+  const auto lowest = [&](const Values& lanes) {
+    return Values{extreme(llvm::Intrinsic::minimum, lanes)};
+  };
   Values least;
   Value* all_are_meant = nullptr;
-  for (const auto& [run, lanes] : by_run) {
-    least.push_back(extreme(llvm::Intrinsic::minimum, lanes));
-    auto* condition = is_meant.at(run << layout_->contiguous_bits);
-    if (condition == nullptr) continue;
-    least.back() = b_.CreateSelect(condition, least.back(), none);
-    all_are_meant = all_are_meant == nullptr ? condition : b_.CreateAnd(all_are_meant, condition);
+  for (const auto& some : bundles) {
+    Values lanes;
+    for (const auto i : some.registers) lanes.push_back(lane(of, i));
+    if (some.all == nullptr)
+      least.push_back(lowest(lanes)[0]);
+    else if (some.is_whole)
+      least.push_back(b_.CreateSelect(some.all, lowest(lanes)[0], none));
+    else
+      least.push_back(either(
+          some.all, [&] { return lowest(lanes); },
+          [&] { return lowest(without_others(some, mask, lanes, none)); })[0]);
+    if (some.all == nullptr) continue;
+    all_are_meant = all_are_meant == nullptr ? some.all : b_.CreateAnd(all_are_meant, some.all);
   }
   if (all_are_meant != nullptr)
     all_are_meant = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
@@ -200,15 +226,21 @@ auto GpuKernelEmitter::many_exponentials(const TileStatement& one,
                                     llvm::ConstantFP::get(none->getType(), kFar));
   const auto near = [&] {
     auto values = powers(emit_exp_of_number);
-    const auto without_others = [&] {
-      auto masked = values;
-      for (std::size_t k = 0; k < masked.size(); ++k)
-        if (auto* condition = is_meant.at(registers[k]); condition != nullptr)
-          masked[k] = b_.CreateSelect(condition, masked[k], none);
-      return masked;
+    const auto masked = [&] {
+      std::map<int, Value*> made;
+      for (std::size_t k = 0; k < values.size(); ++k) made[registers[k]] = values[k];
+      for (const auto& some : bundles) {
+        Values lanes;
+        for (const auto i : some.registers) lanes.push_back(made.at(i));
+        const auto others = [&] { return without_others(some, mask, lanes, none); };
+        lanes = some.is_whole ? others() : either(some.all, [&] { return lanes; }, others);
+        for (std::size_t k = 0; k < lanes.size(); ++k) made[some.registers[k]] = lanes[k];
+      }
+      Values all;
+      for (const auto i : registers) all.push_back(made.at(i));
+      return all;
     };
-    if (all_are_meant != nullptr)
-      values = either(all_are_meant, [&] { return values; }, without_others);
+    if (all_are_meant != nullptr) values = either(all_are_meant, [&] { return values; }, masked);
     values.push_back(b_.getTrue());
     return values;
   };

@@ -13,7 +13,23 @@ auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
   return b.CreateAnd(one, other);
 }
 
+/// Comparisons that hold below a limit, of the first operand or of the second.
+auto is_below(TileOp op) -> bool {
+  return op == TileOp::lt || op == TileOp::le;
+}
+auto is_order(TileOp op) -> bool {
+  return is_below(op) || op == TileOp::gt || op == TileOp::ge;
+}
+
 }  // namespace
+
+/// Whether positions are in range, which registers rarely ask for: neighbours are asked together,
+/// and code for parts of them asks by itself.
+auto GpuKernelEmitter::is_question(const TileStatement& one, TileOp op) const -> bool {
+  if (is_checked_ || !layout_->is_placed() || !varies(axes(one.results[0]))) return false;
+  return (is_order(op) && !is_floating(dtype(one.operands[0]))) ||
+         (op == TileOp::bit_and && dtype(one.results[0]) == DType::boolean);
+}
 
 /// How many registers from `index` on are neighbours in memory, and one access.
 auto GpuKernelEmitter::run_length(TileId index_id, int index, int size) const -> int {
@@ -44,7 +60,7 @@ auto GpuKernelEmitter::movement(TileId id, int first, int length) const
 }
 
 /// Where one number comes nearer to another with each register, the ends say it all.
-auto GpuKernelEmitter::meant_by_order(const TileStatement& one, int first, int length)
+auto GpuKernelEmitter::meant_by_order(const TileStatement& one, TileOp op, int first, int length)
     -> std::optional<Meant> {
   const auto left = movement(one.operands[0], first, length);
   const auto right = movement(one.operands[1], first, length);
@@ -52,8 +68,9 @@ auto GpuKernelEmitter::meant_by_order(const TileStatement& one, int first, int l
   auto* begins = lane(one.results[0], first);
   auto* ends = lane(one.results[0], first + length - 1);
   if (info(dtype(one.operands[0])).kind == DTypeKind::signed_integer)
-    return *left > *right ? Meant{begins, ends, false} : Meant{ends, begins, false};
-  if (*left != 1 || *right != 0) return std::nullopt;
+    return is_below(op) == (*left > *right) ? Meant{begins, ends, false}
+                                            : Meant{ends, begins, false};
+  if (op != TileOp::lt || *left != 1 || *right != 0) return std::nullopt;
   // What is below 0 is large without a sign: those from 0 on that are below the limit.
   auto* from = lane(one.operands[0], first);
   auto* to = lane(one.operands[0], first + length - 1);
@@ -62,6 +79,12 @@ auto GpuKernelEmitter::meant_by_order(const TileStatement& one, int first, int l
   auto* reaches = b_.CreateICmpULT(least, lane(one.operands[1], first));
   return Meant{b_.CreateAnd(reaches, b_.CreateICmpSGE(to, none)), b_.CreateAnd(begins, ends),
                false};
+}
+
+auto GpuKernelEmitter::lanes(TileId id, int first, int length) -> Values {
+  Values all;
+  for (int i = 0; i < length; ++i) all.push_back(lane(id, first + i));
+  return all;
 }
 
 auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
@@ -73,16 +96,21 @@ auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
   }
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
-  if (compute != nullptr && compute->op == TileOp::lt)
-    if (const auto known = meant_by_order(*maker, first, length)) return *known;
+  if (compute != nullptr && is_order(compute->op))
+    if (const auto known = meant_by_order(*maker, compute->op, first, length)) return *known;
   if (compute != nullptr && compute->op == TileOp::bit_and) {
     const auto one = meant(maker->operands[0], first, length);
     const auto other = meant(maker->operands[1], first, length);
-    if (one.is_whole || other.is_whole)
-      return {both(b_, one.any, other.any), both(b_, one.all, other.all), false};
+    Meant made{both(b_, one.any, other.any), both(b_, one.all, other.all), false};
+    if (one.is_whole || other.is_whole) return made;
+    // Both have some, but not all: only there each is asked whether they have some in common.
+    const auto in_common = [&] {
+      return Values{b_.CreateAnd(made.any, b_.CreateOr(lanes(id, first, length)))};
+    };
+    made.any = either(made.all, [&] { return Values{b_.getTrue()}; }, in_common)[0];
+    return made;
   }
-  Values all;
-  for (int i = 0; i < length; ++i) all.push_back(lane(id, first + i));
+  const auto all = lanes(id, first, length);
   return {b_.CreateOr(all), b_.CreateAnd(all), false};
 }
 
@@ -96,6 +124,59 @@ auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first, TileId mas
   run.meant = meant(mask_id, first, run.length);
   for (auto* one : {&run.meant.any, &run.meant.all}) *one = both(b_, *one, acts);
   return run;
+}
+
+/// Whether all of these registers are meant, by those at the ends; null where more is to be asked.
+auto GpuKernelEmitter::all_meant(TileId id, const std::vector<int>& registers) -> Value* {
+  const auto* maker = steps_.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute == nullptr || !is_question(*maker, compute->op))
+    return varies(axes(id)) ? nullptr : lane(id, registers[0]);
+  if (compute->op == TileOp::bit_and) {
+    auto* one = all_meant(maker->operands[0], registers);
+    auto* other = one == nullptr ? nullptr : all_meant(maker->operands[1], registers);
+    return other == nullptr ? nullptr : b_.CreateAnd(one, other);
+  }
+  // What moves by steps of one kind alone is farthest at the ends, whatever their sign.
+  const auto& left = values_.at(maker->operands[0]);
+  if (varies(axes(maker->operands[1])) || left.over != 0) return nullptr;
+  std::optional<std::pair<int, int>> ends;
+  const auto moves = [&](const std::function<std::int64_t(int)>& by) {
+    const auto [least, most] = std::ranges::minmax(registers, {}, by);
+    if (by(least) == by(most)) return true;
+    const bool is_first = !ends;
+    ends = {least, most};
+    return is_first;
+  };
+  if (!moves([&](int i) { return left.offset(i); })) return nullptr;
+  for (const auto& step : left.steps)
+    if (!moves([&](int i) { return step.at(i); })) return nullptr;
+  if (!ends) return lane(id, registers[0]);
+  return b_.CreateAnd(lane(id, ends->first), lane(id, ends->second));
+}
+
+/// What `access` makes of registers that are no neighbours: of a few at a time it is asked first
+/// whether all are meant, so that nothing else is asked of most.
+auto GpuKernelEmitter::in_groups(TileId mask_id, const std::vector<int>& registers,
+                                 const AccessSome& access) -> Values {
+  auto sorted = registers;
+  std::ranges::sort(sorted);
+  if (mask_id == kNoTile || std::ssize(sorted) < kGroup) return access(registers, false);
+  std::map<int, Value*> made;
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    const auto end = begin + std::min<std::ptrdiff_t>(kGroup, sorted.end() - begin);
+    const std::vector<int> group(begin, end);
+    begin = end;
+    auto* all = all_meant(mask_id, group);
+    if (all == nullptr) return access(registers, false);
+    const auto values =
+        either(all, [&] { return access(group, true); }, [&] { return access(group, false); });
+    for (std::size_t i = 0; i < values.size(); ++i) made[group[i]] = values[i];
+  }
+  Values in_order;
+  for (const int i : registers)
+    if (made.contains(i)) in_order.push_back(made.at(i));
+  return in_order;
 }
 
 /// True where a run is meant, but not all of it.

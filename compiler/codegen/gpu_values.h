@@ -1,10 +1,12 @@
 // What the code of a thread holds while it is made. Internal to compiler/codegen.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Value.h>
 
 #include "compiler/program/kernel.h"
@@ -17,6 +19,10 @@ struct GpuValues {
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
   using Statements = std::vector<const TileStatement*>;
+  using Power = Value*(llvm::IRBuilder<>&, Value*);  ///< code of an exponential
+  using ReadSome = std::function<Values(const std::vector<int>&)>;
+  /// Of registers, all of which are meant or have to be asked.
+  using AccessSome = std::function<Values(const std::vector<int>&, bool are_meant)>;
   static constexpr int kWidestBytes = 16;  ///< of an access
   /// So many times (by register) a value that all registers share.
   struct Step {
@@ -59,6 +65,14 @@ struct GpuValues {
   struct Run {
     int first = 0, length = 1, bytes = 0;
     Meant meant;
+  };
+  /// Single registers that are asked together whether they are meant.
+  static constexpr int kGroup = 8;
+  /// Registers, the lowest first, that are asked so or are neighbours.
+  struct Bundle {
+    std::vector<int> registers;
+    Value* all = nullptr;   ///< whether all are meant; null: unknown
+    bool is_whole = false;  ///< all or none is
   };
   /// Lanes of several values: by value, then by register.
   using Parts = std::vector<Values>;

@@ -326,21 +326,23 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || fill) return value;
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
-  const auto one_by_one = [&](const std::vector<int>& registers) {
+  const auto read = [&](const std::vector<int>& registers, bool are_meant) {
     auto at = places(what.param, index_id);
     Values all;
     for (const int i : registers) {
-      auto* condition = checked(one, i, mask(one.operands[1], i), Access::load);
+      auto* given = are_meant ? nullptr : mask(one.operands[1], i);
+      auto* condition = checked(one, i, given, Access::load);
       all.push_back(guarded_load(type, at(i), condition, fill.value_or(0)));
     }
     return all;
   };
+  const auto one_by_one = [&](const std::vector<int>& registers) { return read(registers, false); };
   const auto over = axes(index_id) | axes(one.operands[1]);
   const auto size = static_cast<int>(size_bytes(stored_as));
   if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
     // Lanes of an index that moves otherwise; equal ones are read once.
     const auto registers = distinct(over);
-    const auto all = one_by_one(registers);
+    const auto all = in_groups(one.operands[1], registers, read);
     std::map<int, Value*> raw;
     for (std::size_t k = 0; k < registers.size(); ++k) raw[registers[k]] = all[k];
     const auto varying = static_cast<int>(varies(over) ? layout_->register_mask(over) : 0);
@@ -378,16 +380,17 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     is_wide = is_wide || runs.back().length > 1;
     i += runs.back().length - 1;
   }
-  const auto narrow = [&] {
+  const auto write = [&](const std::vector<int>& registers, bool are_meant) {
     auto at = places(param, index_id);
-    for (const int i : members(runs)) {
-      auto* meant = checked(one, i, condition(i), Access::store);
+    for (const int i : registers) {
+      auto* meant = checked(one, i, are_meant ? acts : condition(i), Access::store);
       guarded_store(stored(i), at(i), meant);
       written[static_cast<std::size_t>(i)] = meant;
     }
+    return Values();
   };
   if (!is_wide) {
-    narrow();
+    in_groups(one.operands[2], members(runs), write);
     return compare_written(one, all, written);
   }
   std::vector<Values> words;
@@ -410,10 +413,8 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     }
     return Values();
   };
-  (void)either(are_aligned(runs, index_id, param), wide, [&] {
-    narrow();
-    return Values();
-  });
+  (void)either(are_aligned(runs, index_id, param), wide,
+               [&] { return write(members(runs), false); });
 }
 
 }  // namespace assay

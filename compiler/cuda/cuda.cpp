@@ -405,10 +405,10 @@ class CudaProgram final : public CompiledProgram {
     };
     return HostMachine(program_, code_, table_, watched, &launcher).run(inputs);
   }
-  [[nodiscard]] auto measure(const DatumList& inputs, int calls) const
+  [[nodiscard]] auto measure(const DatumList& inputs, const MeasureOptions& options) const
       -> Result<ProgramTimes> override {
     ASSAY_TRY(auto* const ready, bound(inputs));
-    ASSAY_TRY(auto times, ready->measure(inputs, calls));
+    ASSAY_TRY(auto times, ready->measure(inputs, options));
     times.tuned = std::exchange(tuned_, {});
     return times;
   }

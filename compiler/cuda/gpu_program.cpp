@@ -250,7 +250,8 @@ auto GpuProgram::send_afresh(const DatumList& inputs) -> Result<void> {
   return driver_.wait();
 }
 
-auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTimes> {
+auto GpuProgram::measure(const DatumList& inputs, const MeasureOptions& options)
+    -> Result<ProgramTimes> {
   ASSAY_TRY_VOID(send_afresh(inputs));
   const auto once = [&]() -> Result<void> {
     ASSAY_TRY_VOID(run_steps());
@@ -265,14 +266,14 @@ auto GpuProgram::measure(const DatumList& inputs, int calls) -> Result<ProgramTi
   ASSAY_TRY(auto first, outputs());
   const auto clocked = [&](const auto& work) -> Result<double> {
     std::vector<double> seconds;
-    for (int i = 0; i <= calls; ++i) {
+    for (int i = 0; i <= options.runs; ++i) {
       ASSAY_TRY_VOID(driver_.start_clock());
-      ASSAY_TRY_VOID(work());
+      for (int j = 0; j < options.burst; ++j) ASSAY_TRY_VOID(work());
       ASSAY_TRY(const auto milliseconds, driver_.stop_clock());
-      if (i > 0) seconds.push_back(milliseconds * 1e-3);
+      if (i > 0) seconds.push_back(milliseconds * 1e-3 / options.burst);
     }
-    std::ranges::nth_element(seconds, seconds.begin() + calls / 2);
-    return seconds[static_cast<std::size_t>(calls / 2)];
+    std::ranges::nth_element(seconds, seconds.begin() + options.runs / 2);
+    return seconds[static_cast<std::size_t>(options.runs / 2)];
   };
   ProgramTimes times;
   times.on_host = on_host_;

@@ -88,7 +88,8 @@ class GpuProgram {
   /// Inputs must fit the binding; they come back as the program left them.
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
   /// Outputs are fetched before the clock starts and when it has stopped.
-  [[nodiscard]] auto measure(const DatumList& inputs, int calls) -> Result<ProgramTimes>;
+  [[nodiscard]] auto measure(const DatumList& inputs, const MeasureOptions& options)
+      -> Result<ProgramTimes>;
   /// Runs the program once and measures at each launch what the loader offers for it. What programs
   /// are made with afterwards is the loader's matter. Nothing where there was no choice.
   [[nodiscard]] auto tune(const DatumList& inputs, GpuLoader& loader)

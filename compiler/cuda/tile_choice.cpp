@@ -1,10 +1,12 @@
-// Which tiles and threads a launch gets, by its extents alone. Of one kernel there are at most four
-// codes: rows of whole runs, rows that begin anywhere, rows that are too long to be kept, and what
-// needs 64-bit positions; all else is threads, which a launch has as many of as it wants.
+// Which tiles and threads a launch gets, by its extents alone. Of one kernel there are at most six
+// codes: rows of whole runs, rows that begin anywhere, both of less than a warp or more, rows that
+// are too long to be kept, and what needs 64-bit positions; all else is threads, which a launch has
+// as many of as it wants.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
+#include <tuple>
 
 #include "compiler/cuda/tiling.h"
 
@@ -12,8 +14,9 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kPointwiseThreads = 128, kColumnThreads = 256, kRowThreads = 512,
-                       kClusterThreads = 128, kShortRowThreads = 128, kLoopedThreads = 256;
+constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThreads = 256,
+                       kRowThreads = 512, kClusterThreads = 128, kShortRowThreads = 128,
+                       kLoopedThreads = 256;
 /// What a thread asks for at once: lanes of rows; wide loads or single lanes of columns.
 constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
@@ -48,6 +51,27 @@ auto snug_width(std::int64_t extent, std::int64_t most) -> std::int64_t {
     if (total(best) * 16 <= extent * 17) break;
   }
   return best;
+}
+/// The same with threads over rows, of which warps may have parts of several: the widest ones of
+/// which no more than a sixteenth stands idle, warps that are not full included. Where tiles end
+/// they share sectors of memory, so wide ones read and write less; that is worth it where as many
+/// threads are at work as there may be.
+auto snug_threads(std::int64_t extent) -> TileThreads {
+  constexpr double kFew = 1.0 / 16;
+  TileThreads best;
+  double least = 1;
+  extent = std::max<std::int64_t>(extent, 1);
+  for (auto parts = tiles(extent, kPointwiseThreads);; ++parts) {
+    TileThreads one{.x = tiles(extent, parts)};
+    for (; one.x * one.y <= kMostPointwise; ++one.y) {
+      const auto threads = tiles(one.x * one.y, kWarp) * kWarp;
+      const auto idle =
+          1 - static_cast<double>(extent * one.y) / static_cast<double>(parts * threads);
+      const bool is_usual = threads <= kPointwiseThreads;
+      if (idle < least || (is_usual && idle == least)) std::tie(least, best) = std::pair(idle, one);
+    }
+    if (least <= kFew || one.x <= kLineThreads) return best;
+  }
 }
 /// The largest block of which not too much stands idle, at most `most`.
 auto width(std::int64_t extent, std::int64_t most) -> std::int64_t {
@@ -121,6 +145,7 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   if (choice.neighbours == 1) choice.is_narrow = false;
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
+  choice.fills_warps = true;
   return choice;
 }
 
@@ -132,6 +157,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;
+      choice.fills_warps = threads->x == kWarp;
       return choice;
     }
   return looped(plan, choice);
@@ -171,6 +197,7 @@ auto pointwise_choice(const TilePlan& plan, TileChoice choice,
     const bool is_snug = plan.loads_little && choice.neighbours > 1;
     threads.x = is_snug ? snug_width(extent, most) : width(extent, most);
     threads.y = kPointwiseThreads / threads.x;
+    if (is_snug && plan.registers > 0) threads = snug_threads(extent);
   } else {
     const auto extent = plan.x ? all.x : all.y;
     threads.x =
@@ -215,8 +242,10 @@ auto TileChoice::code() const -> TileChoice {
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
   constexpr int kOfSingleLanes = 8;  ///< that are asked one by one
-  if (!is_row(plan) || plan.row_registers == 0 || choice.loops) return 0;
-  return plan.row_registers + (choice.run > 1 ? 0 : kOfSingleLanes);
+  if (plan.registers == 0 || !choice.is_placed()) return 0;
+  if (plan.loops.reduced.empty()) return plan.registers;
+  if (!is_row(plan) || choice.loops) return 0;
+  return plan.registers + (choice.run > 1 ? 0 : kOfSingleLanes);
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
@@ -339,6 +368,7 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
       const auto threads = row_threads(plan, one, sizes, most_ranks);
       if (!threads) continue;
       one.threads = *threads;
+      one.fills_warps = threads->x == kWarp;
     }
     all.push_back(one);
   }

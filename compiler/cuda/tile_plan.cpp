@@ -69,9 +69,51 @@ auto may_be_placed(const KernelPlan& plan) -> bool {
     return is_commutative(one.combine);
   });
 }
+/// Registers of the machine that the thread of an element does with, so that as many threads are at
+/// work as there may be: it is memory that they wait for. More where several loads are guarded each
+/// by itself, or one says where another is. 0 where places are made by divisions, or numbers are
+/// wide: what that takes would be kept in memory.
+auto element_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
+  constexpr int kFew = 32, kMore = 40;
+  std::set<TileId> loaded;  // what rests on a load
+  int guarded = 0;
+  bool is_indirect = false, divides = plan.parallel.size() > 2;
+  for (const auto& planned : plan.statements) {
+    const auto& one = *planned.statement;
+    const auto is_loaded = [&](TileId id) { return loaded.contains(id); };
+    const auto* compute = std::get_if<TileCompute>(&one.what);
+    const bool is_load = std::holds_alternative<TileLoad>(one.what);
+    if (is_load && one.operands[1] != kNoTile) ++guarded;
+    is_indirect = is_indirect || (is_load && is_loaded(one.operands[0]));
+    if (is_load || std::ranges::any_of(one.operands, is_loaded))
+      loaded.insert(one.results.begin(), one.results.end());
+    for (const auto id : one.results) {
+      const auto& [of, axes] = kernel.type(id);
+      const bool is_division =
+          compute != nullptr && !is_floating(of) &&
+          (compute->op == TileOp::quotient || compute->op == TileOp::remainder ||
+           compute->op == TileOp::floor_quotient || compute->op == TileOp::floor_remainder);
+      divides = divides || (axes != 0 && (is_division || of == DType::float64));
+    }
+  }
+  if (divides) return 0;
+  return guarded > 1 || is_indirect ? kMore : kFew;
+}
+/// Values that a reduction rests on. Code makes all else for the last pass, in portions.
+auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
+  std::set<TileId> needed;
+  for (auto at = plan.statements.rbegin(); at != plan.statements.rend(); ++at) {
+    const auto& operands =
+        at->reduction ? plan.reductions[*at->reduction].operands : at->statement->operands;
+    const bool is_needed =
+        at->reduction ||
+        std::ranges::any_of(at->statement->results, [&](TileId id) { return needed.contains(id); });
+    if (is_needed) needed.insert(operands.begin(), operands.end());
+  }
+  return needed;
+}
 /// Registers of the machine that a row's thread does with: where one value per element at most is
-/// kept from one pass to the next. What is loaded for the last pass alone, which code makes in
-/// portions, is not kept. 0: it takes what it wants.
+/// kept from one pass to the next. 0: it takes what it wants.
 auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
   constexpr int kOfOneLoad = 64, kOfMore = 96;
   if (plan.levels <= 2) return 0;
@@ -79,8 +121,15 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     return std::ranges::any_of(plan.reduced,
                                [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
   };
+  const auto needed = needed_by_reductions(plan);
+  const auto level = [&](const PlannedStatement& one) {
+    const bool is_early =
+        one.reduction ||
+        std::ranges::any_of(one.statement->results, [&](TileId id) { return needed.contains(id); });
+    return is_early ? one.level : plan.levels - 1;
+  };
   struct Life {
-    int made = 0, first = 0, last = 0;  ///< levels; of uses
+    int made = 0, last = 0;  ///< levels; of uses
     bool is_load = false, is_used = false;
   };
   std::map<TileId, Life> lives;
@@ -90,27 +139,24 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     for (const auto id : operands) {
       const auto known = lives.find(id);
       if (known == lives.end()) continue;
-      auto& life = known->second;
-      life.first = life.is_used ? std::min(life.first, one.level) : one.level;
-      life.last = std::max(life.last, one.level);
-      life.is_used = true;
+      known->second.last = std::max(known->second.last, level(one));
+      known->second.is_used = true;
     }
     if (one.reduction || !varies(one.axes)) continue;
     for (const auto id : one.statement->results)
       if (is_floating(kernel.type(id).dtype))
-        lives[id] = {.made = one.level,
+        lives[id] = {.made = level(one),
                      .is_load = std::holds_alternative<TileLoad>(one.statement->what)};
   }
-  for (int level = 0; level + 1 < plan.levels; ++level) {
+  for (int pass = 0; pass + 1 < plan.levels; ++pass) {
     const auto kept = std::ranges::count_if(lives, [&](const auto& one) {
       const auto& life = one.second;
-      const bool is_late = life.is_load && life.first == plan.levels - 1;
-      return life.is_used && !is_late && life.made <= level && life.last > level;
+      return life.is_used && life.made <= pass && life.last > pass;
     });
     if (kept > 1) return 0;
   }
   const auto loads = std::ranges::count_if(
-      lives, [](const auto& one) { return one.second.is_load && one.second.first == 0; });
+      lives, [](const auto& one) { return one.second.is_load && one.second.made == 0; });
   return loads > 1 ? kOfMore : kOfOneLoad;
 }
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
@@ -146,7 +192,9 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
   plan.is_placed = may_be_placed(plan.loops);
   plan.windows = windows(plan.loops);
   plan.loads_little = loads_little(plan);
-  plan.row_registers = plan.loads_little ? row_registers(kernel, plan.loops) : 0;
+  if (plan.loads_little)
+    plan.registers = plan.loops.reduced.empty() ? element_registers(kernel, plan.loops)
+                                                : row_registers(kernel, plan.loops);
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);

@@ -7,6 +7,7 @@ namespace {
 
 /// Largest blocks of placed axes, for whoever reads the kernel; launches have their own.
 constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
+constexpr std::int64_t kWarp = 32;
 
 }  // namespace
 
@@ -34,8 +35,10 @@ void TilePositions::part(Axis* axis, const char* name, std::int64_t block, TileP
   tile.max_block = block;
   Part made;
   made.number = b_.kernel().axes.size();
-  made.lanes = place == TilePlace::bits
-                   ? b_.number(DType::int32, block)
+  const bool is_known =
+      place == TilePlace::bits || (place == TilePlace::thread_x && choice_.fills_warps);
+  made.lanes = is_known
+                   ? b_.number(DType::int32, place == TilePlace::bits ? block : kWarp)
                    : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], DType::int32);
   if (axis->parts.empty()) axis->neighbours = place == TilePlace::bits ? block : 1;
   axis->lanes =
@@ -67,8 +70,8 @@ void TilePositions::axes() {
     part(reduced, "r", choice_.block_r, TilePlace::bits);
     return;
   }
-  // The innermost axis: neighbours, threads. Rows go on with warps, blocks and registers; of
-  // columns these are rows.
+  // The innermost axis: neighbours, threads. Rows go on with registers, blocks and warps, so that
+  // all blocks of a cluster have as much to do; of columns warps and registers are rows.
   part(across, "x", choice_.neighbours, TilePlace::bits);
   part(across, "x_thread", kMostThreads, TilePlace::thread_x);
   part(along, "w", choice_.positions, TilePlace::bits);
@@ -76,9 +79,10 @@ void TilePositions::axes() {
   const bool is_row = reduced != nullptr && across == nullptr;
   if (is_row) part(reduced, "r", choice_.neighbours, TilePlace::bits);
   if (is_row) part(reduced, "r_thread", kMostThreads, TilePlace::thread_x);
-  if (reduced != nullptr) part(reduced, "r_row", kMostThreads, TilePlace::thread_y);
+  if (is_row) part(reduced, "r_round", choice_.rounds, TilePlace::bits);
   if (is_row) part(reduced, "r_rank", kMostRanks, TilePlace::rank);
-  part(reduced, "r_round", choice_.rounds, TilePlace::bits);
+  part(reduced, "r_row", kMostThreads, TilePlace::thread_y);
+  if (!is_row) part(reduced, "r_round", choice_.rounds, TilePlace::bits);
   part(down, "y", kMostZ,
        reduced != nullptr  ? TilePlace::thread_z
        : across != nullptr ? TilePlace::thread_y

@@ -28,6 +28,7 @@ class Tiler : TilePositions {
         made_.threads.push_back(b_.scalar_param(name));
     axes();
     positions();
+    find_fills();
     if (strides_)
       rows();
     else if (plan_.reduced.empty() || !choice_.loops)
@@ -76,6 +77,10 @@ class Tiler : TilePositions {
       b_.append(std::move(made));
       return;
     }
+    if (const auto known = filled_.find(one.results[0]); known != filled_.end()) {
+      values_[one.results[0]] = value(known->second);
+      return;
+    }
     const auto dtype = from_.type(one.results[0]).dtype;
     if (const auto* known = std::get_if<TileScan>(&one.what))
       return scan(one.results[0], known->combine, operands[0]);
@@ -91,8 +96,33 @@ class Tiler : TilePositions {
   auto filling(TileId id) -> TileId {
     const auto of = from_.type(id).dtype;
     if (const auto fill = outside_.fill(id)) return b_.add(TileConstant{*fill}, {}, of, 0);
+    if (const auto fill = fills_.find(id); fill != fills_.end())
+      return b_.add(fill->second, {}, of, 0);
     const bool has_parts = choice_.neighbours > choice_.run && outside_.varies(id);
     return has_parts ? b_.number(of, 0) : kNoTile;
+  }
+  /// A constant that is chosen where a load is not meant is what the load gives there.
+  void find_fills() {
+    if (!plan_.reduced.empty()) return;
+    std::map<TileId, const TileStatement*> makers;
+    std::map<TileId, int> uses;
+    for (const auto& planned : plan_.statements) {
+      for (const auto id : planned.statement->operands) ++uses[id];
+      for (const auto id : planned.statement->results) makers[id] = planned.statement;
+    }
+    for (const auto& [id, one] : makers) {
+      const auto* compute = std::get_if<TileCompute>(&one->what);
+      if (compute == nullptr || compute->op != TileOp::select) continue;
+      const auto load = makers.find(one->operands[1]), other = makers.find(one->operands[2]);
+      if (load == makers.end() || other == makers.end() || uses[load->first] > 1) continue;
+      const auto& guards = load->second->operands;
+      const auto* constant = std::get_if<TileConstant>(&other->second->what);
+      if (constant == nullptr || !std::holds_alternative<TileLoad>(load->second->what) ||
+          guards[1] != one->operands[0] || guards[2] != kNoTile)
+        continue;
+      filled_[id] = one->operands[1];
+      fills_.emplace(one->operands[1], *constant);
+    }
   }
   /// Over the tile; in a loop what stands before it comes in, and what follows it gets the sum.
   void scan(TileId result, TileCombine combine, TileId operand) {
@@ -117,12 +147,10 @@ class Tiler : TilePositions {
   void reduced(const PlannedReduction& planned, std::vector<TileId> operands,
                std::optional<std::size_t> folded = {}) {
     // A thread's own registers first, then from the nearest threads to the farthest.
-    std::vector<std::size_t> order;
-    for (const bool is_own : {true, false})
-      for (const auto& part : r().parts)
-        if ((place_of(part) == TilePlace::bits) == is_own) order.push_back(part.number);
-    for (const auto number : order)
-      if (number != folded) operands = b_.reduce(planned.combine, number, operands);
+    auto order = r().parts;
+    std::ranges::stable_sort(order, {}, [&](const Part& part) { return place_of(part); });
+    for (const auto& part : order)
+      if (part.number != folded) operands = b_.reduce(planned.combine, part.number, operands);
     for (std::size_t i = 0; i < operands.size(); ++i) values_[planned.results[i]] = operands[i];
   }
 
@@ -248,7 +276,8 @@ class Tiler : TilePositions {
         std::ranges::all_of(reduction.operands, [&](TileId id) { return outside_.varies(id); });
     if (!choice_.is_placed() || tiles_.x || reduction.combine == TileCombine::region || !varies)
       return std::nullopt;
-    return r().parts.back().number;
+    const auto is_own = [&](const Part& part) { return place_of(part) == TilePlace::bits; };
+    return std::ranges::find_if(r().parts.rbegin(), r().parts.rend(), is_own)->number;
   }
   /// What there was and what a tile has.
   auto taken_in(const PlannedReduction& reduction, const std::vector<TileId>& before, bool is_whole)
@@ -366,6 +395,8 @@ class Tiler : TilePositions {
   }
 
   OutsideValues outside_;
+  std::map<TileId, TileConstant> fills_;  ///< by load
+  std::map<TileId, TileId> filled_;       ///< selections that such loads are
   std::map<TileId, TileId> values_;
   std::map<TileId, TileId> before_, after_;  ///< of scans, by result: from one tile to the next
 };

@@ -7,13 +7,15 @@
 // needs.
 //
 // Most kernels are placed: `x` (or `r` of rows) is a thread's neighbouring registers, then threads,
-// then warps, then the blocks of a cluster, then a thread's other registers, each an axis of the
-// tile kernel. How many threads, warps and blocks there are the launch says, so one code serves
-// rows from one element to 131,072. Rows of elements that begin anywhere begin at the last place
-// before where a wide access may, and their first lanes take no part; what is reduced is read one
-// by one there. Of `w` a thread has a few positions in registers, which share what they load: the
-// last of them begin so that they end with the axis, so that loads need not ask, and what the ones
-// before have made is not stored again. Transposes and scans have fixed blocks.
+// then, of rows, a thread's other registers, then the blocks of a cluster, then warps, each an axis
+// of the tile kernel. How many threads, warps and blocks there are the launch says, so one code
+// serves rows from one element to 131,072; but whether a row fills a warp is a fact of the code,
+// which then has a thread's registers at places that are apart by constants. Rows of elements that
+// begin anywhere begin at the last place before where a wide access may, and their first lanes take
+// no part; what is reduced is read one by one there. Of `w` a thread has a few positions in
+// registers, which share what they load: the last of them begin so that they end with the axis, so
+// that loads need not ask, and what the ones before have made is not stored again. Transposes and
+// scans have fixed blocks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,7 +34,7 @@ inline constexpr int kWindowLoads = 4;         ///< of a buffer that make it a w
 inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
 
 /// Threads of a placed kernel's launch: of a block along three dimensions, and blocks of a cluster.
-/// Powers of two, but for y of rows.
+/// Powers of two, but for y of rows, and x and y of elements.
 struct TileThreads {
   std::int64_t x = 1, y = 1, z = 1, ranks = 1;
   friend auto operator<=>(const TileThreads&, const TileThreads&) = default;
@@ -49,6 +51,7 @@ struct TileChoice {
   // Of placed ones
   std::int64_t neighbours = 0;  ///< registers that are contiguous; 0: blocks are fixed
   std::int64_t rounds = 1;      ///< other registers of a thread along the reduced axis
+  bool fills_warps = false;     ///< of rows: all threads of a warp are one row's
   std::int64_t positions = 1;   ///< other registers of a thread along w, which is not shorter
   TileThreads threads;          ///< the launch's; code serves any
   // Of others
@@ -85,12 +88,12 @@ struct TilePlan {
   KernelPlan loops;
   std::optional<TileClip> clip;
   std::optional<std::size_t> x, t, w;
-  TileId aligned_by = kNoTile;    ///< index of the access that says where rows begin, if one does
-  std::int64_t neighbours = 1;    ///< elements of the widest type that a wide access takes
-  int row_registers = 0;          ///< of the machine, that rows in registers do with; 0: unknown
-  bool is_placed = false;         ///< unless something is transposed
-  bool loads_little = true;       ///< for each element; many loads are a window
-  bool strides = false;           ///< elements: a program takes row after row
+  TileId aligned_by = kNoTile;  ///< index of the access that says where rows begin, if one does
+  std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
+  int registers = 0;            ///< of the machine, that elements or kept rows do with; 0: unknown
+  bool is_placed = false;       ///< unless something is transposed
+  bool loads_little = true;     ///< for each element; many loads are a window
+  bool strides = false;         ///< elements: a program takes row after row
   std::set<std::size_t> windows;  ///< buffers that are only read, much of each for an element
 };
 /// Errors: unsupported (what plan_kernel refuses).
@@ -117,7 +120,7 @@ struct TilePlan {
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// For these extents. Neighbouring sizes share their code: there are at most four of a kernel.
+/// For these extents. Neighbouring sizes share their code: there are at most six of a kernel.
 /// `most_ranks`: blocks that a cluster may have on the GPU.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                                 std::int64_t most_ranks) -> TileChoice;

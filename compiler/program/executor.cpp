@@ -7,18 +7,19 @@
 namespace assay {
 namespace {
 
-/// Median of `calls` after one that is not counted.
+/// Median of the runs after one that is not counted.
 template <class Call>
-auto median(int calls, const Call& call) -> Result<double> {
+auto median(const MeasureOptions& options, const Call& call) -> Result<double> {
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
-  for (int i = 0; i <= calls; ++i) {
+  for (int i = 0; i <= options.runs; ++i) {
     const auto start = Clock::now();
-    ASSAY_TRY_VOID(call());
-    if (i > 0) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    for (int j = 0; j < options.burst; ++j) ASSAY_TRY_VOID(call());
+    const std::chrono::duration<double> passed = Clock::now() - start;
+    if (i > 0) seconds.push_back(passed.count() / options.burst);
   }
-  std::ranges::nth_element(seconds, seconds.begin() + calls / 2);
-  return seconds[static_cast<std::size_t>(calls / 2)];
+  std::ranges::nth_element(seconds, seconds.begin() + options.runs / 2);
+  return seconds[static_cast<std::size_t>(options.runs / 2)];
 }
 
 /// One thread, memory beyond the caches.
@@ -29,7 +30,7 @@ auto copy_bandwidth() -> double {
     std::memcpy(to.data(), from.data(), kBytes);
     return {};
   };
-  return 2.0 * kBytes / median(5, once).value_or(1);
+  return 2.0 * kBytes / median({.runs = 5}, once).value_or(1);
 }
 
 }  // namespace
@@ -42,11 +43,12 @@ auto bytes_of(const DatumList& data) -> double {
   return bytes;
 }
 
-auto CompiledProgram::measure(const DatumList& inputs, int calls) const -> Result<ProgramTimes> {
+auto CompiledProgram::measure(const DatumList& inputs, const MeasureOptions& options) const
+    -> Result<ProgramTimes> {
   ProgramTimes times;
   times.bytes = bytes_of(inputs);
   bool is_first = true;
-  ASSAY_TRY(times.seconds, median(calls, [&]() -> Result<void> {
+  ASSAY_TRY(times.seconds, median(options, [&]() -> Result<void> {
               ASSAY_TRY(const auto done, run(inputs, {}));
               if (std::exchange(is_first, false)) times.bytes += bytes_of(done.outputs);
               return {};

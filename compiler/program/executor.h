@@ -95,9 +95,17 @@ struct TunedLaunch {
   bool is_known = false;                              ///< from an earlier run: `tried` is that way
 };
 
+/// How a program is measured.
+struct MeasureOptions {
+  int runs = 20;
+  /// Calls of a run, in a row: its time is theirs divided by their number. With one, a run on a GPU
+  /// begins when nothing else is at work there, so that what the host does before counts.
+  int burst = 1;
+};
+
 /// How long a program takes when nothing but it runs.
 struct ProgramTimes {
-  double seconds = 0;                  ///< median of the calls, without the first
+  double seconds = 0;                  ///< median of the runs, without the first
   double bytes = 0;                    ///< of inputs and outputs
   double copy_bytes_per_s = 0;         ///< of a copy on the same device, read and written counted
   std::map<std::string, int> on_host;  ///< as of a run
@@ -126,7 +134,7 @@ class CompiledProgram {
   [[nodiscard]] virtual auto run(const DatumList& inputs, const ProgramRunOptions& options) const
       -> Result<ProgramRun> = 0;
   /// Inputs are where the program needs them, before the clock starts. Errors: as run.
-  [[nodiscard]] virtual auto measure(const DatumList& inputs, int calls) const
+  [[nodiscard]] virtual auto measure(const DatumList& inputs, const MeasureOptions& options) const
       -> Result<ProgramTimes>;
 };
 

@@ -1,9 +1,10 @@
 """Kernels of `assay bench` beside PyTorch's eager mode and Inductor, in one run.
 
-usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16] [--rounds N]     needs torch; prints
-medians in ms and their ratios, on a GPU in time of its own clock, and how much of the bandwidth of PyTorch's copy of a
-matrix of these sizes is used. With rounds all take turns, and of each the median round counts: machines that are
-shared are slow for seconds at a time.
+usage: compile_peers.py ASSAY [--threads N] [--executor cuda] [--dtype bf16] [--rounds N] [--burst N]     needs torch;
+prints medians in ms and their ratios, on a GPU in time of its own clock, and how much of the bandwidth of PyTorch's
+copy of a matrix of these sizes is used. On a GPU each time is the mean of a burst of calls in a row, of the copy and
+the peers too: else what a host does before its first launch would count. With rounds all take turns, and of each the
+median round counts: machines that are shared are slow for seconds at a time.
 """
 
 import argparse
@@ -93,9 +94,9 @@ SIZES = {"cpu": [(64, 256), (1, 4096), (7, 70), (127, 1000), (33, 65), (1024, 76
                   (60000, 1000), (1024, 65536)]}
 
 
-def median_ms(run, on_gpu, count=15):
+def median_ms(run, on_gpu, burst, count=15):
     if on_gpu:
-        return timed(run, count)
+        return timed(run, count, burst=burst)
     run()
     times = []
     for _ in range(count):
@@ -112,17 +113,17 @@ def inputs(parameters, rows, columns, device, dtype):
     return [torch.randn(shapes[name], device=device).to(dtype) for name in names]
 
 
-def copy_bytes_per_ms(rows, columns, device, dtype):
-    """Bytes that PyTorch's copy reads and writes; on a GPU in bursts, lest the time between two is counted."""
+def copy_bytes_per_ms(rows, columns, device, dtype, burst):
+    """Bytes that PyTorch's copy reads and writes."""
     source = torch.randn(rows, columns, device=device).to(dtype)
     target = torch.empty_like(source)
-    return 2 * source.nbytes / timed(lambda: target.copy_(source), 15, device, burst=10)
+    return 2 * source.nbytes / timed(lambda: target.copy_(source), 15, device, burst=burst)
 
 
 def assay_ms(options, graph, rows, columns):
     out = subprocess.run([options.assay, "bench", graph, "--at", f"s0={rows},s1={columns}",
                           "--json", "--threads", str(options.threads), "--runs", "15",
-                          "--executor", options.executor],
+                          "--burst", str(options.burst), "--executor", options.executor],
                          capture_output=True, text=True, check=True).stdout
     made = json.loads(out)
     if made["changed_bytes"]:  # atomic sums may
@@ -137,9 +138,11 @@ def main():
     parser.add_argument("--executor", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--dtype", default="f32", choices=["f32", "bf16"])
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--burst", type=int, help="calls in a row that are timed together; 10 on a GPU, else 1")
     parser.add_argument("--only", help="names of kernels, separated by commas")
     options = parser.parse_args()
     on_gpu = options.executor == "cuda"
+    options.burst = options.burst or (10 if on_gpu else 1)
     dtype = torch.float32 if options.dtype == "f32" else torch.bfloat16
     wanted = options.only.split(",") if options.only else [row[0] for row in KERNELS]
     torch.set_num_threads(options.threads)
@@ -159,9 +162,10 @@ def main():
                 if rows < LEAST_ROWS.get(name, 0) or columns > MOST_COLUMNS.get(name, columns):
                     continue
                 data = inputs(parameters, rows, columns, options.executor, dtype)
-                copy = copy_bytes_per_ms(rows, columns, options.executor, dtype)
-                measured = [(*assay_ms(options, graph, rows, columns), median_ms(lambda: function(*data), on_gpu),
-                             median_ms(lambda: compiled(*data), on_gpu)) for _ in range(options.rounds)]
+                copy = copy_bytes_per_ms(rows, columns, options.executor, dtype, options.burst)
+                measured = [(*assay_ms(options, graph, rows, columns),
+                             median_ms(lambda: function(*data), on_gpu, options.burst),
+                             median_ms(lambda: compiled(*data), on_gpu, options.burst)) for _ in range(options.rounds)]
                 mine, bandwidth, eager, inductor = map(statistics.median, zip(*measured))
                 ratios["eager"].append(eager / mine)
                 ratios["inductor"].append(inductor / mine)

@@ -130,19 +130,46 @@ TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
     }
 }
 
-/// Of tiles of elements little stands idle; they read whole lines of memory.
+/// Of tiles of elements little stands idle, parts of warps included; they read whole lines of
+/// memory.
 TEST(TileChoice, TilesAreAsWideAsRows) {
   const auto [kernel, plan] = planned(window(1, false));
-  EXPECT_EQ(choose_tiles(plan, {kRows, kColumns}, 1).threads.x, 128);
+  EXPECT_EQ(choose_tiles(plan, {kRows, kColumns}, 1).threads, (TileThreads{.x = 128}));
+  EXPECT_EQ(choose_tiles(plan, {kRows, 64}, 1).threads, (TileThreads{.x = 16, .y = 8}));
+  EXPECT_EQ(choose_tiles(plan, {kRows, 0}, 1).threads.x, 1);
   for (const std::int64_t columns : {132, 516, 1032, 2055, 4104, 5120}) {
     const auto choice = choose_tiles(plan, {kRows, columns}, 1);
-    const auto x = choice.threads.x, lanes = choice.neighbours * x;
+    const auto& [x, y, z, ranks] = choice.threads;
     const auto before = is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
-    const auto idle = (columns + before + lanes - 1) / lanes * lanes - columns;
-    EXPECT_TRUE(idle * 16 <= columns + 16 * (before + choice.neighbours) || x == 8) << columns;
-    EXPECT_EQ(x * choice.threads.y, 128);
+    const auto wanted = (columns + before + choice.neighbours - 1) / choice.neighbours;
+    const auto threads = (x * y + 31) / 32 * 32;
+    const auto rows_of_threads = (wanted + x - 1) / x * threads;
+    EXPECT_LE((rows_of_threads - wanted * y) * 16, rows_of_threads) << columns;
+    EXPECT_LE(threads, 256);
     EXPECT_GE(x, 8);
+    EXPECT_EQ(z * ranks, 1);
   }
+}
+
+/// The code of elements has few registers, so that many threads are at work; more where that would
+/// not be enough.
+TEST(TileChoice, ElementsHaveFewRegisters) {
+  const auto registers = [](const std::string& before_store) {
+    auto text = window(1, false);
+    text.insert(text.find("  store"), before_store);
+    const auto [kernel, plan] = planned(text);
+    return most_registers(plan, choose_tiles(plan, {kRows, kColumns}, 1));
+  };
+  const std::string guarded =
+      "  %6:bool[y x] = lt %4 %4 line 0\n  %7:float32[y x] = load(in) %4 %6 _ line 0\n";
+  EXPECT_EQ(registers(""), 32);
+  EXPECT_EQ(registers(guarded), 32);
+  EXPECT_EQ(registers(guarded + "  %8:float32[y x] = load(in) %4 %6 _ line 0\n"), 40);
+  EXPECT_EQ(registers("  %6:int64[y x] = cast %5 line 0\n"
+                      "  %7:float32[y x] = load(in) %6 _ _ line 0\n"),
+            40);
+  EXPECT_EQ(registers("  %6:int64[y x] = remainder %4 %4 line 0\n"), 0);
+  EXPECT_EQ(registers("  %6:float64[y x] = cast %5 line 0\n"), 0);
 }
 
 /// Sums of columns of `in`, stored as float32.

@@ -134,7 +134,7 @@ TEST_F(FirstCall, GoesOnWithoutGraphs) {
 TEST_F(FirstCall, IsRepeatedWhereTimeIsTaken) {
   compile(kConvolution);
   const auto changed = [&](int size) {
-    const auto times = program_->measure(given(size, 1), 1);
+    const auto times = program_->measure(given(size, 1), {.runs = 1});
     return times ? times->changed_bytes.value_or(-1) : -1;
   };
   for (int size = 1; size <= 4; ++size) EXPECT_EQ(changed(size), 0) << size;
