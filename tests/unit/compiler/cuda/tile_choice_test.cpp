@@ -168,7 +168,7 @@ TEST(TileChoice, ElementsHaveFewRegisters) {
   EXPECT_EQ(registers("  %6:int64[y x] = cast %5 line 0\n"
                       "  %7:float32[y x] = load(in) %6 _ _ line 0\n"),
             40);
-  EXPECT_EQ(registers("  %6:int64[y x] = remainder %4 %4 line 0\n"), 0);
+  EXPECT_EQ(registers("  %6:int64[y x] = rem %4 %4 line 0\n"), 0);
   EXPECT_EQ(registers("  %6:float64[y x] = cast %5 line 0\n"), 0);
 }
 
