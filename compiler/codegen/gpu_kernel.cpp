@@ -82,7 +82,7 @@ void GpuKernelEmitter::entry(const std::string& name) {
   };
   note("kernel", 1);
   note("maxntidx", static_cast<unsigned>(layout_->threads()));
-  if (most_registers_ > 0) note("maxnreg", static_cast<unsigned>(most_registers_));
+  if (most_registers_ > 0 && !is_checked_) note("maxnreg", static_cast<unsigned>(most_registers_));
   for (auto& argument : function_->args()) params_.push_back(&argument);
   const auto count = kernel_.params.size();
   record_ = params_.back();

@@ -140,21 +140,22 @@ auto GpuKernelEmitter::meant_lanes(TileId id) -> TileId {
 /// single ones of which the ends say it. Nothing is known of any where that cannot be asked.
 auto GpuKernelEmitter::in_bundles(TileId mask, std::vector<int> registers) -> std::vector<Bundle> {
   const auto run = 1 << layout_->contiguous_bits;
-  const auto most = run > 1 ? run : kGroup;
+  const bool are_single = run == 1;
   std::ranges::sort(registers);
   std::vector<Bundle> all;
   for (const auto i : registers) {
-    const bool goes_on = !all.empty() && (run > 1 ? (all.back().registers[0] ^ i) < run
-                                                  : std::ssize(all.back().registers) < most);
-    if (!goes_on) all.emplace_back();
+    const auto has_room = [&](const Bundle& some) {
+      return are_single ? std::ssize(some.registers) < kGroup : (some.registers[0] ^ i) < run;
+    };
+    if (all.empty() || !has_room(all.back())) all.emplace_back();
     all.back().registers.push_back(i);
   }
-  bool are_known = mask != kNoTile;
+  bool are_known = mask != kNoTile && (!are_single || (layout_->is_placed() && !is_checked_));
   for (auto& some : all) {
     if (!are_known) break;
-    const auto together = run > 1 ? meant(mask, some.registers[0] & ~(run - 1), run) : Meant();
-    some.is_whole = run > 1;
-    some.all = run > 1 ? together.any : all_meant(mask, some.registers);
+    const auto together = are_single ? Meant() : meant(mask, some.registers[0] & ~(run - 1), run);
+    some.is_whole = !are_single;
+    some.all = are_single ? all_meant(mask, some.registers) : together.any;
     are_known = together.is_whole && some.all != nullptr;
   }
   for (auto& some : all)

@@ -161,7 +161,9 @@ auto GpuKernelEmitter::in_groups(TileId mask_id, const std::vector<int>& registe
                                  const AccessSome& access) -> Values {
   auto sorted = registers;
   std::ranges::sort(sorted);
-  if (mask_id == kNoTile || std::ssize(sorted) < kGroup) return access(registers, false);
+  const bool are_asked = layout_->is_placed() && !is_checked_ && mask_id != kNoTile &&
+                         varies(axes(mask_id)) && std::ssize(sorted) >= kGroup;
+  if (!are_asked) return access(registers, false);
   std::map<int, Value*> made;
   for (auto begin = sorted.begin(); begin != sorted.end();) {
     const auto end = begin + std::min<std::ptrdiff_t>(kGroup, sorted.end() - begin);

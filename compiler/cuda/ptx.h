@@ -17,7 +17,7 @@ struct PtxRequest {
   const TileKernel* kernel = nullptr;
   TileLayout layout;
   std::string name;        ///< of the entry
-  int most_registers = 0;  ///< that a thread may take; 0: as many as it wants
+  int most_registers = 0;  ///< of unchecked code's threads; 0: as many as it wants
 };
 
 /// The entry takes eight bytes per parameter of the kernel, in order (pointers, int64, float64),

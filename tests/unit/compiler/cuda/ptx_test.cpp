@@ -224,6 +224,14 @@ TEST_F(PtxTest, LoadsGiveWhatIsChosenForThem) {
   EXPECT_TRUE(has_select("%3"));
 }
 
+/// Elements have few registers, so that many threads are at work; what checks them needs more.
+TEST_F(PtxTest, CheckedCodeHasAllRegisters) {
+  auto variant = made(std::string(kScale), {1 << 20});
+  EXPECT_EQ(count(variant.ptx, ".maxnreg 32"), 1);
+  ASSERT_TRUE(make_ptx({&variant}, {.is_checked = true}));
+  EXPECT_EQ(count(variant.ptx, ".maxnreg"), 0);
+}
+
 /// Sixteen bytes are neighbours, more than are made at a time behind a row's last reduction.
 TEST_F(PtxTest, RowsOfBytesHaveCode) {
   auto text = centred();
