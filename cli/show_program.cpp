@@ -33,8 +33,13 @@ auto program_text(const NamedProgram& named, bool with_parts) -> std::string {
                         print_expr(symbol.range.high));
   for (const auto& line : program.not_understood)
     text += fmt::format("not understood: line {}: {} ({})\n", line.line, line.text, line.reason);
-  for (const auto& [name, kernel] : program.kernels)
+  for (const auto& [name, kernel] : program.kernels) {
     if (!kernel.kernel) text += fmt::format("not read: kernel {}: {}\n", name, kernel.not_read);
+    if (!kernel.kernel) continue;
+    for (const auto& line : kernel.kernel->not_understood)
+      text += fmt::format("not understood: kernel {}, its line {}: {} ({})\n", name, line.line,
+                          line.text, line.reason);
+  }
   if (!with_parts) return text;
   for (const auto& function : program.functions) {
     text += fmt::format("\n{}({})\n", function.name, fmt::join(function.inputs, ", "));
@@ -43,6 +48,11 @@ auto program_text(const NamedProgram& named, bool with_parts) -> std::string {
   for (const auto& [name, kernel] : program.kernels)
     if (kernel.kernel) text += "\n" + print_kernel(*kernel.kernel);
   return text;
+}
+
+/// A line that was not understood, of a program or a kernel.
+auto line_json(const auto& line) -> Json {
+  return {{"line", line.line}, {"text", line.text}, {"reason", line.reason}};
 }
 
 auto program_json(const NamedProgram& named, bool with_parts) -> Json {
@@ -67,11 +77,12 @@ auto program_json(const NamedProgram& named, bool with_parts) -> Json {
       one["not_read"] = kernel.not_read;
     else if (with_parts)
       one["text"] = print_kernel(*kernel.kernel);
+    if (kernel.kernel)
+      for (const auto& line : kernel.kernel->not_understood)
+        one["not_understood"].push_back(line_json(line));
     json["kernels"].push_back(std::move(one));
   }
-  for (const auto& line : program.not_understood)
-    json["not_understood"].push_back(
-        {{"line", line.line}, {"text", line.text}, {"reason", line.reason}});
+  for (const auto& line : program.not_understood) json["not_understood"].push_back(line_json(line));
   return json;
 }
 

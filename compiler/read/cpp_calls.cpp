@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/read/cpp_reader.h"
+#include "compiler/read/scaled_erfc.h"
 
 namespace assay {
 namespace {
@@ -268,6 +269,7 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
     ASSAY_TRY(const auto id, builder_.compute(TileOp::fma, operands));
     return CppValue::of_tile(id, v[0].dtype, v[0].is_vector);
   }
+  if (v.size() == 1 && name == "calc_erfcx") return scaled_erfc_of(v[0]);
   if (v.size() == 1 && name == "round_away") {
     ASSAY_TRY(const auto operand, builder_.tile(v[0]));
     ASSAY_TRY(const auto id, builder_.compute(TileOp::round_away, {operand}));
@@ -275,6 +277,25 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
   }
   is_known = false;
   return bad_input("the function `{}`", name);
+}
+
+auto CppReader::scaled_erfc_of(const CppValue& x) -> R {
+  const auto real = [&](TileId id) { return CppValue::of_tile(id, DType::float64, x.is_vector); };
+  RealOps<CppValue> ops;
+  ops.apply = [&](TileOp op, const CppValue& of) -> R {
+    ASSAY_TRY(const auto id, builder_.compute(op, {of.id}));
+    return real(id);
+  };
+  ops.binary = [&](std::string_view op, const CppValue& a, const CppValue& b) {
+    return builder_.binary(op, a, b);
+  };
+  ops.select = [&](const CppValue& c, const CppValue& a, const CppValue& b) {
+    return builder_.select(c.id, a, b);
+  };
+  ops.number = [&](double of) { return builder_.real(of, DType::float64, x.is_vector); };
+  ASSAY_TRY(const auto wide, builder_.as(x, DType::float64));
+  ASSAY_TRY(const auto made, scaled_erfc(ops, real(wide)));
+  return builder_.converted(made, x.dtype);
 }
 
 auto CppReader::composite(int node, std::string_view name) -> R {

@@ -127,6 +127,7 @@ class CppReader {
   [[nodiscard]] auto apply(std::string_view name, const Values& values, bool& is_known) -> R;
   [[nodiscard]] auto composed(std::string_view name, const Values& values, bool& is_known) -> R;
   [[nodiscard]] auto composite(int node, std::string_view name) -> R;
+  [[nodiscard]] auto scaled_erfc_of(const CppValue& x) -> R;
   [[nodiscard]] auto constructed(int node) -> R;
   [[nodiscard]] auto converted(int node, DType dtype) -> R;
   [[nodiscard]] auto bits(int node) -> R;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "compiler/read/scaled_erfc.h"
 #include "compiler/read/triton_reader.h"
 
 namespace assay {
@@ -212,6 +213,22 @@ auto second(TileBuilder&, const Values& v) -> Result<Values> {
   return Values{v[1]};
 }
 
+auto erfcx(TileBuilder& builder, const Values& v) -> Result<Values> {
+  using Value = TritonValue;
+  RealOps<Value> ops;
+  ops.apply = [&](TileOp op, const Value& x) { return builder.compute(op, {x}); };
+  ops.binary = [&](std::string_view op, const Value& a, const Value& b) {
+    return builder.binary(op, a, b);
+  };
+  ops.select = [&](const Value& c, const Value& a, const Value& b) {
+    return builder.select(c, a, b);
+  };
+  ops.number = [](double x) { return number(x); };
+  ASSAY_TRY(const auto given, builder.tile(v[0]));
+  ASSAY_TRY(const auto made, scaled_erfc(ops, builder.cast(given, DType::float64)));
+  return Values{builder.cast(made, builder.type(given).dtype)};
+}
+
 struct HelperRow {
   std::string_view name;
   std::size_t operands;  ///< further ones are options of no effect on values
@@ -223,6 +240,7 @@ constexpr std::array kHelpers = {
     HelperRow{"pow_integer", 2, pow_integer},
     HelperRow{"cyl_bessel_i0", 1, bessel_i<0>},
     HelperRow{"cyl_bessel_i1", 1, bessel_i<1>},
+    HelperRow{"erfcx", 1, erfcx},
     HelperRow{"online_softmax_combine", 3, combine_softmax},
     HelperRow{"online_softmax_combine_with_sum", 4, combine_softmax},
     HelperRow{"online_softmax_reduce_scalar_combine", 5, add_to_softmax},

@@ -1,6 +1,7 @@
 // What Inductor's newer kernels call (PyTorch 2.11 to 2.15), and several kernels in one.
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tests/unit/compiler/interpret/small_programs.h"
 
@@ -84,6 +85,28 @@ TEST_F(HelpersTest, WideNumbersAreSplitAndScaledToo) {
       "out = libdevice.ldexp(tmp3, tmp4).to(tl.float32)",
       {3, 2.5, 3.5, 0.5, 0.75});
   EXPECT_EQ(back, (std::vector<double>{3, 2, 4, 0, 1}));  // rounded to even once
+}
+
+/// Against a continued fraction, and known values.
+TEST_F(HelpersTest, ScaledErrorFunctionsHoldOverTheWholeRange) {
+  const auto exact = [](double x) {
+    if (x < 2) return std::exp(x * x) * std::erfc(x);
+    double rest = x;
+    for (int k = 400; k > 0; --k) rest = x + k / 2.0 / rest;
+    return 1 / (rest * std::sqrt(std::numbers::pi));
+  };
+  std::vector<double> values = {0, 1, -1, 24.9F, 25, 25.1F, 26.7F, 30, 1e4F, 1e30F, kInfinity};
+  for (int i = -90; i <= 400; ++i) values.push_back(static_cast<float>(i * 0.1));
+  const auto seen = each("out = libdevice.erfcx(tmp0)", values);
+  ASSERT_EQ(seen.size(), values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(seen[i], exact(values[i]), 1.2e-7 * exact(values[i])) << values[i];
+  EXPECT_FLOAT_EQ(static_cast<float>(seen[1]), 0.42758357615580700F);
+  const auto beyond = each("out = libdevice.erfcx(tmp0)",
+                           {-20, -kInfinity, std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_EQ(beyond.at(0), kInfinity);
+  EXPECT_EQ(beyond.at(1), kInfinity);
+  EXPECT_TRUE(std::isnan(beyond.at(2)));
 }
 
 TEST_F(HelpersTest, BesselFunctionsHoldOverTheWholeRange) {

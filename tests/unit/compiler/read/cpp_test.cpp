@@ -504,6 +504,29 @@ TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
   EXPECT_FALSE(read_cpp("void kernel(Tensor a) {}", pool_));
 }
 
+/// As Inductor has them in vectors, lane by lane, and alone.
+TEST_F(CppKernel, ScaledErrorFunctionsAreOfLanes) {
+  const auto lanes = [](const char* rest) {
+    return fmt::format(
+        "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+        "auto tmp1 =\n[&]()\n{{\n__at_align__ std::array<float, 16> tmpbuf0;\n"
+        "tmp0.store(tmpbuf0.data(), {0});\n__at_align__ std::array<float, 16> tmpbuf_out;\n"
+        "for (int i = 0; i < {0}; i++)\n{{\ntmpbuf_out[i] = calc_erfcx(tmpbuf0[i]);\n}}\n"
+        "return at::vec::Vectorized<float>::loadu(tmpbuf_out.data(), {0});\n}}\n()\n;\n"
+        "tmp1.store(p1 + static_cast<int64_t>(x0), {0});",
+        rest);
+  };
+  const auto vector = "{\n" + vectors(lanes("static_cast<int64_t>(16)"), lanes("REST")) + "}";
+  const std::string alone =
+      "for(int64_t x0=0; x0<n; x0+=1) { auto tmp0 = p0[x0]; p1[x0] = calc_erfcx(tmp0); }";
+  for (const auto& body : {vector, alone})
+    for (const std::int64_t n : {3, 16, 21}) {
+      auto wanted = count(n);
+      for (auto& x : wanted) x = std::exp(x * x) * std::erfc(x);  // both are numbers below 26
+      gives(body, {{count(n)}, {zeros(n)}}, n, 1, wanted);
+    }
+}
+
 TEST_F(CppKernel, NestsSurviveTheTextForm) {
   const auto kernel = read("float* p0, float* p1, const int64_t n", R"(
     for(int64_t x0=0; x0<n; x0+=1) { for(int64_t x1=0; x1<4L; x1+=1) { p1[x1 + 4L*x0] = p0[x0]; } }
