@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "compiler/read/cpp_reader.h"
-#include "compiler/read/scaled_erfc.h"
+#include "compiler/read/float_functions.h"
 
 namespace assay {
 namespace {
@@ -128,6 +128,7 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"min", [](C& c, int n) { return c.smaller(n, true); }},
       Row{"max", [](C& c, int n) { return c.smaller(n, false); }},
       Row{"round", [](C& c, int n) { return c.composite(n, "round"); }},
+      Row{"frexp", [](C& c, int n) { return c.split_float(n); }},
       Row{"transpose_mxn", [](C& c, int n) { return c.transpose(n); }},
       Row{"atomic_add", [](C& c, int n) { return c.atomic_add(n, false); }},
       Row{"atomic_add_vec", [](C& c, int n) { return c.atomic_add(n, true); }},
@@ -279,23 +280,62 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
   return bad_input("the function `{}`", name);
 }
 
+namespace {
+
+auto ops_of(CppBuilder& builder, bool is_vector) -> FloatOps<CppValue> {
+  using Value = CppValue;
+  FloatOps<Value> ops;
+  const auto tile = [&builder, is_vector](Result<TileId> id) -> Result<Value> {
+    if (!id) return std::unexpected(id.error());
+    return Value::of_tile(*id, builder.type(*id).dtype, is_vector);
+  };
+  ops.apply = [&builder, tile](TileOp op, const Value& x) {
+    return tile(builder.compute(op, {x.id}));
+  };
+  ops.binary = [&builder](std::string_view op, const Value& a, const Value& b) {
+    return builder.binary(op, a, b);
+  };
+  ops.select = [&builder](const Value& c, const Value& a, const Value& b) {
+    return builder.select(c.id, a, b);
+  };
+  ops.bitcast = [&builder, tile](const Value& x, DType dtype) {
+    return tile(builder.emit(TileCompute{TileOp::bitcast}, {x.id}, dtype));
+  };
+  ops.real = [&builder, is_vector](double x, DType dtype) {
+    return builder.real(x, dtype, is_vector);
+  };
+  ops.integer = [&builder, is_vector](std::int64_t x, DType dtype) {
+    return Value::of_tile(builder.constant(x, dtype), dtype, is_vector);
+  };
+  return ops;
+}
+
+}  // namespace
+
 auto CppReader::scaled_erfc_of(const CppValue& x) -> R {
-  const auto real = [&](TileId id) { return CppValue::of_tile(id, DType::float64, x.is_vector); };
-  RealOps<CppValue> ops;
-  ops.apply = [&](TileOp op, const CppValue& of) -> R {
-    ASSAY_TRY(const auto id, builder_.compute(op, {of.id}));
-    return real(id);
-  };
-  ops.binary = [&](std::string_view op, const CppValue& a, const CppValue& b) {
-    return builder_.binary(op, a, b);
-  };
-  ops.select = [&](const CppValue& c, const CppValue& a, const CppValue& b) {
-    return builder_.select(c.id, a, b);
-  };
-  ops.number = [&](double of) { return builder_.real(of, DType::float64, x.is_vector); };
-  ASSAY_TRY(const auto wide, builder_.as(x, DType::float64));
-  ASSAY_TRY(const auto made, scaled_erfc(ops, real(wide)));
+  ASSAY_TRY(const auto id, builder_.as(x, DType::float64));
+  const auto wide = CppValue::of_tile(id, DType::float64, x.is_vector);
+  ASSAY_TRY(const auto made, scaled_erfc(ops_of(builder_, x.is_vector), wide));
   return builder_.converted(made, x.dtype);
+}
+
+/// `frexp(x, &exponent)`
+auto CppReader::split_float(int node) -> R {
+  const auto& one = syntax_.node(node);
+  constexpr std::size_t kChildren = 3;
+  if (one.children.size() != kChildren) return bad_input("operands that do not fit");
+  const auto& address = syntax_.node(one.children[2]);
+  if (address.kind != CppKind::unary || address.text != "&")
+    return bad_input("an exponent that has no place");
+  ASSAY_TRY(const auto x, value(one.children[1]));
+  if (!x.is_number() || !is_floating(x.dtype)) return bad_input("frexp of no float");
+  const auto& bits = x.dtype == DType::float64 ? kDouble : kSingle;
+  ASSAY_TRY(const auto id, builder_.as(x, bits.dtype));
+  const auto given = CppValue::of_tile(id, bits.dtype, x.is_vector);
+  ASSAY_TRY(const auto made, parts_of_float(ops_of(builder_, x.is_vector), bits, given));
+  ASSAY_TRY(const auto power, builder_.converted(made.second, DType::int32));
+  ASSAY_TRY_VOID(put(address.children[0], power, node));
+  return builder_.converted(made.first, x.dtype);
 }
 
 auto CppReader::composite(int node, std::string_view name) -> R {

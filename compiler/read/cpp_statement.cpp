@@ -291,13 +291,27 @@ auto CppReader::assign(int node) -> Result<void> {
   }
   if (loops_.size() > local.depth) return bad_input("a variable that a loop carries along");
   ASSAY_TRY(auto right, value(one.children[1]));
-  if (right.is_number()) {
-    ASSAY_TRY(right, builder_.converted(right, local.value.dtype));
+  return put(one.children[0], std::move(right), node);
+}
+
+auto CppReader::put(int place, CppValue value, int node) -> Result<void> {
+  const auto& left = syntax_.node(place);
+  if (left.kind == CppKind::index && left.children.size() == 2) {
+    ASSAY_TRY(const auto base, this->value(left.children[0]));
+    ASSAY_TRY(const auto offset, integer(left.children[1]));
+    return store(base, offset, value, node);
+  }
+  const auto found = left.kind == CppKind::name ? locals_.find(left.text) : locals_.end();
+  if (found == locals_.end()) return bad_input("an assignment to no variable");
+  auto& local = found->second;
+  if (loops_.size() > local.depth) return bad_input("a variable that a loop carries along");
+  if (value.is_number()) {
+    ASSAY_TRY(value, builder_.converted(value, local.value.dtype));
     if (mask_ != kNoTile) {
-      ASSAY_TRY(right, builder_.select(mask_, right, local.value));
+      ASSAY_TRY(value, builder_.select(mask_, value, local.value));
     }
   }
-  local.value = std::move(right);
+  local.value = std::move(value);
   return {};
 }
 
@@ -331,8 +345,8 @@ auto CppReader::assign_element(int node, std::string_view op) -> Result<void> {
     }
   }
   ASSAY_TRY(auto right, value(one.children[1]));
-  if (op == "=") return store(base, index, right, node);
-  if (op == "+=" && !is_local) return add_to(base, index, right, node);
+  if (op == "=") return store(base, offset, right, node);
+  if (op == "+=" && !is_local) return add_to(base, offset, right, node);
   return bad_input("`{}` of an element", op);
 }
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "compiler/read/scaled_erfc.h"
+#include "compiler/read/float_functions.h"
 #include "compiler/read/triton_reader.h"
 
 namespace assay {
@@ -20,14 +20,21 @@ auto number(auto value) -> TritonValue {
   return TritonValue::python(value);
 }
 
-/// How a float's bits are divided.
-struct FloatBits {
-  DType dtype, integer;
-  std::int64_t fraction, bias;  ///< bits of the fraction; what is added to exponents
-  [[nodiscard]] auto exponents() const -> std::int64_t { return 2 * bias + 1; }
-};
-constexpr FloatBits kSingle = {DType::float32, DType::int32, 23, 127};
-constexpr FloatBits kDouble = {DType::float64, DType::int64, 52, 1023};
+auto ops_of(TileBuilder& builder) -> FloatOps<TritonValue> {
+  using Value = TritonValue;
+  FloatOps<Value> ops;
+  ops.apply = [&](TileOp op, const Value& x) { return builder.compute(op, {x}); };
+  ops.binary = [&](std::string_view op, const Value& a, const Value& b) {
+    return builder.binary(op, a, b);
+  };
+  ops.select = [&](const Value& c, const Value& a, const Value& b) {
+    return builder.select(c, a, b);
+  };
+  ops.bitcast = [&](const Value& x, DType dtype) { return builder.bitcast(x, dtype); };
+  ops.real = [](double x, DType) { return number(x); };  // takes the other operand's dtype
+  ops.integer = [](std::int64_t x, DType) { return number(x); };
+  return ops;
+}
 
 /// 2 to the power of an integer that is in the range of float64's normal numbers.
 auto power_of_2(TileBuilder& builder, const TritonValue& exponent) -> Result<TritonValue> {
@@ -37,36 +44,14 @@ auto power_of_2(TileBuilder& builder, const TritonValue& exponent) -> Result<Tri
   return builder.bitcast(placed, DType::float64);
 }
 
-/// frexp(x): the part within [0.5, 1), and the power of two; of 0, infinity and NaN itself and 0.
 auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(const auto given, builder.tile(v[0]));
   const auto dtype = builder.type(given).dtype;
   if (!is_floating(dtype)) return bad_input("frexp of an integer");
   const auto& bits = dtype == DType::float64 ? kDouble : kSingle;
-  const auto x = builder.cast(given, bits.dtype);
-  // Numbers without a leading 1 get one.
-  constexpr std::int64_t kUp = 64;
-  const auto least = std::bit_cast<double>(std::int64_t{kDouble.bias + 1 - bits.bias} << 52);
-  ASSAY_TRY(const auto size, builder.compute(TileOp::absolute, {x}));
-  ASSAY_TRY(const auto is_small, builder.binary("<", size, number(least)));
-  ASSAY_TRY(const auto raised, builder.binary("*", x, number(0x1p64)));
-  ASSAY_TRY(const auto from, builder.select(is_small, raised, x));
-  ASSAY_TRY(const auto whole, builder.bitcast(from, bits.integer));
-  ASSAY_TRY(const auto shifted, builder.binary(">>", whole, number(bits.fraction)));
-  ASSAY_TRY(const auto field, builder.binary("&", shifted, number(bits.exponents())));
-  ASSAY_TRY(const auto rest,
-            builder.binary("&", whole, number(~(bits.exponents() << bits.fraction))));
-  ASSAY_TRY(const auto halved, builder.binary("|", rest, number((bits.bias - 1) << bits.fraction)));
-  ASSAY_TRY(const auto down,
-            builder.select(is_small, number(bits.bias - 1 + kUp), number(bits.bias - 1)));
-  ASSAY_TRY(const auto exponent, builder.binary("-", field, down));
-  ASSAY_TRY(const auto is_zero, builder.binary("==", x, number(0.0)));
-  ASSAY_TRY(const auto is_beyond, builder.binary("==", field, number(bits.exponents())));
-  ASSAY_TRY(const auto is_special, builder.binary("|", is_zero, is_beyond));
-  ASSAY_TRY(const auto within, builder.bitcast(halved, bits.dtype));
-  ASSAY_TRY(const auto mantissa, builder.select(is_special, x, within));
-  ASSAY_TRY(const auto power, builder.select(is_special, number(std::int64_t{0}), exponent));
-  return Values{builder.cast(mantissa, dtype), builder.cast(power, DType::int32)};
+  ASSAY_TRY(const auto made,
+            parts_of_float(ops_of(builder), bits, builder.cast(given, bits.dtype)));
+  return Values{builder.cast(made.first, dtype), builder.cast(made.second, DType::int32)};
 }
 
 /// ldexp(x, n): x times 2 to the power of n, rounded once. Of float32 in float64, where every
@@ -214,18 +199,8 @@ auto second(TileBuilder&, const Values& v) -> Result<Values> {
 }
 
 auto erfcx(TileBuilder& builder, const Values& v) -> Result<Values> {
-  using Value = TritonValue;
-  RealOps<Value> ops;
-  ops.apply = [&](TileOp op, const Value& x) { return builder.compute(op, {x}); };
-  ops.binary = [&](std::string_view op, const Value& a, const Value& b) {
-    return builder.binary(op, a, b);
-  };
-  ops.select = [&](const Value& c, const Value& a, const Value& b) {
-    return builder.select(c, a, b);
-  };
-  ops.number = [](double x) { return number(x); };
   ASSAY_TRY(const auto given, builder.tile(v[0]));
-  ASSAY_TRY(const auto made, scaled_erfc(ops, builder.cast(given, DType::float64)));
+  ASSAY_TRY(const auto made, scaled_erfc(ops_of(builder), builder.cast(given, DType::float64)));
   return Values{builder.cast(made, builder.type(given).dtype)};
 }
 

@@ -527,6 +527,46 @@ TEST_F(CppKernel, ScaledErrorFunctionsAreOfLanes) {
     }
 }
 
+/// The exponent goes where its address says: to an element of a local array, or to a variable.
+TEST_F(CppKernel, FrexpGivesTwoValues) {
+  const auto lanes = [](const char* rest) {
+    return fmt::format(
+        "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+        "at::vec::Vectorized<int32_t> tmp1;\nat::vec::Vectorized<float> tmp2;\n[&]()\n{{\n"
+        "__at_align__ std::array<float, 16> tmpbuf;\ntmp0.store(tmpbuf.data(), {0});\n"
+        "__at_align__ std::array<int32_t, 16> tmpbuf_exponent;\n"
+        "__at_align__ std::array<float, 16> tmpbuf_mantissa;\n"
+        "for (int i = 0; i < {0}; i++)\n{{\n"
+        "tmpbuf_mantissa[i] = std::frexp(tmpbuf[i], &tmpbuf_exponent[i]);\n}}\n"
+        "tmp1 = at::vec::Vectorized<int32_t>::loadu(tmpbuf_exponent.data(), {0});\n"
+        "tmp2 = at::vec::Vectorized<float>::loadu(tmpbuf_mantissa.data(), {0});\n}}\n();\n"
+        "auto tmp3 = at::vec::convert<float,1,int32_t,1>(tmp1);\nauto tmp4 = tmp2 + tmp3;\n"
+        "tmp4.store(p1 + static_cast<int64_t>(x0), {0});",
+        rest);
+  };
+  const auto vector = "{\n" + vectors(lanes("static_cast<int64_t>(16)"), lanes("REST")) + "}";
+  const std::string alone =
+      "for(int64_t x0=0; x0<n; x0+=1) { auto tmp0 = p0[x0]; int32_t tmp1; "
+      "auto tmp2 = std::frexp(tmp0, &tmp1); p1[x0] = tmp2 + static_cast<float>(tmp1); }";
+  for (const auto& body : {vector, alone})
+    for (const std::int64_t n : {3, 16, 37}) {
+      auto wanted = count(n);
+      for (auto& x : wanted) {
+        int power = 0;
+        const auto mantissa = std::frexp(x, &power);
+        x = mantissa + power;
+      }
+      gives(body, {{count(n)}, {zeros(n)}}, n, 1, wanted);
+    }
+  EXPECT_EQ(reason("float* p0, float* p1, const int64_t n", "p1[0] = std::frexp(p0[0], p0);"),
+            "an exponent that has no place");
+}
+
+TEST_F(CppKernel, ElementsBehindAPointerAreStoredThere) {
+  const std::string body = "for(int64_t x0=0; x0<n; x0+=1) { (p1 + 2L)[x0] = p0[x0]; }";
+  gives(body, {{count(3)}, {zeros(7)}}, 3, 1, {0, 0, 0, 1, 2, 0, 0});
+}
+
 TEST_F(CppKernel, NestsSurviveTheTextForm) {
   const auto kernel = read("float* p0, float* p1, const int64_t n", R"(
     for(int64_t x0=0; x0<n; x0+=1) { for(int64_t x1=0; x1<4L; x1+=1) { p1[x1 + 4L*x0] = p0[x0]; } }
