@@ -87,6 +87,15 @@ class CppKernel : public ::testing::Test {
         EXPECT_NEAR(outputs[at][i], wanted[i], 1e-5 * (1 + std::abs(wanted[i]))) << i;
     }
   }
+  /// Of whole vectors and of what is left: `p1` is a function of each element of `p0`.
+  void gives_each(const std::vector<std::string>& bodies, double (*function)(double)) {
+    for (const auto& body : bodies)
+      for (const std::int64_t n : {3, 16, 21}) {
+        auto wanted = count(n);
+        for (auto& x : wanted) x = function(x);
+        gives(body, {{count(n)}, {zeros(n)}}, n, 1, wanted);
+      }
+  }
   auto read(std::string_view params, std::string_view body) -> TileKernel {
     auto kernel = read_cpp(source(params, body), pool_);
     EXPECT_TRUE(kernel) << kernel.error().message;
