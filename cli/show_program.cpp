@@ -34,8 +34,10 @@ auto program_text(const NamedProgram& named, bool with_parts) -> std::string {
   for (const auto& line : program.not_understood)
     text += fmt::format("not understood: line {}: {} ({})\n", line.line, line.text, line.reason);
   for (const auto& [name, kernel] : program.kernels) {
-    if (!kernel.kernel) text += fmt::format("not read: kernel {}: {}\n", name, kernel.not_read);
-    if (!kernel.kernel) continue;
+    if (!kernel.kernel) {
+      text += fmt::format("not read: kernel {}: {}\n", name, kernel.not_read);
+      continue;
+    }
     for (const auto& line : kernel.kernel->not_understood)
       text += fmt::format("not understood: kernel {}, its line {}: {} ({})\n", name, line.line,
                           line.text, line.reason);

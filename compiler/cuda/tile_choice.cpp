@@ -13,7 +13,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThreads = 256,
                        kRowThreads = 512, kClusterThreads = 128, kShortRowThreads = 128,
                        kLoopedThreads = 256;
@@ -64,7 +63,7 @@ auto snug_threads(std::int64_t extent) -> TileThreads {
   for (auto parts = tiles(extent, kPointwiseThreads);; ++parts) {
     TileThreads one{.x = tiles(extent, parts)};
     for (; one.x * one.y <= kMostPointwise; ++one.y) {
-      const auto threads = tiles(one.x * one.y, kWarp) * kWarp;
+      const auto threads = tiles(one.x * one.y, kWarpThreads) * kWarpThreads;
       const auto idle =
           1 - static_cast<double>(extent * one.y) / static_cast<double>(parts * threads);
       const bool is_usual = threads <= kPointwiseThreads;
@@ -119,7 +118,7 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   auto holders = power_of_two(tiles(all.r, choice.neighbours * choice.rounds));
   TileThreads threads;
   // One row fills a warp at least; several share one.
-  if (plan.loops.parallel.empty()) holders = std::max(holders, kWarp);
+  if (plan.loops.parallel.empty()) holders = std::max(holders, kWarpThreads);
   // Of a cluster's blocks more are at work at once where they are smaller.
   if (holders > most_threads(plan)) {
     const auto threads_each = std::max(holders / most_ranks, kClusterThreads);
@@ -127,14 +126,14 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
     threads.ranks = holders / threads_each;
   }
   holders /= threads.ranks;
-  threads.x = std::min(holders, kWarp);
+  threads.x = std::min(holders, kWarpThreads);
   // As many warps as the row has.
   const auto lanes = threads.x * threads.ranks * choice.neighbours * choice.rounds;
   threads.y = std::min(tiles(all.r, lanes), holders / threads.x);
   holders = threads.x * threads.y;
   if (plan.loops.parallel.empty()) return threads;
   const auto rows = std::min(power_of_two(all.y), kShortRowThreads / holders);
-  threads.z = std::clamp(std::max(rows, kWarp / holders), std::int64_t{1}, kMostZ);
+  threads.z = std::clamp(std::max(rows, kWarpThreads / holders), std::int64_t{1}, kMostZ);
   return threads;
 }
 
@@ -144,7 +143,7 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   if (plan.loops.levels > 2) choice.run = choice.neighbours = 1;
   if (choice.neighbours == 1) choice.is_narrow = false;
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
-  choice.threads = {.x = kWarp, .y = kLoopedThreads / kWarp};
+  choice.threads = {.x = kWarpThreads, .y = kLoopedThreads / kWarpThreads};
   choice.fills_warps = true;
   return choice;
 }
@@ -157,7 +156,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
       choice.threads = *threads;
-      choice.fills_warps = threads->x == kWarp;
+      choice.fills_warps = threads->x == kWarpThreads;
       return choice;
     }
   return looped(plan, choice);
@@ -168,7 +167,7 @@ auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.rounds = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
-  threads.x = width(across, kWarp);
+  threads.x = width(across, kWarpThreads);
   // Narrower ones, if that is what makes enough of them, and of short columns.
   const auto programs = [&](std::int64_t x) { return tiles(across, x) * all.y; };
   const bool is_better = programs(kLineThreads) >= kBusyPrograms || all.r <= kShortColumn;
@@ -201,7 +200,7 @@ auto pointwise_choice(const TilePlan& plan, TileChoice choice,
   } else {
     const auto extent = plan.x ? all.x : all.y;
     threads.x =
-        std::clamp(power_of_two(tiles(extent, choice.neighbours)), kWarp, kPointwiseThreads);
+        std::clamp(power_of_two(tiles(extent, choice.neighbours)), kWarpThreads, kPointwiseThreads);
   }
   return choice;
 }
@@ -307,13 +306,13 @@ auto other_threads(const TilePlan& plan, const TileChoice& usual, const TileExte
     change(one.threads);
     const auto& [x, y, z, ranks] = one.threads;
     const auto count = x * y * z;
-    if (std::min({x, y, z, ranks}) < 1 || z > kMostZ || ranks > most_ranks || count < kWarp ||
-        count > most_threads(plan))
+    if (std::min({x, y, z, ranks}) < 1 || z > kMostZ || ranks > most_ranks ||
+        count < kWarpThreads || count > most_threads(plan))
       return;
     made.push_back(one);
   };
   if (is_row(plan) && !usual.loops) {
-    if (usual.threads.x == kWarp)
+    if (usual.threads.x == kWarpThreads)
       for (const std::int64_t by : {2, 4}) {
         if (usual.threads.y >= by)
           add([&](TileThreads& t) { t.y = tiles(t.y, by), t.ranks *= by; });
@@ -333,7 +332,7 @@ auto other_threads(const TilePlan& plan, const TileChoice& usual, const TileExte
     add([&](TileThreads& t) { t.y /= by; });
     if (!is_row(plan)) {
       add([&](TileThreads& t) { t.x /= by, t.y *= by; });
-      if (usual.threads.x * by <= kWarp) add([&](TileThreads& t) { t.x *= by, t.y /= by; });
+      if (usual.threads.x * by <= kWarpThreads) add([&](TileThreads& t) { t.x *= by, t.y /= by; });
     }
   }
   return made;
@@ -368,7 +367,7 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
       const auto threads = row_threads(plan, one, sizes, most_ranks);
       if (!threads) continue;
       one.threads = *threads;
-      one.fills_warps = threads->x == kWarp;
+      one.fills_warps = threads->x == kWarpThreads;
     }
     all.push_back(one);
   }

@@ -75,6 +75,8 @@ auto may_be_placed(const KernelPlan& plan) -> bool {
 /// wide: what that takes would be kept in memory.
 auto element_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
   constexpr int kFew = 32, kMore = 40;
+  constexpr TileOp kDivisions[] = {TileOp::quotient, TileOp::remainder, TileOp::floor_quotient,
+                                   TileOp::floor_remainder};
   std::set<TileId> loaded;  // what rests on a load
   int guarded = 0;
   bool is_indirect = false, divides = plan.parallel.size() > 2;
@@ -90,14 +92,17 @@ auto element_registers(const TileKernel& kernel, const KernelPlan& plan) -> int 
     for (const auto id : one.results) {
       const auto& [of, axes] = kernel.type(id);
       const bool is_division =
-          compute != nullptr && !is_floating(of) &&
-          (compute->op == TileOp::quotient || compute->op == TileOp::remainder ||
-           compute->op == TileOp::floor_quotient || compute->op == TileOp::floor_remainder);
+          compute != nullptr && !is_floating(of) && std::ranges::count(kDivisions, compute->op) > 0;
       divides = divides || (axes != 0 && (is_division || of == DType::float64));
     }
   }
   if (divides) return 0;
   return guarded > 1 || is_indirect ? kMore : kFew;
+}
+/// Whether it is a reduction, or one of them needs it.
+auto is_needed(const PlannedStatement& one, const std::set<TileId>& needed) -> bool {
+  return one.reduction || std::ranges::any_of(one.statement->results,
+                                              [&](TileId id) { return needed.contains(id); });
 }
 /// Values that a reduction rests on. Code makes all else for the last pass, in portions.
 auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
@@ -105,10 +110,7 @@ auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
   for (auto at = plan.statements.rbegin(); at != plan.statements.rend(); ++at) {
     const auto& operands =
         at->reduction ? plan.reductions[*at->reduction].operands : at->statement->operands;
-    const bool is_needed =
-        at->reduction ||
-        std::ranges::any_of(at->statement->results, [&](TileId id) { return needed.contains(id); });
-    if (is_needed) needed.insert(operands.begin(), operands.end());
+    if (is_needed(*at, needed)) needed.insert(operands.begin(), operands.end());
   }
   return needed;
 }
@@ -123,10 +125,7 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
   };
   const auto needed = needed_by_reductions(plan);
   const auto level = [&](const PlannedStatement& one) {
-    const bool is_early =
-        one.reduction ||
-        std::ranges::any_of(one.statement->results, [&](TileId id) { return needed.contains(id); });
-    return is_early ? one.level : plan.levels - 1;
+    return is_needed(one, needed) ? one.level : plan.levels - 1;
   };
   struct Life {
     int made = 0, last = 0;  ///< levels; of uses

@@ -7,7 +7,6 @@ namespace {
 
 /// Largest blocks of placed axes, for whoever reads the kernel; launches have their own.
 constexpr std::int64_t kMostThreads = 512, kMostZ = 64;
-constexpr std::int64_t kWarp = 32;
 
 }  // namespace
 
@@ -35,11 +34,12 @@ void TilePositions::part(Axis* axis, const char* name, std::int64_t block, TileP
   tile.max_block = block;
   Part made;
   made.number = b_.kernel().axes.size();
-  const bool is_known =
-      place == TilePlace::bits || (place == TilePlace::thread_x && choice_.fills_warps);
-  made.lanes = is_known
-                   ? b_.number(DType::int32, place == TilePlace::bits ? block : kWarp)
-                   : b_.param(made_.threads[static_cast<std::size_t>(place) - 1], DType::int32);
+  if (place == TilePlace::bits)
+    made.lanes = b_.number(DType::int32, block);
+  else if (place == TilePlace::thread_x && choice_.fills_warps)
+    made.lanes = b_.number(DType::int32, kWarpThreads);
+  else
+    made.lanes = b_.param(made_.threads[static_cast<std::size_t>(place) - 1], DType::int32);
   if (axis->parts.empty()) axis->neighbours = place == TilePlace::bits ? block : 1;
   axis->lanes =
       axis->lanes == kNoTile ? made.lanes : b_.compute(TileOp::mul, {axis->lanes, made.lanes});

@@ -30,6 +30,7 @@
 
 namespace assay {
 
+inline constexpr std::int64_t kWarpThreads = 32;
 inline constexpr int kWindowLoads = 4;         ///< of a buffer that make it a window
 inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
 

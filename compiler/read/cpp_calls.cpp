@@ -68,6 +68,34 @@ constexpr std::array kToIntegers = {IntegerRow{TileOp::trunc, ExprOp::trunc_to_i
                                     IntegerRow{TileOp::floor, ExprOp::floor_to_int},
                                     IntegerRow{TileOp::ceil, ExprOp::ceil_to_int}};
 
+auto ops_of(CppBuilder& builder, bool is_vector) -> FloatOps<CppValue> {
+  using Value = CppValue;
+  FloatOps<Value> ops;
+  const auto tile = [&builder, is_vector](Result<TileId> id) -> Result<Value> {
+    if (!id) return std::unexpected(id.error());
+    return Value::of_tile(*id, builder.type(*id).dtype, is_vector);
+  };
+  ops.apply = [&builder, tile](TileOp op, const Value& x) {
+    return tile(builder.compute(op, {x.id}));
+  };
+  ops.binary = [&builder](std::string_view op, const Value& a, const Value& b) {
+    return builder.binary(op, a, b);
+  };
+  ops.select = [&builder](const Value& c, const Value& a, const Value& b) {
+    return builder.select(c.id, a, b);
+  };
+  ops.bitcast = [&builder, tile](const Value& x, DType dtype) {
+    return tile(builder.emit(TileCompute{TileOp::bitcast}, {x.id}, dtype));
+  };
+  ops.real = [&builder, is_vector](double x, DType dtype) {
+    return builder.real(x, dtype, is_vector);
+  };
+  ops.integer = [&builder, is_vector](std::int64_t x, DType dtype) {
+    return Value::of_tile(builder.constant(x, dtype), dtype, is_vector);
+  };
+  return ops;
+}
+
 }  // namespace
 
 auto CppReader::arguments(int node, std::size_t first) -> Result<Values> {
@@ -129,6 +157,7 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"max", [](C& c, int n) { return c.smaller(n, false); }},
       Row{"round", [](C& c, int n) { return c.composite(n, "round"); }},
       Row{"frexp", [](C& c, int n) { return c.split_float(n); }},
+      Row{"calc_erfcx", [](C& c, int n) { return c.scaled_erfc_of(n); }},
       Row{"transpose_mxn", [](C& c, int n) { return c.transpose(n); }},
       Row{"atomic_add", [](C& c, int n) { return c.atomic_add(n, false); }},
       Row{"atomic_add_vec", [](C& c, int n) { return c.atomic_add(n, true); }},
@@ -270,7 +299,6 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
     ASSAY_TRY(const auto id, builder_.compute(TileOp::fma, operands));
     return CppValue::of_tile(id, v[0].dtype, v[0].is_vector);
   }
-  if (v.size() == 1 && name == "calc_erfcx") return scaled_erfc_of(v[0]);
   if (v.size() == 1 && name == "round_away") {
     ASSAY_TRY(const auto operand, builder_.tile(v[0]));
     ASSAY_TRY(const auto id, builder_.compute(TileOp::round_away, {operand}));
@@ -280,39 +308,10 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
   return bad_input("the function `{}`", name);
 }
 
-namespace {
-
-auto ops_of(CppBuilder& builder, bool is_vector) -> FloatOps<CppValue> {
-  using Value = CppValue;
-  FloatOps<Value> ops;
-  const auto tile = [&builder, is_vector](Result<TileId> id) -> Result<Value> {
-    if (!id) return std::unexpected(id.error());
-    return Value::of_tile(*id, builder.type(*id).dtype, is_vector);
-  };
-  ops.apply = [&builder, tile](TileOp op, const Value& x) {
-    return tile(builder.compute(op, {x.id}));
-  };
-  ops.binary = [&builder](std::string_view op, const Value& a, const Value& b) {
-    return builder.binary(op, a, b);
-  };
-  ops.select = [&builder](const Value& c, const Value& a, const Value& b) {
-    return builder.select(c.id, a, b);
-  };
-  ops.bitcast = [&builder, tile](const Value& x, DType dtype) {
-    return tile(builder.emit(TileCompute{TileOp::bitcast}, {x.id}, dtype));
-  };
-  ops.real = [&builder, is_vector](double x, DType dtype) {
-    return builder.real(x, dtype, is_vector);
-  };
-  ops.integer = [&builder, is_vector](std::int64_t x, DType dtype) {
-    return Value::of_tile(builder.constant(x, dtype), dtype, is_vector);
-  };
-  return ops;
-}
-
-}  // namespace
-
-auto CppReader::scaled_erfc_of(const CppValue& x) -> R {
+auto CppReader::scaled_erfc_of(int node) -> R {
+  ASSAY_TRY(const auto values, arguments(node));
+  if (values.size() != 1 || !is_floating(values[0].dtype)) return bad_input("erfcx of no float");
+  const auto& x = values[0];
   ASSAY_TRY(const auto id, builder_.as(x, DType::float64));
   const auto wide = CppValue::of_tile(id, DType::float64, x.is_vector);
   ASSAY_TRY(const auto made, scaled_erfc(ops_of(builder_, x.is_vector), wide));

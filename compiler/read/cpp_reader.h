@@ -127,7 +127,7 @@ class CppReader {
   [[nodiscard]] auto apply(std::string_view name, const Values& values, bool& is_known) -> R;
   [[nodiscard]] auto composed(std::string_view name, const Values& values, bool& is_known) -> R;
   [[nodiscard]] auto composite(int node, std::string_view name) -> R;
-  [[nodiscard]] auto scaled_erfc_of(const CppValue& x) -> R;
+  [[nodiscard]] auto scaled_erfc_of(int node) -> R;
   [[nodiscard]] auto split_float(int node) -> R;
   /// Gives a variable or an element of an array a value.
   [[nodiscard]] auto put(int place, CppValue value, int node) -> Result<void>;

@@ -91,9 +91,10 @@ class CppKernel : public ::testing::Test {
   void gives_each(const std::vector<std::string>& bodies, double (*function)(double)) {
     for (const auto& body : bodies)
       for (const std::int64_t n : {3, 16, 21}) {
-        auto wanted = count(n);
+        const auto given = count(n, -3, 1.25);
+        auto wanted = given;
         for (auto& x : wanted) x = function(x);
-        gives(body, {{count(n)}, {zeros(n)}}, n, 1, wanted);
+        gives(body, {{given}, {zeros(n)}}, n, 1, wanted);
       }
   }
   auto read(std::string_view params, std::string_view body) -> TileKernel {
@@ -141,6 +142,14 @@ inline auto vectors(std::string_view main, std::string_view tail, std::string_vi
       "if(C10_LIKELY({0} >= static_cast<int64_t>(0) && {0} < {2}))\n{{\n{3}\n}}\n"
       "if(C10_UNLIKELY({0} >= {2} && {0} < static_cast<int64_t>({1})))\n{{\n{4}\n}}\n}}\n}}\n",
       name, end, kWhole, main, rest);
+}
+/// A loop whose rounds are `text`, of whole vectors and of what is left: their lengths stand at
+/// `{0}`.
+inline auto whole_and_rest(std::string_view text) -> std::string {
+  return "{\n" +
+         vectors(fmt::format(fmt::runtime(text), "static_cast<int64_t>(16)"),
+                 fmt::format(fmt::runtime(text), "REST")) +
+         "}";
 }
 
 }  // namespace assay::testing

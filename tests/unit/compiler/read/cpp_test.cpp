@@ -506,17 +506,13 @@ TEST_F(CppKernel, WhatIsNotUnderstoodIsListedWithItsLine) {
 
 /// As Inductor has them in vectors, lane by lane, and alone.
 TEST_F(CppKernel, ScaledErrorFunctionsAreOfLanes) {
-  const auto lanes = [](const char* rest) {
-    return fmt::format(
-        "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
-        "auto tmp1 =\n[&]()\n{{\n__at_align__ std::array<float, 16> tmpbuf0;\n"
-        "tmp0.store(tmpbuf0.data(), {0});\n__at_align__ std::array<float, 16> tmpbuf_out;\n"
-        "for (int i = 0; i < {0}; i++)\n{{\ntmpbuf_out[i] = calc_erfcx(tmpbuf0[i]);\n}}\n"
-        "return at::vec::Vectorized<float>::loadu(tmpbuf_out.data(), {0});\n}}\n()\n;\n"
-        "tmp1.store(p1 + static_cast<int64_t>(x0), {0});",
-        rest);
-  };
-  const auto vector = "{\n" + vectors(lanes("static_cast<int64_t>(16)"), lanes("REST")) + "}";
+  const auto vector = whole_and_rest(
+      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+      "auto tmp1 =\n[&]()\n{{\n__at_align__ std::array<float, 16> tmpbuf0;\n"
+      "tmp0.store(tmpbuf0.data(), {0});\n__at_align__ std::array<float, 16> tmpbuf_out;\n"
+      "for (int i = 0; i < {0}; i++)\n{{\ntmpbuf_out[i] = calc_erfcx(tmpbuf0[i]);\n}}\n"
+      "return at::vec::Vectorized<float>::loadu(tmpbuf_out.data(), {0});\n}}\n()\n;\n"
+      "tmp1.store(p1 + static_cast<int64_t>(x0), {0});");
   const std::string alone =
       "for(int64_t x0=0; x0<n; x0+=1) { auto tmp0 = p0[x0]; p1[x0] = calc_erfcx(tmp0); }";
   // Both factors are numbers below 26.
@@ -525,22 +521,18 @@ TEST_F(CppKernel, ScaledErrorFunctionsAreOfLanes) {
 
 /// The exponent goes where its address says: to an element of a local array, or to a variable.
 TEST_F(CppKernel, FrexpGivesTwoValues) {
-  const auto lanes = [](const char* rest) {
-    return fmt::format(
-        "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
-        "at::vec::Vectorized<int32_t> tmp1;\nat::vec::Vectorized<float> tmp2;\n[&]()\n{{\n"
-        "__at_align__ std::array<float, 16> tmpbuf;\ntmp0.store(tmpbuf.data(), {0});\n"
-        "__at_align__ std::array<int32_t, 16> tmpbuf_exponent;\n"
-        "__at_align__ std::array<float, 16> tmpbuf_mantissa;\n"
-        "for (int i = 0; i < {0}; i++)\n{{\n"
-        "tmpbuf_mantissa[i] = std::frexp(tmpbuf[i], &tmpbuf_exponent[i]);\n}}\n"
-        "tmp1 = at::vec::Vectorized<int32_t>::loadu(tmpbuf_exponent.data(), {0});\n"
-        "tmp2 = at::vec::Vectorized<float>::loadu(tmpbuf_mantissa.data(), {0});\n}}\n();\n"
-        "auto tmp3 = at::vec::convert<float,1,int32_t,1>(tmp1);\nauto tmp4 = tmp2 + tmp3;\n"
-        "tmp4.store(p1 + static_cast<int64_t>(x0), {0});",
-        rest);
-  };
-  const auto vector = "{\n" + vectors(lanes("static_cast<int64_t>(16)"), lanes("REST")) + "}";
+  const auto vector = whole_and_rest(
+      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+      "at::vec::Vectorized<int32_t> tmp1;\nat::vec::Vectorized<float> tmp2;\n[&]()\n{{\n"
+      "__at_align__ std::array<float, 16> tmpbuf;\ntmp0.store(tmpbuf.data(), {0});\n"
+      "__at_align__ std::array<int32_t, 16> tmpbuf_exponent;\n"
+      "__at_align__ std::array<float, 16> tmpbuf_mantissa;\n"
+      "for (int i = 0; i < {0}; i++)\n{{\n"
+      "tmpbuf_mantissa[i] = std::frexp(tmpbuf[i], &tmpbuf_exponent[i]);\n}}\n"
+      "tmp1 = at::vec::Vectorized<int32_t>::loadu(tmpbuf_exponent.data(), {0});\n"
+      "tmp2 = at::vec::Vectorized<float>::loadu(tmpbuf_mantissa.data(), {0});\n}}\n();\n"
+      "auto tmp3 = at::vec::convert<float,1,int32_t,1>(tmp1);\nauto tmp4 = tmp2 + tmp3;\n"
+      "tmp4.store(p1 + static_cast<int64_t>(x0), {0});");
   const std::string alone =
       "for(int64_t x0=0; x0<n; x0+=1) { auto tmp0 = p0[x0]; int32_t tmp1; "
       "auto tmp2 = std::frexp(tmp0, &tmp1); p1[x0] = tmp2 + static_cast<float>(tmp1); }";
