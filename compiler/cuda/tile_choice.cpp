@@ -242,8 +242,8 @@ auto TileChoice::code() const -> TileChoice {
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
   constexpr int kOfSingleLanes = 8;  ///< that are asked one by one
   if (plan.registers == 0 || !choice.is_placed()) return 0;
-  if (plan.loops.reduced.empty()) return plan.registers;
-  if (!is_row(plan) || choice.loops) return 0;
+  if (!is_row(plan)) return plan.registers;
+  if (choice.loops) return 0;
   return plan.registers + (choice.run > 1 ? 0 : kOfSingleLanes);
 }
 

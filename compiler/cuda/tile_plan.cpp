@@ -158,6 +158,17 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
       lives, [](const auto& one) { return one.second.is_load && one.second.made == 0; });
   return loads > 1 ? kOfMore : kOfOneLoad;
 }
+/// Registers of the machine that the thread of columns does with, so that three blocks are at work
+/// at once, for which parts are made: where one value per element is loaded and summed up.
+auto column_registers(const KernelPlan& plan) -> int {
+  constexpr int kOfThreeBlocks = 80;
+  const auto loads = std::ranges::count_if(plan.statements, [](const PlannedStatement& one) {
+    return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
+  });
+  const bool is_one = plan.levels == 2 && loads == 1 && plan.reductions.size() == 1 &&
+                      plan.reductions[0].operands.size() == 1;
+  return is_one ? kOfThreeBlocks : 0;
+}
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
 auto loads_little(const TilePlan& plan) -> bool {
@@ -201,6 +212,8 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
   plan.aligned_by = aligned_by(kernel, steps, inner);
   if (plan.loops.vector_is_reduced) return plan;
   plan.x = inner;
+  plan.registers = plan.loads_little && !plan.loops.reduced.empty() ? column_registers(plan.loops)
+                                                                    : plan.registers;
   plan.strides = plan.is_placed && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&
                  plan.loads_little;
   if (!plan.loops.reduced.empty()) return plan;

@@ -91,7 +91,7 @@ struct TilePlan {
   std::optional<std::size_t> x, t, w;
   TileId aligned_by = kNoTile;  ///< index of the access that says where rows begin, if one does
   std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
-  int registers = 0;            ///< of the machine, that elements or kept rows do with; 0: unknown
+  int registers = 0;            ///< of the machine, that its code does with; 0: unknown
   bool is_placed = false;       ///< unless something is transposed
   bool loads_little = true;     ///< for each element; many loads are a window
   bool strides = false;         ///< elements: a program takes row after row
