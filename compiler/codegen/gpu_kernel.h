@@ -154,7 +154,7 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_watch.cpp
   void statement(const TileStatement& one, const TileBarrier& what);
-  /// Looks at what others did to the element, and leaves word of this access.
+  void statement(const TileStatement& one, const TileArrive& what);
   void watch(const TileStatement& one, std::size_t param, int i, Value* at, Value* condition,
              Access access);
   [[nodiscard]] auto program_number() -> Value*;

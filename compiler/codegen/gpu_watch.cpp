@@ -82,6 +82,27 @@ void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
   b_.CreateStore(b_.CreateSelect(b_.CreateICmpULT(next, most), next, most), passed_barriers());
 }
 
+/// All stores of the block are seen before it is counted, and those of all blocks behind it.
+void GpuKernelEmitter::statement(const TileStatement& one, const TileArrive& what) {
+  if (is_checked_) return fail("a tail has no checked code");
+  const auto fence = [&] { assembly("fence.acq_rel.gpu;", "~{memory}", {}, nullptr); };
+  auto* programs = lane(one.operands[1], 0);
+  auto* before = shared_room(b_.getInt32Ty(), 1);
+  fence();
+  barrier();
+  when(b_.CreateICmpEQ(thread_, b_.getInt32(0)), [&] {
+    auto* place = address(what.param, lane(one.operands[0], 0), dtype(one.operands[0]));
+    auto* most = b_.CreateSub(programs, b_.getInt32(1));
+    b_.CreateStore(assembly("atom.acq_rel.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,~{memory}",
+                            {place, most}, b_.getInt32Ty()),
+                   before);
+  });
+  barrier();
+  fence();
+  auto* arrived = b_.CreateLoad(b_.getInt32Ty(), before, /*isVolatile=*/true);
+  set(one.results[0], b_.CreateICmpEQ(b_.CreateAdd(arrived, b_.getInt32(1)), programs));
+}
+
 auto GpuKernelEmitter::checked(const TileStatement& one, int i, Value* condition, Access access)
     -> Value* {
   if (!is_checked_) return condition;
@@ -160,6 +181,7 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
 
 /// Lanes are told apart by their place in the tile, in its lowest 16 bits, where no thread holds
 /// lanes of another tile. What they do on different sides of a barrier is in order.
+/// Looks at what others did to the element, and leaves word of this access.
 void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i, Value* at,
                              Value* condition, Access access) {
   const auto& memory = watched_.at(param);

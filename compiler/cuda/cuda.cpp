@@ -275,7 +275,7 @@ class StateLoader final : public GpuLoader {
     for (const auto& [name, launch] : launches) {
       auto& kernel = *kernels_.at(name);
       const auto way = way_of(kernel.gpu, launch);
-      if (const auto split = kernel.gpu.split(launch); split && way.is_split)
+      if (const auto split = split_of(kernel.gpu, launch); split && way.is_split)
         for (std::size_t i = 0; i < split->kernels.size(); ++i)
           want(*split->kernels[i], kernel.parts[split->kernels[i]], split->extents[i], wanted);
       else
@@ -288,8 +288,9 @@ class StateLoader final : public GpuLoader {
     auto& kernel = *kernels_.at(name);
     const auto way = way_of(kernel.gpu, launch);
     Launches launches;
-    if (const auto split = kernel.gpu.split(launch); split && way.is_split) {
+    if (const auto split = split_of(kernel.gpu, launch); split && way.is_split) {
       launches.parts_bytes = split->parts_bytes;
+      launches.counters = split->counters;
       launches.numbers = split->numbers;
       for (std::size_t i = 0; i < split->kernels.size(); ++i) {
         auto& part = kernel.parts[split->kernels[i]];
@@ -334,6 +335,13 @@ class StateLoader final : public GpuLoader {
     Variants* variants;
     GpuVariantKey key;
   };
+  /// As one launch, unless accesses are checked.
+  [[nodiscard]] auto split_of(const GpuKernel& kernel, const TileLaunch& launch) const
+      -> std::optional<SplitLaunch> {
+    auto split = kernel.split(launch);
+    if (split && !state_.options.is_checked) split->join();
+    return split;
+  }
   /// Tuned, or as it usually is.
   auto way_of(const GpuKernel& kernel, const TileLaunch& launch) -> GpuWay {
     if (auto known = state_.tuned(kernel, launch)) return *std::move(known);

@@ -19,16 +19,26 @@ struct GpuKernel::Split {
   Split(SplitKernel made, std::int64_t most_ranks)
       : kernels(std::move(made)),
         first(kernels.first, most_ranks, kernels.clip),
-        second(kernels.second, most_ranks) {}
+        second(kernels.second, most_ranks) {
+    if (auto tail = first.plan_ ? plan_tail(kernels, *first.plan_) : std::nullopt)
+      together.emplace(kernels.first, most_ranks, kernels.clip, *std::move(tail));
+  }
   SplitKernel kernels;
   GpuKernel first, second;
+  std::optional<GpuKernel> together;
 };
+
+void SplitLaunch::join() {
+  if (together == nullptr) return;
+  kernels = {together};
+  extents.resize(1);
+}
 
 GpuKernel::~GpuKernel() = default;
 
 GpuKernel::GpuKernel(const TileKernel& kernel, std::int64_t most_ranks,
-                     std::optional<TileClip> clip)
-    : kernel_(kernel), most_ranks_(most_ranks) {
+                     std::optional<TileClip> clip, const TileTail& tail)
+    : kernel_(kernel), most_ranks_(most_ranks), tail_(tail) {
   is_exact_ = kernel.grid.empty() &&
               std::ranges::all_of(kernel.axes, [](const TileAxis& axis) { return axis.exact; });
   if (!is_exact_) return;
@@ -69,7 +79,7 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   const auto& split = *known->second;
   SplitLaunch launches;
   launches.kernels = {&split.first, &split.second};
-  launches.extents = {launch.extents, launch.extents};
+  launches.extents.assign(2, launch.extents);
   launches.extents[0][choice->axis] = choice->length;
   for (const auto axis : plan_->loops.reduced) launches.extents[1][axis] = 1;
   for (auto& extents : launches.extents) extents.push_back(choice->parts);
@@ -81,6 +91,14 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   }
   for (const auto dtype : split.kernels.parts)
     launches.parts_bytes.push_back(elements * size_bytes(dtype));
+  if (!split.together) return launches;
+  TileLaunch first;
+  first.extents = launches.extents[0];
+  const auto tiles = split.first.key(first).choice;
+  // A cluster's blocks would be counted one by one.
+  if (tiles.threads.ranks > 1) return launches;
+  launches.together = &*split.together;
+  launches.counters = tail_groups(*split.first.plan_, tiles, first.extents);
   return launches;
 }
 
@@ -90,6 +108,9 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
   auto& kernel = variant.tiled.kernel;
   if (plan_) {
     ASSAY_TRY(variant.tiled, tile_kernel(kernel_, *plan_, key.choice));
+    if (tail_.kernel != nullptr) {
+      ASSAY_TRY(variant.tiled, with_tail(std::move(variant.tiled), tail_, *plan_, key.choice));
+    }
     for (const auto& axis : kernel.axes) variant.blocks.push_back(axis.max_block);
     if (key.choice.is_placed()) {
       variant.layout = placed_layout(variant.blocks, variant.tiled.places,
@@ -267,7 +288,8 @@ auto ptx_text(const HostProgram& program, const PtxOptions& options,
     const auto known = extents.find(name);
     const bool has_sizes = known != extents.end();
     if (has_sizes) launch.extents = known->second;
-    const auto split = has_sizes ? gpu.split(launch) : std::nullopt;
+    auto split = has_sizes ? gpu.split(launch) : std::nullopt;
+    if (split && !options.is_checked) split->join();
     for (std::size_t i = 0; i < (split ? split->kernels.size() : 1); ++i) {
       if (split) launch.extents = split->extents[i];
       ASSAY_TRY(const auto one,

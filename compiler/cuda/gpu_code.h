@@ -9,6 +9,7 @@
 
 #include "compiler/cuda/ptx.h"
 #include "compiler/cuda/splitting.h"
+#include "compiler/cuda/tile_tail.h"
 #include "compiler/cuda/tiling.h"
 #include "compiler/interpret/tile_machine.h"
 #include "compiler/program/program.h"
@@ -41,13 +42,17 @@ struct GpuVariant {
 
 class GpuKernel;
 
-/// A launch as two, which take the arguments of the launch, then the buffers of parts, then
-/// numbers.
+/// A launch as two, which take the arguments of the launch, then the buffers of parts, then one of
+/// int32 that are 0, then numbers.
 struct SplitLaunch {
-  std::array<const GpuKernel*, 2> kernels = {};
-  std::array<std::vector<std::int64_t>, 2> extents;
+  std::vector<const GpuKernel*> kernels;
+  std::vector<std::vector<std::int64_t>> extents;
   std::vector<std::int64_t> numbers;
   std::vector<std::int64_t> parts_bytes;
+  std::int64_t counters = 1;            ///< how many int32
+  const GpuKernel* together = nullptr;  ///< both as one, which has no checked code
+  /// As one launch, if that can be.
+  void join();
 };
 
 /// A kernel and what is chosen for its launches. Needs no GPU.
@@ -55,7 +60,7 @@ class GpuKernel {
  public:
   /// `most_ranks`: blocks that a cluster may have on the GPU.
   explicit GpuKernel(const TileKernel& kernel, std::int64_t most_ranks = kMostRanks,
-                     std::optional<TileClip> clip = {});
+                     std::optional<TileClip> clip = {}, const TileTail& tail = {});
   ~GpuKernel();
   GpuKernel(const GpuKernel&) = delete;
   auto operator=(const GpuKernel&) -> GpuKernel& = delete;
@@ -77,6 +82,7 @@ class GpuKernel {
   std::int64_t most_ranks_;
   bool is_exact_ = false;
   std::optional<TilePlan> plan_;
+  TileTail tail_;
   std::string not_planned_;
   struct Split;
   /// By axis and run; null: it cannot be.

@@ -6,6 +6,8 @@
 namespace assay {
 namespace {
 
+constexpr std::int64_t kCounterBytes = 4;
+
 /// Somebody else than a kernel writes a buffer.
 class Mark final : public cuda::GpuWork {
  public:
@@ -78,6 +80,20 @@ auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
   return address;
 }
 
+/// Memory for so many, which are 0.
+auto GpuProgram::counters(std::int64_t count) -> Result<cuda::Address> {
+  const auto bytes = count * kCounterBytes;
+  if (bytes > counter_room_.bytes) {
+    constexpr std::int64_t kRoom = 1 << 16;
+    counter_room_.bytes = std::max(bytes, kRoom);
+    ASSAY_TRY(counter_room_.at, own(counter_room_.bytes));
+    ASSAY_TRY_VOID(
+        driver_.fill(counter_room_.at, 0, static_cast<std::size_t>(counter_room_.bytes)));
+  }
+  counter_room_.bytes -= bytes;
+  return std::exchange(counter_room_.at, counter_room_.at + static_cast<std::uint64_t>(bytes));
+}
+
 auto GpuProgram::place_inputs() -> Result<void> {
   places_.assign(bound_.buffers.size(), 0);
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -142,6 +158,9 @@ auto GpuProgram::add(const BoundLaunch& launch, const TileLaunch& asked, Step& s
   for (const auto bytes : loaded.parts_bytes) {
     ASSAY_TRY(behind.emplace_back(), own(bytes));
   }
+  if (loaded.counters > 0) {
+    ASSAY_TRY(behind.emplace_back(), counters(loaded.counters));
+  }
   for (const auto number : loaded.numbers) behind.push_back(static_cast<std::uint64_t>(number));
   for (std::size_t i = 0; i < loaded.kernels.size(); ++i) {
     if (std::ranges::count(loaded.kernels[i].shape.grid, 0U) > 0) continue;
@@ -192,6 +211,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
   }
   std::ranges::copy(behind, values.begin() + static_cast<std::ptrdiff_t>(launch.arguments.size()));
   for (const auto bytes : loaded.parts_bytes) memory.push_back({.size = bytes});
+  if (loaded.counters > 0) memory.push_back({.size = loaded.counters * kCounterBytes});
   if (shared_.is_checked) {
     constexpr std::size_t kLaunches = 65534;
     add_memory(variant.kernel(), memory, 1 + record % kLaunches, values);

@@ -28,10 +28,12 @@ class GpuLoader {
     cuda::LaunchShape shape;
     std::vector<std::int64_t> extents;  ///< of exact axes
   };
-  /// One behind the other; arguments are those of the launch, then buffers of parts, then numbers.
+  /// One behind the other; arguments are those of the launch, then buffers of parts and one of so
+  /// many counters (0: none of them), then numbers.
   struct Launches {
     std::vector<Loaded> kernels;
     std::vector<std::int64_t> parts_bytes, numbers;
+    std::int64_t counters = 0;
   };
   [[nodiscard]] virtual auto load(const std::string& kernel, const TileLaunch& launch)
       -> Result<Launches> = 0;
@@ -149,6 +151,7 @@ class GpuProgram {
   /// Somebody else than a kernel wrote the buffers of a step.
   [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
+  [[nodiscard]] auto counters(std::int64_t count) -> Result<cuda::Address>;
   [[nodiscard]] static auto asked(const BoundLaunch& launch) -> TileLaunch;
   /// All of them, since what has no code shall be known before anything is issued.
   [[nodiscard]] auto prepare_kernels(GpuLoader& loader) -> Result<void>;
@@ -226,7 +229,12 @@ class GpuProgram {
   cuda::Driver& driver_;
   MemoryPlan plan_;
   std::shared_ptr<GpuArena> arena_;
-  std::vector<cuda::Address> owned_;   ///< freed at the end
+  std::vector<cuda::Address> owned_;  ///< freed at the end
+  struct Room {
+    cuda::Address at = 0;
+    std::int64_t bytes = 0;
+  };
+  Room counter_room_;                  ///< for counters; what is left of it
   std::vector<cuda::Address> places_;  ///< by buffer
   std::vector<Step> steps_;
   std::vector<Part> parts_;    ///< when all steps are prepared

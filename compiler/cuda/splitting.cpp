@@ -36,6 +36,7 @@ class Splitter {
       for (const auto id : reduction.operands) split.parts.push_back(from_.type(id).dtype);
     split.first = first(split);
     split.second = second(split);
+    split.counter = counter_;
     return split;
   }
 
@@ -62,6 +63,11 @@ class Splitter {
       param.dtype = dtype;
       kernel.params.push_back(std::move(param));
     }
+    counter_ = kernel.params.size();
+    TileParam counter;
+    counter.name = "arrived";
+    counter.dtype = DType::int32;
+    kernel.params.push_back(std::move(counter));
     length_ = b.scalar_param("length");
     extent_ = b.scalar_param("extent");
     extents_.clear();
@@ -185,7 +191,7 @@ class Splitter {
   std::int64_t run_;
   bool clips_;  ///< the axis' extent is the part's, and not only a mask
   std::vector<std::size_t> buffers_, extents_;
-  std::size_t length_ = 0, extent_ = 0;
+  std::size_t counter_ = 0, length_ = 0, extent_ = 0;
   std::map<TileId, TileId> values_;
 };
 

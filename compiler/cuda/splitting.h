@@ -12,13 +12,15 @@
 namespace assay {
 
 /// Both kernels have exact axes. `first` takes the parameters of the kernel, then per value that is
-/// reduced a buffer of parts, then numbers: how long a part is, the extent of the axis that is
-/// divided, and the extents of the parallel axes. `second` takes the same.
+/// reduced a buffer of parts, then one that counts programs (TileArrive), then numbers: how long a
+/// part is, the extent of the axis that is divided, and the extents of the parallel axes. `second`
+/// takes the same.
 struct SplitKernel {
   TileKernel first, second;
   std::optional<TileClip> clip;       ///< of `first`; else masks say what is meant
   std::size_t parts_axis = 0;         ///< of `first`: parallel; of `second`: the only reduced one
   std::vector<DType> parts;           ///< dtypes of the buffers of parts
+  std::size_t counter = 0;            ///< parameter of what counts programs
   std::vector<std::size_t> parallel;  ///< axes of the kernel, in both kernels under the same number
 };
 

@@ -103,7 +103,7 @@ void TilePositions::positions() {
     auto tile = rest;
     const bool is_first = origins.empty();
     const bool is_last = i + 1 == axes_.size() || axes_[i + 1].kind != one.kind;
-    if (!is_last) {
+    if (!is_last || tiles_.is_tail) {
       const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
       const auto most =
           b_.compute(TileOp::add, {one.extent, b_.compute(TileOp::add, {one.block, before})});

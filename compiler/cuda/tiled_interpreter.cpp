@@ -11,11 +11,13 @@ namespace {
 class TiledLauncher final : public KernelLauncher {
  public:
   TiledLauncher(const CompiledKernels& kernels, std::size_t way) : kernels_(kernels), way_(way) {}
-  /// What is split runs here, both kernels in turn; all else in the machine.
+  /// What is split runs here, all kernels in turn; all else in the machine.
   [[nodiscard]] auto launch(const std::string& name, const TileLaunch& launch)
       -> std::optional<Result<void>> override {
     if (!way_of(gpu(name), launch).is_split) return std::nullopt;
-    return run(*gpu(name).split(launch), launch);
+    auto split = *gpu(name).split(launch);
+    split.join();
+    return run(split, launch);
   }
   [[nodiscard]] auto is_checked() const -> bool override { return true; }
 
@@ -47,6 +49,10 @@ class TiledLauncher final : public KernelLauncher {
     for (const auto bytes : split.parts_bytes)
       parts.push_back(
           std::make_unique<RunStorage>("parts", std::make_shared<Storage>(bytes), 1, false));
+    const auto counters = split.counters * size_bytes(DType::int32);
+    parts.push_back(
+        std::make_unique<RunStorage>("arrived", std::make_shared<Storage>(counters), 1, true));
+    std::ranges::fill(parts.back()->storage()->bytes(), std::byte{0});
     for (std::size_t i = 0; i < split.kernels.size(); ++i) {
       TileLaunch one = launch;
       one.extents = split.extents[i];

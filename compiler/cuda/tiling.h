@@ -89,12 +89,13 @@ struct TilePlan {
   KernelPlan loops;
   std::optional<TileClip> clip;
   std::optional<std::size_t> x, t, w;
-  TileId aligned_by = kNoTile;  ///< index of the access that says where rows begin, if one does
-  std::int64_t neighbours = 1;  ///< elements of the widest type that a wide access takes
-  int registers = 0;            ///< of the machine, that its code does with; 0: unknown
-  bool is_placed = false;       ///< unless something is transposed
-  bool loads_little = true;     ///< for each element; many loads are a window
-  bool strides = false;         ///< elements: a program takes row after row
+  TileId aligned_by = kNoTile;    ///< index of the access that says where rows begin, if one does
+  std::int64_t neighbours = 1;    ///< elements of the widest type that a wide access takes
+  int registers = 0;              ///< of the machine, that its code does with; 0: unknown
+  bool is_placed = false;         ///< unless something is transposed
+  bool loads_little = true;       ///< for each element; many loads are a window
+  bool strides = false;           ///< elements: a program takes row after row
+  bool is_tail = false;           ///< programs are those of columns' parts, numbered behind x
   std::set<std::size_t> windows;  ///< buffers that are only read, much of each for an element
 };
 /// Errors: unsupported (what plan_kernel refuses).

@@ -263,6 +263,9 @@ auto TileMachine::step(const TileStep& step) -> Result<void> {
     auto operator()(const TileBarrier&) -> R {
       return simple([&] { ++m.phase_; });
     }
+    auto operator()(const TileArrive& w) -> R {
+      return simple([&] { m.arrive(step, w); });
+    }
     auto operator()(const TileAssert& w) -> R {
       return simple([&] { m.check(step, w); });
     }

@@ -122,6 +122,7 @@ class TileMachine {
   void load(const TileStep& step, const TileLoad& what);
   void store(const TileStep& step, const TileStore& what);
   void atomic(const TileStep& step, const TileAtomic& what);
+  void arrive(const TileStep& step, const TileArrive& what);
   void search(const TileStep& step, const TileSearch& what);
   [[nodiscard]] auto read_number(const TileStep& step, std::size_t param, std::int64_t index)
       -> double;

@@ -398,6 +398,26 @@ auto TileMachine::read_number(const TileStep& step, std::size_t param, std::int6
   return result;
 }
 
+void TileMachine::arrive(const TileStep& step, const TileArrive& what) {
+  const auto& operands = step.statement->operands;
+  use(operands);
+  const auto group = *integers(operands[0], 0), programs = *integers(operands[1], 0);
+  const auto& argument = launch_.arguments[what.param];
+  const auto size = size_bytes(kernel_.params[what.param].dtype);
+  const auto at = argument.offset_bytes / size + group;
+  bool is_last = false;
+  if (at >= 0 && at < argument.storage->size_bytes() / size) {
+    auto* counter = argument.storage->bytes() + at * size;
+    std::int32_t before = 0;
+    std::memcpy(&before, counter, sizeof(before));
+    is_last = before + 1 >= programs;
+    const auto after = is_last ? 0 : before + 1;
+    std::memcpy(counter, &after, sizeof(after));
+  }
+  number(step.statement->results[0], is_last ? 1 : 0);
+  ++phase_;
+}
+
 /// triton_helpers.bucketize_binary_search: the boundaries of one lane start at its first index.
 void TileMachine::search(const TileStep& step, const TileSearch& what) {
   const auto id = step.statement->results[0];

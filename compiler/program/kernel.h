@@ -37,10 +37,9 @@ struct TileParam {
   std::string name;
   Kind kind = Kind::buffer;
   DType dtype = DType::float32;
-  std::optional<std::int64_t>
-      fixed;              ///< value given at compile time; not passed if `is_passed` not
-  bool is_passed = true;  ///< stands among the arguments of a launch
-  Expr symbol;            ///< scalars and blocks: stands for it in extents and grids
+  std::optional<std::int64_t> fixed;  ///< given at compile time; not passed if `is_passed` not
+  bool is_passed = true;              ///< stands among the arguments of a launch
+  Expr symbol;                        ///< scalars and blocks: stands for it in extents and grids
   friend auto operator==(const TileParam&, const TileParam&) -> bool = default;
 };
 
@@ -109,20 +108,6 @@ struct TileAtomic {
   friend auto operator==(const TileAtomic&, const TileAtomic&) -> bool = default;
 };
 
-enum class TileCombine : std::uint8_t {
-  sum,
-  product,
-  min,  ///< NaN wins, in min and max
-  max,
-  argmin,  ///< operands: value, index; the smaller index on ties; NaN is the smallest and largest
-  argmax,
-  any,
-  all,
-  bit_xor,
-  welford,         ///< operands: mean, sum of squared differences, weight
-  online_softmax,  ///< operands: maximum, sum of exp(x - maximum)
-  region,          ///< as the region says: its parameters are both sides, its yields the result
-};
 /// As many results as operands; the axis is gone from them. Operands count on every lane of the
 /// axis also where they do not vary along it.
 struct TileReduce {
@@ -169,6 +154,13 @@ struct TileDot {
 struct TileBarrier {
   friend auto operator==(const TileBarrier&, const TileBarrier&) -> bool = default;
 };
+/// Operands: number of a group, how many programs it has (both uniform, 32 bits). True in the one
+/// that comes last, where what the others have stored is seen. Counted by group in a buffer of
+/// int32, which is 0 before and after.
+struct TileArrive {
+  std::size_t param = 0;
+  friend auto operator==(const TileArrive&, const TileArrive&) -> bool = default;
+};
 /// Operands: condition, mask. A lane where it is false stops the program.
 struct TileAssert {
   std::string message;
@@ -199,7 +191,7 @@ struct TileRegion;
 struct TileStatement {
   std::variant<TileConstant, TileParamValue, TileLane, TileIndex, TileProgram, TileCompute,
                TileLoad, TileStore, TileAtomic, TileReduce, TileScan, TileSort, TileSearch,
-               TileRandom, TileDot, TileBarrier, TileAssert, TileLoop, TileNest, TileIf>
+               TileRandom, TileDot, TileBarrier, TileArrive, TileAssert, TileLoop, TileNest, TileIf>
       what;
   std::vector<TileId> operands;
   std::vector<TileId> results;

@@ -8,6 +8,7 @@ namespace {
 auto has_effect(const TileStatement& one) -> bool {
   return std::holds_alternative<TileStore>(one.what) ||
          std::holds_alternative<TileAtomic>(one.what) ||
+         std::holds_alternative<TileArrive>(one.what) ||
          std::holds_alternative<TileAssert>(one.what) ||
          std::ranges::any_of(one.regions, [](const TileRegion& region) {
            return std::ranges::any_of(region.body, has_effect);

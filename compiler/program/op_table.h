@@ -108,6 +108,22 @@ struct TileLanes {
 };
 using TileEvaluate = void (*)(std::span<const TileLanes> operands, void* result, std::size_t count);
 
+/// How the lanes of an axis become one value.
+enum class TileCombine : std::uint8_t {
+  sum,
+  product,
+  min,  ///< NaN wins, in min and max
+  max,
+  argmin,  ///< operands: value, index; the smaller index on ties; NaN is the smallest and largest
+  argmax,
+  any,
+  all,
+  bit_xor,
+  welford,         ///< operands: mean, sum of squared differences, weight
+  online_softmax,  ///< operands: maximum, sum of exp(x - maximum)
+  region,          ///< as the region says: its parameters are both sides, its yields the result
+};
+
 struct TileOpRow {
   TileOp op;
   std::string_view name;  ///< in the text form

@@ -298,6 +298,7 @@ class Parser {
                                   Row{"search", &Parser::search},
                                   Row{"random", &Parser::random},
                                   Row{"dot", &Parser::dot},
+                                  Row{"arrive", &Parser::arrive},
                                   Row{"assert", &Parser::device_assert},
                                   Row{"nest", &Parser::nest},
                                   Row{"ordered_nest", &Parser::ordered_nest}};
@@ -373,6 +374,11 @@ class Parser {
     what.op = op.value_or(TileOp::add);
     advance();
     one.what = what;
+    return {};
+  }
+  auto arrive(TileStatement& one) -> Result<void> {
+    ASSAY_TRY(const auto at, param_name());
+    one.what = TileArrive{at};
     return {};
   }
   auto reduce(TileStatement& one) -> Result<void> {

@@ -156,6 +156,9 @@ class Printer {
     return fmt::format("dot({}{})", axis_name(what.axis), what.may_round ? " rounded" : "");
   }
   [[nodiscard]] auto head(const TileBarrier&) const -> std::string { return "barrier"; }
+  [[nodiscard]] auto head(const TileArrive& what) const -> std::string {
+    return fmt::format("arrive({})", param_name(what.param));
+  }
   [[nodiscard]] auto head(const TileAssert& what) const -> std::string {
     return fmt::format("assert({})", is_bare_ ? "\"\"" : quoted(what.message));
   }

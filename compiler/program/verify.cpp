@@ -258,6 +258,10 @@ class Verifier {
     has_axis(what.axis);
   }
   void check(const TileStatement& one, const TileBarrier&) { counts(one, 0, 0, "a barrier"); }
+  void check(const TileStatement& one, const TileArrive& what) {
+    counts(one, 2, 1, "an arrival");
+    param(what.param, TileParam::Kind::buffer);
+  }
   void check(const TileStatement& one, const TileAssert&) {
     counts(one, 2, 0, "an assert");
     if (one.operands.size() == 2) {

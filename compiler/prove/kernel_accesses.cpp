@@ -433,6 +433,7 @@ class AccessReader {
   void step(const TileStatement&, const TileRandom&) {}
   void step(const TileStatement&, const TileDot&) {}
   void step(const TileStatement&, const TileBarrier&) {}
+  void step(const TileStatement&, const TileArrive&) {}
 
   const TileKernel& kernel_;
   ExprPool& pool_;

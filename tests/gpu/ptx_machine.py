@@ -262,7 +262,7 @@ class Machine:
         if name[0] == "red":
             operands = ["_", *operands]
         kind, op = name[-1], next(one for one in name[1:] if one in (
-            "exch", "cas", "add", "min", "max", "and", "or", "xor", "inc", "dec"))
+            "exch", "cas", "add", "min", "max", "and", "or", "xor", "inc"))
         size = width(kind) // 8
         given = [[self.value(part.strip(), regs, kind) for part in one.strip("{}").split(",")] for one in operands[2:]]
         for i in range(len(given[0])):
@@ -275,6 +275,8 @@ class Machine:
     def combined(self, op, kind, before, given):
         if op in ("exch", "cas"):
             return given[-1] if op == "exch" or given[0] == before else before
+        if op == "inc":
+            return 0 if before >= given[0] else before + 1
         regs = {"%before": before, "%given": given[0]}
         self.step([op, kind], ["there", "%before", "%given"], regs)
         return regs["there"] & MASKS[width(kind)]

@@ -1,0 +1,126 @@
+#include "compiler/cuda/tile_tail.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/program/kernel_builder.h"
+
+namespace assay {
+namespace {
+
+/// Statements of one tile kernel behind those of another, of the same parameters and with axes of
+/// the same names.
+class Joiner {
+ public:
+  Joiner(TiledKernel parts, const TileKernel& tail) : made_(std::move(parts)), tail_(tail) {
+    b_.kernel() = std::move(made_.kernel);
+  }
+
+  auto run(const TileTail& tail, std::size_t across, const TileChoice& choice)
+      -> Result<TiledKernel> {
+    for (const auto& axis : tail_.axes) {
+      const auto& all = b_.kernel().axes;
+      const auto same = std::ranges::find(all, axis.name, &TileAxis::name);
+      if (same == all.end() || same->max_block != axis.max_block)
+        return unsupported("a tail over other axes");
+      axes_.push_back(static_cast<std::size_t>(same - all.begin()));
+    }
+    TileStatement one;
+    one.what = TileIf{};
+    one.operands = {is_last(tail.counter, across, choice)};
+    one.regions.push_back(region(tail_.body));
+    one.regions.emplace_back();
+    b_.append(std::move(one));
+    made_.kernel = std::move(b_.kernel());
+    return std::move(made_);
+  }
+
+ private:
+  /// Programs are numbered with tiles of columns fastest.
+  auto is_last(std::size_t counter, std::size_t across, const TileChoice& choice) -> TileId {
+    const auto of = choice.is_narrow ? DType::int32 : DType::int64;
+    const auto as = [&](TileId id, DType dtype) {
+      return b_.type(id).dtype == dtype ? id : b_.compute(TileOp::cast, {id}, dtype);
+    };
+    const auto block = b_.compute(
+        TileOp::mul, {b_.param(made_.threads.front(), of), b_.number(of, choice.neighbours)});
+    const auto most = b_.compute(TileOp::add, {b_.param(made_.extents[across], of),
+                                               b_.compute(TileOp::sub, {block, b_.number(of, 1)})});
+    const auto groups = b_.compute(TileOp::quotient, {most, block});
+    const auto program = as(b_.add(TileProgram{0}, {}, DType::int32, 0), of);
+    const auto programs = as(b_.add(TileProgram{0, true}, {}, DType::int32, 0), of);
+    const auto group = as(b_.compute(TileOp::remainder, {program, groups}), DType::int32);
+    const auto parts = as(b_.compute(TileOp::quotient, {programs, groups}), DType::int32);
+    return b_.add(TileArrive{counter}, {group, parts}, DType::boolean, 0);
+  }
+
+  auto set(AxisSet axes) const -> AxisSet {
+    AxisSet made = 0;
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+      if ((axes >> i & 1U) != 0) made |= AxisSet{1} << axes_[i];
+    return made;
+  }
+  auto value(TileId id) -> TileId {
+    if (id == kNoTile) return kNoTile;
+    const auto [known, is_new] = values_.try_emplace(id, kNoTile);
+    const auto& type = tail_.type(id);
+    if (is_new) known->second = b_.value(type.dtype, set(type.axes));
+    return known->second;
+  }
+  void rename(std::vector<TileId>& ids) {
+    for (auto& id : ids) id = value(id);
+  }
+  auto region(const TileRegion& of) -> TileRegion {
+    TileRegion made;
+    made.params = of.params;
+    made.yields = of.yields;
+    rename(made.params);
+    for (const auto& statement : of.body) {
+      auto& one = made.body.emplace_back(statement);
+      rename(one.operands);
+      rename(one.results);
+      if (auto* lane = std::get_if<TileLane>(&one.what)) lane->axis = axes_.at(lane->axis);
+      if (auto* reduce = std::get_if<TileReduce>(&one.what)) reduce->axis = axes_.at(reduce->axis);
+      for (auto& inner : one.regions) inner = region(TileRegion(inner));
+    }
+    rename(made.yields);
+    return made;
+  }
+
+  TiledKernel made_;
+  const TileKernel& tail_;
+  KernelBuilder b_;
+  std::vector<std::size_t> axes_;  ///< of the kernel, by axis of the tail
+  std::map<TileId, TileId> values_;
+};
+
+}  // namespace
+
+auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<TileTail> {
+  auto tail = plan_tiles(split.second);
+  if (!tail || !plan.is_placed || !tail->is_placed || !plan.x || tail->x != plan.x)
+    return std::nullopt;
+  auto& parallel = tail->loops.parallel;
+  // What the first kernel reduces is one element of the second.
+  std::erase_if(parallel, [&](std::size_t axis) {
+    return std::ranges::find(plan.loops.reduced, axis) != plan.loops.reduced.end();
+  });
+  if (parallel.size() != 1 || plan.loops.parallel.size() != 2 || tail->loops.levels != 2)
+    return std::nullopt;
+  tail->is_tail = true;
+  return TileTail{&split.second, *std::move(tail), split.counter};
+}
+
+auto tail_groups(const TilePlan& plan, const TileChoice& choice,
+                 const std::vector<std::int64_t>& extents) -> std::int64_t {
+  const auto lanes = choice.neighbours * choice.threads.x;
+  return (extents[*plan.x] + lanes - 1) / lanes;
+}
+
+auto with_tail(TiledKernel parts, const TileTail& tail, const TilePlan& plan,
+               const TileChoice& choice) -> Result<TiledKernel> {
+  ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, choice));
+  return Joiner(std::move(parts), made.kernel).run(tail, *plan.x, choice);
+}
+
+}  // namespace assay

@@ -1,0 +1,29 @@
+// What parts of columns make together, in the kernel that makes the parts: of the programs of the
+// same columns the one that comes last goes on with it, so that nothing is launched for it. Which
+// one that is changes nothing in the result.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "compiler/cuda/splitting.h"
+#include "compiler/cuda/tiling.h"
+#include "core/base/result.h"
+
+namespace assay {
+
+struct TileTail {
+  const TileKernel* kernel = nullptr;  ///< `second` of a SplitKernel; null: none
+  TilePlan plan;
+  std::size_t counter = 0;  ///< parameter, an int32 per tile of columns
+};
+/// `plan`: of the first kernel. Nothing where parts are no columns, or there are other axes.
+[[nodiscard]] auto plan_tail(const SplitKernel& split, const TilePlan& plan)
+    -> std::optional<TileTail>;
+/// How many tiles of columns a launch has.
+[[nodiscard]] auto tail_groups(const TilePlan& plan, const TileChoice& choice,
+                               const std::vector<std::int64_t>& extents) -> std::int64_t;
+/// Errors: unsupported (axes of the tail that the kernel has not).
+[[nodiscard]] auto with_tail(TiledKernel parts, const TileTail& tail, const TilePlan& plan,
+                             const TileChoice& choice) -> Result<TiledKernel>;
+
+}  // namespace assay
