@@ -245,7 +245,7 @@ class CudaLauncher final : public KernelLauncher {
                      .statement = op_ == nullptr ? "" : op_->text,
                      .line = op_ == nullptr ? 0 : op_->line,
                      .number = ++number_,
-                     .sizes = sizes_text(shape, variant.kernel(), launch.extents)});
+                     .sizes = sizes_text(shape, *variant.given, launch.extents)});
     ASSAY_TRY_VOID(driver_.launch(variant.function, shape, arguments));
     if (watch != nullptr && watch->one_by_one()) ASSAY_TRY_VOID(driver_.wait());
     for (std::size_t i = 0; i < launch.arguments.size(); ++i)

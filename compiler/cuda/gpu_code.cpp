@@ -105,6 +105,7 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
 auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
   if (is_exact_ && !plan_) return unsupported("{}", not_planned_);
   GpuVariant variant;
+  variant.given = &kernel_;
   auto& kernel = variant.tiled.kernel;
   if (plan_) {
     ASSAY_TRY(variant.tiled, tile_kernel(kernel_, *plan_, key.choice));

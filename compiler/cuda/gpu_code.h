@@ -28,8 +28,9 @@ struct GpuVariantKey {
 
 /// Code of a kernel for some blocks, without a GPU.
 struct GpuVariant {
-  TiledKernel tiled;                 ///< as it is compiled
-  std::vector<std::int64_t> blocks;  ///< by axis, where the launch does not say
+  const TileKernel* given = nullptr;  ///< whose axes extents are of
+  TiledKernel tiled;                  ///< as it is compiled
+  std::vector<std::int64_t> blocks;   ///< by axis, where the launch does not say
   [[nodiscard]] auto kernel() const -> const TileKernel& { return tiled.kernel; }
   /// Puts what tiles need beside the kernel's own arguments into `values`, by parameter.
   void add_numbers(const std::vector<std::int64_t>& extents, const cuda::LaunchShape& shape,

@@ -82,16 +82,16 @@ auto GpuProgram::own(std::int64_t bytes) -> Result<cuda::Address> {
 
 /// Memory for so many, which are 0.
 auto GpuProgram::counters(std::int64_t count) -> Result<cuda::Address> {
+  constexpr std::int64_t kRoom = 1 << 16;
   const auto bytes = count * kCounterBytes;
-  if (bytes > counter_room_.bytes) {
-    constexpr std::int64_t kRoom = 1 << 16;
-    counter_room_.bytes = std::max(bytes, kRoom);
-    ASSAY_TRY(counter_room_.at, own(counter_room_.bytes));
-    ASSAY_TRY_VOID(
-        driver_.fill(counter_room_.at, 0, static_cast<std::size_t>(counter_room_.bytes)));
+  auto& [next, left] = counters_;
+  if (bytes > left) {
+    left = std::max(bytes, kRoom);
+    ASSAY_TRY(next, own(left));
+    ASSAY_TRY_VOID(driver_.fill(next, 0, static_cast<std::size_t>(left)));
   }
-  counter_room_.bytes -= bytes;
-  return std::exchange(counter_room_.at, counter_room_.at + static_cast<std::uint64_t>(bytes));
+  left -= bytes;
+  return std::exchange(next, next + static_cast<std::uint64_t>(bytes));
 }
 
 auto GpuProgram::place_inputs() -> Result<void> {
@@ -179,6 +179,7 @@ auto GpuProgram::made_launch(const BoundLaunch& launch, const GpuLoader::Launche
   made.shape = shape;
   made.op = launch.op;
   made.kernel = &variant->kernel();
+  made.given = variant->given;
   made.extents = extents;
   made.record = record;
   made.values = arguments(launch, *variant, loaded, behind, record);

@@ -42,7 +42,7 @@ auto GpuProgram::note_of(const Item& item, std::size_t number) const -> cuda::La
   const HostOp* op = nullptr;
   if (const auto* launch = std::get_if<Launch>(&item)) {
     note.kernel = launch->kernel->name;
-    note.sizes = sizes_text(launch->shape, *launch->kernel, launch->extents);
+    note.sizes = sizes_text(launch->shape, *launch->given, launch->extents);
     op = launch->op;
   } else {
     note.kernel = std::get<Work>(item).name;

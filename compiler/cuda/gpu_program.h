@@ -28,8 +28,7 @@ class GpuLoader {
     cuda::LaunchShape shape;
     std::vector<std::int64_t> extents;  ///< of exact axes
   };
-  /// One behind the other; arguments are those of the launch, then buffers of parts and one of so
-  /// many counters (0: none of them), then numbers.
+  /// One behind the other; arguments are the launch's, then parts, counters if any, then numbers.
   struct Launches {
     std::vector<Loaded> kernels;
     std::vector<std::int64_t> parts_bytes, numbers;
@@ -107,7 +106,8 @@ class GpuProgram {
     std::vector<void*> arguments;
     const HostOp* op = nullptr;
     const TileKernel* kernel = nullptr;
-    std::vector<std::int64_t> extents;  ///< of exact axes
+    const TileKernel* given = nullptr;
+    std::vector<std::int64_t> extents;  ///< of its axes
     std::size_t record = 0;             ///< number among the records
   };
   struct Work {
@@ -229,13 +229,9 @@ class GpuProgram {
   cuda::Driver& driver_;
   MemoryPlan plan_;
   std::shared_ptr<GpuArena> arena_;
-  std::vector<cuda::Address> owned_;  ///< freed at the end
-  struct Room {
-    cuda::Address at = 0;
-    std::int64_t bytes = 0;
-  };
-  Room counter_room_;                  ///< for counters; what is left of it
-  std::vector<cuda::Address> places_;  ///< by buffer
+  std::vector<cuda::Address> owned_;                 ///< freed at the end
+  std::pair<cuda::Address, std::int64_t> counters_;  ///< room for more, and its bytes
+  std::vector<cuda::Address> places_;                ///< by buffer
   std::vector<Step> steps_;
   std::vector<Part> parts_;    ///< when all steps are prepared
   bool is_complete_ = false;   ///< they are, and were issued

@@ -18,14 +18,14 @@ constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThr
                        kLoopedThreads = 256;
 /// What a thread asks for at once: lanes of rows; wide loads or single lanes of columns.
 constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
+/// Whose threads would go over many rows one by one.
+constexpr std::int64_t kShortColumn = 1024;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
-/// What parts make together: few programs, whose threads would go over many rows one by one.
-constexpr std::int64_t kShortColumn = 1024;
 // Fixed blocks
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 constexpr std::int64_t kTile = 512, kShortScan = 256, kScan = 2048, kScanWidth = 32;
@@ -168,11 +168,13 @@ auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
   threads.x = width(across, kWarpThreads);
-  // Narrower ones, if that is what makes enough of them, and of short columns.
+  // Narrower ones where there are few, if that makes enough of them, or if they are whole lines, of
+  // which fewer parts are made then; and of short columns.
   const auto programs = [&](std::int64_t x) { return tiles(across, x) * all.y; };
-  const bool is_better = programs(kLineThreads) >= kBusyPrograms || all.r <= kShortColumn;
+  const bool is_better = programs(kLineThreads) >= kBusyPrograms || all.r <= kShortColumn ||
+                         all.x % (kLineThreads * choice.neighbours) == 0;
   if (choice.neighbours > 1 && programs(threads.x) < kBusyPrograms && is_better)
-    threads.x = kLineThreads;
+    threads.x = std::min(threads.x, kLineThreads);
   threads.y = std::min(kColumnThreads / threads.x, power_of_two(tiles(all.r, choice.rounds)));
   threads.z = std::clamp(std::min(kColumnThreads / (threads.x * threads.y), power_of_two(all.y)),
                          std::int64_t{1}, kMostZ);

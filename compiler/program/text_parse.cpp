@@ -282,26 +282,17 @@ class Parser {
       std::string_view word;
       Result<void> (Parser::*read)(TileStatement&);
     };
-    constexpr std::array kRows = {Row{"const", &Parser::constant},
-                                  Row{"real", &Parser::real},
-                                  Row{"param", &Parser::param_value},
-                                  Row{"lane", &Parser::lane},
-                                  Row{"index", &Parser::index},
-                                  Row{"program", &Parser::program},
-                                  Row{"programs", &Parser::programs},
-                                  Row{"load", &Parser::load},
-                                  Row{"store", &Parser::store},
-                                  Row{"atomic", &Parser::atomic},
-                                  Row{"reduce", &Parser::reduce},
-                                  Row{"scan", &Parser::scan},
-                                  Row{"sort", &Parser::sort},
-                                  Row{"search", &Parser::search},
-                                  Row{"random", &Parser::random},
-                                  Row{"dot", &Parser::dot},
-                                  Row{"arrive", &Parser::arrive},
-                                  Row{"assert", &Parser::device_assert},
-                                  Row{"nest", &Parser::nest},
-                                  Row{"ordered_nest", &Parser::ordered_nest}};
+    constexpr std::array kRows = {
+        Row{"const", &Parser::constant},    Row{"real", &Parser::real},
+        Row{"param", &Parser::param_value}, Row{"lane", &Parser::lane},
+        Row{"index", &Parser::index},       Row{"program", &Parser::program},
+        Row{"programs", &Parser::programs}, Row{"load", &Parser::load},
+        Row{"store", &Parser::store},       Row{"atomic", &Parser::atomic},
+        Row{"reduce", &Parser::reduce},     Row{"scan", &Parser::scan},
+        Row{"sort", &Parser::sort},         Row{"search", &Parser::search},
+        Row{"random", &Parser::random},     Row{"dot", &Parser::dot},
+        Row{"arrive", &Parser::arrive},     Row{"assert", &Parser::device_assert},
+        Row{"nest", &Parser::nest},         Row{"ordered_nest", &Parser::ordered_nest}};
     if (word == "barrier")
       one.what = TileBarrier{};
     else if (word == "if")

@@ -146,9 +146,35 @@ def check_parts(columns):
     out, sums = bytearray(4), bytearray(4 * blocks + -4 * blocks % 16)
     for text, grid, extent, dims in ((first, blocks, length, (32, 8, 1)), (second, 1, 1, (32, 1, 1))):
         machine = ptx_machine.Machine(text)
-        machine.run([1, columns, memory, out, sums, length, columns, extent, blocks, *dims, 1], grid, dims)
+        machine.run([1, columns, memory, out, sums, bytearray(4), length, columns, extent, blocks, *dims, 1], grid, dims)
     got = struct.unpack("<f", out)[0]
     return None if got == sum(numbers) else f"{got}, not {sum(numbers)}"
+
+
+def check_parts_of_columns(rows, columns, dims, kind):
+    """A sum of columns in one launch, whose last program of each tile makes the whole; then once more."""
+    ((text, blocks),) = codes_of("        a = torch.ops.aten.sum.dim_IntList(x, [0])\n", rows, columns, kind)
+    chance = random.Random(columns)
+    matrix = [[chance.randrange(-3, 4) for _ in range(columns)] for _ in range(rows)]
+    memory = to_bytes([v for row in matrix for v in row], kind)
+    memory += bytes(-len(memory) % 16)
+    neighbours = 1 if columns % (4 if kind == "f32" else 8) else 4 if kind == "f32" else 8
+    tiles = -(-columns // (neighbours * dims[0]))
+    parts = blocks // tiles
+    length = -(-rows // parts)
+    length += -length % 16
+    arrived, sums = bytearray(4 * tiles), bytearray(4 * parts * columns + 16)
+    for _ in range(2):
+        out = to_bytes([99.0] * columns, kind)
+        ptx_machine.Machine(text).run([rows, columns, memory, out, sums, arrived, length, rows, columns,
+                                       length, columns, parts, *dims, 1], blocks, dims)
+        want = [ptx_machine.to_float(ptx_machine.to_bits(float(sum(column)), kind), kind) if kind == "bf16" else
+                float(sum(column)) for column in zip(*matrix)]
+        if from_bytes(out, FORMS.get(kind, kind)) != want:
+            return "other sums"
+        if any(arrived):
+            return "programs are still counted"
+    return None
 
 
 def check(name, rows, columns, dims, ranks, kind="f32"):
@@ -190,17 +216,22 @@ def check(name, rows, columns, dims, ranks, kind="f32"):
 
 KINDS = {"f32": SIZES, "bf16": NARROW_SIZES, "i8": BYTE_SIZES}
 PARTS = [16384, 17001, 16640]
+PARTS_OF_COLUMNS = [(1100, 32, (8, 32, 1), "f32"), (2500, 19, (16, 16, 1), "f32"), (600, 64, (8, 32, 1), "bf16")]
 failed = 0
 for columns in PARTS:
     if problem := check_parts(columns):
         failed += 1
         print(f"sum of {columns} in parts: {problem}")
+for case in PARTS_OF_COLUMNS:
+    if problem := check_parts_of_columns(*case):
+        failed += 1
+        print(f"sums of columns in parts, {case}: {problem}")
 for kind, all_sizes in KINDS.items():
     for name, sizes in all_sizes.items():
         for rows, columns, dims, ranks in sizes:
             if problem := check(name, rows, columns, dims, ranks, kind):
                 failed += 1
                 print(f"{name} of {kind}[{rows}, {columns}], {dims} threads, clusters of {ranks}: {problem}")
-launches = len(PARTS) + sum(len(sizes) for made in KINDS.values() for sizes in made.values())
+launches = len(PARTS) + len(PARTS_OF_COLUMNS) + sum(len(sizes) for made in KINDS.values() for sizes in made.values())
 print(f"{launches - failed} of {launches} launches are right")
 sys.exit(failed > 0)

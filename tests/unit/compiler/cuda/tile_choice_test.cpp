@@ -187,12 +187,14 @@ auto sums_of_columns(const char* in) -> std::string {
       in);
 }
 
-/// Columns are narrower where there would be few, if that makes enough of them.
+/// Columns are narrower where there would be few, if that makes enough of them, or if tiles are
+/// whole lines.
 TEST(TileChoice, FewColumnsAreNarrow) {
   const auto [kernel, plan] = planned(sums_of_columns("float32"));
   EXPECT_EQ(choose_tiles(plan, {1024, 65536}, 1).threads.x, 32);
   EXPECT_EQ(choose_tiles(plan, {4096, 16384}, 1).threads.x, 8);
-  EXPECT_EQ(choose_tiles(plan, {16384, 4096}, 1).threads.x, 32);
+  EXPECT_EQ(choose_tiles(plan, {16384, 4096}, 1).threads.x, 8);
+  EXPECT_EQ(choose_tiles(plan, {16384, 4100}, 1).threads.x, 32);
   // What few parts make together: many threads go over short columns.
   EXPECT_EQ(choose_tiles(plan, {512, 256}, 1).threads, (TileThreads{.x = 8, .y = 32}));
   // As many as keep a GPU busy are not taken apart.

@@ -14,6 +14,8 @@ const std::vector<SmallGraph> kGraphs = {
     {"a: f32[40, 33]; b: f32[40, 33][1, 40]", "r = aten.add.Tensor(a, b)", "r"},
     {"a: f32[37, 300]", "r = aten.sum.dim_IntList(a, [1])", "r"},
     {"a: f32[300, 70]", "r = aten.sum.dim_IntList(a, [0])", "r"},
+    {"a: f32[2100, 40]", "r = aten.mean.dim(a, [0])", "r"},  // in parts
+    {"a: bf16[2600, 19]", "b = aten.amax.default(a, [0])\nr = aten.relu.default(b)", "r"},
     {"a: f32[5, 3000]", "r = aten._softmax.default(a, -1, False)", "r"},
     {"a: f32[2, 70000]", "r = aten.sum.dim_IntList(a, [1])", "r"},
     {"a: f32[2, 8, 5, 8][320, 1, 64, 8]", "r = aten.avg_pool2d.default(a, [3, 3], [1, 1])", "r"},
