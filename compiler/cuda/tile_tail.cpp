@@ -100,13 +100,12 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
   auto tail = plan_tiles(split.second);
   if (!tail || !plan.is_placed || !tail->is_placed || !plan.x || tail->x != plan.x)
     return std::nullopt;
-  auto& parallel = tail->loops.parallel;
+  // Columns and parts.
+  if (plan.loops.parallel.size() != 2 || tail->loops.levels != 2) return std::nullopt;
   // What the first kernel reduces is one element of the second.
-  std::erase_if(parallel, [&](std::size_t axis) {
+  std::erase_if(tail->loops.parallel, [&](std::size_t axis) {
     return std::ranges::find(plan.loops.reduced, axis) != plan.loops.reduced.end();
   });
-  if (parallel.size() != 1 || plan.loops.parallel.size() != 2 || tail->loops.levels != 2)
-    return std::nullopt;
   tail->is_tail = true;
   return TileTail{&split.second, *std::move(tail), split.counter};
 }

@@ -203,6 +203,22 @@ TEST(TileChoice, FewColumnsAreNarrow) {
   EXPECT_EQ(choose_split(plan.loops, {65536, 1024}, 8)->parts, 48);
 }
 
+/// So that three blocks are at work at once; what makes elements of several loads needs more.
+TEST(TileChoice, ColumnsOfOneLoadHaveFewRegisters) {
+  const auto registers = [](const std::string& text) {
+    const auto [kernel, plan] = planned(text);
+    return most_registers(plan, choose_tiles(plan, {65536, 1024}, 1));
+  };
+  auto text = sums_of_columns("bfloat16");
+  EXPECT_EQ(registers(text), 80);
+  const std::string summed = "reduce(sum r) %6";
+  text.replace(text.find(summed), summed.size(), "reduce(sum r) %9");
+  text.insert(text.find("  %7"),
+              "  %8:bfloat16[x r] = load(in) %0 _ _ line 0\n"
+              "  %9:float32[x r] = mul %6 %6 line 0\n");
+  EXPECT_EQ(registers(text), 0);
+}
+
 /// What is loaded for every element says how wide accesses are, not what is stored once a column.
 TEST(TileChoice, NarrowElementsOfColumnsAreWide) {
   EXPECT_EQ(planned(sums_of_columns("float32")).second.neighbours, 4);
