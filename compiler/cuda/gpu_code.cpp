@@ -16,14 +16,17 @@ constexpr std::int64_t kAnyRun = 16;  ///< kernels with blocks of their own: byt
 }  // namespace
 
 struct GpuKernel::Split {
-  Split(SplitKernel made, std::int64_t most_ranks)
+  Split(SplitKernel made, const std::string& name, std::int64_t most_ranks)
       : kernels(std::move(made)),
+        both(kernels.first),
         first(kernels.first, most_ranks, kernels.clip),
         second(kernels.second, most_ranks) {
     if (auto tail = first.plan_ ? plan_tail(kernels, *first.plan_) : std::nullopt)
-      together.emplace(kernels.first, most_ranks, kernels.clip, *std::move(tail));
+      together.emplace(both, most_ranks, kernels.clip, *std::move(tail));
+    both.name = name;
   }
   SplitKernel kernels;
+  TileKernel both;  ///< the first one, by the name of the kernel
   GpuKernel first, second;
   std::optional<GpuKernel> together;
 };
@@ -74,7 +77,7 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   const auto [known, is_new] = splits_.try_emplace({choice->axis, choice->run});
   if (is_new)
     if (auto made = split_kernel(kernel_, plan_->loops, choice->axis, choice->run))
-      known->second = std::make_unique<Split>(*std::move(made), most_ranks_);
+      known->second = std::make_unique<Split>(*std::move(made), kernel_.name, most_ranks_);
   if (known->second == nullptr) return std::nullopt;
   const auto& split = *known->second;
   SplitLaunch launches;

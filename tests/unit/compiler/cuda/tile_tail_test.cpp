@@ -53,6 +53,7 @@ TEST_F(TileTailTest, PartsOfColumnsAndTheirSumAreOneLaunch) {
   const auto key = joined.key(launch);
   auto variant = joined.variant(key);
   ASSERT_TRUE(variant) << variant.error().message;
+  EXPECT_EQ(variant->kernel().name, "k");
   EXPECT_TRUE(verify(variant->kernel()).empty());
   // A counter for every tile of columns, and all its programs are counted.
   const auto shape = joined.shape(key, *variant, launch);
