@@ -179,9 +179,9 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
   barrier();  // nobody stores there again before all have looked
 }
 
-/// Lanes are told apart by their place in the tile, in its lowest 16 bits, where no thread holds
-/// lanes of another tile. What they do on different sides of a barrier is in order.
-/// Looks at what others did to the element, and leaves word of this access.
+/// Looks at what others did to the element, and leaves word of this access. Lanes are told apart by
+/// their place in the tile, in its lowest 16 bits, where no thread holds lanes of another tile.
+/// What they do on different sides of a barrier is in order.
 void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i, Value* at,
                              Value* condition, Access access) {
   const auto& memory = watched_.at(param);

@@ -101,7 +101,8 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   // A cluster's blocks would be counted one by one.
   if (tiles.threads.ranks > 1) return launches;
   launches.together = &*split.together;
-  launches.counters = tail_groups(*split.first.plan_, tiles, first.extents);
+  first.extents[split.kernels.parts_axis] = 1;  // one for the programs of a tile of columns
+  launches.counters = tiled_programs(*split.first.plan_, tiles, first.extents);
   return launches;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "compiler/program/kernel_builder.h"
 
@@ -108,12 +109,6 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
   });
   tail->is_tail = true;
   return TileTail{&split.second, *std::move(tail), split.counter};
-}
-
-auto tail_groups(const TilePlan& plan, const TileChoice& choice,
-                 const std::vector<std::int64_t>& extents) -> std::int64_t {
-  const auto lanes = choice.neighbours * choice.threads.x;
-  return (extents[*plan.x] + lanes - 1) / lanes;
 }
 
 auto with_tail(TiledKernel parts, const TileTail& tail, const TilePlan& plan,

@@ -3,7 +3,6 @@
 // one that is changes nothing in the result.
 #pragma once
 #include <optional>
-#include <vector>
 
 #include "compiler/cuda/splitting.h"
 #include "compiler/cuda/tiling.h"
@@ -19,9 +18,6 @@ struct TileTail {
 /// `plan`: of the first kernel. Nothing where parts are no columns, or there are other axes.
 [[nodiscard]] auto plan_tail(const SplitKernel& split, const TilePlan& plan)
     -> std::optional<TileTail>;
-/// How many tiles of columns a launch has.
-[[nodiscard]] auto tail_groups(const TilePlan& plan, const TileChoice& choice,
-                               const std::vector<std::int64_t>& extents) -> std::int64_t;
 /// Errors: unsupported (axes of the tail that the kernel has not).
 [[nodiscard]] auto with_tail(TiledKernel parts, const TileTail& tail, const TilePlan& plan,
                              const TileChoice& choice) -> Result<TiledKernel>;

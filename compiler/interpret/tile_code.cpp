@@ -84,6 +84,8 @@ auto TileCode::compile(const TileStatement& statement) -> Result<TileStep> {
   if (const auto* load = std::get_if<TileLoad>(&statement.what)) reads_[load->param] = true;
   if (const auto* store = std::get_if<TileStore>(&statement.what)) writes_[store->param] = true;
   if (const auto* search = std::get_if<TileSearch>(&statement.what)) reads_[search->param] = true;
+  if (const auto* arrive = std::get_if<TileArrive>(&statement.what))
+    writes_[arrive->param] = reads_[arrive->param] = true;
   if (const auto* atomic = std::get_if<TileAtomic>(&statement.what)) {
     writes_[atomic->param] = reads_[atomic->param] = true;
     const auto dtype = kernel_->params[atomic->param].dtype;

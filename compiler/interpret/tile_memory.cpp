@@ -402,18 +402,14 @@ void TileMachine::arrive(const TileStep& step, const TileArrive& what) {
   const auto& operands = step.statement->operands;
   use(operands);
   const auto group = *integers(operands[0], 0), programs = *integers(operands[1], 0);
+  const auto arrived = static_cast<std::int64_t>(read_number(step, what.param, group)) + 1;
+  const bool is_last = arrived >= programs;
   const auto& argument = launch_.arguments[what.param];
   const auto size = size_bytes(kernel_.params[what.param].dtype);
   const auto at = argument.offset_bytes / size + group;
-  bool is_last = false;
-  if (at >= 0 && at < argument.storage->size_bytes() / size) {
-    auto* counter = argument.storage->bytes() + at * size;
-    std::int32_t before = 0;
-    std::memcpy(&before, counter, sizeof(before));
-    is_last = before + 1 >= programs;
-    const auto after = is_last ? 0 : before + 1;
-    std::memcpy(counter, &after, sizeof(after));
-  }
+  const auto after = static_cast<std::int32_t>(is_last ? 0 : arrived);
+  if (at >= 0 && at < argument.storage->size_bytes() / size)
+    std::memcpy(argument.storage->bytes() + at * size, &after, sizeof(after));
   number(step.statement->results[0], is_last ? 1 : 0);
   ++phase_;
 }
