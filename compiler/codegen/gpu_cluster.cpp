@@ -97,14 +97,15 @@ auto GpuKernelEmitter::exchanged(const TileStatement& one, TileCombine how, cons
         "=r,r,~{memory}", {number(made.arrived)}, b_.getInt32Ty());
     b_.CreateCondBr(b_.CreateICmpNE(done, b_.getInt32(0)), after, again);
     b_.SetInsertPoint(after);
-    auto* whose = b_.CreateAnd(x.at, b_.CreateSub(rank.count, b_.getInt32(1)));
-    Values theirs;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      auto* type = mine[i]->getType();
-      auto* got = b_.CreateLoad(sent_type(b_, type), slot(i, whose), /*isVolatile=*/true);
-      theirs.push_back(from_sent(b_, got, type));
-    }
-    return butterfly(one, how, rank.count, theirs);
+    return folded_few(one, how, rank.count, [&](Value* whose) {
+      Values theirs;
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        auto* type = mine[i]->getType();
+        auto* got = b_.CreateLoad(sent_type(b_, type), slot(i, whose), /*isVolatile=*/true);
+        theirs.push_back(from_sent(b_, got, type));
+      }
+      return theirs;
+    });
   };
   return either(b_.CreateICmpUGT(rank.count, b_.getInt32(1)), exchange, [&] { return mine; });
 }

@@ -360,9 +360,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileProgram& wh
   constexpr ID kCounts[] = {nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y,
                             nvvm_read_ptx_sreg_nctaid_z};
   Value* value = b_.CreateIntrinsic((what.is_count ? kCounts : kIds)[what.dimension], {}, {});
-  // A cluster is one program.
-  if (layout_->is_placed() && what.dimension == 0)
-    value = b_.CreateUDiv(value, place(TilePlace::rank).count);
   set(one.results[0], b_.CreateZExtOrTrunc(value, code_.lane_type(dtype(one.results[0]))));
 }
 

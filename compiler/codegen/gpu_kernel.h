@@ -95,7 +95,6 @@ class GpuKernelEmitter : GpuState {
   void statement(const TileStatement& one, const TileSearch& what);
   [[nodiscard]] auto address(std::size_t param, Value* index, DType index_dtype) -> Value*;
   [[nodiscard]] auto mask(TileId id, int index) -> Value*;
-  enum class Access : std::uint8_t { load, store, atomic, exchange };
   /// The condition of register i's access, in checked code only where the index is in bounds.
   [[nodiscard]] auto checked(const TileStatement& one, int i, Value* condition, Access access)
       -> Value*;
@@ -175,11 +174,11 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto parts_of(const TileStatement& one, std::size_t count) -> Parts;
   [[nodiscard]] auto combine(const TileStatement& one, TileCombine how, const Values& a,
                              const Values& b) -> Values;
-  enum class Change : std::uint8_t { set, clear, flip };
   void change(Source& source, std::size_t axis, int bit, Change how) const;
   /// By register: what the register of `source` holds.
   [[nodiscard]] auto fetched(const Values& values, const Source& source) -> Values;
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
+  [[nodiscard]] auto shuffled(Value* value, unsigned bit) -> Value*;  ///< among lanes it tells apart
   /// What each of these threads holds.
   [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;
   [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)
@@ -212,6 +211,8 @@ class GpuKernelEmitter : GpuState {
                                  AxisSet over, Parts parts) -> Parts;
   [[nodiscard]] auto butterfly(const TileStatement& one, TileCombine how, Value* count, Values mine)
       -> Values;
+  [[nodiscard]] auto folded_few(const TileStatement& one, TileCombine how, Value* count,
+                                const std::function<Values(Value*)>& part) -> Values;
   [[nodiscard]] auto gathered(const TileStatement& one, TileCombine how, const Values& mine)
       -> Values;
   [[nodiscard]] auto folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,

@@ -13,6 +13,26 @@ using llvm::Value;
 
 constexpr unsigned kWarpMask = 31;
 
+/// A value of any width, word by word; `lane` is what the instruction makes of it.
+auto shuffled_by(llvm::IRBuilder<>& b, llvm::Intrinsic::ID how, Value* value, Value* lane)
+    -> Value* {
+  auto* type = value->getType();
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  auto* raw = b.CreateBitCast(value, b.getIntNTy(bits));
+  const auto moved = [&](Value* word) -> Value* {
+    return b.CreateIntrinsic(how, {}, {b.getInt32(~0U), word, lane, b.getInt32(kWarpMask)});
+  };
+  if (bits <= 32) {
+    auto* word = moved(b.CreateZExt(raw, b.getInt32Ty()));
+    return b.CreateBitCast(b.CreateTrunc(word, b.getIntNTy(bits)), type);
+  }
+  auto* low = moved(b.CreateTrunc(raw, b.getInt32Ty()));
+  auto* high = moved(b.CreateTrunc(b.CreateLShr(raw, 32), b.getInt32Ty()));
+  auto* whole = b.CreateOr(b.CreateZExt(low, b.getInt64Ty()),
+                           b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), 32));
+  return b.CreateBitCast(whole, type);
+}
+
 }  // namespace
 
 auto GpuKernelEmitter::parts_of(const TileStatement& one, std::size_t count) -> Parts {
@@ -62,22 +82,10 @@ void GpuKernelEmitter::change(Source& source, std::size_t axis, int bit, Change 
 }
 
 auto GpuKernelEmitter::shuffled(Value* value, Value* thread) -> Value* {
-  auto* type = value->getType();
-  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
-  auto* raw = b_.CreateBitCast(value, b_.getIntNTy(bits));
-  const auto moved = [&](Value* word) -> Value* {
-    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
-                              {b_.getInt32(~0U), word, thread, b_.getInt32(kWarpMask)});
-  };
-  if (bits <= 32) {
-    auto* word = moved(b_.CreateZExt(raw, b_.getInt32Ty()));
-    return b_.CreateBitCast(b_.CreateTrunc(word, b_.getIntNTy(bits)), type);
-  }
-  auto* low = moved(b_.CreateTrunc(raw, b_.getInt32Ty()));
-  auto* high = moved(b_.CreateTrunc(b_.CreateLShr(raw, 32), b_.getInt32Ty()));
-  auto* whole = b_.CreateOr(b_.CreateZExt(low, b_.getInt64Ty()),
-                            b_.CreateShl(b_.CreateZExt(high, b_.getInt64Ty()), 32));
-  return b_.CreateBitCast(whole, type);
+  return shuffled_by(b_, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, value, thread);
+}
+auto GpuKernelEmitter::shuffled(Value* value, unsigned bit) -> Value* {
+  return shuffled_by(b_, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, value, b_.getInt32(bit));
 }
 
 auto GpuKernelEmitter::through_shared(Value* value, const Values& threads) -> Values {

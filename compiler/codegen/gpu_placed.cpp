@@ -14,7 +14,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kShared = 3;
+constexpr unsigned kShared = 3, kWarp = 32;
 constexpr std::uint64_t kMostWarps = 32;  ///< of a block
 constexpr int kClusters = 90;             ///< architectures from here on have them
 
@@ -46,6 +46,7 @@ void GpuKernelEmitter::enter_places() {
     if (of != TilePlace::rank) {
       made = {b_.CreateIntrinsic(kRegisters.at(i)[0], {}, {}),
               b_.CreateIntrinsic(kRegisters.at(i)[1], {}, {})};
+      if (of == TilePlace::thread_x && layout_->fills_warps) made.count = b_.getInt32(kWarp);
     } else if (architecture_ >= kClusters) {
       const auto read = [&](const char* what) {
         auto* type = llvm::FunctionType::get(b_.getInt32Ty(), false);
@@ -75,17 +76,47 @@ auto GpuKernelEmitter::shared_room(llvm::Type* type, std::uint64_t count) -> llv
 /// Over as many neighbouring lanes of a warp, which all get the result.
 auto GpuKernelEmitter::butterfly(const TileStatement& one, TileCombine how, Value* count,
                                  Values mine) -> Values {
-  count = opaque(count);
-  auto* self = opaque(thread_);
-  for (unsigned bit = 16; bit != 0; bit >>= 1) {
+  if (!llvm::isa<llvm::Constant>(count)) count = opaque(count);
+  for (unsigned bit = kWarp / 2; bit != 0; bit /= 2) {
     auto* takes = b_.CreateICmpUGT(count, b_.getInt32(bit));
-    auto* thread = b_.CreateXor(self, bit);
-    Values other;
-    for (auto* value : mine) other.push_back(shuffled(value, thread));
-    const auto both = combine(one, how, mine, other);
+    const auto both = fold_lanes(one, how, bit, mine);
     for (std::size_t i = 0; i < mine.size(); ++i)
       mine[i] = b_.CreateSelect(takes, both[i], mine[i]);
   }
+  return mine;
+}
+
+/// Over parts, as many as `count` and few for the most part, that the lanes of a warp pick up. Other
+/// lanes have what changes nothing; where there is no such thing the first lane leaves them out and
+/// tells all of them.
+auto GpuKernelEmitter::folded_few(const TileStatement& one, TileCombine how, Value* count,
+                                  const std::function<Values(Value*)>& part) -> Values {
+  constexpr unsigned kFew = 4;
+  const bool has_identity = how != TileCombine::region && how != TileCombine::welford;
+  auto* is_many = b_.CreateICmpUGT(count, b_.getInt32(kFew));
+  auto* lane = b_.CreateAnd(
+      place(TilePlace::thread_x).at,
+      b_.CreateSelect(is_many, b_.getInt32(kWarp - 1), b_.getInt32(kFew - 1)));
+  auto* last = b_.CreateSub(count, b_.getInt32(1));
+  auto mine = part(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lane, last));
+  for (std::size_t i = 0; has_identity && i < mine.size(); ++i)
+    mine[i] = b_.CreateSelect(b_.CreateICmpULT(lane, count), mine[i],
+                              combine_.identity(how, i, dtype(one.operands[i])));
+  const auto folded = [&](unsigned from, unsigned to, Values all) {
+    for (unsigned bit = from; bit >= to; bit /= 2) {
+      auto both = fold_lanes(one, how, bit, all);
+      auto* is_there = b_.CreateICmpULT(b_.CreateXor(lane, bit), count);
+      for (std::size_t i = 0; !has_identity && i < all.size(); ++i)
+        both[i] = b_.CreateSelect(is_there, both[i], all[i]);
+      all = std::move(both);
+    }
+    return all;
+  };
+  mine = either(
+      is_many, [&] { return folded(kWarp / 2, kFew, mine); }, [&] { return mine; });
+  mine = folded(kFew / 2, 1, std::move(mine));
+  for (std::size_t i = 0; !has_identity && i < mine.size(); ++i)
+    mine[i] = shuffled(mine[i], b_.getInt32(0));
   return mine;
 }
 
@@ -108,24 +139,15 @@ auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, const
         b_.CreateStore(as_shared(b_, mine[i]), slot(i, y.at));
     });
     barrier();
-    // Of warps as many as a power of two less than half are not there: their lanes have what those
-    // half as far have, which stay alone in the first step.
-    constexpr std::uint32_t kHighest = 1U << 31;
-    auto* leading = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz,
-                                             b_.CreateSub(y.count, b_.getInt32(1)), b_.getTrue());
-    auto* half = b_.CreateLShr(b_.getInt32(kHighest), leading);
-    auto* lane = b_.CreateAnd(x.at, b_.CreateSub(b_.CreateShl(half, 1), b_.getInt32(1)));
-    auto* is_there = b_.CreateICmpULT(lane, y.count);
-    auto* whose = b_.CreateSelect(is_there, lane, b_.CreateSub(lane, half));
-    auto* is_paired = b_.CreateICmpULT(b_.CreateOr(lane, half), y.count);
-    auto* count = b_.CreateShl(half, b_.CreateZExt(is_paired, b_.getInt32Ty()));
-    Values theirs;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      auto* type = mine[i]->getType();
-      auto* got = b_.CreateLoad(shared_type(b_, type), slot(i, whose));
-      theirs.push_back(from_shared(b_, got, type));
-    }
-    return butterfly(one, how, count, theirs);
+    return folded_few(one, how, y.count, [&](Value* whose) {
+      Values theirs;
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        auto* type = mine[i]->getType();
+        auto* got = b_.CreateLoad(shared_type(b_, type), slot(i, whose));
+        theirs.push_back(from_shared(b_, got, type));
+      }
+      return theirs;
+    });
   };
   return either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
 }

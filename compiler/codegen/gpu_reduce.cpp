@@ -71,9 +71,8 @@ auto GpuKernelEmitter::fold_warps(const TileStatement& one, TileCombine how, uns
 /// Of one register, over a bit of the thread's number within a warp.
 auto GpuKernelEmitter::fold_lanes(const TileStatement& one, TileCombine how, unsigned bit,
                                   const Values& mine) -> Values {
-  auto* thread = b_.CreateXor(thread_, bit);
   Values other;
-  for (auto* value : mine) other.push_back(shuffled(value, thread));
+  for (auto* value : mine) other.push_back(shuffled(value, bit));
   if (is_commutative(how)) return combine(one, how, mine, other);
   auto* is_upper = b_.CreateICmpNE(b_.CreateAnd(thread_, bit), b_.getInt32(0));
   Values lower, upper;
@@ -144,7 +143,6 @@ void GpuKernelEmitter::share_among_lanes(const TileStatement& one, TileCombine h
                                          Shares& shares) {
   const auto high = std::bit_floor(shares.free);
   auto* is_upper = b_.CreateICmpNE(b_.CreateAnd(thread_, bit), b_.getInt32(0));
-  auto* thread = b_.CreateXor(thread_, bit);
   shares.free &= ~high;
   shares.moved[high] = bit;
   std::map<unsigned, Value*> kept;
@@ -153,7 +151,7 @@ void GpuKernelEmitter::share_among_lanes(const TileStatement& one, TileCombine h
     auto* up = shares.values.at(subset | high);
     auto* sent = b_.CreateSelect(is_upper, low, up);
     auto* stays = b_.CreateSelect(is_upper, up, low);
-    kept[subset] = combine(one, how, {stays}, {shuffled(sent, thread)})[0];
+    kept[subset] = combine(one, how, {stays}, {shuffled(sent, bit)})[0];
   }
   shares.values = std::move(kept);
 }

@@ -83,6 +83,9 @@ struct GpuValues {
     unsigned register_set = 0, register_cleared = 0, register_flipped = 0;
   };
 
+  enum class Access : std::uint8_t { load, store, atomic, exchange };
+  enum class Change : std::uint8_t { set, clear, flip };  ///< of a bit of a coordinate
+
   /// Of axes that are placed: what the launch has, and where this thread is among it.
   struct Place {
     Value *at = nullptr, *count = nullptr;

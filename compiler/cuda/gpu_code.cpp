@@ -121,6 +121,7 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
       variant.layout = placed_layout(variant.blocks, variant.tiled.places,
                                      static_cast<int>(key.choice.neighbours),
                                      static_cast<int>(most_threads(*plan_)));
+      variant.layout.fills_warps = key.choice.fills_warps;
       variant.most_registers = most_registers(*plan_, key.choice);
       return variant;
     }
@@ -160,7 +161,7 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
       shape.threads = {static_cast<unsigned>(threads.x), static_cast<unsigned>(threads.y),
                        static_cast<unsigned>(threads.z)};
       shape.ranks = static_cast<unsigned>(threads.ranks);
-      grid[0] *= threads.ranks;
+      grid[1] = threads.ranks;
     }
   } else {
     if (kernel_.grid.empty()) return unsupported("the grid of {} is not known", kernel_.name);

@@ -81,7 +81,7 @@ class TiledLauncher final : public KernelLauncher {
     const auto& kernel = variant.kernel();
     const bool is_placed = key.choice.is_placed();
     launch.blocks = is_placed ? tile_blocks(variant.tiled, key.choice) : variant.blocks;
-    launch.grid = {shape.grid[0] / shape.ranks, shape.grid[1], shape.grid[2]};
+    launch.grid = {shape.grid[0], shape.grid[1] / shape.ranks, shape.grid[2]};
     const auto extents = std::exchange(launch.extents, {});
     launch.extents.assign(kernel.axes.size(), 1);
     launch.arguments.resize(kernel.params.size());

@@ -219,7 +219,7 @@ int launch(void* function, const fake_gpu::Dims& grid, const fake_gpu::Dims& thr
   const auto work = [=](const fake_gpu::Arguments& given) {
     stream().clock += is_quick ? 0.25F : 1.0F;
     if (auto* const machine = fake_gpu::Machine::asked()) {
-      const auto wrong = machine->run(ptx, grid, threads, std::max(cluster[0], 1U), given);
+      const auto wrong = machine->run(ptx, grid, threads, std::max(cluster[1], 1U), given);
       if (wrong.empty()) return;
       std::fprintf(stderr, "fake GPU: %s\n", wrong.c_str());
       stream().fault = kIllegalAddress;

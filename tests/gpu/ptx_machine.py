@@ -94,7 +94,7 @@ class Machine:
 
     def run(self, arguments, grid, dims=None, ranks=1):
         """Buffers (bytearrays, or one and the byte in it that the parameter points to) and numbers are the first
-        parameters; the one behind them is a record. `grid` counts blocks, `dims` threads along x, y and z.
+        parameters; the one behind them is a record. `grid` counts blocks, or clusters of `ranks`, `dims` threads along x, y and z.
         `reads` has block, thread and place of every load, `wide_stores` how many had sixteen bytes."""
         self.memory, self.reads, self.wide_stores = [], [], 0
         values, at = [], 1 << 32
@@ -107,15 +107,16 @@ class Machine:
             self.memory.append((at, room))
             values.append(at + skip)
             at += 1 << 28
-        self.launch(values, self.memory, (grid, 1, 1), dims or (self.threads, 1, 1), ranks)
+        self.launch(values, self.memory, (grid, ranks, 1), dims or (self.threads, 1, 1), ranks)
 
     def launch(self, values, memory, grid, dims, ranks=1):
         """`values` of the parameters, addresses among them; `memory` has pairs of an address and what is there."""
         self.memory, self.reads, self.wide_stores = memory, [], 0
         self.arguments = dict(zip(self.params, values))
         self.grid, self.dims = grid, dims
-        for block in range(0, math.prod(grid), ranks):
-            self.run_cluster(block, ranks)
+        for block in range(math.prod(grid)):
+            if block // grid[0] % grid[1] % ranks == 0:
+                self.run_cluster(block, ranks)
 
     def block(self, number):
         x, y, z = self.grid
@@ -130,7 +131,7 @@ class Machine:
         for rank in range(ranks):
             self.rooms += [(at + (rank + 1 << RANK), bytearray(size)) for at, size in self.symbols.values()]
         self.regs = [{"%tid.x": t % x, "%tid.y": t // x % y, "%tid.z": t // (x * y), "%ntid.x": x, "%ntid.y": y,
-                      "%ntid.z": z, **self.block(first + rank),
+                      "%ntid.z": z, **self.block(first + rank * self.grid[0]),
                       "%cluster_ctarank": rank, "%cluster_nctarank": ranks, "rank": rank}
                      for rank in range(ranks) for t in range(threads)]
         every = range(len(self.regs))
@@ -187,9 +188,10 @@ class Machine:
                     self.step(name, operands, self.regs[t])
 
     def shfl(self, name, operands, warp):
-        """.idx: every lane takes what the lane of that number holds."""
+        """.idx: every lane takes what the lane of that number holds; .bfly: of its own with these bits turned."""
         held = [self.value(operands[1], self.regs[t]) for t in warp]
-        lanes = [self.value(operands[2], self.regs[t]) & 31 for t in warp]
+        own = {"idx": 0, "bfly": 31}[name[2]]
+        lanes = [self.value(operands[2], self.regs[t]) & 31 ^ t & own for t in warp]
         for t, lane in zip(warp, lanes):
             self.regs[t][operands[0].split("|")[0]] = held[lane]
 

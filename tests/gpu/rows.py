@@ -190,7 +190,7 @@ def check(name, rows, columns, dims, ranks, kind="f32"):
     machine = ptx_machine.Machine(text)
     sizes = KINDS[kind][name]
     if sizes not in (COLUMNS, ELEMENTS, NARROW_ELEMENTS):
-        grid = -(-rows // z) * ranks
+        grid = -(-rows // z)
     else:
         is_columns = sizes is COLUMNS
         most = 4 if kind == "f32" else 8

@@ -298,7 +298,7 @@ auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
     return unsupported("clusters of blocks: the driver is too old");
   LaunchAttribute cluster;
   cluster.id = kClusterDimension;
-  cluster.value = {shape.ranks, 1, 1};
+  cluster.value = {1, shape.ranks, 1};
   const LaunchConfig config{.grid = shape.grid,
                             .threads = shape.threads,
                             .stream = stream_,

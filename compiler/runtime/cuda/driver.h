@@ -34,7 +34,7 @@ struct DeviceFacts {
 struct LaunchShape {
   std::array<unsigned, 3> grid = {1, 1, 1};
   std::array<unsigned, 3> threads = {1, 1, 1};
-  unsigned ranks = 1;  ///< neighbours of the grid's first dimension that are a cluster
+  unsigned ranks = 1;  ///< neighbours along the grid's second dimension that are a cluster
   [[nodiscard]] auto count() const -> unsigned { return threads[0] * threads[1] * threads[2]; }
 };
 
