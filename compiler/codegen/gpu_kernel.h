@@ -77,7 +77,17 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto many_exponentials(const TileStatement& one, const std::vector<int>& registers,
                                        const std::function<Values(Power*)>& powers) -> Values;
   [[nodiscard]] auto in_bundles(TileId mask, std::vector<int> registers) -> std::vector<Bundle>;
+  auto are_all_meant(TileId mask, const std::vector<Bundle>& bundles,
+                     const std::vector<int>& registers) -> Value*;
+  [[nodiscard]] auto least_meant(TileId of, TileId mask, const std::vector<Bundle>& bundles,
+                                 Value* largest, Value* all_are_meant) -> Value*;
   auto without_others(const Bundle& some, TileId mask, Values values, Value* none) -> Values;
+
+  // gpu_pairs.cpp
+  [[nodiscard]] auto halves_of(TileId id) const -> TileId;
+  [[nodiscard]] auto extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
+                                      std::vector<int> registers) -> Value*;
+  [[nodiscard]] auto folded_by_pairs(const TileStatement& one, const TileReduce& what) -> bool;
 
   // gpu_order.cpp
   void region(const TileRegion& region);

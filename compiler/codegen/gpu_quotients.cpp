@@ -163,6 +163,16 @@ auto GpuKernelEmitter::in_bundles(TileId mask, std::vector<int> registers) -> st
   return all;
 }
 
+/// Of all bundles together, by their ends or each; null where that is unknown.
+auto GpuKernelEmitter::are_all_meant(TileId mask, const std::vector<Bundle>& bundles,
+                                     const std::vector<int>& registers) -> Value* {
+  if (bundles[0].all == nullptr) return nullptr;
+  if (auto* by_ends = all_meant(mask, registers); by_ends != nullptr) return by_ends;
+  Value* all = b_.getTrue();
+  for (const auto& some : bundles) all = b_.CreateAnd(all, some.all);
+  return all;
+}
+
 /// Of values by register of a bundle, `none` in place of those that are not meant.
 auto GpuKernelEmitter::without_others(const Bundle& some, TileId mask, Values values, Value* none)
     -> Values {
@@ -192,38 +202,58 @@ auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
   return true;
 }
 
+/// The least of the lanes that are meant; `largest` where none is.
+auto GpuKernelEmitter::least_meant(TileId of, TileId mask, const std::vector<Bundle>& bundles,
+                                   Value* largest, Value* all_are_meant) -> Value* {
+  constexpr auto kLeast = llvm::Intrinsic::minimum;
+  const auto lanes_of = [&](const std::vector<int>& registers) {
+    Values lanes;
+    for (const auto i : registers) lanes.push_back(lane(of, i));
+    return lanes;
+  };
+  const auto lowest = [&](const std::vector<int>& registers) {
+    auto* by_pairs = extreme_of_pairs(kLeast, of, registers);
+    return Values{by_pairs != nullptr ? by_pairs : extreme(kLeast, lanes_of(registers))};
+  };
+  const auto all = [&] {
+    std::vector<int> registers;
+    for (const auto& some : bundles) std::ranges::copy(some.registers, std::back_inserter(registers));
+    return lowest(registers);
+  };
+  const auto some_of_each = [&] {
+    Values least;
+    for (const auto& some : bundles) {
+      const auto others = [&] {
+        return Values{extreme(kLeast, without_others(some, mask, lanes_of(some.registers), largest))};
+      };
+      const auto mine = [&] { return lowest(some.registers); };
+      least.push_back(some.is_whole ? b_.CreateSelect(some.all, mine()[0], largest)
+                                    : either(some.all, mine, others)[0]);
+    }
+    return Values{extreme(kLeast, least)};
+  };
+  return all_are_meant == nullptr ? all()[0] : either(all_are_meant, all, some_of_each)[0];
+}
+
 auto GpuKernelEmitter::many_exponentials(const TileStatement& one,
                                          const std::vector<int>& registers,
                                          const std::function<Values(Power*)>& powers) -> Values {
   constexpr double kFar = -41;  // e^-41 is above 2^-60
   constexpr std::uint32_t kWarp = 0xffffffff;
-  const auto of = one.operands[0];
-  const auto mask = meant_lanes(steps_.maker(of)->operands[0]);
+  const auto& difference = *steps_.maker(one.operands[0]);
+  const auto mask = meant_lanes(difference.operands[0]);
   const auto bundles = in_bundles(mask, registers);
   auto* none = llvm::ConstantFP::get(b_.getFloatTy(), 0.0);
-  const auto lowest = [&](const Values& lanes) {
-    return Values{extreme(llvm::Intrinsic::minimum, lanes)};
-  };
-  Values least;
-  Value* all_are_meant = nullptr;
-  for (const auto& some : bundles) {
-    Values lanes;
-    for (const auto i : some.registers) lanes.push_back(lane(of, i));
-    if (some.all == nullptr)
-      least.push_back(lowest(lanes)[0]);
-    else if (some.is_whole)
-      least.push_back(b_.CreateSelect(some.all, lowest(lanes)[0], none));
-    else
-      least.push_back(either(
-          some.all, [&] { return lowest(lanes); },
-          [&] { return lowest(without_others(some, mask, lanes, none)); })[0]);
-    if (some.all == nullptr) continue;
-    all_are_meant = all_are_meant == nullptr ? some.all : b_.CreateAnd(all_are_meant, some.all);
-  }
+  auto* all_are_meant = are_all_meant(mask, bundles, registers);
+  // Where all lanes are less the same number the least is so before it is taken away.
+  const bool is_shared = !varies(axes(difference.operands[1]));
+  auto* largest = is_shared ? lane(difference.operands[1], 0) : none;
+  auto* least = least_meant(is_shared ? difference.operands[0] : one.operands[0], mask, bundles,
+                            largest, all_are_meant);
   if (all_are_meant != nullptr)
     all_are_meant = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
                                        {b_.getInt32(kWarp), all_are_meant});
-  auto* are_near = b_.CreateFCmpOGE(extreme(llvm::Intrinsic::minimum, least),
+  auto* are_near = b_.CreateFCmpOGE(b_.CreateFSub(least, largest),
                                     llvm::ConstantFP::get(none->getType(), kFar));
   const auto near = [&] {
     auto values = powers(emit_exp_of_number);

@@ -215,6 +215,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileReduce& wha
     parts = folded_over(one, how, of, over, std::move(parts));
     return finish();
   }
+  if (folded_by_pairs(one, what)) return;
   const auto registers = layout_->register_mask(axis);
   const auto threads = layout_->thread_mask(axis);
   const auto fold_registers = [&](unsigned mask) {

@@ -285,7 +285,23 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
     if (has_part == nullptr) return may_move ? moved() : narrow();
     return either(has_part, narrow, moved);
   };
-  const auto loaded = either(may, wide, otherwise);
+  // Where all is meant nothing has to be there first.
+  const auto whole = [&] {
+    Values words;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      auto run = runs[i];
+      run.meant = {};
+      std::ranges::copy(loaded_words(run, at[i], bits), std::back_inserter(words));
+    }
+    return words;
+  };
+  const auto guarded = [&] { return either(may, wide, otherwise); };
+  auto* all_are_meant = runs.size() > 1 && layout_->is_placed() && one.operands[1] != kNoTile
+                            ? all_meant(one.operands[1], members(runs))
+                            : nullptr;
+  const auto loaded = all_are_meant == nullptr
+                          ? guarded()
+                          : either(b_.CreateAnd(may, all_are_meant), whole, guarded);
   Values all(static_cast<std::size_t>(layout_->registers()));
   auto word = loaded.begin();
   for (const auto& run : runs) {

@@ -314,6 +314,8 @@ class Machine:
         if op == "cvta":
             regs[target] = self.value(operands[1], regs)
             return None
+        if kind.endswith("x2"):
+            return self.pairs(op, name, kind[:-2], operands, regs)
         v = [self.value(one, regs, kind) for one in operands[1:]]
         if op == "shf":  # .r.wrap: the lower word of both, moved down
             both = v[1] << 32 | v[0] & MASKS[32]
@@ -358,6 +360,14 @@ class Machine:
     def field(v, kind):
         bits = v[0] >> v[1] & (1 << v[2]) - 1
         return signed(bits, v[2]) if kind[0] == "s" and v[2] else bits
+
+    def pairs(self, op, name, kind, operands, regs):
+        """Two floats of sixteen bits in a word, each by itself."""
+        both = [self.value(one, regs) for one in operands[1:]]
+        made = {}
+        for shift in (0, 16):
+            self.floats(op, name, kind, shift, [one >> shift & 0xFFFF for one in both], made)
+        regs[operands[0]] = made[16] << 16 | made[0]
 
     def floats(self, op, name, kind, target, v, regs):
         if op == "mov":
