@@ -85,6 +85,7 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_pairs.cpp
   [[nodiscard]] auto halves_of(TileId id) const -> TileId;
+  [[nodiscard]] auto stores_halves() const -> bool;  ///< and nothing wider
   [[nodiscard]] auto extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
                                       std::vector<int> registers) -> Value*;
   [[nodiscard]] auto folded_by_pairs(const TileStatement& one, const TileReduce& what) -> bool;

@@ -5,21 +5,30 @@
 namespace assay {
 namespace {
 
-constexpr int kPairs = 80;           ///< architectures from here on have them
-constexpr std::size_t kFewest = 4;   ///< registers for which it pays
+constexpr int kPairs = 80;          ///< architectures from here on have them
+constexpr std::size_t kFewest = 4;  ///< registers for which it pays
+
+auto is_half(DType of) -> bool {
+  return of == DType::bfloat16 || of == DType::float16;
+}
 
 }  // namespace
 
+auto GpuKernelEmitter::stores_halves() const -> bool {
+  return std::ranges::all_of(steps_.accesses(), [&](const TileStatement* one) {
+    if (std::holds_alternative<TileLoad>(one->what)) return true;
+    const auto* store = std::get_if<TileStore>(&one->what);
+    return store != nullptr && is_half(kernel_.params[store->param].dtype);
+  });
+}
+
 /// What an element was before it was cast to a wider type, as long as it has two bytes; or nothing.
 auto GpuKernelEmitter::halves_of(TileId id) const -> TileId {
-  const auto is_half = [&](TileId of) {
-    return dtype(of) == DType::bfloat16 || dtype(of) == DType::float16;
-  };
-  if (is_half(id)) return id;
+  if (is_half(dtype(id))) return id;
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
   const bool is_cast = compute != nullptr && compute->op == TileOp::cast;
-  return is_cast && is_half(maker->operands[0]) ? maker->operands[0] : kNoTile;
+  return is_cast && is_half(dtype(maker->operands[0])) ? maker->operands[0] : kNoTile;
 }
 
 /// Of registers, neighbours among them; null where they are not, or too few.

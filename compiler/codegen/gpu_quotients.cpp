@@ -2,6 +2,7 @@
 // divisor, exponentials of what is not above 0.
 #include <algorithm>
 #include <map>
+#include <numbers>
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -41,7 +42,8 @@ auto GpuKernelEmitter::are_moderate(const Values& numbers) -> Value* {
 }
 
 /// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
-/// the way leaves the normal range. Where something may (a zero is fine), each lane divides.
+/// the way leaves the normal range. Where something may (a zero is fine), each lane divides. Of
+/// dividends that have errors of their own (`moderate` is null) q is as good.
 auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value* moderate)
     -> Values {
   constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
@@ -50,7 +52,7 @@ auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value*
   auto* above = b_.CreateSub(size, b_.getInt32(kLeastDivisor << (kMantissa + 1)));
   auto* may =
       b_.CreateICmpULT(above, b_.getInt32((kMostDivisor - kLeastDivisor) << (kMantissa + 1)));
-  may = b_.CreateAnd(may, moderate);
+  if (moderate != nullptr) may = b_.CreateAnd(may, moderate);
   const auto fma = [&](Value* x, Value* y, Value* z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
   };
@@ -60,7 +62,9 @@ auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value*
     Values made;
     for (auto* x : dividends) {
       auto* quotient = b_.CreateFMul(x, reciprocal);
-      made.push_back(fma(fma(quotient, negative, x), reciprocal, quotient));
+      made.push_back(moderate == nullptr
+                         ? quotient
+                         : fma(fma(quotient, negative, x), reciprocal, quotient));
     }
     return made;
   };
@@ -88,8 +92,10 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
     Values dividends;
     for (const auto i : members) dividends.push_back(lane(dividend, static_cast<int>(i)));
     const auto known = moderate_.find(dividend);
-    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)),
-                               known == moderate_.end() ? are_moderate(dividends) : known->second);
+    auto* moderate = approximate_.contains(dividend) ? nullptr
+                     : known == moderate_.end()      ? are_moderate(dividends)
+                                                     : known->second;
+    const auto all = quotients(dividends, lane(divisor, static_cast<int>(row)), moderate);
     for (std::size_t k = 0; k < members.size(); ++k)
       made[members[k]] = code_.rounded(all[k], dtype(id));
   }
@@ -184,10 +190,20 @@ auto GpuKernelEmitter::without_others(const Bundle& some, TileId mask, Values va
 }
 
 /// Where no lane is far below 0, which is asked once, none needs bounds, nor do quotients later.
-/// Lanes that are not meant are 0, which a warp asks for where it has any.
+/// Lanes that are not meant are 0, which a warp asks for where it has any. Where all
+/// that is stored has two bytes the GPU's own is enough: its error is far below theirs.
 auto GpuKernelEmitter::small_exponentials(const TileStatement& one) -> bool {
   const auto id = one.results[0], of = one.operands[0];
   if (!code_.lane_type(dtype(of))->isFloatTy() || !is_below_zero(of)) return false;
+  if (stores_halves()) {
+    approximate_.insert(id);
+    set(id, per_lane(axes(id), [&](int i) {
+          auto* power = b_.CreateFMul(lane(of, i), code_.constant(dtype(of), std::numbers::log2e));
+          return code_.rounded(
+              b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {}, {power}), dtype(id));
+        }));
+    return true;
+  }
   const auto registers = distinct(axes(id));
   const auto powers = [&](auto* power) {
     Values made;

@@ -215,21 +215,21 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
       continue;
     known = &run;
     auto* place = b_.CreatePtrToInt(address(param, lane(index_id, run.first), dtype(index_id)),
-                                    b_.getInt64Ty());
+                                    b_.getInt32Ty());
     auto& all = places[run.bytes];
     all = all == nullptr ? place : b_.CreateOr(all, place);
   }
   for (const auto& [bytes, all] : places) {
     auto* low = b_.CreateAnd(all, static_cast<std::uint64_t>(bytes - 1));
-    aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(low, b_.getInt64(0)));
+    aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(low, b_.getInt32(0)));
   }
   return aligned;
 }
 
 auto GpuKernelEmitter::is_aligned(Value* place, int bytes) -> Value* {
-  auto* number = b_.CreatePtrToInt(place, b_.getInt64Ty());
+  auto* number = b_.CreatePtrToInt(place, b_.getInt32Ty());
   auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
-  return b_.CreateICmpEQ(low, b_.getInt64(0));
+  return b_.CreateICmpEQ(low, b_.getInt32(0));
 }
 
 auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {

@@ -47,6 +47,7 @@ struct GpuState : GpuValues {
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
   std::map<TileId, Value*> moderate_;    ///< truth that all lanes of a thread are so, where known
+  std::set<TileId> approximate_;         ///< within a few units, and so are quotients of them
   std::optional<GpuWindows> windows_;    ///< of the region
   std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for

@@ -137,6 +137,15 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   return threads;
 }
 
+/// What depends on a row's threads, of those who keep it.
+void set_threads(const TilePlan& plan, TileChoice& choice, const TileThreads& threads,
+                 const TileExtents& all) {
+  choice.threads = threads;
+  choice.fills_warps = threads.x == kWarpThreads;
+  const auto lanes = threads.x * threads.y * threads.ranks * choice.neighbours * choice.rounds;
+  choice.is_whole = lanes == all.r && !plan.clip;
+}
+
 /// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
 auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
@@ -145,6 +154,7 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
   choice.threads = {.x = kWarpThreads, .y = kLoopedThreads / kWarpThreads};
   choice.fills_warps = true;
+  choice.is_whole = false;
   return choice;
 }
 
@@ -155,8 +165,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
-      choice.threads = *threads;
-      choice.fills_warps = threads->x == kWarpThreads;
+      set_threads(plan, choice, *threads, all);
       return choice;
     }
   return looped(plan, choice);
@@ -311,6 +320,7 @@ auto other_threads(const TilePlan& plan, const TileChoice& usual, const TileExte
     if (std::min({x, y, z, ranks}) < 1 || z > kMostZ || ranks > most_ranks ||
         count < kWarpThreads || count > most_threads(plan))
       return;
+    if (is_row(plan) && !one.loops) set_threads(plan, one, one.threads, all);
     made.push_back(one);
   };
   if (is_row(plan) && !usual.loops) {
@@ -368,8 +378,7 @@ auto tile_candidates(const TilePlan& plan, const std::vector<std::int64_t>& exte
     if (!usual.loops) {
       const auto threads = row_threads(plan, one, sizes, most_ranks);
       if (!threads) continue;
-      one.threads = *threads;
-      one.fills_warps = threads->x == kWarpThreads;
+      set_threads(plan, one, *threads, sizes);
     }
     all.push_back(one);
   }

@@ -206,8 +206,11 @@ void TilePositions::place(Axis& axis, TileId origin) {
   // one, they would only be kept.
   const bool are_asked = has_runs || axis.neighbours == 1;
   const bool has_limits = choice_.is_placed() && choice_.loops && asked != kNoTile && are_asked;
+  const bool is_whole = choice_.is_whole && axis.kind == TileAxis::Kind::reduction;
   const auto in_tile = choice_.is_placed() ? sum(lanes.thread, asked) : run_start(axis, lane);
-  if (choice_.is_narrow) {
+  if (is_whole) {
+    axis.in_range = kNoTile;
+  } else if (choice_.is_narrow) {
     axis.in_range = has_limits ? b_.compute(TileOp::lt, {first, less(axis.extent, asked)})
                     : choice_.is_placed()
                         ? b_.compute(TileOp::lt, {sum(first, asked), axis.extent})

@@ -167,7 +167,8 @@ class Tiler : TilePositions {
       for (std::size_t part = 0; part < reduction.operands.size(); ++part) {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
-        operands.push_back(outside_.is_identity(reduction, part)
+        const bool takes_all = r().in_range == kNoTile || outside_.is_identity(reduction, part);
+        operands.push_back(takes_all
                                ? id
                                : b_.compute(TileOp::select, {r().in_range, id, none}));
       }

@@ -53,6 +53,7 @@ struct TileChoice {
   std::int64_t neighbours = 0;  ///< registers that are contiguous; 0: blocks are fixed
   std::int64_t rounds = 1;      ///< other registers of a thread along the reduced axis
   bool fills_warps = false;     ///< of rows: all threads of a warp are one row's
+  bool is_whole = false;        ///< of rows: there are as many lanes as elements
   std::int64_t positions = 1;   ///< other registers of a thread along w, which is not shorter
   TileThreads threads;          ///< the launch's; code serves any
   // Of others
@@ -122,7 +123,7 @@ struct TilePlan {
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// For these extents. Neighbouring sizes share their code: there are at most six of a kernel.
+/// For these extents. Neighbouring sizes share their code: there are at most eight of a kernel.
 /// `most_ranks`: blocks that a cluster may have on the GPU.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                                 std::int64_t most_ranks) -> TileChoice;
