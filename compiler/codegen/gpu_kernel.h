@@ -134,7 +134,8 @@ class GpuKernelEmitter : GpuState {
                                std::optional<std::uint64_t> fill) -> Values;
   [[nodiscard]] auto filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
                             llvm::Type* type, std::uint64_t fill) -> Values;
-  [[nodiscard]] auto moved_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto moved_words(const Run& run, std::optional<Span> span, Value* place,
+                                 std::uint64_t fill) -> Values;
   [[nodiscard]] auto fill_of(const TileStatement& one, DType stored_as)
       -> std::optional<std::uint64_t>;
   [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
@@ -150,6 +151,9 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto lanes(TileId id, int first, int length) -> Values;
   [[nodiscard]] auto meant_by_order(const TileStatement& one, TileOp op, int first, int length)
       -> std::optional<Meant>;
+  [[nodiscard]] auto span(TileId id, int first, int length) -> std::optional<Span>;
+  [[nodiscard]] auto span_by_order(const TileStatement& one, TileOp op, int first, int length)
+      -> std::optional<Span>;
   [[nodiscard]] auto movement(TileId id, int first, int length) const
       -> std::optional<std::int64_t>;
   [[nodiscard]] auto all_meant(TileId id, const std::vector<int>& registers) -> Value*;

@@ -114,6 +114,62 @@ auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
   return {b_.CreateOr(all), b_.CreateAnd(all), false};
 }
 
+/// Where a number grows by one with each register and the other one stays, or the other way round.
+auto GpuKernelEmitter::span_by_order(const TileStatement& one, TileOp op, int first, int length)
+    -> std::optional<Span> {
+  const auto left = movement(one.operands[0], first, length);
+  const auto right = movement(one.operands[1], first, length);
+  const bool grows = left == 1 && right == 0;
+  const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
+  if (!grows && !(left == 0 && right == 1 && is_signed)) return std::nullopt;
+  if (!is_signed && op != TileOp::lt) return std::nullopt;
+  auto* a = lane(one.operands[0], first);
+  auto* b = lane(one.operands[1], first);
+  auto* type = a->getType();
+  const auto limited = [&](Value* number) {
+    using namespace llvm::Intrinsic;
+    auto* low = b_.CreateBinaryIntrinsic(smax, number, llvm::ConstantInt::get(type, 0));
+    const auto most = static_cast<std::uint64_t>(length);
+    auto* both = b_.CreateBinaryIntrinsic(smin, low, llvm::ConstantInt::get(type, most));
+    return b_.CreateTrunc(both, b_.getInt32Ty());
+  };
+  Span made{b_.getInt32(0), b_.getInt32(static_cast<std::uint32_t>(length))};
+  // How many registers on both are equal; orders that take that in are one longer, or begin there.
+  auto* equal = grows ? b_.CreateSub(b, a) : b_.CreateSub(a, b);
+  if (!is_signed) {  // what is below 0 is large
+    made.from = limited(b_.CreateNeg(a));
+    made.to = limited(equal);
+    return made;
+  }
+  const bool ends = is_below(op) == grows;
+  const bool takes_equal = op == TileOp::le || op == TileOp::ge;
+  if (ends == takes_equal) equal = b_.CreateAdd(equal, llvm::ConstantInt::get(type, 1));
+  (ends ? made.to : made.from) = limited(equal);
+  return made;
+}
+
+/// Nothing where that cannot be said by numbers.
+auto GpuKernelEmitter::span(TileId id, int first, int length) -> std::optional<Span> {
+  Span made{b_.getInt32(0), b_.getInt32(static_cast<std::uint32_t>(length))};
+  if (id == kNoTile) return made;
+  const auto varying = varies(axes(id)) ? layout_->register_mask(axes(id)) : 0;
+  if ((varying & static_cast<unsigned>(length - 1)) == 0) {
+    made.to = b_.CreateSelect(lane(id, first), made.to, made.from);
+    return made;
+  }
+  const auto* maker = steps_.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute == nullptr) return std::nullopt;
+  if (is_order(compute->op)) return span_by_order(*maker, compute->op, first, length);
+  if (compute->op != TileOp::bit_and) return std::nullopt;
+  const auto one = span(maker->operands[0], first, length);
+  const auto other = one ? span(maker->operands[1], first, length) : std::nullopt;
+  if (!other) return std::nullopt;
+  made.from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, one->from, other->from);
+  made.to = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, one->to, other->to);
+  return made;
+}
+
 /// Neighbouring registers of the index, from register `first` on. `acts`: whether the thread does.
 auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first, TileId mask_id, Value* acts)
     -> Run {

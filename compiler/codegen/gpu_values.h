@@ -61,6 +61,10 @@ struct GpuValues {
     Value *any = nullptr, *all = nullptr;
     bool is_whole = true;  ///< they are one condition
   };
+  /// Of neighbours those that are meant: from the first number on, below the second one.
+  struct Span {
+    Value *from = nullptr, *to = nullptr;
+  };
   /// Registers that are neighbours in memory.
   struct Run {
     int first = 0, length = 1, bytes = 0;

@@ -98,8 +98,7 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   TileLaunch first;
   first.extents = launches.extents[0];
   const auto tiles = split.first.key(first).choice;
-  // A cluster's blocks would be counted one by one.
-  if (tiles.threads.ranks > 1) return launches;
+  if (!can_have_tail(*split.first.plan_, tiles)) return launches;
   launches.together = &*split.together;
   first.extents[split.kernels.parts_axis] = 1;  // one for the programs of a tile of columns
   launches.counters = tiled_programs(*split.first.plan_, tiles, first.extents);
@@ -114,7 +113,7 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
   if (plan_) {
     ASSAY_TRY(variant.tiled, tile_kernel(kernel_, *plan_, key.choice));
     if (tail_.kernel != nullptr) {
-      ASSAY_TRY(variant.tiled, with_tail(std::move(variant.tiled), tail_, *plan_, key.choice));
+      ASSAY_TRY(variant.tiled, with_tail(std::move(variant.tiled), tail_, key.choice));
     }
     for (const auto& axis : kernel.axes) variant.blocks.push_back(axis.max_block);
     if (key.choice.is_placed()) {

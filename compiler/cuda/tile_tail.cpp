@@ -17,8 +17,7 @@ class Joiner {
     b_.kernel() = std::move(made_.kernel);
   }
 
-  auto run(const TileTail& tail, std::size_t across, const TileChoice& choice)
-      -> Result<TiledKernel> {
+  auto run(const TileTail& tail, const TileChoice& choice) -> Result<TiledKernel> {
     for (const auto& axis : tail_.axes) {
       const auto& all = b_.kernel().axes;
       const auto same = std::ranges::find(all, axis.name, &TileAxis::name);
@@ -28,7 +27,7 @@ class Joiner {
     }
     TileStatement one;
     one.what = TileIf{};
-    one.operands = {is_last(tail.counter, across, choice)};
+    one.operands = {is_last(tail, choice)};
     one.regions.push_back(region(tail_.body));
     one.regions.emplace_back();
     b_.append(std::move(one));
@@ -37,22 +36,26 @@ class Joiner {
   }
 
  private:
-  /// Programs are numbered with tiles of columns fastest.
-  auto is_last(std::size_t counter, std::size_t across, const TileChoice& choice) -> TileId {
+  /// Programs are numbered with tiles of columns fastest; of a whole sum all are parts.
+  auto is_last(const TileTail& tail, const TileChoice& choice) -> TileId {
     const auto of = choice.is_narrow ? DType::int32 : DType::int64;
+    const auto count = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
+    if (!tail.plan.x)
+      return b_.add(TileArrive{tail.counter}, {b_.number(DType::int32, 0), count}, DType::boolean,
+                    0);
     const auto as = [&](TileId id, DType dtype) {
       return b_.type(id).dtype == dtype ? id : b_.compute(TileOp::cast, {id}, dtype);
     };
     const auto block = b_.compute(
         TileOp::mul, {b_.param(made_.threads.front(), of), b_.number(of, choice.neighbours)});
-    const auto most = b_.compute(TileOp::add, {b_.param(made_.extents[across], of),
+    const auto most = b_.compute(TileOp::add, {b_.param(made_.extents[*tail.plan.x], of),
                                                b_.compute(TileOp::sub, {block, b_.number(of, 1)})});
     const auto groups = b_.compute(TileOp::quotient, {most, block});
     const auto program = as(b_.add(TileProgram{0}, {}, DType::int32, 0), of);
-    const auto programs = as(b_.add(TileProgram{0, true}, {}, DType::int32, 0), of);
+    const auto programs = as(count, of);
     const auto group = as(b_.compute(TileOp::remainder, {program, groups}), DType::int32);
     const auto parts = as(b_.compute(TileOp::quotient, {programs, groups}), DType::int32);
-    return b_.add(TileArrive{counter}, {group, parts}, DType::boolean, 0);
+    return b_.add(TileArrive{tail.counter}, {group, parts}, DType::boolean, 0);
   }
 
   auto set(AxisSet axes) const -> AxisSet {
@@ -99,10 +102,10 @@ class Joiner {
 
 auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<TileTail> {
   auto tail = plan_tiles(split.second);
-  if (!tail || !plan.is_placed || !tail->is_placed || !plan.x || tail->x != plan.x)
-    return std::nullopt;
-  // Columns and parts.
-  if (plan.loops.parallel.size() != 2 || tail->loops.levels != 2) return std::nullopt;
+  if (!tail || !plan.is_placed || !tail->is_placed || tail->x != plan.x) return std::nullopt;
+  // Columns and parts, or parts alone.
+  const std::size_t axes = plan.x ? 2 : 1;
+  if (plan.loops.parallel.size() != axes || tail->loops.levels != 2) return std::nullopt;
   // What the first kernel reduces is one element of the second.
   std::erase_if(tail->loops.parallel, [&](std::size_t axis) {
     return std::ranges::find(plan.loops.reduced, axis) != plan.loops.reduced.end();
@@ -111,10 +114,15 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
   return TileTail{&split.second, *std::move(tail), split.counter};
 }
 
-auto with_tail(TiledKernel parts, const TileTail& tail, const TilePlan& plan,
-               const TileChoice& choice) -> Result<TiledKernel> {
+auto can_have_tail(const TilePlan& plan, const TileChoice& choice) -> bool {
+  // A cluster's blocks would be counted one by one; rows that are kept hold no other rows.
+  return choice.threads.ranks == 1 && (plan.x || choice.loops);
+}
+
+auto with_tail(TiledKernel parts, const TileTail& tail, TileChoice choice) -> Result<TiledKernel> {
+  if (!tail.plan.x) choice.run = 1;  // there may be any number of parts
   ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, choice));
-  return Joiner(std::move(parts), made.kernel).run(tail, *plan.x, choice);
+  return Joiner(std::move(parts), made.kernel).run(tail, choice);
 }
 
 }  // namespace assay
