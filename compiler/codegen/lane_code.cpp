@@ -132,13 +132,15 @@ auto LaneCode::divided(TileOp op, Value* a, Value* b, bool is_signed) -> Value* 
   const auto by = b_.CreateSelect(by_zero, one, b);
   const bool wants_rest = op == TileOp::floor_remainder || op == TileOp::remainder;
   const bool floors = op == TileOp::floor_remainder || op == TileOp::floor_quotient;
-  if (!is_signed)
-    return wants_rest ? b_.CreateSelect(by_zero, a, b_.CreateURem(a, by))
-                      : b_.CreateSelect(by_zero, ones, b_.CreateUDiv(a, by));
+  // A division is dear, a second one for the rest too dear.
+  if (!is_signed) {
+    const auto whole = b_.CreateUDiv(a, by);
+    const auto rest = b_.CreateSub(a, b_.CreateMul(whole, by));
+    return b_.CreateSelect(by_zero, wants_rest ? a : ones, wants_rest ? rest : whole);
+  }
   const auto negates = b_.CreateICmpEQ(by, ones);
   const auto divisor = b_.CreateSelect(negates, one, by);
   const auto whole = b_.CreateSDiv(a, divisor);
-  // A division is dear, a second one for the rest too dear.
   const auto rest = b_.CreateSub(a, b_.CreateMul(whole, divisor));
   auto* differs = b_.CreateICmpSLT(b_.CreateXor(rest, divisor), zero);
   const auto wrong = floors ? b_.CreateAnd(b_.CreateICmpNE(rest, zero), differs)

@@ -107,12 +107,13 @@ void TilePositions::positions() {
       const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
       const auto most =
           b_.compute(TileOp::add, {one.extent, b_.compute(TileOp::add, {one.block, before})});
-      const auto count = b_.compute(TileOp::quotient, {most, one.block});
-      tile = b_.compute(TileOp::remainder, {rest, count});
-      rest = b_.compute(TileOp::quotient, {rest, count});
+      const auto count = of_naturals(TileOp::quotient, most, one.block);
+      tile = of_naturals(TileOp::remainder, rest, count);
+      rest = of_naturals(TileOp::quotient, rest, count);
       if (is_first && strides_) {
         const auto programs = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
-        stride_ = b_.compute(TileOp::quotient, {b_.compute(TileOp::cast, {programs}, type), count});
+        stride_ =
+            of_naturals(TileOp::quotient, b_.compute(TileOp::cast, {programs}, type), count);
       }
     }
     origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));
@@ -141,6 +142,12 @@ void TilePositions::clip(const TileClip& of) {
   for (const auto exact : r().of)
     if (exact != of.axis) meant = b_.compute(TileOp::mul, {meant, extent(exact)});
   r().extent = meant;
+}
+
+auto TilePositions::of_naturals(TileOp op, TileId a, TileId b) -> TileId {
+  const auto of = b_.type(a).dtype;
+  if (of != DType::int32) return b_.compute(op, {a, b});
+  return b_.compute(TileOp::cast, {b_.compute(op, {without_sign(a), without_sign(b)})}, of);
 }
 
 auto TilePositions::sum(TileId a, TileId b) -> TileId {

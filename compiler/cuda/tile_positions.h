@@ -73,6 +73,8 @@ class TilePositions {
   /// All lanes are meant; those that the tile before has as well are its.
   void place_whole(Axis& axis, TileId origin);
   auto without_sign(TileId id) -> TileId { return b_.compute(TileOp::cast, {id}, DType::uint32); }
+  /// A quotient or rest; without a sign there is less to do.
+  auto of_naturals(TileOp op, TileId a, TileId b) -> TileId;
   /// A distance in 32 bits: what is farther than any lane is as far as that.
   auto near(TileId distance) -> TileId;
   /// Where neighbours are in range together the first one is asked.

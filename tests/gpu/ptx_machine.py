@@ -381,6 +381,10 @@ class Machine:
         if op == "sqrt":
             regs[target] = to_bits(math.sqrt(x[0]) if x[0] >= 0 else math.nan, kind)
             return
+        if op == "ex2":  # .ftz: nothing below the normal numbers
+            power = math.inf if x[0] >= 128 else 2.0 ** x[0] if x[0] >= -126 else 0.0
+            regs[target] = to_bits(power if x[0] == x[0] else math.nan, kind)
+            return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
             order = {"eq": x[0] == x[1], "ne": x[0] < x[1] or x[0] > x[1], "lt": x[0] < x[1], "gt": x[0] > x[1],
