@@ -8,7 +8,6 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "compiler/codegen/gpu_kernel.h"
@@ -173,57 +172,11 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   };
   for (const auto* one : late)
     if (!is_apart(*one)) emit(*one);
-  std::erase_if(late, [&](const TileStatement* one) { return !is_apart(*one); });
   chunk_mask_ = chunk_mask;
-  // Masks take the registers that it would need.
-  if (layout_->is_whole)
-    emit_ahead(late, chunk);
-  else
-    for (; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
-      for (const auto* one : late)
-        if (error_.empty()) emit(*one);
+  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
+    for (const auto* one : late)
+      if (is_apart(*one) && error_.empty()) emit(*one);
   chunk_mask_ = chunk_ = 0;
-}
-
-/// Of one chunk after the other. As soon as a chunk does not need what was loaded for it any more,
-/// the next one's is on its way to the same registers.
-void GpuKernelEmitter::emit_ahead(const Statements& all, unsigned chunk) {
-  std::set<TileId> needed;
-  Statements before, loads, behind;  // what loads rest on, they, and what else there is
-  for (const auto* one : all | std::views::reverse) {
-    const bool is_needed = std::ranges::any_of(
-        one->results, [&](TileId id) { return needed.contains(id); });
-    auto& into = is_load(*one) ? loads : is_needed ? before : behind;
-    into.insert(into.begin(), one);
-    if (&into != &behind) needed.insert(one->operands.begin(), one->operands.end());
-  }
-  const auto load = [&](const TileStatement& one, unsigned at) {
-    const auto others = values_;
-    const auto outer = std::exchange(chunk_, at);
-    for (const auto* position : before) emit(*position);
-    emit(one);
-    chunk_ = outer;
-    auto made = values_.at(one.results[0]);
-    values_ = others;
-    values_[one.results[0]] = std::move(made);
-  };
-  for (const auto* one : loads) load(*one, 0);
-  const auto end = static_cast<unsigned>(layout_->registers());
-  for (chunk_ = 0; chunk_ < end && error_.empty(); chunk_ += chunk) {
-    for (const auto* one : before) emit(*one);
-    auto waiting = loads;
-    for (auto at = behind.begin(); at != behind.end() && error_.empty(); ++at) {
-      emit(**at);
-      if (chunk_ + chunk >= end) continue;
-      std::erase_if(waiting, [&](const TileStatement* one) {
-        const bool is_wanted = std::any_of(at + 1, behind.end(), [&](const TileStatement* other) {
-          return std::ranges::find(other->operands, one->results[0]) != other->operands.end();
-        });
-        if (!is_wanted) load(*one, chunk_ + chunk);
-        return !is_wanted;
-      });
-    }
-  }
 }
 
 }  // namespace assay

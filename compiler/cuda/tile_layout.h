@@ -38,9 +38,7 @@ struct TileLayout {
   /// By axis; empty: all are bits. Else those bits are a register's number, and `thread_bits` those
   /// of the largest block.
   std::vector<TilePlace> places = {};
-  // Of placed ones
-  bool fills_warps = false;  ///< along x there are as many threads as in a warp
-  bool is_whole = false;     ///< all lanes of a row are meant
+  bool fills_warps = false;  ///< of placed ones: along x there are as many threads as in a warp
 
   [[nodiscard]] auto is_placed() const -> bool { return !places.empty(); }
   [[nodiscard]] auto place(std::size_t axis) const -> TilePlace {
