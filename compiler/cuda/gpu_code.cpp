@@ -98,7 +98,8 @@ auto GpuKernel::split(const TileLaunch& launch) const -> std::optional<SplitLaun
   TileLaunch first;
   first.extents = launches.extents[0];
   const auto tiles = split.first.key(first).choice;
-  if (!can_have_tail(*split.first.plan_, tiles)) return launches;
+  // A cluster's blocks would be counted one by one.
+  if (tiles.threads.ranks > 1) return launches;
   launches.together = &*split.together;
   first.extents[split.kernels.parts_axis] = 1;  // one for the programs of a tile of columns
   launches.counters = tiled_programs(*split.first.plan_, tiles, first.extents);

@@ -36,13 +36,9 @@ class Joiner {
   }
 
  private:
-  /// Programs are numbered with tiles of columns fastest; of a whole sum all are parts.
+  /// Programs are numbered with tiles of columns fastest.
   auto is_last(const TileTail& tail, const TileChoice& choice) -> TileId {
     const auto of = choice.is_narrow ? DType::int32 : DType::int64;
-    const auto count = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
-    if (!tail.plan.x)
-      return b_.add(TileArrive{tail.counter}, {b_.number(DType::int32, 0), count}, DType::boolean,
-                    0);
     const auto as = [&](TileId id, DType dtype) {
       return b_.type(id).dtype == dtype ? id : b_.compute(TileOp::cast, {id}, dtype);
     };
@@ -52,7 +48,7 @@ class Joiner {
                                                b_.compute(TileOp::sub, {block, b_.number(of, 1)})});
     const auto groups = b_.compute(TileOp::quotient, {most, block});
     const auto program = as(b_.add(TileProgram{0}, {}, DType::int32, 0), of);
-    const auto programs = as(count, of);
+    const auto programs = as(b_.add(TileProgram{0, true}, {}, DType::int32, 0), of);
     const auto group = as(b_.compute(TileOp::remainder, {program, groups}), DType::int32);
     const auto parts = as(b_.compute(TileOp::quotient, {programs, groups}), DType::int32);
     return b_.add(TileArrive{tail.counter}, {group, parts}, DType::boolean, 0);
@@ -102,10 +98,10 @@ class Joiner {
 
 auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<TileTail> {
   auto tail = plan_tiles(split.second);
-  if (!tail || !plan.is_placed || !tail->is_placed || tail->x != plan.x) return std::nullopt;
-  // Columns and parts, or parts alone.
-  const std::size_t axes = plan.x ? 2 : 1;
-  if (plan.loops.parallel.size() != axes || tail->loops.levels != 2) return std::nullopt;
+  if (!tail || !plan.is_placed || !tail->is_placed || !plan.x || tail->x != plan.x)
+    return std::nullopt;
+  // Columns and parts.
+  if (plan.loops.parallel.size() != 2 || tail->loops.levels != 2) return std::nullopt;
   // What the first kernel reduces is one element of the second.
   std::erase_if(tail->loops.parallel, [&](std::size_t axis) {
     return std::ranges::find(plan.loops.reduced, axis) != plan.loops.reduced.end();
@@ -114,13 +110,8 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
   return TileTail{&split.second, *std::move(tail), split.counter};
 }
 
-auto can_have_tail(const TilePlan& plan, const TileChoice& choice) -> bool {
-  // A cluster's blocks would be counted one by one; rows that are kept hold no other rows.
-  return choice.threads.ranks == 1 && (plan.x || choice.loops);
-}
-
-auto with_tail(TiledKernel parts, const TileTail& tail, TileChoice choice) -> Result<TiledKernel> {
-  if (!tail.plan.x) choice.run = 1;  // there may be any number of parts
+auto with_tail(TiledKernel parts, const TileTail& tail, const TileChoice& choice)
+    -> Result<TiledKernel> {
   ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, choice));
   return Joiner(std::move(parts), made.kernel).run(tail, choice);
 }

@@ -1,6 +1,6 @@
-// What parts of columns, or of everything, make together, in the kernel that makes the parts: of the
-// programs of the same columns the one that comes last goes on with it, so that nothing is launched
-// for it. Which one that is changes nothing in the result.
+// What parts of columns make together, in the kernel that makes the parts: of the programs of the
+// same columns the one that comes last goes on with it, so that nothing is launched for it. Which
+// one that is changes nothing in the result.
 #pragma once
 #include <optional>
 
@@ -13,15 +13,14 @@ namespace assay {
 struct TileTail {
   const TileKernel* kernel = nullptr;  ///< `second` of a SplitKernel; null: none
   TilePlan plan;
-  std::size_t counter = 0;  ///< parameter, an int32 per tile of columns, or one
+  std::size_t counter = 0;  ///< parameter, an int32 per tile of columns
 };
-/// `plan`: of the first kernel. Nothing where parts are of several rows, or there are other axes.
+/// `plan`: of the first kernel. Nothing where parts are no columns (a sum of everything loses by it:
+/// a fence at the end of each of its many short programs), or there are other axes.
 [[nodiscard]] auto plan_tail(const SplitKernel& split, const TilePlan& plan)
     -> std::optional<TileTail>;
-/// Whether programs of such tiles can go on with it.
-[[nodiscard]] auto can_have_tail(const TilePlan& plan, const TileChoice& choice) -> bool;
 /// Errors: unsupported (axes of the tail that the kernel has not).
-[[nodiscard]] auto with_tail(TiledKernel parts, const TileTail& tail, TileChoice choice)
+[[nodiscard]] auto with_tail(TiledKernel parts, const TileTail& tail, const TileChoice& choice)
     -> Result<TiledKernel>;
 
 }  // namespace assay
