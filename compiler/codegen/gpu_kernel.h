@@ -21,6 +21,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
  private:
+  friend class GpuExponentials;
   friend class GpuWindows;
   // gpu_kernel.cpp
   void fail(std::string message);
@@ -66,25 +67,14 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
 
-  // gpu_quotients.cpp: many floats by one divisor (false where that does not pay), exponentials
+  // gpu_quotients.cpp: many floats by one divisor; false where that does not pay
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor, Value* moderate) -> Values;
   [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
-  [[nodiscard]] auto is_below_zero(TileId id) const -> bool;
-  [[nodiscard]] auto meant_lanes(TileId id) -> TileId;
-  [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;
-  [[nodiscard]] auto many_exponentials(const TileStatement& one, const std::vector<int>& registers,
-                                       const std::function<Values(Power*)>& powers) -> Values;
-  [[nodiscard]] auto in_bundles(TileId mask, std::vector<int> registers) -> std::vector<Bundle>;
-  auto are_all_meant(TileId mask, const std::vector<Bundle>& bundles,
-                     const std::vector<int>& registers) -> Value*;
-  [[nodiscard]] auto least_meant(TileId of, TileId mask, const std::vector<Bundle>& bundles,
-                                 Value* largest, Value* all_are_meant) -> Value*;
-  auto without_others(const Bundle& some, TileId mask, Values values, Value* none) -> Values;
+  [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;  // ..exponentials.cpp
 
   // gpu_pairs.cpp
-  [[nodiscard]] auto halves_of(TileId id) const -> TileId;
   [[nodiscard]] auto stores_halves() const -> bool;  ///< and nothing wider
   [[nodiscard]] auto extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
                                       std::vector<int> registers) -> Value*;
@@ -122,7 +112,6 @@ class GpuKernelEmitter : GpuState {
                              DType of) -> Value*;
   /// Sums whose result nobody wants, four neighbours at once. False where that cannot be.
   [[nodiscard]] auto add_lanes(const TileStatement& one, const TileAtomic& what) -> bool;
-  [[nodiscard]] auto is_used(TileId id) const -> bool;
   /// The condition of a write by register: its mask (operand 2), in the thread that acts.
   [[nodiscard]] auto takes_part(const TileStatement& one, int index, Value* acts) -> Value*;
 
@@ -140,7 +129,6 @@ class GpuKernelEmitter : GpuState {
       -> std::optional<std::uint64_t>;
   [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;
   void store_words(const Run& run, const Values& words, Value* place);
-  /// Lanes as the words that they travel in, and back.
   [[nodiscard]] auto packed(const Values& lanes, int bytes) -> Values;
   [[nodiscard]] auto unpacked(const Values& words, llvm::Type* type, int count) -> Values;
   // gpu_runs.cpp
@@ -152,8 +140,6 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto meant_by_order(const TileStatement& one, TileOp op, int first, int length)
       -> std::optional<Meant>;
   [[nodiscard]] auto span(TileId id, int first, int length) -> std::optional<Span>;
-  [[nodiscard]] auto span_by_order(const TileStatement& one, TileOp op, int first, int length)
-      -> std::optional<Span>;
   [[nodiscard]] auto movement(TileId id, int first, int length) const
       -> std::optional<std::int64_t>;
   [[nodiscard]] auto all_meant(TileId id, const std::vector<int>& registers) -> Value*;
@@ -163,7 +149,6 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto have_parts(const std::vector<Run>& runs) -> Value*;
   [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
       -> Value*;
-  [[nodiscard]] auto is_aligned(Value* place, int bytes) -> Value*;
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
 
   // gpu_watch.cpp
@@ -180,8 +165,6 @@ class GpuKernelEmitter : GpuState {
   /// Stores along an axis that is not the fastest one go through shared memory, so that they are
   /// as wide and coalesced as the loads. False where that cannot be, or is not worth it.
   [[nodiscard]] auto transposed_store(const TileStatement& one, const TileStore& what) -> bool;
-  [[nodiscard]] auto pure_slice(const TileStatement& one) const
-      -> std::optional<std::vector<const TileStatement*>>;
 
   // gpu_lanes.cpp
   void statement(const TileStatement& one, const TileScan& what);
@@ -193,7 +176,8 @@ class GpuKernelEmitter : GpuState {
   /// By register: what the register of `source` holds.
   [[nodiscard]] auto fetched(const Values& values, const Source& source) -> Values;
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
-  [[nodiscard]] auto shuffled(Value* value, unsigned bit) -> Value*;  ///< among lanes it tells apart
+  [[nodiscard]] auto shuffled(Value* value, unsigned bit)
+      -> Value*;  ///< among lanes it tells apart
   /// What each of these threads holds.
   [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;
   [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)

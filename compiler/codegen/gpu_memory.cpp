@@ -128,7 +128,8 @@ auto GpuKernelEmitter::takes_part(const TileStatement& one, int index, Value* ac
   return b_.CreateAnd(given, acts);
 }
 
-auto GpuKernelEmitter::is_used(TileId id) const -> bool {
+namespace {
+auto is_used(TileId id, const TileKernel& kernel) -> bool {
   const std::function<bool(const TileRegion&)> uses = [&](const TileRegion& region) {
     return std::ranges::find(region.yields, id) != region.yields.end() ||
            std::ranges::any_of(region.body, [&](const TileStatement& one) {
@@ -136,8 +137,9 @@ auto GpuKernelEmitter::is_used(TileId id) const -> bool {
                     std::ranges::any_of(one.regions, uses);
            });
   };
-  return uses(kernel_.body);
+  return uses(kernel.body);
 }
+}  // namespace
 
 auto GpuKernelEmitter::add_lanes(const TileStatement& one, const TileAtomic& what) -> bool {
   constexpr int kWide = 4, kLeast = 90;
@@ -145,7 +147,7 @@ auto GpuKernelEmitter::add_lanes(const TileStatement& one, const TileAtomic& wha
   const int size = static_cast<int>(size_bytes(DType::float32));
   const auto over = axes(index_id) | axes(one.operands[1]) | axes(one.operands[2]);
   if (is_checked_ || architecture_ < kLeast || what.is_exchange || what.op != TileOp::add ||
-      kernel_.params[what.param].dtype != DType::float32 || is_used(one.results[0]))
+      kernel_.params[what.param].dtype != DType::float32 || is_used(one.results[0], kernel_))
     return false;
   for (int i = 0; i < layout_->registers(); i += kWide)
     if (run_length(index_id, i, size) != kWide || !is_leading(over, i)) return false;

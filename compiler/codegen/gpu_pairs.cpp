@@ -11,6 +11,14 @@ constexpr std::size_t kFewest = 4;  ///< registers for which it pays
 auto is_half(DType of) -> bool {
   return of == DType::bfloat16 || of == DType::float16;
 }
+/// What an element was before it was cast to a wider type, as long as it has two bytes; or nothing.
+auto halves_of(TileId id, const TileKernel& kernel, const AccessSteps& steps) -> TileId {
+  if (is_half(kernel.type(id).dtype)) return id;
+  const auto* maker = steps.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute == nullptr || compute->op != TileOp::cast) return kNoTile;
+  return is_half(kernel.type(maker->operands[0]).dtype) ? maker->operands[0] : kNoTile;
+}
 
 }  // namespace
 
@@ -22,19 +30,10 @@ auto GpuKernelEmitter::stores_halves() const -> bool {
   });
 }
 
-/// What an element was before it was cast to a wider type, as long as it has two bytes; or nothing.
-auto GpuKernelEmitter::halves_of(TileId id) const -> TileId {
-  if (is_half(dtype(id))) return id;
-  const auto* maker = steps_.maker(id);
-  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
-  const bool is_cast = compute != nullptr && compute->op == TileOp::cast;
-  return is_cast && is_half(dtype(maker->operands[0])) ? maker->operands[0] : kNoTile;
-}
-
 /// Of registers, neighbours among them; null where they are not, or too few.
 auto GpuKernelEmitter::extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
                                         std::vector<int> registers) -> Value* {
-  const auto half = halves_of(id);
+  const auto half = halves_of(id, kernel_, steps_);
   if (architecture_ < kPairs || half == kNoTile || registers.size() < kFewest) return nullptr;
   std::ranges::sort(registers);
   const auto of = dtype(half);
@@ -74,7 +73,7 @@ auto GpuKernelEmitter::folded_by_pairs(const TileStatement& one, const TileReduc
   };
   for (const auto* maker = steps_.maker(of); is_alike(maker); maker = steps_.maker(of))
     of = maker->operands[0];
-  if (halves_of(of) == kNoTile) return false;
+  if (halves_of(of, kernel_, steps_) == kNoTile) return false;
   const auto folded = static_cast<int>(layout_->register_mask(over & axes(of)));
   const auto id = one.results[0];
   bool has_all = true;

@@ -86,17 +86,17 @@ auto GpuKernelEmitter::butterfly(const TileStatement& one, TileCombine how, Valu
   return mine;
 }
 
-/// Over parts, as many as `count` and few for the most part, that the lanes of a warp pick up. Other
-/// lanes have what changes nothing; where there is no such thing the first lane leaves them out and
-/// tells all of them.
+/// Over parts, as many as `count` and few for the most part, that the lanes of a warp pick up.
+/// Other lanes have what changes nothing; where there is no such thing the first lane leaves them
+/// out and tells all of them.
 auto GpuKernelEmitter::folded_few(const TileStatement& one, TileCombine how, Value* count,
                                   const std::function<Values(Value*)>& part) -> Values {
   constexpr unsigned kFew = 4;
   const bool has_identity = how != TileCombine::region && how != TileCombine::welford;
   auto* is_many = b_.CreateICmpUGT(count, b_.getInt32(kFew));
-  auto* lane = b_.CreateAnd(
-      place(TilePlace::thread_x).at,
-      b_.CreateSelect(is_many, b_.getInt32(kWarp - 1), b_.getInt32(kFew - 1)));
+  auto* lane =
+      b_.CreateAnd(place(TilePlace::thread_x).at,
+                   b_.CreateSelect(is_many, b_.getInt32(kWarp - 1), b_.getInt32(kFew - 1)));
   auto* last = b_.CreateSub(count, b_.getInt32(1));
   auto mine = part(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lane, last));
   for (std::size_t i = 0; has_identity && i < mine.size(); ++i)
@@ -112,8 +112,7 @@ auto GpuKernelEmitter::folded_few(const TileStatement& one, TileCombine how, Val
     }
     return all;
   };
-  mine = either(
-      is_many, [&] { return folded(kWarp / 2, kFew, mine); }, [&] { return mine; });
+  mine = either(is_many, [&] { return folded(kWarp / 2, kFew, mine); }, [&] { return mine; });
   mine = folded(kFew / 2, 1, std::move(mine));
   for (std::size_t i = 0; !has_identity && i < mine.size(); ++i)
     mine[i] = shuffled(mine[i], b_.getInt32(0));

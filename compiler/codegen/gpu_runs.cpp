@@ -21,6 +21,38 @@ auto is_order(TileOp op) -> bool {
   return is_below(op) || op == TileOp::gt || op == TileOp::ge;
 }
 
+/// Of a number that grows by one with each register and one that stays, or the other way round.
+struct Grows {
+  Value* at_first = nullptr;
+  bool grows = true;  ///< else the other one does
+  bool is_signed = true;
+};
+auto span_by_order(llvm::IRBuilder<>& b, TileOp op, const Grows& one, Value* other, int length)
+    -> std::optional<GpuValues::Span> {
+  auto* type = other->getType();
+  const auto limited = [&](Value* number) {
+    using namespace llvm::Intrinsic;
+    auto* low = b.CreateBinaryIntrinsic(smax, number, llvm::ConstantInt::get(type, 0));
+    const auto most = static_cast<std::uint64_t>(length);
+    auto* both = b.CreateBinaryIntrinsic(smin, low, llvm::ConstantInt::get(type, most));
+    return b.CreateTrunc(both, b.getInt32Ty());
+  };
+  GpuValues::Span made{b.getInt32(0), b.getInt32(static_cast<std::uint32_t>(length))};
+  // How many registers on both are equal; orders that take that in are one longer, or begin there.
+  auto* equal = one.grows ? b.CreateSub(other, one.at_first) : b.CreateSub(one.at_first, other);
+  if (!one.is_signed) {  // what is below 0 is large
+    if (op != TileOp::lt || !one.grows) return std::nullopt;
+    made.from = limited(b.CreateNeg(one.at_first));
+    made.to = limited(equal);
+    return made;
+  }
+  const bool ends = is_below(op) == one.grows;
+  const bool takes_equal = op == TileOp::le || op == TileOp::ge;
+  if (ends == takes_equal) equal = b.CreateAdd(equal, llvm::ConstantInt::get(type, 1));
+  (ends ? made.to : made.from) = limited(equal);
+  return made;
+}
+
 }  // namespace
 
 /// Whether positions are in range, which registers rarely ask for: neighbours are asked together,
@@ -114,40 +146,6 @@ auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
   return {b_.CreateOr(all), b_.CreateAnd(all), false};
 }
 
-/// Where a number grows by one with each register and the other one stays, or the other way round.
-auto GpuKernelEmitter::span_by_order(const TileStatement& one, TileOp op, int first, int length)
-    -> std::optional<Span> {
-  const auto left = movement(one.operands[0], first, length);
-  const auto right = movement(one.operands[1], first, length);
-  const bool grows = left == 1 && right == 0;
-  const bool is_signed = info(dtype(one.operands[0])).kind == DTypeKind::signed_integer;
-  if (!grows && !(left == 0 && right == 1 && is_signed)) return std::nullopt;
-  if (!is_signed && op != TileOp::lt) return std::nullopt;
-  auto* a = lane(one.operands[0], first);
-  auto* b = lane(one.operands[1], first);
-  auto* type = a->getType();
-  const auto limited = [&](Value* number) {
-    using namespace llvm::Intrinsic;
-    auto* low = b_.CreateBinaryIntrinsic(smax, number, llvm::ConstantInt::get(type, 0));
-    const auto most = static_cast<std::uint64_t>(length);
-    auto* both = b_.CreateBinaryIntrinsic(smin, low, llvm::ConstantInt::get(type, most));
-    return b_.CreateTrunc(both, b_.getInt32Ty());
-  };
-  Span made{b_.getInt32(0), b_.getInt32(static_cast<std::uint32_t>(length))};
-  // How many registers on both are equal; orders that take that in are one longer, or begin there.
-  auto* equal = grows ? b_.CreateSub(b, a) : b_.CreateSub(a, b);
-  if (!is_signed) {  // what is below 0 is large
-    made.from = limited(b_.CreateNeg(a));
-    made.to = limited(equal);
-    return made;
-  }
-  const bool ends = is_below(op) == grows;
-  const bool takes_equal = op == TileOp::le || op == TileOp::ge;
-  if (ends == takes_equal) equal = b_.CreateAdd(equal, llvm::ConstantInt::get(type, 1));
-  (ends ? made.to : made.from) = limited(equal);
-  return made;
-}
-
 /// Nothing where that cannot be said by numbers.
 auto GpuKernelEmitter::span(TileId id, int first, int length) -> std::optional<Span> {
   Span made{b_.getInt32(0), b_.getInt32(static_cast<std::uint32_t>(length))};
@@ -160,7 +158,15 @@ auto GpuKernelEmitter::span(TileId id, int first, int length) -> std::optional<S
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
   if (compute == nullptr) return std::nullopt;
-  if (is_order(compute->op)) return span_by_order(*maker, compute->op, first, length);
+  if (is_order(compute->op)) {
+    const auto left = movement(maker->operands[0], first, length);
+    const auto right = movement(maker->operands[1], first, length);
+    const bool is_signed = info(dtype(maker->operands[0])).kind == DTypeKind::signed_integer;
+    const bool grows = left == 1 && right == 0;
+    if (!grows && !(left == 0 && right == 1)) return std::nullopt;
+    return span_by_order(b_, compute->op, {lane(maker->operands[0], first), grows, is_signed},
+                         lane(maker->operands[1], first), length);
+  }
   if (compute->op != TileOp::bit_and) return std::nullopt;
   const auto one = span(maker->operands[0], first, length);
   const auto other = one ? span(maker->operands[1], first, length) : std::nullopt;
@@ -282,14 +288,10 @@ auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id
   return aligned;
 }
 
-auto GpuKernelEmitter::is_aligned(Value* place, int bytes) -> Value* {
+auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
   auto* number = b_.CreatePtrToInt(place, b_.getInt32Ty());
   auto* low = b_.CreateAnd(number, static_cast<std::uint64_t>(bytes - 1));
-  return b_.CreateICmpEQ(low, b_.getInt32(0));
-}
-
-auto GpuKernelEmitter::all_and_aligned(const Values& masks, Value* place, int bytes) -> Value* {
-  auto* all = is_aligned(place, bytes);
+  auto* all = b_.CreateICmpEQ(low, b_.getInt32(0));
   for (auto* one : masks)
     if (one != nullptr) all = b_.CreateAnd(all, one);
   return all;

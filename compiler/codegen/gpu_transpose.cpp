@@ -14,16 +14,15 @@ constexpr unsigned kShared = 3;
 /// An element more per row, so that columns fall into different banks.
 constexpr std::int64_t kPadding = 1;
 
-}  // namespace
-
 /// Statements that the index and mask of a store rest on, if they can be made again for other
 /// lanes: arithmetic on lanes, numbers and parameters.
-auto GpuKernelEmitter::pure_slice(const TileStatement& one) const
+auto pure_slice(const TileKernel& kernel, const TileStatement& one)
     -> std::optional<std::vector<const TileStatement*>> {
+  const auto axes = [&](TileId id) { return kernel.type(id).axes; };
   std::set<TileId> wanted{one.operands[0]};
   if (one.operands[2] != kNoTile) wanted.insert(one.operands[2]);
   std::vector<const TileStatement*> slice;
-  for (auto at = kernel_.body.body.rbegin(); at != kernel_.body.body.rend(); ++at) {
+  for (auto at = kernel.body.body.rbegin(); at != kernel.body.body.rend(); ++at) {
     if (at->results.size() != 1 || wanted.erase(at->results[0]) == 0) continue;
     if (axes(at->results[0]) == 0) continue;  // the same in every lane: it is there
     if (!std::holds_alternative<TileLane>(at->what) &&
@@ -37,6 +36,8 @@ auto GpuKernelEmitter::pure_slice(const TileStatement& one) const
     if (axes(id) != 0) return std::nullopt;
   return slice;
 }
+
+}  // namespace
 
 auto GpuKernelEmitter::transposed_store(const TileStatement& one, const TileStore& what) -> bool {
   if (layout_->is_placed()) return false;
@@ -55,7 +56,7 @@ auto GpuKernelEmitter::transposed_store(const TileStatement& one, const TileStor
     return false;
   if (steps_.step(one.operands[0], other) != 1 || steps_.step(one.operands[0], fastest) == 1)
     return false;
-  const auto slice = pure_slice(one);
+  const auto slice = pure_slice(kernel_, one);
   if (!slice) return false;
   std::vector<std::int64_t> blocks;
   for (const auto& axis : layout_->axes) blocks.push_back(std::int64_t{1} << axis.bits);

@@ -295,10 +295,9 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
   const auto otherwise = [&] {
     auto* has_part = may_move ? have_parts(runs) : nullptr;
     if (has_part == nullptr) return may_move ? moved(false) : narrow();
-    const bool has_spans = std::ranges::all_of(
-        runs, [&](const Run& run) {
-          return span(one.operands[1], run.first, run.length).has_value();
-        });
+    const bool has_spans = std::ranges::all_of(runs, [&](const Run& run) {
+      return span(one.operands[1], run.first, run.length).has_value();
+    });
     return has_spans ? moved(true) : either(has_part, narrow, [&] { return moved(false); });
   };
   // Where all is meant nothing has to be there first.

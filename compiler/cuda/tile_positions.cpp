@@ -112,8 +112,7 @@ void TilePositions::positions() {
       rest = of_naturals(TileOp::quotient, rest, count);
       if (is_first && strides_) {
         const auto programs = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
-        stride_ =
-            of_naturals(TileOp::quotient, b_.compute(TileOp::cast, {programs}, type), count);
+        stride_ = of_naturals(TileOp::quotient, b_.compute(TileOp::cast, {programs}, type), count);
       }
     }
     origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));

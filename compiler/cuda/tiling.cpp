@@ -168,9 +168,7 @@ class Tiler : TilePositions {
         const auto id = value(reduction.operands[part]);
         const auto none = b_.identity(reduction.combine, part, b_.type(id).dtype);
         const bool takes_all = r().in_range == kNoTile || outside_.is_identity(reduction, part);
-        operands.push_back(takes_all
-                               ? id
-                               : b_.compute(TileOp::select, {r().in_range, id, none}));
+        operands.push_back(takes_all ? id : b_.compute(TileOp::select, {r().in_range, id, none}));
       }
       reduced(reduction, std::move(operands));
     }

@@ -32,8 +32,8 @@ auto print_way(const GpuWay& way) -> std::string {
   return fmt::format("one {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      static_cast<int>(c.loops), static_cast<int>(c.is_narrow),
                      static_cast<int>(c.fills_warps), static_cast<int>(c.is_whole), c.run,
-                     c.neighbours, c.rounds, c.positions, t.x, t.y, t.z, t.ranks, c.block_x, c.block_y, c.block_r, c.block_t,
-                     c.registers, fmt::join(way.key.blocks, " "));
+                     c.neighbours, c.rounds, c.positions, t.x, t.y, t.z, t.ranks, c.block_x,
+                     c.block_y, c.block_r, c.block_t, c.registers, fmt::join(way.key.blocks, " "));
 }
 
 auto parse_way(const std::string& text) -> std::optional<GpuWay> {
@@ -44,9 +44,9 @@ auto parse_way(const std::string& text) -> std::optional<GpuWay> {
   std::string word;
   auto& c = way.key.choice;
   auto& t = c.threads;
-  stream >> word >> c.loops >> c.is_narrow >> c.fills_warps >> c.is_whole >> c.run >> c.neighbours >>
-      c.rounds >> c.positions >> t.x >> t.y >> t.z >> t.ranks >> c.block_x >> c.block_y >> c.block_r >>
-      c.block_t >> c.registers;
+  stream >> word >> c.loops >> c.is_narrow >> c.fills_warps >> c.is_whole >> c.run >>
+      c.neighbours >> c.rounds >> c.positions >> t.x >> t.y >> t.z >> t.ranks >> c.block_x >>
+      c.block_y >> c.block_r >> c.block_t >> c.registers;
   if (word != "one" || !stream) return std::nullopt;
   for (std::int64_t block = 0; stream >> block;) way.key.blocks.push_back(block);
   return way;
