@@ -85,6 +85,7 @@ class GpuKernelEmitter : GpuState {
   /// What follows a row's last reduction some registers at a time: all need not be there at once.
   void in_chunks(const std::vector<TileStatement>& body);
   void emit_all(const Statements& all);
+  [[nodiscard]] auto can_go_straight(const Statements& all) -> Value*;
   [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
   [[nodiscard]] auto in_order(int number) const -> int;  ///< register that is the number-th made
   void forget_places();  ///< what is computed of places from here on is not kept from before

@@ -172,11 +172,54 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   };
   for (const auto* one : late)
     if (!is_apart(*one)) emit(*one);
-  chunk_mask_ = chunk_mask;
-  for (chunk_ = 0; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
-    for (const auto* one : late)
-      if (is_apart(*one) && error_.empty()) emit(*one);
-  chunk_mask_ = chunk_ = 0;
+  auto* straight = can_go_straight(late);
+  std::erase_if(late, [&](const TileStatement* one) { return !is_apart(*one); });
+  const auto before = values_;
+  const auto chunks = [&](bool is_straight) {
+    values_ = before;
+    is_straight_ = is_straight;
+    chunk_mask_ = chunk_mask;
+    for (; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
+      for (const auto* one : late)
+        if (error_.empty()) emit(*one);
+    chunk_mask_ = chunk_ = 0;
+    is_straight_ = false;
+    return Values();
+  };
+  if (straight == nullptr)
+    chunks(false);
+  else
+    (void)either(straight, [&] { return chunks(true); }, [&] { return chunks(false); });
+}
+
+/// Whether all accesses of whole rows are aligned and meant, so that nothing is asked of each and
+/// they can be made in any order; null: it is not known, or they are not wide.
+auto GpuKernelEmitter::can_go_straight(const Statements& all) -> Value* {
+  if (!layout_->is_whole) return nullptr;
+  const auto positions = positions_of(all);
+  for (const auto* one : positions) emit(*one);
+  Value* straight = nullptr;
+  for (const auto* one : all) {
+    const auto* load = std::get_if<TileLoad>(&one->what);
+    const auto* store = std::get_if<TileStore>(&one->what);
+    if ((load == nullptr && store == nullptr) || !varies(axes(one->operands[0]))) continue;
+    const auto param = load != nullptr ? load->param : store->param;
+    const auto mask_id = one->operands[load != nullptr ? 1 : 2];
+    const auto index_id = one->operands[0];
+    const auto of = kernel_.params[param].dtype;
+    if (!is_in(positions, steps_.maker(index_id)) || varies(axes(mask_id)) ||
+        (store != nullptr && leader(axes(index_id) | axes(one->operands[1])) != nullptr))
+      return nullptr;
+    std::vector<Run> runs;
+    for (int i = 0; i < layout_->registers(); i += runs.back().length) {
+      runs.push_back(run_from(index_id, of, i, mask_id, nullptr));
+      if (runs.back().length == 1) return nullptr;
+    }
+    auto* may = are_aligned(runs, index_id, param);
+    if (runs[0].meant.all != nullptr) may = b_.CreateAnd(may, runs[0].meant.all);
+    straight = straight == nullptr ? may : b_.CreateAnd(straight, may);
+  }
+  return straight;
 }
 
 }  // namespace assay

@@ -52,6 +52,7 @@ struct GpuState : GpuValues {
   std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
   unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
   bool is_single_lane_ = false;          ///< inside a region that combines two lanes
+  bool is_straight_ = false;             ///< accesses are aligned and meant: it has been asked
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

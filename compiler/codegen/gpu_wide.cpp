@@ -314,9 +314,10 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
   auto* all_are_meant = runs.size() > 1 && layout_->is_placed() && one.operands[1] != kNoTile
                             ? all_meant(one.operands[1], members(runs))
                             : nullptr;
-  const auto loaded = all_are_meant == nullptr
-                          ? guarded()
-                          : either(b_.CreateAnd(may, all_are_meant), whole, guarded);
+  const auto loaded = is_straight_                ? whole()
+                      : all_are_meant == nullptr ? guarded()
+                                                 : either(b_.CreateAnd(may, all_are_meant), whole,
+                                                          guarded);
   Values all(static_cast<std::size_t>(layout_->registers()));
   auto word = loaded.begin();
   for (const auto& run : runs) {
@@ -431,6 +432,13 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     words.push_back(packed(Values(first, first + run.length), run.bytes));
     const auto lanes = unpacked(words.back(), (*first)->getType(), run.length);
     std::ranges::copy(lanes, all.begin() + run.first);
+  }
+  if (is_straight_) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      runs[i].meant = {};
+      store_words(runs[i], words[i], at[i]);
+    }
+    return;
   }
   const auto wide = [&] {
     for (std::size_t i = 0; i < runs.size(); ++i) store_words(runs[i], words[i], at[i]);

@@ -122,6 +122,7 @@ auto GpuKernel::variant(const GpuVariantKey& key) const -> Result<GpuVariant> {
                                      static_cast<int>(key.choice.neighbours),
                                      static_cast<int>(most_threads(*plan_)));
       variant.layout.fills_warps = key.choice.fills_warps;
+      variant.layout.is_whole = key.choice.is_whole;
       variant.most_registers = most_registers(*plan_, key.choice);
       return variant;
     }

@@ -38,7 +38,9 @@ struct TileLayout {
   /// By axis; empty: all are bits. Else those bits are a register's number, and `thread_bits` those
   /// of the largest block.
   std::vector<TilePlace> places = {};
-  bool fills_warps = false;  ///< of placed ones: along x there are as many threads as in a warp
+  // Of placed ones
+  bool fills_warps = false;  ///< along x there are as many threads as in a warp
+  bool is_whole = false;     ///< all lanes of a row are meant
 
   [[nodiscard]] auto is_placed() const -> bool { return !places.empty(); }
   [[nodiscard]] auto place(std::size_t axis) const -> TilePlace {
