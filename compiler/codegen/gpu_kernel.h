@@ -179,8 +179,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
   [[nodiscard]] auto shuffled(Value* value, unsigned bit)
       -> Value*;  ///< among lanes it tells apart
-  /// What each of these threads holds.
-  [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;
+  [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;  ///< each's
   [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)
       -> Value*;
   /// Truth of a bit of the coordinate in a register.

@@ -172,6 +172,15 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   };
   for (const auto* one : late)
     if (!is_apart(*one)) emit(*one);
+  // All chunks divide by the same numbers.
+  for (const auto* one : late) {
+    const auto* compute = std::get_if<TileCompute>(&one->what);
+    if (compute == nullptr || compute->op != TileOp::divide || varies(axes(one->operands[1])))
+      continue;
+    auto* by = lane(one->operands[1], 0);
+    if (by->getType()->isFloatTy())
+      reciprocals_[by] = b_.CreateFDiv(llvm::ConstantFP::get(by->getType(), 1.0), by);
+  }
   auto* straight = can_go_straight(late);
   std::erase_if(late, [&](const TileStatement* one) { return !is_apart(*one); });
   const auto before = values_;

@@ -52,7 +52,10 @@ auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value*
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
   };
   const auto multiplied = [&] {
-    auto* reciprocal = b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
+    const auto known = reciprocals_.find(divisor);
+    auto* reciprocal = known != reciprocals_.end()
+                           ? known->second
+                           : b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
     auto* negative = b_.CreateFNeg(divisor);
     Values made;
     for (auto* x : dividends) {

@@ -46,7 +46,9 @@ struct GpuState : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  std::map<TileId, Value*> moderate_;    ///< truth that all lanes of a thread are so, where known
+  std::map<TileId, Value*> moderate_;  ///< truth that all lanes of a thread are so, where known
+  std::map<Value*, Value*>
+      reciprocals_;                      ///< of what a row is divided by, made before its lanes are
   std::set<TileId> approximate_;         ///< within a few units, and so are quotients of them
   std::optional<GpuWindows> windows_;    ///< of the region
   std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels

@@ -34,6 +34,7 @@ GRAPHS = {
     "turned": ((X,), ["b = permute.default(x, [1, 0])", "c = exp.default(b)", "a = clone.default(c, "
                       "memory_format = torch.contiguous_format)"]),
     "joined": ((X,), ["b = relu.default(x)", "c = cat.default([b, x, b], 1)", "a = constant_pad_nd.default(c, [1, 2], 1.5)"]),
+    "padded": ((X,), ["a = constant_pad_nd.default(x, [3, 5, 2, 1], -1.0)"]),
     "picked": ((X, INDEX), ["b = index_select.default(x, 0, i)", "a = add.Tensor(b, x)"]),
     "added up": ((X, INDEX), ["z = mul.Tensor(x, 0)", "a = index_put.default(z, [i], x, True)"]),
 }

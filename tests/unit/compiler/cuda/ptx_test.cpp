@@ -176,6 +176,51 @@ TEST_F(PtxTest, RowsOfAnyLengthHaveOneCode) {
   EXPECT_TRUE(assembles(variant.ptx, 90)) << variant.ptx;
 }
 
+/// Shares of exponentials, from elements of one dtype to another.
+auto shares(std::string_view from, std::string_view to) -> std::string {
+  return fmt::format(
+      "kernel k \"reduction\"\nparam in buffer {0}\nparam out buffer {1}\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis x parallel exact max 1024 block (1) extent (n)\n"
+      "axis r reduction exact max 1024 block (1) extent (m)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[r] = index(r) line 0\n"
+      "  %2:int64[] = param(m) line 0\n  %3:int64[x] = mul %0 %2 line 0\n"
+      "  %4:int64[x r] = add %3 %1 line 0\n  %5:{0}[x r] = load(in) %4 _ _ line 0\n"
+      "  %6:float32[x r] = cast %5 line 0\n  %7:float32[x] = reduce(max r) %6 line 0\n"
+      "  %8:float32[x r] = sub %6 %7 line 0\n  %9:float32[x r] = exp %8 line 0\n"
+      "  %10:float32[x] = reduce(sum r) %9 line 0\n  %11:float32[x r] = div %9 %10 line 0\n"
+      "  %12:{1}[x r] = cast %11 line 0\n  store(out) %4 %12 _ line 0\n}}\n",
+      from, to);
+}
+
+/// A word holds two elements from memory on; exponentials are the GPU's own where nothing wider is
+/// stored, whose error would be seen.
+TEST_F(PtxTest, TwoByteElementsGoInPairs) {
+  const auto halves = made(shares("bfloat16", "bfloat16"), {1 << 16, 4096});
+  const auto lanes = halves.layout.registers();
+  EXPECT_EQ(lanes, 32);
+  EXPECT_EQ(count(halves.ptx, "max.NaN.bf16x2"), lanes / 2 - 1);
+  EXPECT_EQ(count(halves.ptx, "ex2.approx.ftz.f32"), lanes);
+  const auto stored_wide = made(shares("bfloat16", "float32"), {1 << 16, 4096});
+  EXPECT_EQ(count(stored_wide.ptx, "max.NaN.bf16x2"), lanes / 2 - 1);
+  EXPECT_EQ(count(stored_wide.ptx, "ex2.approx"), 0);
+  EXPECT_EQ(count(made(shares("float16", "float16"), {1 << 16, 4096}).ptx, "max.NaN.f16x2"),
+            lanes / 2 - 1);
+  EXPECT_EQ(count(made(shares("float32", "float32"), {1 << 16, 4096}).ptx, "max.NaN.bf16x2"), 0);
+}
+
+/// Of rows that fill all lanes only the row is asked for; where it is one and all is aligned,
+/// accesses behind the last reduction stand in a row without a question.
+TEST_F(PtxTest, WholeRowsAskNothing) {
+  const auto whole = made(shares("float32", "float32"), {1 << 16, 4096});
+  const auto part = made(shares("float32", "float32"), {1 << 16, 4092});
+  const auto runs = whole.layout.registers() >> whole.layout.contiguous_bits;
+  EXPECT_LE(count(whole.ptx, "setp.lt.s32"), 3);
+  EXPECT_GE(count(part.ptx, "setp.lt.s32"), runs);
+  EXPECT_EQ(count(whole.ptx, "\tst.global.v4.f32"), runs);
+  EXPECT_EQ(count(part.ptx, "\tst.global.v4.f32"), 0);
+}
+
 /// Rows of whole runs ask once per run whether they are in range.
 TEST_F(PtxTest, NeighboursAreInRangeTogether) {
   const auto whole = made(std::string(kRows), {1 << 16, 120});

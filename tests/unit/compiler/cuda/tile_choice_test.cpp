@@ -120,6 +120,9 @@ TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
   const auto [kernel, plan] = planned(text);
   EXPECT_EQ(choose_tiles(plan, {kRows, 4100}, 1).threads, (TileThreads{.x = 32, .y = 5}));
   EXPECT_EQ(choose_tiles(plan, {kRows, 3072}, 1).threads, (TileThreads{.x = 32, .y = 3}));
+  EXPECT_TRUE(choose_tiles(plan, {kRows, 3072}, 1).is_whole);
+  EXPECT_TRUE(choose_tiles(plan, {kRows, 64}, 1).is_whole);
+  EXPECT_FALSE(choose_tiles(plan, {kRows, 3076}, 1).is_whole);
   EXPECT_EQ(choose_tiles(plan, {kRows, 50256}, 8).threads,
             (TileThreads{.x = 32, .y = 7, .ranks = 8}));
   for (const std::int64_t columns : {1, 40, 1028, 3071, 4100, 9000, 50256, 50257})
