@@ -314,10 +314,10 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
   auto* all_are_meant = runs.size() > 1 && layout_->is_placed() && one.operands[1] != kNoTile
                             ? all_meant(one.operands[1], members(runs))
                             : nullptr;
-  const auto loaded = is_straight_                ? whole()
-                      : all_are_meant == nullptr ? guarded()
-                                                 : either(b_.CreateAnd(may, all_are_meant), whole,
-                                                          guarded);
+  const auto loaded = is_straight_ ? whole()
+                      : all_are_meant == nullptr
+                          ? guarded()
+                          : either(b_.CreateAnd(may, all_are_meant), whole, guarded);
   Values all(static_cast<std::size_t>(layout_->registers()));
   auto word = loaded.begin();
   for (const auto& run : runs) {
