@@ -26,9 +26,7 @@ class GpuKernelEmitter : GpuState {
   // gpu_kernel.cpp
   void fail(std::string message);
   void entry(const std::string& name);
-  [[nodiscard]] auto is_active(int index) const -> bool {
-    return (static_cast<unsigned>(index) & chunk_mask_) == chunk_;
-  }
+  [[nodiscard]] auto is_active(int index) const -> bool;
   void emit(const TileStatement& one);
   template <class T>
   void statement(const TileStatement& one, const T& what);
@@ -124,8 +122,9 @@ class GpuKernelEmitter : GpuState {
                                std::optional<std::uint64_t> fill) -> Values;
   [[nodiscard]] auto filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
                             llvm::Type* type, std::uint64_t fill) -> Values;
-  [[nodiscard]] auto moved_words(const Run& run, std::optional<Span> span, Value* place,
-                                 std::uint64_t fill) -> Values;
+  [[nodiscard]] auto moved_guards(const Run& run, std::optional<Span> span, Value* place) -> Values;
+  [[nodiscard]] auto moved_words(const Run& run, Value* place, Value* reads_first,
+                                 Value* reads_second, std::uint64_t fill) -> Values;
   [[nodiscard]] auto fill_of(const TileStatement& one, DType stored_as)
       -> std::optional<std::uint64_t>;
   [[nodiscard]] auto loaded_words(const Run& run, Value* place, std::uint64_t fill) -> Values;

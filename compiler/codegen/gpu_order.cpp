@@ -52,6 +52,11 @@ auto GpuKernelEmitter::in_order(int number) const -> int {
          reversed(number & low_mask, low_bits);
 }
 
+/// Whether code is made for a register now.
+auto GpuKernelEmitter::is_active(int index) const -> bool {
+  return (static_cast<unsigned>(index) & chunk_mask_) == chunk_;
+}
+
 auto GpuKernelEmitter::opaque(Value* value) -> Value* {
   auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
   return b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});

@@ -207,27 +207,31 @@ auto GpuKernelEmitter::filled(const std::vector<Run>& runs, const Values& words,
   return either(has_part, masked, [&] { return words; });
 }
 
-/// Words of sixteen bytes that begin at any element of two: those around them, moved. Of each what
-/// is meant is read, if anything is.
-auto GpuKernelEmitter::moved_words(const Run& run, std::optional<Span> span, Value* place,
-                                   std::uint64_t fill) -> Values {
+/// Of the aligned sixteen bytes around a run that begins at any element of two bytes: whether the
+/// first and the second ones are read; of a run that is meant in part where any of it is there.
+auto GpuKernelEmitter::moved_guards(const Run& run, std::optional<Span> span, Value* place)
+    -> Values {
+  auto* beyond = b_.CreateAnd(b_.CreatePtrToInt(place, b_.getInt32Ty()), kWidestBytes - 1);
+  if (span) {
+    auto* in_first = b_.CreateSub(b_.getInt32(kWidestBytes / kMovedSize), b_.CreateLShr(beyond, 1));
+    auto* is_some = b_.CreateICmpSLT(span->from, span->to);
+    return {b_.CreateAnd(is_some, b_.CreateICmpSLT(span->from, in_first)),
+            b_.CreateAnd(is_some, b_.CreateICmpSGT(span->to, in_first))};
+  }
+  auto* all = run.meant.all == nullptr ? b_.getTrue() : run.meant.all;
+  return {all, b_.CreateAnd(all, b_.CreateICmpNE(beyond, b_.getInt32(0)))};
+}
+
+/// The run's words, moved to where they are wanted.
+auto GpuKernelEmitter::moved_words(const Run& run, Value* place, Value* reads_first,
+                                   Value* reads_second, std::uint64_t fill) -> Values {
   constexpr std::uint64_t kHalf = 2, kWord = 4, kTwoWords = 8, kBytesToBits = 8;
   auto* i64 = b_.getInt64Ty();
   auto* beyond = b_.CreateAnd(b_.CreatePtrToInt(place, i64), kWidestBytes - 1);
   auto* from = b_.CreateGEP(b_.getInt8Ty(), place, b_.CreateNeg(beyond));
-  auto first = run;
-  first.meant.any = run.meant.all;
-  auto second = first;
-  auto* is_moved = b_.CreateICmpNE(beyond, b_.getInt64(0));
-  second.meant.any =
-      first.meant.any == nullptr ? is_moved : b_.CreateAnd(first.meant.any, is_moved);
-  if (span) {
-    auto* in_first = b_.CreateSub(b_.getInt32(kWidestBytes / kMovedSize),
-                                  b_.CreateLShr(b_.CreateTrunc(beyond, b_.getInt32Ty()), 1));
-    auto* is_some = b_.CreateICmpSLT(span->from, span->to);
-    first.meant.any = b_.CreateAnd(is_some, b_.CreateICmpSLT(span->from, in_first));
-    second.meant.any = b_.CreateAnd(is_some, b_.CreateICmpSGT(span->to, in_first));
-  }
+  auto first = run, second = run;
+  first.meant.any = reads_first;
+  second.meant.any = reads_second;
   auto words = loaded_words(first, from, fill);
   auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWidestBytes));
   std::ranges::copy(loaded_words(second, next, fill), std::back_inserter(words));
@@ -280,25 +284,35 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
     }
     return words;
   };
-  const auto moved = [&](bool by_spans) {
-    Values words;
+  const auto guards = [&](bool by_spans) {
+    Values all;
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const auto some =
           by_spans ? span(one.operands[1], runs[i].first, runs[i].length) : std::nullopt;
-      std::ranges::copy(moved_words(runs[i], some, at[i], bits), std::back_inserter(words));
+      std::ranges::copy(moved_guards(runs[i], some, at[i]), std::back_inserter(all));
     }
-    return by_spans && fills ? filled(runs, words, one.operands[1], type, bits) : words;
+    return all;
+  };
+  const auto moved = [&](const Values& reads) {
+    Values words;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      std::ranges::copy(moved_words(runs[i], at[i], reads[2 * i], reads[2 * i + 1], bits),
+                        std::back_inserter(words));
+    return words;
   };
   const bool may_move =
       layout_->is_placed() && size_bytes(kernel_.params[param].dtype) == kMovedSize &&
       std::ranges::all_of(runs, [](const Run& run) { return run.bytes == kWidestBytes; });
   const auto otherwise = [&] {
     auto* has_part = may_move ? have_parts(runs) : nullptr;
-    if (has_part == nullptr) return may_move ? moved(false) : narrow();
+    if (has_part == nullptr) return may_move ? moved(guards(false)) : narrow();
     const bool has_spans = std::ranges::all_of(runs, [&](const Run& run) {
       return span(one.operands[1], run.first, run.length).has_value();
     });
-    return has_spans ? moved(true) : either(has_part, narrow, [&] { return moved(false); });
+    if (!has_spans) return either(has_part, narrow, [&] { return moved(guards(false)); });
+    const auto words =
+        moved(either(has_part, [&] { return guards(true); }, [&] { return guards(false); }));
+    return fills ? filled(runs, words, one.operands[1], type, bits) : words;
   };
   // Where all is meant nothing has to be there first.
   const auto whole = [&] {
