@@ -267,11 +267,11 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
   const auto at = firsts(runs, places(param, index_id));
   const bool fills = fill || !layout_->is_placed();
   const auto bits = fill.value_or(0);
-  const auto wide = [&] {
+  const auto wide = [&](const std::vector<Run>& some) {
     Values words;
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      std::ranges::copy(loaded_words(runs[i], at[i], bits), std::back_inserter(words));
-    return fills ? filled(runs, words, one.operands[1], type, bits) : words;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      std::ranges::copy(loaded_words(some[i], at[i], bits), std::back_inserter(words));
+    return fills ? filled(some, words, one.operands[1], type, bits) : words;
   };
   const auto narrow = [&] {
     Values words;
@@ -315,16 +315,10 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
     return fills ? filled(runs, words, one.operands[1], type, bits) : words;
   };
   // Where all is meant nothing has to be there first.
-  const auto whole = [&] {
-    Values words;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      auto run = runs[i];
-      run.meant = {};
-      std::ranges::copy(loaded_words(run, at[i], bits), std::back_inserter(words));
-    }
-    return words;
-  };
-  const auto guarded = [&] { return either(may, wide, otherwise); };
+  auto unasked = runs;
+  for (auto& run : unasked) run.meant = {};
+  const auto whole = [&] { return wide(unasked); };
+  const auto guarded = [&] { return either(may, [&] { return wide(runs); }, otherwise); };
   auto* all_are_meant = runs.size() > 1 && layout_->is_placed() && one.operands[1] != kNoTile
                             ? all_meant(one.operands[1], members(runs))
                             : nullptr;
