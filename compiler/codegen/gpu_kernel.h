@@ -176,8 +176,7 @@ class GpuKernelEmitter : GpuState {
   /// By register: what the register of `source` holds.
   [[nodiscard]] auto fetched(const Values& values, const Source& source) -> Values;
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
-  [[nodiscard]] auto shuffled(Value* value, unsigned bit)
-      -> Value*;  ///< among lanes it tells apart
+  [[nodiscard]] auto shuffled(Value* value, unsigned bit) -> Value*;  ///< to lanes it is other in
   [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;  ///< each's
   [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)
       -> Value*;

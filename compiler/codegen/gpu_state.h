@@ -46,15 +46,14 @@ struct GpuState : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  std::map<TileId, Value*> moderate_;  ///< truth that all lanes of a thread are so, where known
-  std::map<Value*, Value*>
-      reciprocals_;                      ///< of what a row is divided by, made before its lanes are
-  std::set<TileId> approximate_;         ///< within a few units, and so are quotients of them
-  std::optional<GpuWindows> windows_;    ///< of the region
-  std::set<const Value*> loops_;         ///< what counts the tiles of loops of our own kernels
-  unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
-  bool is_single_lane_ = false;          ///< inside a region that combines two lanes
-  bool is_straight_ = false;             ///< accesses are aligned and meant: it has been asked
+  std::map<TileId, Value*> moderate_;     ///< truth that all lanes of a thread are so, where known
+  std::map<Value*, Value*> reciprocals_;  ///< of what rows are divided by
+  std::set<TileId> approximate_;          ///< within a few units, and so are quotients of them
+  std::optional<GpuWindows> windows_;     ///< of the region
+  std::set<const Value*> loops_;          ///< what counts the tiles of loops of our own kernels
+  unsigned chunk_mask_ = 0, chunk_ = 0;   ///< bits of the registers that code is made for
+  bool is_single_lane_ = false;           ///< inside a region that combines two lanes
+  bool is_straight_ = false;              ///< accesses are aligned and meant: it has been asked
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

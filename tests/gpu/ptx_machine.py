@@ -94,8 +94,9 @@ class Machine:
 
     def run(self, arguments, grid, dims=None, ranks=1):
         """Buffers (bytearrays, or one and the byte in it that the parameter points to) and numbers are the first
-        parameters; the one behind them is a record. `grid` counts blocks, or clusters of `ranks`, `dims` threads along x, y and z.
-        `reads` has block, thread and place of every load, `wide_stores` how many had sixteen bytes."""
+        parameters; the one behind them is a record. `grid` counts blocks, or clusters of `ranks` blocks, `dims`
+        threads along x, y and z. `reads` has block, thread and place of every load, `wide_stores` how many had sixteen
+        bytes."""
         self.memory, self.reads, self.wide_stores = [], [], 0
         values, at = [], 1 << 32
         self.record = bytearray(40)
