@@ -1,5 +1,5 @@
-// Functions of float64 lanes, and quicker ones for results that are rounded to float32. Operations
-// of any float stand in lane_exact. Internal to compiler/codegen.
+// Functions of float64 lanes, and of float32 ones. Operations of any float stand in lane_exact.
+// Internal to compiler/codegen.
 #pragma once
 #include "compiler/codegen/lane_wide.h"
 
@@ -46,5 +46,21 @@ namespace assay::lane {
 [[nodiscard]] auto fmod(Wide x, Wide y) -> Wide;
 [[nodiscard]] auto nextafter(Wide x, Wide y) -> Wide;
 [[nodiscard]] auto round_away(Wide x) -> Wide;
+
+// lane_narrow.cpp: of float32, without float64, but for the angles of the last two. NaN stays.
+namespace narrow {
+[[nodiscard]] auto exp(Wide x) -> Wide;
+[[nodiscard]] auto exp_below_one(Wide x) -> Wide;  ///< of x <= 0, the same bits by fewer steps
+[[nodiscard]] auto exp_of_number(Wide x) -> Wide;  ///< of -87 < x < 88, by fewer still
+[[nodiscard]] auto exp2(Wide x) -> Wide;
+[[nodiscard]] auto expm1(Wide x) -> Wide;
+[[nodiscard]] auto log(Wide x) -> Wide;
+[[nodiscard]] auto log1p(Wide x) -> Wide;
+[[nodiscard]] auto sigmoid(Wide x) -> Wide;
+[[nodiscard]] auto tanh(Wide x) -> Wide;
+[[nodiscard]] auto erf(Wide x) -> Wide;
+[[nodiscard]] auto sin(Wide x) -> Wide;
+[[nodiscard]] auto cos(Wide x) -> Wide;
+}  // namespace narrow
 
 }  // namespace assay::lane

@@ -1,5 +1,5 @@
-// Functions of float lanes. float32 is computed in float64 and rounded once, as a rule: wrong by at
-// most one unit in the last place. Internal to compiler/codegen.
+// Functions of float lanes. float32 is wrong by at most one unit in the last place (`sigmoid` two):
+// what is rare is computed in float64 and rounded once. Internal to compiler/codegen.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 

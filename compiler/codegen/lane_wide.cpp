@@ -1,6 +1,7 @@
 #include "compiler/codegen/lane_wide.h"
 
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
@@ -54,6 +55,19 @@ auto float_of(Bits x, Wide like) -> Wide {
   return from_bits(x + bits_of(like.like(kShift)), like) - kShift;
 }
 
+auto widened(Wide x) -> Wide {
+  return {x.b, x.b->CreateFPExt(x.v, shaped(x.b->getDoubleTy(), x.v->getType()))};
+}
+auto narrowed(Wide x) -> Wide {
+  return {x.b, x.b->CreateFPTrunc(x.v, shaped(x.b->getFloatTy(), x.v->getType()))};
+}
+/// Newton's step from the GPU's own, which is a unit wrong: PTX's `rcp.rn` between its bounds.
+auto reciprocal(Wide x) -> Wide {
+  const auto one = x.like(1);
+  if (!is_for_gpu(x)) return one / x;
+  const Wide first{x.b, x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x.v})};
+  return fma(first, fma(-x, first, one), first);
+}
 auto power_of_two(Bits k, Wide like) -> Wide {
   return from_bits(like.is_double() ? (k + 1023) << 52U : (k + 127) << 23U, like);
 }

@@ -135,6 +135,15 @@ auto polynomial(Wide x, const std::array<double, kCount>& coefficients) -> Wide 
 /// Of a whole float64 below 2^51, and back, without the conversions that AVX2 has not.
 [[nodiscard]] auto integer_of(Wide x) -> Bits;
 [[nodiscard]] auto float_of(Bits x, Wide like) -> Wide;
+/// A float of as many bits, by conversion.
+inline auto number_of(Bits x, Wide like) -> Wide {
+  return {x.b, x.b->CreateSIToFP(x.v, like.v->getType())};
+}
+/// float32 as float64, and rounded back.
+[[nodiscard]] auto widened(Wide x) -> Wide;
+[[nodiscard]] auto narrowed(Wide x) -> Wide;
+/// 1/x of float32, rounded, where that and x are normal numbers: on GPUs without asking for others.
+[[nodiscard]] auto reciprocal(Wide x) -> Wide;
 /// 2^k where that is a normal number.
 [[nodiscard]] auto power_of_two(Bits k, Wide like) -> Wide;
 /// x * 2^k in two factors, so that results below the normal range are rounded once.

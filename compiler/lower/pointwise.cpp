@@ -84,7 +84,7 @@ auto logistic(const Formula& f) -> Element {
   return f[0].apply(TileOp::sigmoid);
 }
 auto silu(const Formula& f) -> Element {
-  return f[0] / (f[0].like(1) + (-f[0]).apply(TileOp::exp));
+  return f[0] * f[0].apply(TileOp::sigmoid);
 }
 auto reciprocal(const Formula& f) -> Element {
   return 1.0 / f[0];

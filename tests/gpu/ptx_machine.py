@@ -386,6 +386,11 @@ class Machine:
             power = math.inf if x[0] >= 128 else 2.0 ** x[0] if x[0] >= -126 else 0.0
             regs[target] = to_bits(power if x[0] == x[0] else math.nan, kind)
             return
+        if op == "rcp" and "approx" in name:  # a unit wrong, so that the step behind it is seen
+            exact = to_bits(divided(1.0, x[0]), kind)
+            is_usual = math.isfinite(x[0]) and x[0] != 0
+            regs[target] = exact + 1 if is_usual else exact
+            return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
             order = {"eq": x[0] == x[1], "ne": x[0] < x[1] or x[0] > x[1], "lt": x[0] < x[1], "gt": x[0] > x[1],
