@@ -200,7 +200,8 @@ constexpr std::array kRows = {
 }  // namespace
 
 auto find_expansion(std::string_view overload) -> Decomposition {
-  for (const auto family : {std::span<const ExpansionRow>(kRows), activation_rows()})
+  for (const auto family :
+       {std::span<const ExpansionRow>(kRows), activation_rows(), resampling_rows()})
     for (const auto& row : family)
       if (row.overload == overload) return row.expand;
   return nullptr;

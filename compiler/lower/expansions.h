@@ -55,5 +55,7 @@ struct ExpansionRow {
 };
 /// Activations and their kin: elementwise, in float32 where the operands are narrower.
 [[nodiscard]] auto activation_rows() -> std::span<const ExpansionRow>;
+/// Other sizes, padding by what is there, adaptive pools and windows as columns.
+[[nodiscard]] auto resampling_rows() -> std::span<const ExpansionRow>;
 
 }  // namespace assay::expansions
