@@ -268,6 +268,42 @@ auto flip(const LoweringCall& call, TensorDef& def) -> bool {
   });
 }
 
+/// Arguments: input, shifts, dims. Without dims all elements are one line.
+auto roll(const LoweringCall& call, TensorDef& def) -> bool {
+  const auto *shifts = call.args[1].list(), *dims = call.args[2].list();
+  const auto sizes = def.meta.sizes;
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  if (shifts == nullptr || dims == nullptr) return false;
+  std::vector<Expr> by(sizes.size(), Expr(0));
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    const auto at = (*dims)[i].scalar() ? (*dims)[i].scalar()->as_int() : std::nullopt;
+    if (i >= shifts->size() || !at || *at < -rank || *at >= rank) return false;
+    auto& sum = by[static_cast<std::size_t>(*at < 0 ? *at + rank : *at)];
+    sum = sum + *(*shifts)[i].scalar();
+  }
+  const auto from = *call.tensors[0];
+  if (dims->empty()) {
+    if (shifts->size() != 1 || rank == 0) return false;
+    return set(def, {from}, 2,
+               [=, shift = *(*shifts)[0].scalar()](LoopBuilder& loop, const Index& at) {
+                 Expr place(0), count(1);
+                 for (std::size_t i = 0; i < at.size(); ++i) place = place * sizes[i] + at[i];
+                 for (const auto& size : sizes) count = count * size;
+                 place = mod(place - shift, count);
+                 auto source = at;
+                 for (std::size_t i = at.size(); i-- > 0; place = floor_div(place, sizes[i]))
+                   source[i] = i == 0 ? place : mod(place, sizes[i]);
+                 return loop.value(from, source);
+               });
+  }
+  return set(def, {from}, 1, [=](LoopBuilder& loop, const Index& at) {
+    auto source = at;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (!by[i].is_int(0)) source[i] = mod(at[i] - by[i], sizes[i]);
+    return loop.value(from, source);
+  });
+}
+
 template <bool kUpper>
 auto triangle(const LoweringCall& call, TensorDef& def) -> bool {
   const auto from = *call.tensors[0];
@@ -291,6 +327,13 @@ constexpr std::array kRows = {
     LoweringRow{"aten.ones_like.default", filled<1>},
     LoweringRow{"aten.new_ones.default", filled<1>},
     LoweringRow{"aten.full.default", full<1>},
+    // Contents that mean nothing: what is written over them needs no memory before.
+    LoweringRow{"aten.empty.memory_format", filled<0>},
+    LoweringRow{"aten.empty_strided.default", filled<0>},
+    LoweringRow{"aten.empty_permuted.default", filled<0>},
+    LoweringRow{"aten.empty_like.default", filled<0>},
+    LoweringRow{"aten.new_empty.default", filled<0>},
+    LoweringRow{"aten.new_empty_strided.default", filled<0>},
     LoweringRow{"aten.full_like.default", full<1>},
     LoweringRow{"aten.new_full.default", full<2>},
     LoweringRow{"aten.scalar_tensor.default", full<0>},
@@ -309,6 +352,7 @@ constexpr std::array kRows = {
     LoweringRow{"aten.embedding.default", embedding},
     LoweringRow{"aten.repeat.default", repeat},
     LoweringRow{"aten.flip.default", flip},
+    LoweringRow{"aten.roll.default", roll},
     LoweringRow{"aten.tril.default", triangle<false>},
     LoweringRow{"aten.triu.default", triangle<true>},
 };

@@ -16,6 +16,7 @@ class Chooser {
     uses_.resize(count);
     repeated_.resize(count);
     weight_.resize(count);
+    loads_.resize(count);
     for (const auto& output : input.outputs) visit_tensors(output, [&](DefId id) { want(id); });
   }
 
@@ -94,23 +95,34 @@ class Chooser {
     }
   }
 
+  /// Whether every reader rather computes it than memory is written and read. GPUs compute some
+  /// thirty operations while an element is on its way there and back.
+  [[nodiscard]] auto is_cheap(DefId id) const -> bool {
+    constexpr int kOnHost = 4, kOnGpu = 24, kMostLoads = 4;
+    if (graph_.defs[id].meta.device.type != "cuda") return weight_[id] <= kOnHost;
+    return weight_[id] <= kOnGpu && loads_[id] <= kMostLoads;
+  }
+
   void decide(DefId id) {
     const auto& def = graph_.defs[id];
     if (!def.is_computed() || is_view(id)) return;
-    int weight = def.cost;
+    int weight = def.cost, loads = 0;
     for (const auto read : def.reads) {
       bool repeats = false;
       const auto source = behind(read, repeats);
-      weight += graph_.defs[source].is_computed() && !choice_.stored[source] ? weight_[source] : 1;
+      const bool is_inlined = graph_.defs[source].is_computed() && !choice_.stored[source];
+      weight += is_inlined ? weight_[source] : 1;
+      loads += is_inlined ? loads_[source] : 1;
     }
     weight_[id] = weight;
-    constexpr int kCheap = 4, kRepeated = 3;
+    loads_[id] = loads;
+    constexpr int kRepeated = 3;
     std::string reason;
     if (choice_.stored[id]) {
       reason = "somebody outside of loops reads it";
     } else if (def.reduction) {
       reason = "a reduction";
-    } else if (uses_[id] > 1 && weight > kCheap) {
+    } else if (uses_[id] > 1 && !is_cheap(id)) {
       reason = fmt::format("{} tensors read it, {} operations each", uses_[id], weight);
     } else if (repeated_[id] && weight > kRepeated) {
       reason = "elements are read repeatedly";
@@ -134,7 +146,7 @@ class Chooser {
   const ScheduleOptions& options_;
   std::vector<CompileDecision>& decisions_;
   MemoryChoice choice_;
-  std::vector<int> uses_, weight_;
+  std::vector<int> uses_, weight_, loads_;  ///< operations and loads of one element
   std::vector<bool> repeated_;
 };
 

@@ -214,6 +214,18 @@ auto repeated() -> std::vector<Row> {
       {"Repeat",
        {two, "a = aten.repeat.default(x, [2, 1, 3])\nd = aten.repeat.default(z, [s0])", "a, d"}},
       {"Flip", {two, "a = aten.flip.default(x, [0])\nd = aten.flip.default(x, [-1, 0])", "a, d"}},
+      {"Roll",
+       {two,
+        "a = aten.roll.default(x, [-1, 2], [0, 1])\nd = aten.roll.default(x, [9], [-1])\n"
+        "e = aten.roll.default(i, [-3])\nf = aten.roll.default(z, [1, 1], [0, 0])",
+        "a, d, e, f"},
+       {"s0=3", "s0=1", "s0=7", "s0=0"}},
+      {"EmptyThatIsWritten",
+       {two,
+        "a = aten.empty_like.default(x)\nd = aten.copy_.default(a, x)\n"
+        "e = aten.new_empty.default(x, [s0, 4])\nf = aten.fill_.Scalar(e, 2)\n"
+        "g = aten.empty_strided.default([4, 5], [5, 1])\nh = aten.copy_.default(g, z)",
+        "d, f, h"}},
       {"Triangles",
        {"s0: Sym(s0); x: f32[s0, 4]; i: i64[2, s0, s0]",
         "a = aten.tril.default(x)\nd = aten.triu.default(x, 1)\n"
