@@ -77,8 +77,6 @@ ASSAY_ANALYTIC_FUNCTOR(Acosh, std::acosh(x));
 ASSAY_ANALYTIC_FUNCTOR(Atanh, std::atanh(x));
 ASSAY_ANALYTIC_FUNCTOR(Sigmoid, 1.0 / (1.0 + std::exp(-x)));
 ASSAY_ANALYTIC_FUNCTOR(Silu, x / (1.0 + std::exp(-x)));
-ASSAY_ANALYTIC_FUNCTOR(Sinc,
-                       x == 0.0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x));
 ASSAY_ANALYTIC_FUNCTOR(Log2, log2_of(x));
 ASSAY_ANALYTIC_FUNCTOR(Log1p, log1p_of(x));
 ASSAY_ANALYTIC_FUNCTOR(Expm1, expm1_of(x));
@@ -95,6 +93,23 @@ ASSAY_REAL_FUNCTOR(Rad2deg, x * (180 / std::numbers::pi));
 #undef ASSAY_REAL_FUNCTOR
 #undef ASSAY_ANALYTIC_FUNCTOR
 
+/// sin(pi x) / (pi x), of an angle that is rounded: float32 has no x with an angle of pi.
+class Sinc {
+ public:
+  explicit Sinc(KernelCall& k)
+      : dtype_(size_bytes(k.out().dtype()) < 4 ? DType::float32 : k.out().dtype()) {}
+  auto operator()(Real auto x) const -> double {
+    const double angle = round_to(dtype_, round_to(dtype_, std::numbers::pi) * x);
+    return x == 0 ? 1 : std::sin(angle) / angle;
+  }
+  auto operator()(Cplx auto x) const -> Complex {
+    const Complex angle = std::numbers::pi * x;
+    return x == 0.0 ? 1.0 : std::sin(angle) / angle;
+  }
+
+ private:
+  DType dtype_;
+};
 struct Neg {
   template <class T>
   auto operator()(T x) const -> T {
