@@ -1,5 +1,7 @@
 // Pointwise operators as formulas over elements.
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "compiler/lower/lowering.h"
@@ -13,7 +15,8 @@ struct Formula {
   LoopBuilder& loop;
   const LoweringCall& call;
   std::vector<Element> operands;
-  DType dtype;  ///< computed in
+  DType dtype;   ///< computed in
+  DType result;  ///< rounded to
 
   [[nodiscard]] auto operator[](std::size_t i) const -> const Element& { return operands[i]; }
   [[nodiscard]] auto number(std::size_t i) const -> Element {
@@ -27,10 +30,14 @@ struct Formula {
 };
 using Evaluate = Element (*)(const Formula&);
 
+/// Dtypes that a formula is one for, beside those that PyTorch refuses anyway.
+enum class Takes { any, floats, wide_floats, integers };
+
 struct FormulaRow {
   std::string_view overload;
   Evaluate evaluate;
   int cost = 1;
+  Takes takes = Takes::any;
 };
 
 template <TileOp kOp>
@@ -129,11 +136,10 @@ auto clamp_min(const Formula& f) -> Element {
 auto clamp_max(const Formula& f) -> Element {
   return apply(TileOp::minimum, f[0], f.operands.size() > 1 ? f[1] : f.number(1));
 }
+/// Of NaN it is 0.
 auto sign(const Formula& f) -> Element {
-  const auto zero = f[0].like(0);
-  const auto below = select(f[0] < 0, f[0].like(-1), zero);
-  const auto result = select(f[0] > 0, f[0].like(1), below);
-  return f.floats() ? select(f[0].apply(TileOp::is_nan), f[0], result) : result;
+  const auto below = select(f[0] < 0, f[0].like(-1), f[0].like(0));
+  return select(f[0] > 0, f[0].like(1), below);
 }
 auto truncating_quotient(const Formula& f) -> Element {
   return apply(f.floats() ? TileOp::divide : TileOp::quotient, f[0], f[1]);
@@ -155,8 +161,8 @@ auto threshold_backward(const Formula& f) -> Element {
 auto leaky_relu(const Formula& f) -> Element {
   return select(f[0] > 0, f[0], f[0] * f.number(1));
 }
-auto lerp_number(const Formula& f) -> Element {
-  const auto weight = f.number(2);
+auto lerp(const Formula& f) -> Element {
+  const auto& weight = f[2];
   const auto low = f[0] + weight * (f[1] - f[0]);
   const auto high = f[1] - (f[1] - f[0]) * (1.0 - weight);
   const auto size = weight.apply(TileOp::absolute);
@@ -170,6 +176,102 @@ auto addcmul(const Formula& f) -> Element {
 }
 auto addcdiv(const Formula& f) -> Element {
   return f[0] + f.number(3) * (f[1] / f[2]);
+}
+auto both(const Element& a, const Element& b) -> Element {
+  return apply(TileOp::bit_and, a, b);
+}
+/// What is true of floats only.
+template <TileOp kOp>
+auto of_floats(const Formula& f) -> Element {
+  return f.floats() ? f[0].apply(kOp) : Element{&f.loop, f.loop.constant(DType::boolean, 0.0)};
+}
+template <bool kAbove>
+auto is_infinite_to(const Formula& f) -> Element {
+  return both(of_floats<TileOp::is_infinite>(f), kAbove ? f[0] > 0 : f[0] < 0);
+}
+auto has_sign(const Formula& f) -> Element {
+  return f.floats() ? f[0].apply(TileOp::sign_bit) : f[0] < 0;
+}
+auto largest_finite(DType dtype) -> double {
+  if (dtype == DType::float16) return 65504;
+  if (dtype == DType::bfloat16) return 0x1.FEp127;
+  return dtype == DType::float64 ? std::numeric_limits<double>::max()
+                                 : std::numeric_limits<float>::max();
+}
+/// What stands for NaN and the infinities: 0 and the ends of the result's dtype unless given.
+auto nan_to_num(const Formula& f) -> Element {
+  const auto& x = f[0];
+  if (!f.floats()) return x;
+  const auto end = largest_finite(f.result);
+  const auto above = f.call.has(2) ? f.number(2) : x.like(end);
+  const auto below = f.call.has(3) ? f.number(3) : x.like(-end);
+  const auto finite = select(x.apply(TileOp::is_infinite), select(x > 0, above, below), x);
+  return select(x.apply(TileOp::is_nan), f.call.has(1) ? f.number(1) : x.like(0), finite);
+}
+/// Scaled in the dtype, rounded, scaled back.
+auto round_decimals(const Formula& f) -> Element {
+  const auto decimals = f.call.expr(1).as_number().value_or(0);
+  const auto scale = f[0].like(round_to(f.result, std::pow(10.0, std::fabs(decimals))));
+  const auto scaled = decimals >= 0 ? f[0] * scale : f[0] / scale;
+  const auto rounded = scaled.to(f.result).to(f.dtype).apply(TileOp::nearest_even);
+  return decimals >= 0 ? rounded / scale : rounded * scale;
+}
+auto fraction(const Formula& f) -> Element {
+  return f[0] - f[0].apply(TileOp::trunc);
+}
+auto radians(const Formula& f) -> Element {
+  return f[0] * (std::numbers::pi / 180);
+}
+auto degrees(const Formula& f) -> Element {
+  return f[0] * (180 / std::numbers::pi);
+}
+/// a log(b), which is 0 where a is.
+template <TileOp kLog>
+auto times_log(const Formula& f) -> Element {
+  const auto product = select(f[0] == 0, f[0].like(0), f[0] * f[1].apply(kLog));
+  return select(f[1].apply(TileOp::is_nan), f[1], product);
+}
+/// log(exp(a) + exp(b)), which is a common infinity; `log_base` is that of other exponentials.
+auto log_of_sum(const Formula& f, TileOp exponential, double log_base) -> Element {
+  const auto same = apply(TileOp::eq, f[0], f[1]);
+  const auto distance = (f[0] - f[1]).apply(TileOp::absolute);
+  const auto rest = (-distance).apply(exponential).apply(TileOp::log1p) * (1 / log_base);
+  const auto sum = apply(TileOp::maximum_number, f[0], f[1]) + rest;
+  return select(both(f[0].apply(TileOp::is_infinite), same), f[0], sum);
+}
+auto logaddexp(const Formula& f) -> Element {
+  return log_of_sum(f, TileOp::exp, 1);
+}
+auto logaddexp2(const Formula& f) -> Element {
+  return log_of_sum(f, TileOp::exp2, std::numbers::ln2);
+}
+auto heaviside(const Formula& f) -> Element {
+  return select(f[0] == 0, f[1], (f[0] > 0).to(f.dtype));
+}
+auto sinc(const Formula& f) -> Element {
+  const auto angle = f[0] * std::numbers::pi;
+  return select(f[0] == 0, f[0].like(1), angle.apply(TileOp::sin) / angle);
+}
+/// -x log(x), whose limit at 0 is 0.
+auto entropy(const Formula& f) -> Element {
+  const auto& x = f[0];
+  const auto below = select(x < 0, x.like(-std::numeric_limits<double>::infinity()), x);
+  return select(x == 0, x.like(0), select(x > 0, -x * x.apply(TileOp::log), below));
+}
+auto normal_distribution(const Formula& f) -> Element {
+  return (f[0] * (-1 / std::numbers::sqrt2)).apply(TileOp::erfc) * 0.5;
+}
+/// Counts beyond the dtype's bits shift everything out.
+template <TileOp kShift>
+auto shift(const Formula& f) -> Element {
+  const auto& count = f[1];
+  const auto bits = static_cast<double>(size_bytes(f.dtype) * 8);
+  const auto fits = both(apply(TileOp::ge, count, count.like(0)), count < bits);
+  const auto shifted = apply(kShift, f[0], select(fits, count, count.like(0)));
+  const auto zero = f[0].like(0);
+  if (kShift == TileOp::shift_left || info(f.dtype).kind == DTypeKind::unsigned_integer)
+    return select(fits, shifted, zero);
+  return select(fits, shifted, select(f[0] < 0, f[0].like(-1), zero));
 }
 
 using enum TileOp;
@@ -198,14 +300,26 @@ constexpr std::array kFormulas = {
     FormulaRow{"aten.floor_divide.Scalar", two<floor_quotient>},
     FormulaRow{"aten.remainder.Scalar_Tensor", two<floor_remainder>},
     FormulaRow{"aten.__and__.Tensor", two<bit_and>},
+    FormulaRow{"aten.__or__.Tensor", two<bit_or>},
     FormulaRow{"aten.fmax.default", two<maximum_number>},
     FormulaRow{"aten.fmin.default", two<minimum_number>},
     FormulaRow{"aten.atan2.default", two<atan2>, 8},
     FormulaRow{"aten.hypot.default", two<hypot>, 4},
     FormulaRow{"aten.copysign.Tensor", two<copysign>},
+    FormulaRow{"aten.copysign.Scalar", two<copysign>},
+    FormulaRow{"aten.nextafter.default", two<nextafter>, 4, Takes::wide_floats},
     FormulaRow{"aten.pow.Tensor_Tensor", two<power>, 10},
     FormulaRow{"aten.pow.Scalar", two<power>, 10},
     FormulaRow{"aten.pow.Tensor_Scalar", power_scalar, 3},
+    FormulaRow{"aten.xlogy.Tensor", times_log<log>, 8},
+    FormulaRow{"aten.xlogy.Scalar_Other", times_log<log>, 8},
+    FormulaRow{"aten.xlogy.Scalar_Self", times_log<log>, 8},
+    FormulaRow{"aten.special_xlog1py.default", times_log<log1p>, 10},
+    FormulaRow{"aten.special_xlog1py.other_scalar", times_log<log1p>, 10},
+    FormulaRow{"aten.special_xlog1py.self_scalar", times_log<log1p>, 10},
+    FormulaRow{"aten.logaddexp.default", logaddexp, 14},
+    FormulaRow{"aten.logaddexp2.default", logaddexp2, 14},
+    FormulaRow{"aten.heaviside.default", heaviside, 3},
     FormulaRow{"aten.eq.Tensor", two<eq>}, FormulaRow{"aten.eq.Scalar", two<eq>},
     FormulaRow{"aten.ne.Tensor", two<ne>}, FormulaRow{"aten.ne.Scalar", two<ne>},
     FormulaRow{"aten.lt.Tensor", two<lt>}, FormulaRow{"aten.lt.Scalar", two<lt>},
@@ -217,11 +331,31 @@ constexpr std::array kFormulas = {
     FormulaRow{"aten.bitwise_or.Tensor", two<bit_or>},
     FormulaRow{"aten.bitwise_or.Scalar", two<bit_or>},
     FormulaRow{"aten.bitwise_xor.Tensor", two<bit_xor>},
+    FormulaRow{"aten.bitwise_xor.Scalar", two<bit_xor>},
+    FormulaRow{"aten.bitwise_and.Scalar_Tensor", two<bit_and>},
+    FormulaRow{"aten.bitwise_or.Scalar_Tensor", two<bit_or>},
+    FormulaRow{"aten.bitwise_xor.Scalar_Tensor", two<bit_xor>},
+    FormulaRow{"aten.bitwise_left_shift.Tensor", shift<shift_left>, 3, Takes::integers},
+    FormulaRow{"aten.bitwise_left_shift.Tensor_Scalar", shift<shift_left>, 3, Takes::integers},
+    FormulaRow{"aten.bitwise_left_shift.Scalar_Tensor", shift<shift_left>, 3, Takes::integers},
+    FormulaRow{"aten.__lshift__.Tensor", shift<shift_left>, 3, Takes::integers},
+    FormulaRow{"aten.__lshift__.Scalar", shift<shift_left>, 3, Takes::integers},
+    FormulaRow{"aten.bitwise_right_shift.Tensor", shift<shift_right>, 3, Takes::integers},
+    FormulaRow{"aten.bitwise_right_shift.Tensor_Scalar", shift<shift_right>, 3, Takes::integers},
+    FormulaRow{"aten.bitwise_right_shift.Scalar_Tensor", shift<shift_right>, 3, Takes::integers},
+    FormulaRow{"aten.__rshift__.Tensor", shift<shift_right>, 3, Takes::integers},
+    FormulaRow{"aten.__rshift__.Scalar", shift<shift_right>, 3, Takes::integers},
     FormulaRow{"aten.bitwise_not.default", one<bit_not>},
     FormulaRow{"aten.logical_and.default", logical<bit_and>},
     FormulaRow{"aten.logical_or.default", logical<bit_or>},
     FormulaRow{"aten.logical_xor.default", logical<bit_xor>},
     FormulaRow{"aten.logical_not.default", logical_not},
+    FormulaRow{"aten.isnan.default", of_floats<is_nan>},
+    FormulaRow{"aten.isinf.default", of_floats<is_infinite>},
+    FormulaRow{"aten.isposinf.default", is_infinite_to<true>, 2},
+    FormulaRow{"aten.isneginf.default", is_infinite_to<false>, 2},
+    FormulaRow{"aten.signbit.default", has_sign},
+    FormulaRow{"aten.nan_to_num.default", nan_to_num, 4},
     FormulaRow{"aten.neg.default", one<negate>},
     FormulaRow{"aten.abs.default", one<absolute>},
     FormulaRow{"aten.exp.default", one<exp>, 6},
@@ -240,11 +374,20 @@ constexpr std::array kFormulas = {
     FormulaRow{"aten.tanh.default", one<tanh>, 8}, FormulaRow{"aten.asinh.default", one<asinh>, 10},
     FormulaRow{"aten.acosh.default", one<acosh>, 10}, FormulaRow{"aten.atanh.default", one<atanh>, 10},
     FormulaRow{"aten.erf.default", one<erf>, 8}, FormulaRow{"aten.erfc.default", one<erfc>, 10},
+    FormulaRow{"aten.erfinv.default", one<erfinv>, 20},
+    FormulaRow{"aten.special_ndtr.default", normal_distribution, 10},
+    FormulaRow{"aten.special_entr.default", entropy, 8},
+    FormulaRow{"aten.sinc.default", sinc, 10},
+    FormulaRow{"aten.deg2rad.default", radians},
+    FormulaRow{"aten.rad2deg.default", degrees},
     FormulaRow{"aten.lgamma.default", one<lgamma>, 20},
     FormulaRow{"aten.floor.default", rounding<floor>}, FormulaRow{"aten.ceil.default", rounding<ceil>},
     FormulaRow{"aten.trunc.default", rounding<trunc>},
     FormulaRow{"aten.round.default", rounding<nearest_even>},
+    FormulaRow{"aten.round.decimals", round_decimals, 4, Takes::floats},
+    FormulaRow{"aten.frac.default", fraction, 2, Takes::floats},
     FormulaRow{"aten.sign.default", sign, 3},
+    FormulaRow{"aten.sgn.default", sign, 3},
     FormulaRow{"aten.reciprocal.default", reciprocal, 2},
     FormulaRow{"aten.relu.default", relu},
     FormulaRow{"aten.sigmoid.default", logistic, 6},
@@ -254,10 +397,13 @@ constexpr std::array kFormulas = {
     FormulaRow{"aten.clamp.default", clamp, 2},
     FormulaRow{"aten.clamp_min.default", clamp_min},
     FormulaRow{"aten.clamp_max.default", clamp_max},
+    FormulaRow{"aten.clamp_min.Tensor", two<maximum>},
+    FormulaRow{"aten.clamp_max.Tensor", two<minimum>},
     FormulaRow{"aten.tanh_backward.default", tanh_backward, 3},
     FormulaRow{"aten.sigmoid_backward.default", sigmoid_backward, 3},
     FormulaRow{"aten.threshold_backward.default", threshold_backward, 2},
-    FormulaRow{"aten.lerp.Scalar", lerp_number, 6},
+    FormulaRow{"aten.lerp.Scalar", lerp, 6, Takes::floats},
+    FormulaRow{"aten.lerp.Tensor", lerp, 6, Takes::floats},
     FormulaRow{"aten.addcmul.default", addcmul, 3},
     FormulaRow{"aten.addcdiv.default", addcdiv, 4},
     FormulaRow{"aten.clone.default", copy},
@@ -283,11 +429,26 @@ auto computed_in(const LoweringCall& call) -> std::optional<DType> {
   return opmath(*common);
 }
 
+auto is_taken(Takes takes, DType dtype, DType result) -> bool {
+  switch (takes) {
+    case Takes::any:
+      return true;
+    case Takes::floats:
+      return is_floating(dtype);
+    case Takes::wide_floats:
+      return is_floating(dtype) && opmath(result) == result;
+    case Takes::integers:
+      return is_integer(dtype);
+  }
+  return false;
+}
+
 auto lower_pointwise(const LoweringCall& call, TensorDef& def) -> bool {
   const auto* row = find_formula(call.row.schema.overload);
   auto dtype = computed_in(call);
   if (row == nullptr || !dtype) return false;
   if (call.row.promotion == Promotion::none && call.tensors[0]) dtype = opmath(call.meta(0).dtype);
+  if (!is_taken(row->takes, *dtype, def.meta.dtype)) return false;
   struct Operand {
     std::optional<DefId> tensor;
     std::size_t position;
@@ -320,7 +481,7 @@ auto lower_pointwise(const LoweringCall& call, TensorDef& def) -> bool {
     static const std::vector<std::vector<DefId>> kNoLists;
     static const TensorMeta kNoMeta;
     const LoweringCall inner{*op_row, args, loop.graph(), kNone, kNoLists, kNoMeta};
-    Formula formula{loop, inner, {}, dtype};
+    Formula formula{loop, inner, {}, dtype, result};
     for (const auto& operand : operands) {
       Element element{&loop, kNoTile};
       if (operand.tensor) {
