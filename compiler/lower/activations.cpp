@@ -7,33 +7,6 @@
 namespace assay::expansions {
 namespace {
 
-auto divided(Composer& c, const Datum& a, const Datum& b) -> Datum {
-  return c.call("aten.div.Tensor", {a, b});
-}
-auto clamped(Composer& c, const Datum& x, const Datum& low, const Datum& high) -> Datum {
-  return c.call("aten.clamp.default", {x, low, high});
-}
-auto chosen(Composer& c, const Datum& condition, const Datum& a, const Datum& b) -> Datum {
-  return c.call("aten.where.self", {condition, a, b});
-}
-auto zero_like(Composer& c, const Datum& x) -> Datum {
-  return c.call("aten.zeros_like.default", {x});
-}
-auto compare(Composer& c, std::string_view op, const Datum& x, const Datum& bound) -> Datum {
-  return c.call(std::string("aten.") + std::string(op) + ".Scalar", {x, bound});
-}
-auto log_of_exp(Composer& c, const Datum& x) -> Datum {
-  return c.call("aten.log1p.default", {c.call("aten.exp.default", {x})});
-}
-/// The arguments' float dtype for arithmetic, and back to that of argument `like`.
-auto finished(Composer& c, const Datum& result, int like) -> Datum {
-  return to(c, result, c.meta(like).dtype);
-}
-/// Of integers nothing here is computed.
-auto is_float(Composer& c) -> bool {
-  return is_floating(c.meta(0).dtype) || (c.unsupported("an activation of integers"), false);
-}
-
 auto hardsigmoid(Composer& c) -> Datum {
   if (!is_float(c)) return {};
   const auto x = widened(c, c.arg(0));
@@ -70,32 +43,66 @@ auto mish(Composer& c) -> Datum {
   const auto x = widened(c, c.arg(0));
   return finished(c, mul(c, x, c.call("aten.tanh.default", {log_of_exp(c, x)})), 0);
 }
-auto leaky_relu_backward(Composer& c) -> Datum {
+/// Argument behind the input: alpha.
+auto celu(Composer& c) -> Datum {
   if (!is_float(c)) return {};
-  const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
-  const auto below = mul(c, grad, c.arg(2));
-  return finished(c, chosen(c, compare(c, "gt", x, whole(0)), grad, below), 0);
+  const auto x = widened(c, c.arg(0));
+  const auto below = mul(c, c.call("aten.expm1.default", {divided(c, x, c.arg(1))}), c.arg(1));
+  return finished(c, chosen(c, compare(c, "gt", x, whole(0)), x, below), 0);
 }
-auto hardtanh_backward(Composer& c) -> Datum {
+/// Argument behind the input of shrinks: lambda.
+auto hardshrink(Composer& c) -> Datum {
   if (!is_float(c)) return {};
-  const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
-  const auto is_flat = c.call("aten.logical_or.default",
-                              {compare(c, "le", x, c.arg(2)), compare(c, "ge", x, c.arg(3))});
-  return finished(c, chosen(c, is_flat, zero_like(c, grad), grad), 0);
+  const auto x = widened(c, c.arg(0));
+  return finished(c, chosen(c, is_within(c, x, c.arg(1)), real(0), x), 0);
 }
-auto hardsigmoid_backward(Composer& c) -> Datum {
+auto softshrink(Composer& c) -> Datum {
   if (!is_float(c)) return {};
-  const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
-  const auto rises = c.call("aten.logical_and.default",
-                            {compare(c, "gt", x, whole(-3)), compare(c, "lt", x, whole(3))});
-  return finished(c, chosen(c, rises, divided(c, grad, whole(6)), zero_like(c, grad)), 0);
+  const auto x = widened(c, c.arg(0));
+  const double lambda = c.real(1);
+  return finished(c, sub(c, x, clamped(c, x, real(-lambda), real(lambda))), 0);
 }
-auto hardswish_backward(Composer& c) -> Datum {
+/// Arguments behind the input: threshold, value. Integers have them without their fractions.
+auto threshold(Composer& c) -> Datum {
+  const auto dtype = c.meta(0).dtype;
+  if (dtype == DType::boolean) return c.unsupported("an activation of truth values"), Datum{};
+  const auto number = [&](int i) {
+    return is_floating(dtype) ? real(c.real(i)) : whole(static_cast<std::int64_t>(c.real(i)));
+  };
+  const auto x = widened(c, c.arg(0));
+  return finished(c, chosen(c, compare(c, "le", x, number(1)), number(2), x), 0);
+}
+/// Argument behind the input: how far from 0 and 1 the input stays, if it has to.
+auto logit(Composer& c) -> Datum {
   if (!is_float(c)) return {};
-  const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
-  const auto inner = mul(c, grad, add(c, divided(c, x, whole(3)), real(0.5)));
-  const auto above = chosen(c, compare(c, "lt", x, whole(3)), inner, grad);
-  return finished(c, chosen(c, compare(c, "le", x, whole(-3)), zero_like(c, grad), above), 0);
+  auto x = widened(c, c.arg(0));
+  if (const double least = c.has(1) ? c.real(1) : -1; least >= 0) {
+    const auto above = chosen(c, compare(c, "gt", x, real(1 - least)), real(1 - least), x);
+    x = chosen(c, compare(c, "lt", x, real(least)), real(least), above);
+  }
+  const auto odds = divided(c, x, complement(c, x));
+  return finished(c, c.call("aten.log.default", {odds}), 0);
+}
+/// With what its gradient needs again, which is computed anew on CUDA.
+auto log_sigmoid_forward(Composer& c) -> Datum {
+  if (!is_float(c)) return {};
+  const auto [value, power] = log_sigmoid(c, widened(c, c.arg(0)));
+  const auto buffer = c.meta(0).device.type == "cuda"
+                          ? c.call("aten.new_zeros.default", {c.arg(0), int_list(Ints{0})})
+                          : finished(c, power, 0);
+  return {DatumList{finished(c, value, 0), buffer}};
+}
+auto prelu(Composer& c) -> Datum {
+  if (!is_float(c)) return {};
+  const auto x = widened(c, c.arg(0));
+  const auto below = mul(c, x, widened(c, c.arg(1)));
+  return finished(c, chosen(c, compare(c, "gt", x, whole(0)), x, below), 0);
+}
+/// Argument behind the input: the dimension whose second half is the gate.
+auto glu(Composer& c) -> Datum {
+  if (!is_float(c)) return {};
+  const auto [value, gate] = halves(c, widened(c, c.arg(0)), c.integer(1));
+  return finished(c, mul(c, value, c.call("aten.sigmoid.default", {gate})), 0);
 }
 auto masked_fill(Composer& c) -> Datum {
   const auto self = c.arg(0);
@@ -130,16 +137,38 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.elu.default", elu},
     ExpansionRow{"aten.softplus.default", softplus},
     ExpansionRow{"aten.mish.default", mish},
-    ExpansionRow{"aten.leaky_relu_backward.default", leaky_relu_backward},
-    ExpansionRow{"aten.hardtanh_backward.default", hardtanh_backward},
-    ExpansionRow{"aten.hardsigmoid_backward.default", hardsigmoid_backward},
-    ExpansionRow{"aten.hardswish_backward.default", hardswish_backward},
+    ExpansionRow{"aten.celu.default", celu},
+    ExpansionRow{"aten.hardshrink.default", hardshrink},
+    ExpansionRow{"aten.softshrink.default", softshrink},
+    ExpansionRow{"aten.threshold.default", threshold},
+    ExpansionRow{"aten.logit.default", logit},
+    ExpansionRow{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
+    ExpansionRow{"aten._prelu_kernel.default", prelu},
+    ExpansionRow{"aten.glu.default", glu},
     ExpansionRow{"aten.masked_fill.Scalar", masked_fill},
     ExpansionRow{"aten.masked_fill.Tensor", masked_fill},
     ExpansionRow{"aten.native_batch_norm.default", batch_norm_in_evaluation},
 };
 
 }  // namespace
+
+auto log_sigmoid(Composer& c, const Datum& x) -> LogSigmoid {
+  const auto size = c.call("aten.abs.default", {x});
+  const auto power = c.call("aten.exp.default", {negated(c, size)});
+  const auto below = c.call("aten.clamp_max.default", {x, whole(0)});
+  return {sub(c, below, c.call("aten.log1p.default", {power})), power};
+}
+auto halves(Composer& c, const Datum& x, std::int64_t dim) -> std::pair<Datum, Datum> {
+  const auto sizes = c.meta(x).sizes;
+  if (sizes.empty()) return c.unsupported("halves of one number"), std::pair<Datum, Datum>{};
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  const auto size = sizes[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
+  const Datum middle{floor_div(size, 2)};
+  const auto part = [&](const Datum& from, const Datum& to) {
+    return c.call("aten.slice.Tensor", {x, whole(dim), from, to});
+  };
+  return {part(whole(0), middle), part(middle, {size})};
+}
 
 auto activation_rows() -> std::span<const ExpansionRow> {
   return kRows;

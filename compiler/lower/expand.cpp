@@ -24,7 +24,7 @@ auto spread(Composer& c, const Datum& x, const Datum& dims, const Datum& correct
   const auto less = correction.scalar() ? correction.scalar()->as_number().value_or(1) : 1.0;
   // Less than no degrees of freedom count as none.
   const auto freedom = less == 0 ? count : max(count - static_cast<std::int64_t>(less), Expr(0));
-  const auto variance = c.call("aten.div.Tensor", {sum, {freedom}});
+  const auto variance = divided(c, sum, {freedom});
   auto mean = kept_mean;
   if (!keepdim) mean = c.call("aten.mean.dim", {wide, dims, truth(false)});
   const auto dtype = before.dtype;
@@ -66,8 +66,8 @@ auto softmax(Composer& c) -> Datum {
   const auto shifted = sub(c, x, c.call("aten.amax.default", {x, dims, truth(true)}));
   const auto powers = c.call("aten.exp.default", {shifted});
   const auto sum = c.call("aten.sum.dim_IntList", {powers, dims, truth(true)});
-  const auto result = kLog ? sub(c, shifted, c.call("aten.log.default", {sum}))
-                           : c.call("aten.div.Tensor", {powers, sum});
+  const auto result =
+      kLog ? sub(c, shifted, c.call("aten.log.default", {sum})) : divided(c, powers, sum);
   return c.flag(2) ? result : to(c, result, c.meta(0).dtype);
 }
 /// Arguments: gradient, output, dim, dtype of the input.
@@ -95,7 +95,7 @@ auto gelu_backward(Composer& c) -> Datum {
         mul(c, mul(c, x, add(c, mul(c, square, real(0.044715)), real(1))), real(kBeta));
     const auto t = c.call("aten.tanh.default", {inner});
     const auto left = mul(c, add(c, t, real(1)), real(0.5));
-    const auto slope = c.call("aten.rsub.Scalar", {mul(c, t, t), real(1)});
+    const auto slope = complement(c, mul(c, t, t));
     const auto inner_slope =
         mul(c, add(c, mul(c, square, real(3 * 0.044715)), real(1)), real(kBeta));
     const auto right = mul(c, mul(c, mul(c, x, real(0.5)), slope), inner_slope);
@@ -112,7 +112,7 @@ auto silu_backward(Composer& c) -> Datum {
   const auto grad = widened(c, c.arg(0));
   const auto x = widened(c, c.arg(1));
   const auto s = c.call("aten.sigmoid.default", {x});
-  const auto rest = c.call("aten.rsub.Scalar", {s, real(1)});
+  const auto rest = complement(c, s);
   const auto slope = mul(c, s, add(c, mul(c, x, rest), real(1)));
   return to(c, mul(c, grad, slope), c.meta(0).dtype);
 }
@@ -200,8 +200,8 @@ constexpr std::array kRows = {
 }  // namespace
 
 auto find_expansion(std::string_view overload) -> Decomposition {
-  for (const auto family :
-       {std::span<const ExpansionRow>(kRows), activation_rows(), resampling_rows()})
+  for (const auto family : {std::span<const ExpansionRow>(kRows), activation_rows(),
+                            activation_gradient_rows(), loss_rows(), resampling_rows()})
     for (const auto& row : family)
       if (row.overload == overload) return row.expand;
   return nullptr;

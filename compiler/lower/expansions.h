@@ -24,6 +24,30 @@ inline auto sub(Composer& c, const Datum& a, const Datum& b) -> Datum {
 inline auto add(Composer& c, const Datum& a, const Datum& b) -> Datum {
   return c.call("aten.add.Tensor", {a, b});
 }
+inline auto divided(Composer& c, const Datum& a, const Datum& b) -> Datum {
+  return c.call("aten.div.Tensor", {a, b});
+}
+inline auto negated(Composer& c, const Datum& a) -> Datum {
+  return c.call("aten.neg.default", {a});
+}
+/// 1 - a.
+inline auto complement(Composer& c, const Datum& a) -> Datum {
+  return c.call("aten.rsub.Scalar", {a, whole(1)});
+}
+inline auto clamped(Composer& c, const Datum& x, const Datum& low, const Datum& high) -> Datum {
+  return c.call("aten.clamp.default", {x, low, high});
+}
+/// Comparison with a number: "le", "gt", ...
+inline auto compare(Composer& c, std::string_view op, const Datum& x, const Datum& bound) -> Datum {
+  return c.call("aten." + std::string(op) + ".Scalar", {x, bound});
+}
+/// Either of them may be a number, not both.
+inline auto chosen(Composer& c, const Datum& condition, const Datum& a, const Datum& b) -> Datum {
+  const auto* const overload = !a.is_tensor()   ? "aten.where.ScalarSelf"
+                               : !b.is_tensor() ? "aten.where.ScalarOther"
+                                                : "aten.where.self";
+  return c.call(overload, {condition, a, b});
+}
 inline auto to(Composer& c, const Datum& a, DType dtype) -> Datum {
   if (c.meta(a).dtype == dtype) return a;
   return c.call("prims.convert_element_type.default", {a, {dtype}});
@@ -48,7 +72,33 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 /// A convolution of each channel by itself, on CUDA; others stay library calls.
 [[nodiscard]] auto depthwise_convolution(Composer& c) -> Datum;
 
-/// An operator as calls of others.
+/// The arguments' float dtype for arithmetic, and back to that of argument `like`.
+inline auto finished(Composer& c, const Datum& result, int like) -> Datum {
+  return to(c, result, c.meta(like).dtype);
+}
+/// Of integers nothing here is computed.
+inline auto is_float(Composer& c) -> bool {
+  return is_floating(c.meta(0).dtype) || (c.unsupported("an activation of integers"), false);
+}
+inline auto log_of_exp(Composer& c, const Datum& x) -> Datum {
+  return c.call("aten.log1p.default", {c.call("aten.exp.default", {x})});
+}
+/// Is a number no larger than a bound, whatever its sign?
+inline auto is_within(Composer& c, const Datum& x, const Datum& bound) -> Datum {
+  return compare(c, "le", c.call("aten.abs.default", {x}), bound);
+}
+
+/// log(1 / (1 + exp(-x))) and the exp(-|x|) in it, which never overflows.
+struct LogSigmoid {
+  Datum value, power;
+};
+[[nodiscard]] auto log_sigmoid(Composer& c, const Datum& x) -> LogSigmoid;
+
+/// The two halves of a tensor along a dimension.
+[[nodiscard]] auto halves(Composer& c, const Datum& x, std::int64_t dim) -> std::pair<Datum, Datum>;
+
+/// An operator as calls of others. Floats that it computes wider than its rule says are rounded to
+/// the rule's dtype afterwards.
 struct ExpansionRow {
   std::string_view overload;
   Decomposition expand;
@@ -57,5 +107,8 @@ struct ExpansionRow {
 [[nodiscard]] auto activation_rows() -> std::span<const ExpansionRow>;
 /// Other sizes, padding by what is there, adaptive pools and windows as columns.
 [[nodiscard]] auto resampling_rows() -> std::span<const ExpansionRow>;
+[[nodiscard]] auto activation_gradient_rows() -> std::span<const ExpansionRow>;
+/// Losses of predictions and targets, and their gradients.
+[[nodiscard]] auto loss_rows() -> std::span<const ExpansionRow>;
 
 }  // namespace assay::expansions
