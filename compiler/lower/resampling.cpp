@@ -98,7 +98,8 @@ class Formulas {
  private:
   /// The distance of neighbouring positions in the input.
   [[nodiscard]] auto step() const -> Datum {
-    if (aligns_) return quotient(axis_.in - 1, max(axis_.out - 1, Expr(1)));  // of one position it is 0
+    if (aligns_)
+      return quotient(axis_.in - 1, max(axis_.out - 1, Expr(1)));  // of one position it is 0
     if (axis_.scale) return real(1 / *axis_.scale);
     return quotient(axis_.in, axis_.out);
   }
@@ -108,32 +109,26 @@ class Formulas {
   }
   [[nodiscard]] auto place() -> Datum { return to(c_, position_, dtype_); }
   [[nodiscard]] auto whole_number(const Datum& x) -> Datum { return to(c_, x, DType::int64); }
-  [[nodiscard]] auto clamped(const Datum& x, const Datum& low, const Datum& high) -> Datum {
-    return c_.call("aten.clamp.default", {x, low, high});
-  }
   /// Positions between the edges, `by` behind those of `x`.
   [[nodiscard]] auto inside(const Datum& x, std::int64_t by) -> Datum {
-    return clamped(by == 0 ? x : add(c_, x, whole(by)), whole(0), {axis_.in - 1});
+    return clamped(c_, by == 0 ? x : add(c_, x, whole(by)), whole(0), {axis_.in - 1});
   }
   [[nodiscard]] auto source() -> Datum {
     if (aligns_) return mul(c_, place(), step());
     return sub(c_, mul(c_, add(c_, place(), real(0.5)), step()), real(0.5));
-  }
-  [[nodiscard]] auto less_from_one(const Datum& x) -> Datum {
-    return c_.call("aten.rsub.Scalar", {x, real(1)});
   }
 
   auto nearest(bool is_exact) -> DimTaps {
     auto at = place();
     if (is_exact) at = add(c_, at, real(0.5));
     const auto low = c_.call("aten.floor.default", {mul(c_, at, step())});
-    return {{whole_number(clamped(low, {}, {axis_.in - 1})), {}}};
+    return {{whole_number(clamped(c_, low, {}, {axis_.in - 1})), {}}};
   }
   auto linear() -> DimTaps {
-    const auto at = clamped(source(), whole(0), {});
-    const auto low = whole_number(clamped(at, {}, {axis_.in - 1}));
-    const auto share = clamped(sub(c_, at, to(c_, low, dtype_)), whole(0), whole(1));
-    return {{low, less_from_one(share)}, {inside(low, 1), share}};
+    const auto at = clamped(c_, source(), whole(0), {});
+    const auto low = whole_number(clamped(c_, at, {}, {axis_.in - 1}));
+    const auto share = clamped(c_, sub(c_, at, to(c_, low, dtype_)), whole(0), whole(1));
+    return {{low, complement(c_, share)}, {inside(low, 1), share}};
   }
   /// Keys' convolution with a = -0.75; positions past the edge repeat it.
   auto cubic() -> DimTaps {
@@ -150,8 +145,8 @@ class Formulas {
       const auto square = add(c_, mul(c_, line, x), real(8 * kA));
       return add(c_, mul(c_, square, x), real(-4 * kA));
     };
-    const auto low = whole_number(clamped(floor, whole(-3), {axis_.in + 3}));
-    const auto rest = less_from_one(share);
+    const auto low = whole_number(clamped(c_, floor, whole(-3), {axis_.in + 3}));
+    const auto rest = complement(c_, share);
     return {{inside(low, -1), far(add(c_, share, real(1)))},
             {inside(low, 0), near(share)},
             {inside(low, 1), near(rest)},
@@ -243,7 +238,7 @@ auto edges(Composer& c, const Dims& sizes, const Dims& pads) -> Grid {
     shape[0] = size + before + after;
     auto at = c.call("aten.view.default", {count, int_list(shape)});
     if constexpr (kEdge == Edge::replicate) {
-      at = c.call("aten.clamp.default", {at, whole(0), {size - 1}});
+      at = clamped(c, at, whole(0), {size - 1});
     } else {
       const auto mirrored =
           c.call("aten.rsub.Scalar", {c.call("aten.abs.default", {at}), {size - 1}});
@@ -290,18 +285,17 @@ auto uneven_taps(Composer& c, const Expr& in, const Expr& out, std::size_t behin
   shape[0] = out;
   const auto line = c.call("aten.arange.default", {{out}, {DType::int64}, {}, {c.meta(0).device}});
   const auto position = c.call("aten.view.default", {line, int_list(shape)});
-  const auto divided = [&](const Datum& x) {
+  const auto part_of = [&](const Datum& x) {
     return c.call("aten.floor_divide.default", {x, {out}});
   };
-  const auto start = divided(mul(c, position, {in}));
-  const auto end = divided(add(c, mul(c, position, {in}), {in + out - 1}));
+  const auto start = part_of(mul(c, position, {in}));
+  const auto end = part_of(add(c, mul(c, position, {in}), {in + out - 1}));
   const auto count = sub(c, end, start);
   DimTaps taps;
   for (std::int64_t i = 0; i < most; ++i) {
     const auto at = i == 0 ? start : add(c, start, whole(i));
     const auto is_inside = to(c, c.call("aten.lt.Tensor", {at, end}), dtype);
-    taps.push_back({c.call("aten.clamp.default", {at, {}, {in - 1}}),
-                    c.call("aten.div.Tensor", {is_inside, to(c, count, dtype)})});
+    taps.push_back({clamped(c, at, {}, {in - 1}), divided(c, is_inside, to(c, count, dtype))});
   }
   return taps;
 }
@@ -333,7 +327,7 @@ auto adaptive_pool_backward(Composer& c) -> Datum {
   const auto high = even_part(in[0], out[0]), wide = even_part(in[1], out[1]);
   if (!high || !wide || !is_floating(meta.dtype))
     return c.unsupported("windows that overlap"), Datum{};
-  const auto share = c.call("aten.div.Tensor", {widened(c, c.arg(0)), {*high * *wide}});
+  const auto share = divided(c, widened(c, c.arg(0)), {*high * *wide});
   const auto columns = c.call("aten.unsqueeze.default", {share, whole(-1)});
   const auto rows = c.call("aten.unsqueeze.default", {columns, whole(-3)});
   Dims split(meta.sizes.begin(), meta.sizes.end() - 2);
