@@ -1,5 +1,8 @@
 #include "compiler/program/access_steps.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace assay {
 
 AccessSteps::AccessSteps(const TileKernel& kernel) : kernel_(kernel) {
@@ -54,12 +57,19 @@ auto AccessSteps::step(TileId index, std::size_t axis) const -> std::optional<st
 }
 
 auto AccessSteps::scores() const -> std::vector<int> {
+  constexpr int kAlong = 4, kOfEveryElement = 16;
+  const auto axes_of = [&](const TileStatement* one) {
+    return kernel_.type(one->operands[0]).axes;
+  };
+  int most = 0;
+  for (const auto* one : accesses_) most = std::max(most, std::popcount(axes_of(one)));
   std::vector<int> score(kernel_.axes.size(), 0);
   for (const auto* one : accesses_)
     for (std::size_t axis = 0; axis < score.size(); ++axis) {
-      if ((kernel_.type(one->operands[0]).axes >> axis & 1U) == 0) continue;
+      if ((axes_of(one) >> axis & 1U) == 0) continue;
       const auto by = step(one->operands[0], axis);
-      score[axis] += by == 1 ? 4 : by == 0 ? 0 : -1;
+      const auto weight = std::popcount(axes_of(one)) == most ? kOfEveryElement : 1;
+      score[axis] += weight * (by == 1 ? kAlong : by == 0 ? 0 : -1);
     }
   return score;
 }
