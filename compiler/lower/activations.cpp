@@ -1,5 +1,5 @@
 // Activations, their gradients and the like as arithmetic of other operators
-// (aten/src/ATen/native/cpu/Activation.cpp, aten/src/ATen/native/Normalization.cpp).
+// (aten/src/ATen/native/cpu/Activation.cpp).
 #include <array>
 
 #include "compiler/lower/expansions.h"
@@ -113,23 +113,6 @@ auto masked_fill(Composer& c) -> Datum {
   return chosen(c, c.arg(1), filler, self);
 }
 
-/// In evaluation: input, weight, bias, running mean and variance, training, momentum, epsilon.
-auto batch_norm_in_evaluation(Composer& c) -> Datum {
-  if (c.flag(5) || !c.has(3) || !c.has(4) || c.meta(0).rank() < 2)
-    return c.unsupported("statistics of this batch"), Datum{};
-  Dims shape(c.meta(0).sizes.size(), Expr(1));
-  shape[1] = c.meta(0).sizes[1];
-  const auto per_channel = [&](const Datum& x) {
-    return c.call("aten.view.default", {widened(c, x), int_list(shape)});
-  };
-  const auto deviation = c.call("aten.rsqrt.default", {add(c, per_channel(c.arg(4)), c.arg(7))});
-  const auto scale = c.has(1) ? mul(c, deviation, per_channel(c.arg(1))) : deviation;
-  auto result = mul(c, sub(c, widened(c, c.arg(0)), per_channel(c.arg(3))), scale);
-  if (c.has(2)) result = add(c, result, per_channel(c.arg(2)));
-  const auto none = c.call("aten.new_zeros.default", {c.arg(3), int_list(Ints{0})});
-  return {DatumList{finished(c, result, 0), none, none}};
-}
-
 constexpr std::array kRows = {
     ExpansionRow{"aten.hardsigmoid.default", hardsigmoid},
     ExpansionRow{"aten.hardswish.default", hardswish},
@@ -147,7 +130,6 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.glu.default", glu},
     ExpansionRow{"aten.masked_fill.Scalar", masked_fill},
     ExpansionRow{"aten.masked_fill.Tensor", masked_fill},
-    ExpansionRow{"aten.native_batch_norm.default", batch_norm_in_evaluation},
 };
 
 }  // namespace

@@ -48,6 +48,9 @@ inline auto chosen(Composer& c, const Datum& condition, const Datum& a, const Da
                                                 : "aten.where.self";
   return c.call(overload, {condition, a, b});
 }
+inline auto reshaped(Composer& c, const Datum& a, const Dims& sizes) -> Datum {
+  return c.call("aten.reshape.default", {a, int_list(sizes)});
+}
 inline auto to(Composer& c, const Datum& a, DType dtype) -> Datum {
   if (c.meta(a).dtype == dtype) return a;
   return c.call("prims.convert_element_type.default", {a, {dtype}});
@@ -110,5 +113,13 @@ struct ExpansionRow {
 [[nodiscard]] auto activation_gradient_rows() -> std::span<const ExpansionRow>;
 /// Losses of predictions and targets, and their gradients.
 [[nodiscard]] auto loss_rows() -> std::span<const ExpansionRow>;
+/// Layer, group, batch, RMS and weight normalisation, and their gradients.
+[[nodiscard]] auto normalisation_rows() -> std::span<const ExpansionRow>;
+/// Variances, norms, softmax and what else is arithmetic around reductions.
+[[nodiscard]] auto statistic_rows() -> std::span<const ExpansionRow>;
+/// Products with vectors, as multiplications and sums.
+[[nodiscard]] auto vector_product_rows() -> std::span<const ExpansionRow>;
+/// Operators that write or read at indices, as those that loops can do.
+[[nodiscard]] auto index_rows() -> std::span<const ExpansionRow>;
 
 }  // namespace assay::expansions

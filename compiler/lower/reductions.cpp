@@ -32,6 +32,7 @@ constexpr std::array kReductions = {
     ReductionRow{"aten.any.dims", TileCombine::any, false, true},
     ReductionRow{"aten.all.default", TileCombine::all, false, true},
     ReductionRow{"aten.all.dim", TileCombine::all, false, true},
+    ReductionRow{"aten.all.dims", TileCombine::all, false, true},
     ReductionRow{"aten.argmax.default", TileCombine::argmax, false, false, true},
     ReductionRow{"aten.argmin.default", TileCombine::argmin, false, false, true},
     ReductionRow{"aten.cumsum.default", TileCombine::sum, false, false, false, true},

@@ -308,7 +308,7 @@ auto adaptive_pool(Composer& c) -> Datum {
   if (high && wide) {
     Dims split(meta.sizes.begin(), meta.sizes.end() - 2);
     split.insert(split.end(), {out[0], *high, out[1], *wide});
-    const auto parts = c.call("aten.reshape.default", {input, int_list(split)});
+    const auto parts = reshaped(c, input, split);
     const auto mean = c.call("aten.mean.dim", {parts, int_list(Ints{-3, -1}), truth(false)});
     return to(c, mean, meta.dtype);
   }
@@ -333,7 +333,7 @@ auto adaptive_pool_backward(Composer& c) -> Datum {
   Dims split(meta.sizes.begin(), meta.sizes.end() - 2);
   split.insert(split.end(), {out[0], *high, out[1], *wide});
   const auto spread = c.call("aten.expand.default", {rows, int_list(split)});
-  return to(c, c.call("aten.reshape.default", {spread, int_list(meta.sizes)}), meta.dtype);
+  return to(c, reshaped(c, spread, meta.sizes), meta.dtype);
 }
 
 // ---- windows as columns -------------------------------------------------------------------------
@@ -365,7 +365,7 @@ auto columns(Composer& c) -> Datum {
   const auto* last = &sizes[sizes.size() - 5];
   shape.push_back(last[0] * last[1] * last[2]);
   shape.push_back(last[3] * last[4]);
-  return c.call("aten.reshape.default", {moved, int_list(shape)});
+  return reshaped(c, moved, shape);
 }
 
 using enum Filter;

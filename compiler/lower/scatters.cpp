@@ -101,8 +101,9 @@ auto scatter(const LoweringCall& call, DefId into, ScatterDef& made) -> bool {
 /// Arguments: self, dim, index of one dimension, source, alpha.
 auto index_add(const LoweringCall& call, DefId into, ScatterDef& made) -> bool {
   const auto rank = call.result.sizes.size();
-  if (rank < 2 || !call.tensors[2] || call.meta(2).sizes.size() != 1 || !call.expr(4).is_int(1) ||
-      !has_atomic_sum(call.result.dtype) || call.meta(3).dtype != call.result.dtype)
+  if (rank == 0 || !call.tensors[2] || call.meta(2).sizes.size() != 1 || !call.expr(4).is_int(1) ||
+      !has_atomic_sum(call.result.dtype) || call.meta(3).sizes.size() != rank ||
+      call.meta(3).dtype != call.result.dtype)
     return false;
   const auto dim = call.dim(1, rank);
   start_from(made, *call.tensors[0]);

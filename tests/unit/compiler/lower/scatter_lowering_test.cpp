@@ -78,6 +78,72 @@ auto scatters() -> std::vector<Row> {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, ScatterLowering, ::testing::ValuesIn(scatters()), row_name);
 
+/// Where elements are narrower than a machine writes in one step, and what is written as others.
+auto narrow_and_composed() -> std::vector<Row> {
+  const std::string look = "i: i64[3]; k: i64[]; ";
+  // Each of four once: the order of others is open.
+  const std::string all = "p = aten.arange.start_step(3, -1, -1)\n";
+  return {
+      {"NarrowSums",
+       {"x: bf16[4, s0]; i: i64[6]; v: bf16[6, s0]; w: f16[4]; j: i64[s0]; u: f16[s0]; "
+        "n: i8[4]; m: i8[s0]; t: b8[4]; b: b8[s0]",
+        "a = aten.index_put.default(x, [i], v, True)\nc = aten.index_add.default(x, 0, i, v)\n"
+        "d = aten.scatter_add.default(w, 0, j, u)\ne = aten.index_put.default(n, [j], m, True)\n"
+        "f = aten.index_put.default(t, [j], b, True)",
+        "a, c, d, e, f", 0, 3}},
+      {"NarrowElements",
+       {"x: bf16[4, s0]; v: bf16[4, s0]; n: i8[4]; m: i8[4]; t: b8[4]; b: b8[4]",
+        all + "a = aten.index_put.default(x, [p], v)\nc = aten.scatter.src(n, 0, p, m)\n"
+              "d = aten.index_put.default(t, [p], b)\ne = aten.scatter.value(n, 0, p, 7)",
+        "a, c, d, e", 0, 100}},
+      {"NarrowEmbeddingGradient",
+       {"g: bf16[2, s0, 5]; i: i64[2, s0]; h: f16[s0, 3]; j: i32[s0]",
+        "a = aten.embedding_dense_backward.default(g, i, 4, 1, False)\n"
+        "b = aten.embedding_dense_backward.default(h, j, 5, -1, False)",
+        "a, b", 0, 3}},
+      {"IndexAddOfOthers",
+       {look + "x: f32[4]; v: f32[3]; y: f32[4, s0]; w: f32[3, s0]; z: f32[]; u: f32[1, s0]; "
+               "n: i64[4]; m: i64[3]",
+        "a = aten.index_add.default(x, 0, i, v)\n"
+        "b = aten.index_add.default(y, -2, i, w, alpha = 0.5)\n"
+        "c = aten.index_add.default(x, 0, k, z)\nd = aten.index_add.default(y, 0, k, u)\n"
+        "e = aten.index_add.default(n, 0, i, m, alpha = 3)",
+        "a, b, c, d, e", 0, 3}},
+      {"IndexFill",
+       {look + "x: f32[s0, 4]; h: bf16[4, s0]; v: f32[]; n: i64[4]; b: b8[4]",
+        "a = aten.index_fill.int_Scalar(x, 1, i, 1.5)\nc = aten.index_fill.int_Tensor(x, -1, i, "
+        "v)\n"
+        "d = aten.index_fill.int_Scalar(h, 0, i, -0.1)\ne = aten.index_fill.int_Scalar(n, 0, k, "
+        "9)\n"
+        "f = aten.index_fill.int_Scalar(b, 0, i, True)",
+        "a, c, d, e, f", -4, 3}},
+      {"IndexCopy",
+       {"x: f32[s0, 4]; v: f32[s0, 4]; h: bf16[4]; u: bf16[4]; k: i32[]; z: bf16[]",
+        all + "a = aten.index_copy.default(x, 1, p, v)\nb = aten.index_copy.default(h, 0, p, u)\n"
+              "c = aten.index_copy.default(h, 0, k, z)",
+        "a, b, c", 0, 3}},
+      {"TakeAndPut",
+       {look + "x: f32[4, s0]; j: i64[2, 3]; h: bf16[s0, 2]; v: f32[2, 3]; u: f32[3]",
+        "a = aten.take.default(x, j)\nt = aten.permute.default(x, [1, 0])\n"
+        "b = aten.take.default(t, i)\nc = aten.take.default(h, k)\n"
+        "d = aten.put.default(t, j, v, True)",
+        "a, b, c, d", -2, 1}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Composed, ScatterLowering, ::testing::ValuesIn(narrow_and_composed()),
+                         row_name);
+
+/// What a mask selects is written by the reference.
+TEST(Scatters, MasksOfNarrowElementsStayCalls) {
+  const testing::SmallGraph graph{"x: bf16[5, s0]; b: b8[5]; v: bf16[s0]",
+                                  "a = aten.index_put.default(x, [b], v)", "a"};
+  EXPECT_EQ(testing::problems(graph, {"s0=3"}), "");
+  const auto compiled = testing::compiled(graph);
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(testing::call_count(*compiled), 1);
+  EXPECT_EQ(testing::kernel_count(*compiled), 0);
+}
+
 /// A kernel would read what it has written already.
 TEST(Scatters, ACopyOverItselfStaysACall) {
   const testing::SmallGraph graph{
