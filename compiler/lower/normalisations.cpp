@@ -1,5 +1,6 @@
 // Normalisations and their gradients as reductions and arithmetic of other operators
 // (aten/src/ATen/native/Normalization.cpp, layer_norm.cpp, group_norm.cpp, WeightNorm.cpp).
+#include <algorithm>
 #include <array>
 #include <limits>
 
