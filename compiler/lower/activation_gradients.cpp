@@ -2,12 +2,43 @@
 // (aten/src/ATen/native/cpu/Activation.cpp, BinaryOpsKernel.cpp).
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include "compiler/lower/expansions.h"
 
 namespace assay::expansions {
 namespace {
 
+auto gelu_backward(Composer& c) -> Datum {
+  const auto grad = widened(c, c.arg(0));
+  const auto x = widened(c, c.arg(1));
+  if (c.text(2) == "tanh") {
+    constexpr double kBeta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    const auto square = mul(c, x, x);
+    const auto inner =
+        mul(c, mul(c, x, add(c, mul(c, square, real(0.044715)), real(1))), real(kBeta));
+    const auto t = c.call("aten.tanh.default", {inner});
+    const auto left = mul(c, add(c, t, real(1)), real(0.5));
+    const auto slope = complement(c, mul(c, t, t));
+    const auto inner_slope =
+        mul(c, add(c, mul(c, square, real(3 * 0.044715)), real(1)), real(kBeta));
+    const auto right = mul(c, mul(c, mul(c, x, real(0.5)), slope), inner_slope);
+    return finished(c, mul(c, grad, add(c, left, right)), 0);
+  }
+  constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  const auto scaled = c.call("aten.erf.default", {mul(c, x, real(1 / std::numbers::sqrt2))});
+  const auto cdf = mul(c, add(c, scaled, real(1)), real(0.5));
+  const auto power = c.call("aten.exp.default", {mul(c, mul(c, x, x), real(-0.5))});
+  const auto density = mul(c, power, real(kDensity));
+  return finished(c, mul(c, grad, add(c, cdf, mul(c, x, density))), 0);
+}
+auto silu_backward(Composer& c) -> Datum {
+  const auto grad = widened(c, c.arg(0));
+  const auto x = widened(c, c.arg(1));
+  const auto s = c.call("aten.sigmoid.default", {x});
+  const auto slope = mul(c, s, add(c, mul(c, x, complement(c, s)), real(1)));
+  return finished(c, mul(c, grad, slope), 0);
+}
 auto leaky_relu_backward(Composer& c) -> Datum {
   if (!is_float(c)) return {};
   const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
@@ -120,6 +151,8 @@ auto dropout_backward(Composer& c) -> Datum {
 }
 
 constexpr std::array kRows = {
+    ExpansionRow{"aten.gelu_backward.default", gelu_backward},
+    ExpansionRow{"aten.silu_backward.default", silu_backward},
     ExpansionRow{"aten.leaky_relu_backward.default", leaky_relu_backward},
     ExpansionRow{"aten.hardtanh_backward.default", hardtanh_backward},
     ExpansionRow{"aten.hardsigmoid_backward.default", hardsigmoid_backward},
