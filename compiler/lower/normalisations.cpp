@@ -36,11 +36,16 @@ auto scaled_and_moved(Composer& c, const Datum& x, const Datum& weight, const Da
   const auto scaled = weight.is_none() ? x : mul(c, x, weight);
   return bias.is_none() ? scaled : add(c, scaled, bias);
 }
-/// Gradient of (x - mean) * scale, which is `hat`, where mean and scale come from x as well.
+/// Gradient of (x - mean) * scale, which is `hat`, where mean and scale come from x as well; `mean`
+/// is that of whatever they come from, beside the input.
+auto through_means(Composer& c, const Datum& grad, const Datum& hat, const Datum& scale,
+                   const auto& mean) -> Datum {
+  const auto pull = mul(c, hat, mean(mul(c, grad, hat)));
+  return mul(c, scale, sub(c, sub(c, grad, mean(grad)), pull));
+}
 auto through_statistics(Composer& c, const Datum& grad, const Datum& hat, const Datum& scale,
                         const Ints& over) -> Datum {
-  const auto pull = mul(c, hat, mean_over(c, mul(c, grad, hat), over));
-  return mul(c, scale, sub(c, sub(c, grad, mean_over(c, grad, over)), pull));
+  return through_means(c, grad, hat, scale, [&](const Datum& x) { return mean_over(c, x, over); });
 }
 /// The gradient of a parameter of these sizes: what is summed over the dimensions it has not.
 auto summed(Composer& c, const Datum& x, const Ints& over, const Dims& sizes) -> Datum {
@@ -135,8 +140,8 @@ auto rms_norm_backward(Composer& c) -> Datum {
 
 // ---- over groups of channels --------------------------------------------------------------------
 
-/// An input whose channels are split into groups: its sizes, those of a statistic and of a
-/// parameter, and the dimensions that they are not of.
+/// An input whose channels are split into groups: its sizes then, those of a statistic, and of a
+/// parameter beside the input; dimensions of a group's elements, and of a channel's.
 struct Groups {
   Dims split, statistic, parameter;
   Ints in_group, in_channel;
@@ -148,39 +153,41 @@ auto groups_of(Composer& c, int input, int first) -> std::optional<Groups> {
   if (!is_floating(meta.dtype) || meta.rank() < 2 || meta.sizes[0] != c.expr(first) || !channels ||
       !meta.sizes[1].is_int(*channels) || !count || *count < 1)
     return c.unsupported("groups of this kind"), std::nullopt;
-  const Dims start{meta.sizes[0], *count, *channels / *count};
-  const auto rank = meta.rank() + 1;
   const std::vector<Expr> ones(meta.sizes.size() - 2, Expr(1));
-  Groups groups{start,
-                {start[0], start[1], 1},
-                {1, start[1], start[2]},
-                counting(2, rank),
-                counting(3, rank)};
+  Groups groups{{meta.sizes[0], *count, *channels / *count},
+                {meta.sizes[0], *count, 1},
+                {1, meta.sizes[1]},
+                counting(2, meta.rank() + 1),
+                counting(2, meta.rank())};
   groups.split.insert(groups.split.end(), meta.sizes.begin() + 2, meta.sizes.end());
   for (auto* sizes : {&groups.statistic, &groups.parameter})
     sizes->insert(sizes->end(), ones.begin(), ones.end());
   groups.in_channel.insert(groups.in_channel.begin(), 0);
   return groups;
 }
-auto split_channels(Composer& c, int arg, const Groups& groups) -> Datum {
-  return reshaped(c, widened(c, c.arg(arg)), groups.split);
-}
-/// In the sizes and dtype of argument `arg`.
-auto joined_channels(Composer& c, const Datum& x, int arg) -> Datum {
-  return to(c, reshaped(c, x, c.meta(arg).sizes), c.meta(arg).dtype);
+/// A statistic of groups for each channel, beside the input: so that what uses it goes over the
+/// positions of a channel, for which one number is the same.
+auto by_channel(Composer& c, const Datum& statistic, const Groups& groups) -> Datum {
+  auto repeated = groups.statistic, sizes = groups.parameter;
+  repeated[2] = groups.split[2];
+  sizes[0] = groups.split[0];
+  const auto all =
+      c.call("aten.expand.default", {reshaped(c, statistic, groups.statistic), int_list(repeated)});
+  return reshaped(c, all, sizes);
 }
 
 /// Arguments: input, weight, bias, N, C, positions of a channel, groups, epsilon.
 auto group_norm(Composer& c) -> Datum {
   const auto groups = groups_of(c, 0, 3);
   if (!groups) return {};
-  const auto s = centred(c, split_channels(c, 0, *groups), groups->in_group);
+  const auto x = widened(c, c.arg(0));
+  const auto s = centred(c, reshaped(c, x, groups->split), groups->in_group);
   const auto scale = inverse_root(c, s.variance, c.arg(7));
-  const auto result =
-      scaled_and_moved(c, mul(c, s.distance, scale), parameter(c, 1, groups->parameter),
-                       parameter(c, 2, groups->parameter));
+  const auto hat = mul(c, sub(c, x, by_channel(c, s.mean, *groups)), by_channel(c, scale, *groups));
+  const auto result = scaled_and_moved(c, hat, parameter(c, 1, groups->parameter),
+                                       parameter(c, 2, groups->parameter));
   const Dims statistics{groups->split[0], groups->split[1]};
-  return {DatumList{joined_channels(c, result, 0), reshaped(c, s.mean, statistics),
+  return {DatumList{to(c, result, c.meta(0).dtype), reshaped(c, s.mean, statistics),
                     reshaped(c, scale, statistics)}};
 }
 /// Arguments: gradient, input, mean, 1/deviation, weight, N, C, positions of a channel, groups,
@@ -188,17 +195,20 @@ auto group_norm(Composer& c) -> Datum {
 auto group_norm_backward(Composer& c) -> Datum {
   const auto groups = groups_of(c, 1, 5);
   if (!groups) return {};
-  const auto grad = split_channels(c, 0, *groups);
-  const auto scale = parameter(c, 3, groups->statistic);
-  const auto distance = sub(c, split_channels(c, 1, *groups), parameter(c, 2, groups->statistic));
+  const auto grad = widened(c, c.arg(0));
+  const auto scale = by_channel(c, widened(c, c.arg(3)), *groups);
+  const auto distance = sub(c, widened(c, c.arg(1)), by_channel(c, widened(c, c.arg(2)), *groups));
   const auto hat = mul(c, distance, scale);
   const auto wants = c.flags(9);
   const Dims channels{c.meta(1).sizes[1]};
   DatumList results(3);
   if (wants[0]) {
     const auto inner = scaled_and_moved(c, grad, parameter(c, 4, groups->parameter), {});
-    const auto result = through_statistics(c, inner, hat, scale, groups->in_group);
-    results[0] = joined_channels(c, result, 1);
+    const auto mean = [&](const Datum& x) {
+      return by_channel(c, mean_over(c, reshaped(c, x, groups->split), groups->in_group), *groups);
+    };
+    const auto result = through_means(c, inner, hat, scale, mean);
+    results[0] = to(c, result, c.meta(1).dtype);
   }
   if (wants[1]) results[1] = summed(c, mul(c, grad, hat), groups->in_channel, channels);
   if (wants[2]) results[2] = summed(c, grad, groups->in_channel, channels);

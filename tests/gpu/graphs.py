@@ -33,12 +33,13 @@ GRAPHS = {
     "place": ((X,), ["b = argmax.default(x, 1)", "c = amax.default(x, [1])", "a = mul.Tensor(b, c)"]),
     "turned": ((X,), ["b = permute.default(x, [1, 0])", "c = exp.default(b)", "a = clone.default(c, "
                       "memory_format = torch.contiguous_format)"]),
+    "functions": ((X,), ["b = silu.default(x)", "c = tanh.default(b)", "d = log1p.default(c)", "e = sin.default(x)",
+                         "f = gelu.default(e)", "g = expm1.default(f)", "a = add.Tensor(d, g)"]),
     "joined": ((X,), ["b = relu.default(x)", "c = cat.default([b, x, b], 1)", "a = constant_pad_nd.default(c, [1, 2], 1.5)"]),
     "padded": ((X,), ["a = constant_pad_nd.default(x, [3, 5, 2, 1], -1.0)"]),
     "picked": ((X, INDEX), ["b = index_select.default(x, 0, i)", "a = add.Tensor(b, x)"]),
     "added up": ((X, INDEX), ["z = mul.Tensor(x, 0)", "a = index_put.default(z, [i], x, True)"]),
 }
-ON_HOST = {("added up", "bf16")}  # narrow sums at indices are no kernel
 SIZES = {"f32": [(1, 1), (7, 33), (3, 1030), (130, 5)], "bf16": [(5, 65)]}
 
 
@@ -64,7 +65,7 @@ def graph(folder, name, dtype, sizes, *checked):
     code, out = run("compile", str(path), "--check", *checked, "--at", "s0={},s1={}".format(*sizes))
     wanted = "0 wrong accesses" if checked else "accesses are not checked"
     is_right = code == 0 and " agree with the graph" in out and wanted in out
-    return None if is_right and ("on the host: " in out) == ((name, dtype) in ON_HOST) else out[-500:]
+    return None if is_right and "on the host: " not in out else out[-500:]
 
 
 def program(path, *options, code=0):

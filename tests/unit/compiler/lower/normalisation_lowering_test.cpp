@@ -89,47 +89,48 @@ auto grouped() -> std::vector<Row> {
 }
 INSTANTIATE_TEST_SUITE_P(Groups, NormLowering, rows_named(grouped()), row_name);
 
+const std::string kBatch =
+    "s0: Sym(s0); x: f32[s0, 4, 3, 2]; y: f32[s0, 4, 3, 2]; w: f32[4]; b: f32[4]; m: f32[4]; "
+    "v: f32[4]";
+const std::string kHalfBatch =
+    "s0: Sym(s0); x: bf16[s0, 4, 5]; y: bf16[s0, 4, 5]; k: bf16[4]; w: f32[4]; m: f32[4]; "
+    "v: f32[4]";
+
 auto batched() -> std::vector<Row> {
-  const std::string in =
-      "s0: Sym(s0); x: f32[s0, 4, 3, 2]; y: f32[s0, 4, 3, 2]; w: f32[4]; b: f32[4]; m: f32[4]; "
-      "v: f32[4]";
-  const std::string half =
-      "s0: Sym(s0); x: bf16[s0, 4, 5]; y: bf16[s0, 4, 5]; k: bf16[4]; w: f32[4]; m: f32[4]; "
-      "v: f32[4]";
   return {
       {"BatchNormTraining",
-       {in,
+       {kBatch,
         "n = aten._native_batch_norm_legit.default(x, w, b, m, v, True, 0.1, 1e-05)\n"
         "a = n[0]\nd = n[1]\ne = n[2]\nf = aten.relu.default(a)",
         "a, d, e, f"}},
       {"BatchNormWritesWithoutSayingSo",
-       {in,
+       {kBatch,
         "n = aten.native_batch_norm.default(x, w, None, m, v, True, 0.3, 1e-05)\n"
         "a = n[0]\nd = n[1]",
         "a, d"}},
       {"BatchNormWithoutStatistics",
-       {in,
+       {kBatch,
         "n = aten._native_batch_norm_legit.no_stats(x, None, b, True, 0.1, 1e-05)\n"
         "a = n[0]\nd = n[1]\ne = n[2]",
         "a, d, e"}},
       {"BatchNormOfOneStatistic",
-       {in,
+       {kBatch,
         "n = aten.native_batch_norm.default(x, None, None, m, None, True, 0.1, 1e-03)\na = n[0]",
         "a"}},
       {"BatchNormFunctional",
-       {in,
+       {kBatch,
         "n = aten._native_batch_norm_legit_functional.default(x, w, b, m, v, True, 0.1, 1e-05)\n"
         "a = n[0]\nd = n[1]\ne = n[2]\nf = n[3]\ng = n[4]\n"
         "k = aten._batch_norm_with_update_functional.default(x, w, b, f, g, 0.1, 1e-05)\n"
         "h = k[0]\nl = k[3]\no = k[5]",
         "a, d, e, f, g, h, l, o, m"}},
       {"BatchNormWithUpdate",
-       {in,
+       {kBatch,
         "n = aten._batch_norm_with_update.default(x, w, b, m, v, 0.5, 1e-05)\n"
         "a = n[0]\nd = n[1]\ne = n[2]\nf = n[3]\ng = aten.add.Tensor(m, 1)",
         "a, d, e, f, g"}},
       {"BatchNormOfBf16",
-       {half,
+       {kHalfBatch,
         "n = aten._native_batch_norm_legit.default(x, w, w, m, v, True, 0.1, 1e-05)\n"
         "a = n[0]\nd = n[1]\ne = n[2]\n"
         "o = aten._native_batch_norm_legit.no_stats(x, k, k, True, 0.1, 1e-05)\n"
@@ -141,7 +142,7 @@ auto batched() -> std::vector<Row> {
         "a = n[0]\nd = n[1]",
         "a, d"}},
       {"BatchNormEvaluation",
-       {in,
+       {kBatch,
         "z = aten.mul.Tensor(v, v)\n"
         "n = aten._native_batch_norm_legit.default(x, w, b, m, z, False, 0.1, 1e-05)\n"
         "a = n[0]\nd = n[1]\n"
@@ -157,8 +158,14 @@ auto batched() -> std::vector<Row> {
         "f = k[0]\ng = k[1]\nh = k[3]\n"
         "l = aten.cudnn_batch_norm.default(x, w, w, m, z, False, 0.1, 1e-05)\no = l[0]\np = l[1]",
         "a, d, e, f, g, h, o, p"}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Batches, NormLowering, rows_named(batched()), row_name);
+
+auto batched_backward() -> std::vector<Row> {
+  return {
       {"BatchNormBackward",
-       {in,
+       {kBatch,
         "n = aten.native_batch_norm_backward.default(y, x, w, m, v, b, v, True, 1e-05, [True, "
         "True, True])\n"
         "a = n[0]\nd = n[1]\ne = n[2]\n"
@@ -167,7 +174,7 @@ auto batched() -> std::vector<Row> {
         "f = k[0]\ng = k[2]",
         "a, d, e, f, g"}},
       {"BatchNormBackwardEvaluation",
-       {in,
+       {kBatch,
         "z = aten.mul.Tensor(v, v)\n"
         "n = aten.native_batch_norm_backward.default(y, x, w, m, z, None, None, False, 1e-05, "
         "[True, True, True])\n"
@@ -175,14 +182,14 @@ auto batched() -> std::vector<Row> {
         "a, d, e"},
        kWithEmpty},
       {"BatchNormBackwardOfBf16",
-       {half,
+       {kHalfBatch,
         "n = aten.native_batch_norm_backward.default(y, x, w, m, v, m, v, True, 1e-05, [True, "
         "True, True])\n"
         "a = n[0]\nd = n[1]\ne = n[2]",
         "a, d, e"}},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Batches, NormLowering, rows_named(batched()), row_name);
+INSTANTIATE_TEST_SUITE_P(BatchesBackward, NormLowering, rows_named(batched_backward()), row_name);
 
 auto of_rows() -> std::vector<Row> {
   const std::string in =
@@ -232,30 +239,31 @@ auto of_rows() -> std::vector<Row> {
 }
 INSTANTIATE_TEST_SUITE_P(Rows, NormLowering, rows_named(of_rows()), row_name);
 
+const std::string kNumbers =
+    "s0: Sym(s0); x: f32[s0, 4, 3]; h: bf16[s0, 9]; i: i64[s0, 4]; j: i32[s0, 4]; b: b8[s0, 4]; "
+    "z: f64[s0, 5]";
+const std::string kOdd =  // NaN at some places, infinities at others
+    "c = aten.gt.Scalar(x, 1.0)\nn = aten.where.ScalarSelf(c, float('nan'), x)\n"
+    "k = aten.lt.Scalar(x, -1.0)\np = aten.where.ScalarSelf(k, float('-inf'), x)\n"
+    "q = aten.where.ScalarSelf(k, float('inf'), x)\n";
+
 auto statistics() -> std::vector<Row> {
-  const std::string in =
-      "s0: Sym(s0); x: f32[s0, 4, 3]; h: bf16[s0, 9]; i: i64[s0, 4]; j: i32[s0, 4]; b: b8[s0, 4]; "
-      "z: f64[s0, 5]";
-  const std::string odd =  // NaN at some places, infinities at others
-      "c = aten.gt.Scalar(x, 1.0)\nn = aten.where.ScalarSelf(c, float('nan'), x)\n"
-      "k = aten.lt.Scalar(x, -1.0)\np = aten.where.ScalarSelf(k, float('-inf'), x)\n"
-      "q = aten.where.ScalarSelf(k, float('inf'), x)\n";
   return {
       {"Logsumexp",
-       {in,
+       {kNumbers,
         "a = aten.logsumexp.default(x, [1])\nd = aten.logsumexp.default(x, [0, 2], True)\n"
         "e = aten.logsumexp.default(h, [-1])\nf = aten.logsumexp.default(i, [1])\n"
         "g = aten.logsumexp.default(z, [1])",
         "a, d, e, f, g"}},
       {"LogsumexpOfOddities",
-       {in,
-        odd + "m = aten.full_like.default(x, float('-inf'))\na = aten.logsumexp.default(n, [1])\n"
-              "d = aten.logsumexp.default(p, [1])\ne = aten.logsumexp.default(q, [2])\n"
-              "f = aten.logsumexp.default(m, [0, 1])",
+       {kNumbers,
+        kOdd + "m = aten.full_like.default(x, float('-inf'))\na = aten.logsumexp.default(n, [1])\n"
+               "d = aten.logsumexp.default(p, [1])\ne = aten.logsumexp.default(q, [2])\n"
+               "f = aten.logsumexp.default(m, [0, 1])",
         "a, d, e, f"}},
-      {"LogsumexpOfNoRows", {in, "a = aten.logsumexp.default(x, [1])", "a"}, {"s0=0"}},
+      {"LogsumexpOfNoRows", {kNumbers, "a = aten.logsumexp.default(x, [1])", "a"}, {"s0=0"}},
       {"VectorNorms",
-       {in,
+       {kNumbers,
         "a = aten.linalg_vector_norm.default(x, 2, [1])\n"
         "d = aten.linalg_vector_norm.default(x, 1, [0, 2], True)\n"
         "e = aten.linalg_vector_norm.default(x, 0, [1])\n"
@@ -265,76 +273,82 @@ auto statistics() -> std::vector<Row> {
         "l = aten.linalg_vector_norm.default(x, -1, [1])",
         "a, d, e, f, g, k, l"}},
       {"VectorNormsOfExtremes",
-       {in,
+       {kNumbers,
         "a = aten.linalg_vector_norm.default(x, float('inf'), [1])\n"
         "d = aten.linalg_vector_norm.default(x, float('-inf'), [0], True)\n"
         "e = aten.linalg_vector_norm.default(h, float('inf'))",
         "a, d, e"}},
       {"VectorNormsInDtypes",
-       {in,
+       {kNumbers,
         "a = aten.linalg_vector_norm.default(h, 2, [1])\n"
         "d = aten.linalg_vector_norm.default(h, 2, [1], dtype = torch.float32)\n"
         "e = aten.linalg_vector_norm.default(x, 1, [1], dtype = torch.float64)\n"
         "f = aten.linalg_vector_norm.default(z, 4, [1])",
         "a, d, e, f"}},
       {"VectorNormsOfOddities",
-       {in,
-        odd + "a = aten.linalg_vector_norm.default(n, 2, [1])\n"
-              "d = aten.linalg_vector_norm.default(n, float('inf'), [1])\n"
-              "e = aten.linalg_vector_norm.default(p, float('-inf'), [1])\n"
-              "f = aten.linalg_vector_norm.default(n, 0, [1])\n"
-              "g = aten.linalg_vector_norm.default(q, 1, [2])",
+       {kNumbers,
+        kOdd + "a = aten.linalg_vector_norm.default(n, 2, [1])\n"
+               "d = aten.linalg_vector_norm.default(n, float('inf'), [1])\n"
+               "e = aten.linalg_vector_norm.default(p, float('-inf'), [1])\n"
+               "f = aten.linalg_vector_norm.default(n, 0, [1])\n"
+               "g = aten.linalg_vector_norm.default(q, 1, [2])",
         "a, d, e, f, g"}},
       {"VectorNormsOfNothing",
-       {in,
+       {kNumbers,
         "a = aten.linalg_vector_norm.default(x, 2, [0])\n"
         "d = aten.linalg_vector_norm.default(x, 0)\n"
         "e = aten.linalg_vector_norm.default(x, 3, [0], True)",
         "a, d, e"},
        {"s0=0"}},
       {"Deviations",
-       {in,
+       {kNumbers,
         "a = aten.std.correction(x, [1])\nd = aten.std.correction(x, [0, 2], correction = 0)\n"
         "m = aten.std_mean.correction(x, [1], correction = 2, keepdim = True)\ne = m[0]\nf = m[1]\n"
         "g = aten.std.correction(h, [1])\nk = aten.std.correction(x)\n"
         "l = aten.std_mean.correction(h, None, correction = 0)\no = l[0]\np = l[1]",
         "a, d, e, f, g, k, o, p"}},
       {"Variances",
-       {in,
+       {kNumbers,
         "m = aten.var_mean.correction(x, [2, 1], correction = 0)\na = m[0]\nd = m[1]\n"
         "e = aten.var.correction(z, [1], keepdim = True)\nf = aten.var.correction(x, [0])",
         "a, d, e, f"}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Statistics, NormLowering, rows_named(statistics()), row_name);
+
+auto counted() -> std::vector<Row> {
+  return {
       {"BothExtremes",
-       {in,
-        odd + "m = aten.aminmax.default(x, dim = 1)\na = m[0]\nd = m[1]\n"
-              "o = aten.aminmax.default(i)\ne = o[0]\nf = o[1]\n"
-              "u = aten.aminmax.default(n, dim = -1, keepdim = True)\ng = u[0]\nl = u[1]\n"
-              "v = aten.aminmax.default(h, dim = 0)\nw = v[0]",
+       {kNumbers,
+        kOdd + "m = aten.aminmax.default(x, dim = 1)\na = m[0]\nd = m[1]\n"
+               "o = aten.aminmax.default(i)\ne = o[0]\nf = o[1]\n"
+               "u = aten.aminmax.default(n, dim = -1, keepdim = True)\ng = u[0]\nl = u[1]\n"
+               "v = aten.aminmax.default(h, dim = 0)\nw = v[0]",
         "a, d, e, f, g, l, w"}},
       {"Counts",
-       {in,
-        odd + "a = aten.count_nonzero.default(i)\nd = aten.count_nonzero.default(j, 1)\n"
-              "e = aten.count_nonzero.dim_IntList(x, [0, 2])\n"
-              "f = aten.count_nonzero.default(b, -1)\ng = aten.count_nonzero.default(n, 1)",
+       {kNumbers,
+        kOdd + "a = aten.count_nonzero.default(i)\nd = aten.count_nonzero.default(j, 1)\n"
+               "e = aten.count_nonzero.dim_IntList(x, [0, 2])\n"
+               "f = aten.count_nonzero.default(b, -1)\ng = aten.count_nonzero.default(n, 1)",
         "a, d, e, f, g"},
        kWithEmpty},
       {"Nansum",
-       {in,
-        odd + "a = aten.nansum.default(n, [1])\nd = aten.nansum.default(n)\n"
-              "e = aten.nansum.default(q, [0], True)\nf = aten.nansum.default(i, [1])\n"
-              "g = aten.nansum.default(n, [1], dtype = torch.float64)\n"
-              "l = aten.nansum.default(h, [1])",
+       {kNumbers,
+        kOdd + "a = aten.nansum.default(n, [1])\nd = aten.nansum.default(n)\n"
+               "e = aten.nansum.default(q, [0], True)\nf = aten.nansum.default(i, [1])\n"
+               "g = aten.nansum.default(n, [1], dtype = torch.float64)\n"
+               "l = aten.nansum.default(h, [1])",
         "a, d, e, f, g, l"},
        kWithEmpty},
       {"AllOfSeveral",
-       {in,
+       {kNumbers,
         "a = aten.all.dims(x, [0, 2])\nd = aten.all.dims(b, None, True)\n"
         "e = aten.all.dims(i, [1], True)",
         "a, d, e"},
        kWithEmpty},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Statistics, NormLowering, rows_named(statistics()), row_name);
+INSTANTIATE_TEST_SUITE_P(Counted, NormLowering, rows_named(counted()), row_name);
 
 auto vectors() -> std::vector<Row> {
   const std::string in =
