@@ -311,8 +311,7 @@ auto LaneCode::integers(TileOp op, const Values& v, DType dtype) -> Value* {
 
 auto LaneCode::floats(TileOp op, const Values& v) -> Value* {
   auto* type = v[0]->getType();
-  if (op == TileOp::rsqrt)
-    return b_.CreateFDiv(like(type, 1), b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]));
+  if (op == TileOp::rsqrt) return lane::inverse_root({&b_, v[0]}).v;
   if (op == TileOp::floor_quotient)
     return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b_.CreateFDiv(v[0], v[1]));
   if (op == TileOp::is_infinite || op == TileOp::is_finite) {

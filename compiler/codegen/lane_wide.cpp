@@ -68,6 +68,19 @@ auto reciprocal(Wide x) -> Wide {
   const Wide first{x.b, x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {x.v})};
   return fma(first, fma(-x, first, one), first);
 }
+/// On GPUs Newton's step for the root as well, from the GPU's own reciprocal of it: PTX's `sqrt.rn`
+/// between its bounds, which are asked once for both.
+auto inverse_root(Wide x) -> Wide {
+  const auto exact = [&] { return x.like(1) / square_root(x); };
+  if (!is_for_gpu(x) || x.is_double()) return exact();
+  const Wide first{x.b,
+                   x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x.v})};
+  const auto near = x * first;
+  const auto root = fma(fma(-near, near, x), first * 0.5, near);
+  const auto usual = reciprocal(root);
+  const auto is_usual = (x >= 0x1p-100) & (x < 0x1p126);
+  return {x.b, if_any(!is_usual, std::array{usual.v}, [&] { return std::array{exact().v}; })[0]};
+}
 auto power_of_two(Bits k, Wide like) -> Wide {
   return from_bits(like.is_double() ? (k + 1023) << 52U : (k + 127) << 23U, like);
 }

@@ -144,6 +144,8 @@ inline auto number_of(Bits x, Wide like) -> Wide {
 [[nodiscard]] auto narrowed(Wide x) -> Wide;
 /// 1/x of float32, rounded, where that and x are normal numbers: on GPUs without asking for others.
 [[nodiscard]] auto reciprocal(Wide x) -> Wide;
+/// 1/sqrt(x) of any float, the root rounded and then its reciprocal.
+[[nodiscard]] auto inverse_root(Wide x) -> Wide;
 /// 2^k where that is a normal number.
 [[nodiscard]] auto power_of_two(Bits k, Wide like) -> Wide;
 /// x * 2^k in two factors, so that results below the normal range are rounded once.

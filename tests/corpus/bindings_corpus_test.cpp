@@ -147,7 +147,7 @@ TEST(BindingsCorpus, OneCompilationServesTwoHundred) {
       most = std::max(most, keys.size());
       variants += keys.size();
     }
-    EXPECT_LE(most, 4U) << wanted;
+    EXPECT_LE(most, 7U) << wanted;  // as compiler/cuda/README.md says
     std::cout << fmt::format(
         "{:<40} {} bindings, {} of them run; cpu: {} kernels, {} compilations, {} later; gpu: {} "
         "variants of {} kernels, at most {} of one; {:.1f} s\n",

@@ -386,10 +386,11 @@ class Machine:
             power = math.inf if x[0] >= 128 else 2.0 ** x[0] if x[0] >= -126 else 0.0
             regs[target] = to_bits(power if x[0] == x[0] else math.nan, kind)
             return
-        if op == "rcp" and "approx" in name:  # a unit wrong, so that the step behind it is seen
-            exact = to_bits(divided(1.0, x[0]), kind)
-            is_usual = math.isfinite(x[0]) and x[0] != 0
-            regs[target] = exact + 1 if is_usual else exact
+        if op in ("rcp", "rsqrt"):  # approximate ones a unit wrong, so that the step behind them is seen
+            root = x[0] if op == "rcp" else math.sqrt(x[0]) if x[0] >= 0 else math.nan
+            exact = divided(1.0, root)
+            bits = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
+            regs[target] = bits + int("approx" in name and math.isfinite(exact) and exact != 0)
             return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
@@ -407,13 +408,11 @@ class Machine:
             return
         if not all(map(math.isfinite, x)):
             made = {"add": lambda: x[0] + x[1], "sub": lambda: x[0] - x[1], "mul": lambda: x[0] * x[1],
-                    "fma": lambda: x[0] * x[1] + x[2], "rcp": lambda: divided(1.0, x[0]),
-                    "div": lambda: divided(*x)}[op]()
+                    "fma": lambda: x[0] * x[1] + x[2], "div": lambda: divided(*x)}[op]()
             regs[target] = to_bits(made, kind)
             return
         exact = {"add": lambda: Fraction(x[0]) + Fraction(x[1]), "sub": lambda: Fraction(x[0]) - Fraction(x[1]),
-                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "rcp": lambda: divided(1.0, x[0]),
-                 "div": lambda: divided(*x),
+                 "mul": lambda: Fraction(x[0]) * Fraction(x[1]), "div": lambda: divided(*x),
                  "fma": lambda: Fraction(x[0]) * Fraction(x[1]) + Fraction(x[2])}[op]()
         regs[target] = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
 
