@@ -96,11 +96,12 @@ class Chooser {
   }
 
   /// Whether every reader rather computes it than memory is written and read. GPUs compute some
-  /// thirty operations while an element is on its way there and back.
+  /// thirty operations while an element is on its way there and back; taps of a window are as many
+  /// readers.
   [[nodiscard]] auto is_cheap(DefId id) const -> bool {
     constexpr int kOnHost = 4, kOnGpu = 24, kMostLoads = 4;
     if (graph_.defs[id].meta.device.type != "cuda") return weight_[id] <= kOnHost;
-    return weight_[id] <= kOnGpu && loads_[id] <= kMostLoads;
+    return (uses_[id] - 1) * weight_[id] <= kOnGpu && loads_[id] <= kMostLoads;
   }
 
   void decide(DefId id) {

@@ -110,6 +110,29 @@ TEST(TileChoice, ElementsOfFewLoadsAreTakenRowAfterRow) {
   }
 }
 
+/// Elements of channels of positions, each channel with numbers of its own, which lie side by side.
+TEST(TileChoice, NumbersThatRowsShareDoNotSayAlongWhatThreadsLie) {
+  std::string text =
+      "kernel k \"pointwise\"\nparam in buffer float32\nparam out buffer float32\n"
+      "param n scalar int64\nparam m scalar int64\nparam numbers buffer float32\n"
+      "axis c parallel exact max 1024 block (1) extent (n)\n"
+      "axis w parallel exact max 1024 block (1) extent (m)\nbody {\n"
+      "  %0:int64[c] = index(c) line 0\n  %1:int64[w] = index(w) line 0\n"
+      "  %2:int64[] = param(m) line 0\n  %3:int64[c] = mul %0 %2 line 0\n"
+      "  %4:int64[c w] = add %3 %1 line 0\n  %5:float32[c w] = load(in) %4 _ _ line 0\n";
+  int next = 6, value = 5;
+  for (int i = 0; i < 5; ++i, next += 2, value = next - 1)
+    text += fmt::format(
+        "  %{0}:float32[c] = load(numbers) %0 _ _ line 0\n"
+        "  %{1}:float32[c w] = mul %{2} %{0} line 0\n",
+        next, next + 1, value);
+  text += fmt::format("  store(out) %4 %{} _ line 0\n}}\n", value);
+  const auto [kernel, plan] = planned(text);
+  ASSERT_TRUE(plan.x);
+  EXPECT_EQ(kernel.axes[*plan.x].name, "w");
+  EXPECT_FALSE(plan.t);
+}
+
 /// Warps are as many as a row fills, no power of two; whatever else may be tried holds it too.
 TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
   auto text = window(1, true);

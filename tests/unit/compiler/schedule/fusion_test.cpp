@@ -121,6 +121,25 @@ TEST(Fusion, WithoutItEveryStoredTensorIsAKernel) {
   EXPECT_TRUE(testing::fusions(*compiled).empty());
 }
 
+/// Does a product that `readers` sums read go into memory?
+auto is_stored(const std::string& device, int readers) -> bool {
+  SmallGraph graph{"s0: Sym(s0); x: f32[s0, 6]" + device + "; y: f32[s0, 6]" + device,
+                   "c = aten.mul.Tensor(x, y)\nd = aten.sub.Tensor(c, x)\n", ""};
+  for (int i = 0; i < readers; ++i) {
+    graph.body += fmt::format("r{} = aten.sum.dim_IntList(d, [{}])\n", i, i % 2);
+    graph.outputs += fmt::format("{}r{}", i == 0 ? "" : ", ", i);
+  }
+  const auto compiled = testing::compiled(graph);
+  return compiled && std::ranges::any_of(compiled->decisions, [](const CompileDecision& one) {
+           return one.kind == CompileDecision::Kind::store && one.accepted && one.subject == "d";
+         });
+}
+TEST(Memory, GpusComputeAnewWhatFewReadAndIsCheap) {
+  EXPECT_TRUE(is_stored("cpu", 2));
+  EXPECT_FALSE(is_stored("cuda:0", 2));
+  EXPECT_TRUE(is_stored("cuda:0", 12));  // as the taps of a window do
+}
+
 class PlaceIn : public ::testing::Test {
  protected:
   auto axes(const Dims& extents) -> std::vector<LoopAxis> {
