@@ -1,5 +1,7 @@
 #include "compiler/schedule/memory.h"
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -95,13 +97,25 @@ class Chooser {
     }
   }
 
+  [[nodiscard]] auto is_on_gpu(DefId id) const -> bool {
+    return graph_.defs[id].meta.device.type == "cuda";
+  }
+  /// Whether it is a line made of positions alone, by a few operations that a GPU does in less time
+  /// than a kernel more takes. Planes, as masks are, are read by more elements than they have.
+  [[nodiscard]] auto is_of_positions(DefId id) const -> bool {
+    constexpr int kFew = 32;
+    const auto& sizes = graph_.defs[id].meta.sizes;
+    const auto extents =
+        std::ranges::count_if(sizes, [](const Expr& one) { return !one.is_int(1); });
+    return is_on_gpu(id) && extents <= 1 && loads_[id] == 0 && weight_[id] <= kFew;
+  }
   /// Whether every reader rather computes it than memory is written and read. GPUs compute some
   /// thirty operations while an element is on its way there and back; taps of a window are as many
   /// readers.
   [[nodiscard]] auto is_cheap(DefId id) const -> bool {
-    constexpr int kOnHost = 4, kOnGpu = 24, kMostLoads = 4;
-    if (graph_.defs[id].meta.device.type != "cuda") return weight_[id] <= kOnHost;
-    return (uses_[id] - 1) * weight_[id] <= kOnGpu && loads_[id] <= kMostLoads;
+    constexpr int kAnywhere = 4, kOnGpu = 24, kMostLoads = 4;
+    if (weight_[id] <= kAnywhere || is_of_positions(id)) return true;
+    return is_on_gpu(id) && (uses_[id] - 1) * weight_[id] <= kOnGpu && loads_[id] <= kMostLoads;
   }
 
   void decide(DefId id) {
@@ -125,7 +139,7 @@ class Chooser {
       reason = "a reduction";
     } else if (uses_[id] > 1 && !is_cheap(id)) {
       reason = fmt::format("{} tensors read it, {} operations each", uses_[id], weight);
-    } else if (repeated_[id] && weight > kRepeated) {
+    } else if (repeated_[id] && weight > kRepeated && !is_of_positions(id)) {
       reason = "elements are read repeatedly";
     } else if (weight > options_.most_operations) {
       reason = fmt::format("{} operations per element", weight);

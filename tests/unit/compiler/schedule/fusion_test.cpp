@@ -139,6 +139,27 @@ TEST(Memory, GpusComputeAnewWhatFewReadAndIsCheap) {
   EXPECT_FALSE(is_stored("cuda:0", 2));
   EXPECT_TRUE(is_stored("cuda:0", 12));  // as the taps of a window do
 }
+/// Lines made of positions are no kernels on a GPU; planes are.
+TEST(Memory, GpusComputeLinesOfPositionsWhereTheyAreRead) {
+  const std::string body =
+      "p = aten.arange.default(6, device = device('DEVICE'))\n"
+      "q = aten.mul.Tensor(p, 3)\nr = aten.remainder.Scalar(q, 5)\ns = aten.add.Tensor(r, 1)\n";
+  const auto kernels = [&](const std::string& device, bool is_plane) {
+    SmallGraph graph{"x: f32[9, 6, 6]" + device, body, "a"};
+    graph.body.replace(graph.body.find("DEVICE"), 6, device.empty() ? "cpu" : device);
+    if (is_plane)
+      graph.body +=
+          "t = aten.unsqueeze.default(s, 1)\nu = aten.mul.Tensor(s, t)\n"
+          "v = aten.remainder.Scalar(u, 4)\n";
+    graph.body += fmt::format("w = aten.expand.default({}, [9, 6, 6])\na = aten.mul.Tensor(x, w)",
+                              is_plane ? "v" : "s");
+    const auto compiled = testing::compiled(graph);
+    return compiled ? testing::kernel_count(*compiled) : -1;
+  };
+  EXPECT_EQ(kernels("", false), 2);
+  EXPECT_EQ(kernels("cuda:0", false), 1);
+  EXPECT_EQ(kernels("cuda:0", true), 2);
+}
 
 class PlaceIn : public ::testing::Test {
  protected:
