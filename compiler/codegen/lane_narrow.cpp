@@ -24,19 +24,25 @@ auto with_sign(Wide x, Wide sign) -> Wide {
   return from_bits(bits_of(x) | (bits_of(sign) & kSign), x);
 }
 
-/// e^y = value * 2^k: ln 2 in two parts, 1 + r + r*r*q(r) with the q that comes nearest (within
-/// 4.4e-9 of e^r).
+/// y = r + k ln 2, ln 2 in two parts.
+struct Shares {
+  Wide r, k;
+  Wide moved;  ///< k + kNearest
+};
+/// `fewer`: what `moved` is made smaller by.
+auto shares(Wide y, double fewer = 0) -> Shares {
+  constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
+  const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kNearest - fewer));
+  const auto k = moved - (kNearest - fewer);
+  return {fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y)), k, moved};
+}
+/// e^y = value * 2^k: 1 + r + r*r*q(r) with the q that comes nearest (within 4.4e-9 of e^r).
 struct Split {
   Wide value, k;
   Wide moved;  ///< k + kNearest
   [[nodiscard]] auto bits() const -> Bits { return bits_of(moved) - bits_of(moved.like(kNearest)); }
 };
-/// `fewer`: what k is made smaller by.
 auto split(Wide y, double fewer = 0) -> Split {
-  constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
-  const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kNearest - fewer));
-  const auto k = moved - (kNearest - fewer);
-  const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
   constexpr std::array<double, 7> kPower = {1.0,
                                             1.0,
                                             0.4999999403953552,
@@ -44,6 +50,7 @@ auto split(Wide y, double fewer = 0) -> Split {
                                             0.041668396443128586,
                                             0.008368796668946743,
                                             0.0013814433477818966};
+  const auto [r, k, moved] = shares(y, fewer);
   return {polynomial(r, kPower), k, moved};
 }
 
@@ -159,15 +166,11 @@ auto exp2(Wide x) -> Wide {
 }
 /// 2^k (e^r - 1) + (2^k - 1), halved, so that no power is infinite; 1 unit.
 auto expm1(Wide x) -> Wide {
-  constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440e-4;
   constexpr std::array<double, 5> kFit = {0.4999999701976776, 0.16666552424430847,
                                           0.041667621582746506, 0.00836568046361208,
                                           0.0013860223116353154};
   constexpr std::uint64_t kHalf = 0x3f000000;
-  const auto y = clamp_number(x, -18, 89);
-  const auto moved = fma(y, y.like(std::numbers::log2e), y.like(kNearest));
-  const auto k = moved - kNearest;
-  const auto r = fma(k, y.like(-kLn2Low), fma(k, y.like(-kLn2High), y));
+  const auto [r, k, moved] = shares(clamp_number(x, -18, 89));
   const auto less_one = fma(polynomial(r, kFit), r * r, r);
   const auto half = from_bits((bits_of(moved) << kMantissa) + kHalf, x);
   return with_sign(fma(less_one, half, half - 0.5) * 2, x);

@@ -73,8 +73,7 @@ auto reciprocal(Wide x) -> Wide {
 auto inverse_root(Wide x) -> Wide {
   const auto exact = [&] { return x.like(1) / square_root(x); };
   if (!is_for_gpu(x) || x.is_double()) return exact();
-  const Wide first{x.b,
-                   x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x.v})};
+  const Wide first{x.b, x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x.v})};
   const auto near = x * first;
   const auto root = fma(fma(-near, near, x), first * 0.5, near);
   const auto usual = reciprocal(root);
