@@ -65,6 +65,35 @@ auto scattered(Composer& c, const Datum& gradient, const Grid& grid, const Dims&
   return to(c, sum, given.dtype);
 }
 
+// ---- even parts ---------------------------------------------------------------------------------
+
+/// How many elements windows have that divide a dimension evenly.
+auto even_part(const Expr& in, const Expr& out) -> std::optional<Expr> {
+  if (in == out) return Expr(1);
+  if (out.is_int(1)) return in;
+  const auto size = in.as_int(), parts = out.as_int();
+  if (!size || !parts || *parts == 0 || *size % *parts != 0) return std::nullopt;
+  return Expr(*size / *parts);
+}
+/// The last dimensions in parts of equal sizes, a dimension each; dimensions of what is in a part.
+struct Parts {
+  Dims sizes;
+  Ints inside;
+};
+/// The last of `all` in as many parts as `counts` says; nothing where they are not known to be
+/// equal.
+auto even_parts(const Dims& all, const Dims& counts) -> std::optional<Parts> {
+  const auto first = all.size() - counts.size();
+  Parts parts{{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first)}, {}};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto size = even_part(all[first + i], counts[i]);
+    if (!size) return std::nullopt;
+    parts.sizes.insert(parts.sizes.end(), {counts[i], *size});
+    parts.inside.push_back(static_cast<std::int64_t>(parts.sizes.size()) - 1);
+  }
+  return parts;
+}
+
 // ---- resampling ---------------------------------------------------------------------------------
 
 enum class Filter : std::uint8_t { nearest, nearest_exact, linear, cubic };
@@ -209,11 +238,28 @@ auto resample(Composer& c) -> Datum {
   if (!grid) return c.unsupported("a scale that is not the sizes'"), Datum{};
   return gathered(c, c.arg(0), *grid);
 }
+/// Gradients of nearest elements that each were copied equally often: their sums, in one order.
+template <std::size_t kDims, Filter kFilter>
+auto sums_of_parts(Composer& c) -> std::optional<Datum> {
+  if (has_corners(kFilter)) return std::nullopt;
+  const auto meta = c.meta(0);
+  const auto counts = spatial(c.exprs(2), kDims);
+  const auto parts = even_parts(meta.sizes, counts);
+  if (!parts) return std::nullopt;
+  for (std::size_t i = 0; i < kDims; ++i) {
+    const auto arg = 3 + static_cast<int>(i);
+    const auto size = parts->sizes[static_cast<std::size_t>(parts->inside[i])].as_int();
+    if (c.has(arg) && (!size || c.real(arg) != static_cast<double>(*size))) return std::nullopt;
+  }
+  const auto split = reshaped(c, widened(c, c.arg(0)), parts->sizes);
+  return to(c, c.call("aten.sum.dim_IntList", {split, int_list(parts->inside)}), meta.dtype);
+}
 /// Arguments: gradient, output size, input size, then as those of the operator itself.
 template <std::size_t kDims, Filter kFilter>
 auto resample_backward(Composer& c) -> Datum {
   if (!is_floating(c.meta(0).dtype)) return c.unsupported("resampling of this dtype"), Datum{};
   const auto sizes = c.exprs(2);
+  if (const auto sums = sums_of_parts<kDims, kFilter>(c)) return *sums;
   const auto grid = grid_of(c, kFilter, spatial(sizes, kDims), window_values(c, 1, kDims, 1), 3);
   if (!grid) return c.unsupported("a scale that is not the sizes'"), Datum{};
   return scattered(c, c.arg(0), *grid, sizes);
@@ -262,14 +308,6 @@ auto padded_backward(Composer& c) -> Datum {
 
 // ---- adaptive pools -----------------------------------------------------------------------------
 
-/// How many elements windows have that divide a dimension evenly.
-auto even_part(const Expr& in, const Expr& out) -> std::optional<Expr> {
-  if (in == out) return Expr(1);
-  if (out.is_int(1)) return in;
-  const auto size = in.as_int(), parts = out.as_int();
-  if (!size || !parts || *parts == 0 || *size % *parts != 0) return std::nullopt;
-  return Expr(*size / *parts);
-}
 /// Elements of the window that a dimension is divided into, as taps that count where they are
 /// inside; nothing where sizes are not known.
 auto uneven_taps(Composer& c, const Expr& in, const Expr& out, std::size_t behind) -> DimTaps {
@@ -303,14 +341,10 @@ auto adaptive_pool(Composer& c) -> Datum {
   const auto meta = c.meta(0);
   if (!is_floating(meta.dtype)) return c.unsupported("a pool of this dtype"), Datum{};
   const auto in = spatial(meta.sizes, 2), out = window_values(c, 1, 2, 1);
-  const auto high = even_part(in[0], out[0]), wide = even_part(in[1], out[1]);
   const auto input = widened(c, c.arg(0));
-  if (high && wide) {
-    Dims split(meta.sizes.begin(), meta.sizes.end() - 2);
-    split.insert(split.end(), {out[0], *high, out[1], *wide});
-    const auto parts = reshaped(c, input, split);
-    const auto mean = c.call("aten.mean.dim", {parts, int_list(Ints{-3, -1}), truth(false)});
-    return to(c, mean, meta.dtype);
+  if (const auto parts = even_parts(meta.sizes, out)) {
+    const auto split = reshaped(c, input, parts->sizes);
+    return to(c, c.call("aten.mean.dim", {split, int_list(parts->inside)}), meta.dtype);
   }
   Grid grid;
   grid.dtype = c.meta(input).dtype;
@@ -323,16 +357,17 @@ auto adaptive_pool(Composer& c) -> Datum {
 /// Arguments: gradient, input. Of windows that divide the input evenly.
 auto adaptive_pool_backward(Composer& c) -> Datum {
   const auto meta = c.meta(1);
-  const auto in = spatial(meta.sizes, 2), out = spatial(c.meta(0).sizes, 2);
-  const auto high = even_part(in[0], out[0]), wide = even_part(in[1], out[1]);
-  if (!high || !wide || !is_floating(meta.dtype))
-    return c.unsupported("windows that overlap"), Datum{};
-  const auto share = divided(c, widened(c, c.arg(0)), {*high * *wide});
-  const auto columns = c.call("aten.unsqueeze.default", {share, whole(-1)});
-  const auto rows = c.call("aten.unsqueeze.default", {columns, whole(-3)});
-  Dims split(meta.sizes.begin(), meta.sizes.end() - 2);
-  split.insert(split.end(), {out[0], *high, out[1], *wide});
-  const auto spread = c.call("aten.expand.default", {rows, int_list(split)});
+  const auto parts = even_parts(meta.sizes, spatial(c.meta(0).sizes, 2));
+  if (!parts || !is_floating(meta.dtype)) return c.unsupported("windows that overlap"), Datum{};
+  auto count = Expr(1);
+  auto single = parts->sizes;
+  for (const auto dim : parts->inside) {
+    auto& size = single[static_cast<std::size_t>(dim)];
+    count = count * size;
+    size = 1;
+  }
+  const auto share = reshaped(c, divided(c, widened(c, c.arg(0)), {count}), single);
+  const auto spread = c.call("aten.expand.default", {share, int_list(parts->sizes)});
   return to(c, reshaped(c, spread, meta.sizes), meta.dtype);
 }
 

@@ -86,6 +86,18 @@ auto resampled() -> std::vector<Row> {
 }
 INSTANTIATE_TEST_SUITE_P(Resampled, ResamplingLowering, rows_named(resampled()), row_name);
 
+/// Sums in one order, without atomic additions, which would need a kernel that clears the sums.
+TEST(ResamplingGradient, OfWholeFactorsIsAReduction) {
+  const testing::SmallGraph graph{
+      "x: f32[2, 3, 10, 14]",
+      "a = aten.upsample_nearest2d_backward.default(x, [10, 14], [2, 3, 5, 7], 2.0, 2.0)", "a"};
+  EXPECT_EQ(testing::problems(graph), "");
+  const auto program = testing::compiled(graph);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(testing::kernel_count(*program), 1);
+  EXPECT_EQ(testing::call_count(*program), 0);
+}
+
 auto padded() -> std::vector<Row> {
   return {
       {"Reflection",
