@@ -12,18 +12,16 @@ namespace {
 auto gelu_backward(Composer& c) -> Datum {
   const auto grad = widened(c, c.arg(0));
   const auto x = widened(c, c.arg(1));
-  if (c.text(2) == "tanh") {
-    constexpr double kBeta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  if (c.text(2) == "tanh") {  // x s(u), as its formula is
+    constexpr double kBeta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi * 2;
     const auto square = mul(c, x, x);
-    const auto inner =
-        mul(c, mul(c, x, add(c, mul(c, square, real(0.044715)), real(1))), real(kBeta));
-    const auto t = c.call("aten.tanh.default", {inner});
-    const auto left = mul(c, add(c, t, real(1)), real(0.5));
-    const auto slope = complement(c, mul(c, t, t));
+    const auto cubic = add(c, mul(c, square, real(0.044715)), real(1));
+    const auto s = c.call("aten.sigmoid.default", {mul(c, mul(c, x, cubic), real(kBeta))});
     const auto inner_slope =
         mul(c, add(c, mul(c, square, real(3 * 0.044715)), real(1)), real(kBeta));
-    const auto right = mul(c, mul(c, mul(c, x, real(0.5)), slope), inner_slope);
-    return finished(c, mul(c, grad, add(c, left, right)), 0);
+    // In this order nothing is infinite that s or its complement makes 0.
+    const auto rise = mul(c, mul(c, mul(c, x, s), complement(c, s)), inner_slope);
+    return finished(c, mul(c, grad, add(c, s, rise)), 0);
   }
   constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   const auto scaled = c.call("aten.erf.default", {mul(c, x, real(1 / std::numbers::sqrt2))});

@@ -99,12 +99,12 @@ auto reciprocal(const Formula& f) -> Element {
 auto square(const Element& x) -> Element {
   return x * x;
 }
+/// By tanh: 0.5 (1 + tanh u) is the sigmoid of 2u, which loses nothing where it is small.
 auto gelu(const Formula& f) -> Element {
   const auto& x = f[0];
   if (f.text(1) == "tanh") {
-    const double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi * 2 * 0.5;
-    const auto inner = (x + x * x * x * 0.044715) * beta;
-    return x * 0.5 * (inner.apply(TileOp::tanh) + 1);
+    const double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi * 2;
+    return x * ((x + x * x * x * 0.044715) * beta).apply(TileOp::sigmoid);
   }
   return x * 0.5 * ((x * (1 / std::numbers::sqrt2)).apply(TileOp::erf) + 1);
 }
