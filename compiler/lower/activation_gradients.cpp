@@ -93,7 +93,7 @@ auto softplus_backward(Composer& c) -> Datum {
 auto mish_backward(Composer& c) -> Datum {
   if (!is_float(c)) return {};
   const auto grad = widened(c, c.arg(0)), x = widened(c, c.arg(1));
-  const auto t = c.call("aten.tanh.default", {log_of_exp(c, x)});
+  const auto t = tanh_of_softplus(c, x);
   const auto rest = complement(c, mul(c, t, t));
   const auto inner = mul(c, mul(c, x, c.call("aten.sigmoid.default", {x})), rest);
   return finished(c, mul(c, grad, add(c, t, inner)), 0);

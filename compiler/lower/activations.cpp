@@ -41,7 +41,7 @@ auto softplus(Composer& c) -> Datum {
 auto mish(Composer& c) -> Datum {
   if (!is_float(c)) return {};
   const auto x = widened(c, c.arg(0));
-  return finished(c, mul(c, x, c.call("aten.tanh.default", {log_of_exp(c, x)})), 0);
+  return finished(c, mul(c, x, tanh_of_softplus(c, x)), 0);
 }
 /// Argument behind the input: alpha.
 auto celu(Composer& c) -> Datum {

@@ -97,6 +97,14 @@ struct LogSigmoid {
 };
 [[nodiscard]] auto log_sigmoid(Composer& c, const Datum& x) -> LogSigmoid;
 
+/// tanh(log(1 + exp(x))), which is n/(n + 2) of n = e(e + 2) and e = exp(x): 1 long before that
+/// overflows.
+inline auto tanh_of_softplus(Composer& c, const Datum& x) -> Datum {
+  const auto e = c.call("aten.exp.default", {c.call("aten.clamp_max.default", {x, whole(20)})});
+  const auto n = mul(c, e, add(c, e, whole(2)));
+  return divided(c, n, add(c, n, whole(2)));
+}
+
 /// The two halves of a tensor along a dimension.
 [[nodiscard]] auto halves(Composer& c, const Datum& x, std::int64_t dim) -> std::pair<Datum, Datum>;
 
