@@ -25,6 +25,19 @@ struct Grid {
   DType dtype = DType::float32;
 };
 
+/// What sums of argument 0 are made in.
+auto summed_in(Composer& c) -> DType {
+  return c.meta(0).dtype == DType::float64 ? DType::float64 : DType::float32;
+}
+/// Positions from `begin` up to `end` of a dimension that has `behind` others behind it.
+auto positions(Composer& c, const Expr& begin, const Expr& end, std::size_t behind) -> Datum {
+  Dims shape(behind + 1, Expr(1));
+  shape[0] = end - begin;
+  const auto line =
+      c.call("aten.arange.start", {{begin}, {end}, {DType::int64}, {}, {c.meta(0).device}});
+  return c.call("aten.view.default", {line, int_list(shape)});
+}
+
 /// Calls f(indices, weight or none) for every combination of taps.
 void for_each_tap(Composer& c, const Grid& grid, int rank, const auto& f) {
   std::vector<std::size_t> chosen(grid.dims.size(), 0);
@@ -111,13 +124,11 @@ struct Axis {
 class Formulas {
  public:
   Formulas(Composer& c, Axis axis, DType dtype, bool align_corners, std::size_t behind)
-      : c_(c), axis_(std::move(axis)), dtype_(dtype), aligns_(align_corners) {
-    Dims shape(behind + 1, Expr(1));
-    shape[0] = axis_.out;
-    const auto line =
-        c.call("aten.arange.default", {{axis_.out}, {DType::int64}, {}, {c.meta(0).device}});
-    position_ = c.call("aten.view.default", {line, int_list(shape)});
-  }
+      : c_(c),
+        axis_(std::move(axis)),
+        dtype_(dtype),
+        aligns_(align_corners),
+        position_(positions(c, 0, axis_.out, behind)) {}
 
   [[nodiscard]] auto taps(Filter filter) -> DimTaps {
     if (filter == Filter::linear) return linear();
@@ -206,8 +217,7 @@ auto grid_of(Composer& c, Filter filter, const Dims& in, const Dims& out, int ne
   if (has_corners(filter)) ++next;
   // Nearest positions are computed in float32 whatever the dtype.
   const bool is_wide = has_corners(filter) && c.meta(0).dtype == DType::float64;
-  Grid grid{.dims = {},
-            .dtype = c.meta(0).dtype == DType::float64 ? DType::float64 : DType::float32};
+  Grid grid{.dims = {}, .dtype = summed_in(c)};
   for (std::size_t i = 0; i < in.size(); ++i) {
     Axis axis{in[i], out[i], {}};
     const auto arg = next + static_cast<int>(i);
@@ -272,17 +282,12 @@ enum class Edge : std::uint8_t { reflect, replicate };
 /// Which position of the input each position shows, of the last `kDims` dimensions.
 template <std::size_t kDims, Edge kEdge>
 auto edges(Composer& c, const Dims& sizes, const Dims& pads) -> Grid {
-  Grid grid{.dims = {},
-            .dtype = c.meta(0).dtype == DType::float64 ? DType::float64 : DType::float32};
+  Grid grid{.dims = {}, .dtype = summed_in(c)};
   for (std::size_t i = 0; i < kDims; ++i) {
     const auto from_end = kDims - 1 - i;
     const auto& size = sizes[sizes.size() - 1 - from_end];
     const auto &before = pads[2 * from_end], &after = pads[2 * from_end + 1];
-    const auto count = c.call("aten.arange.start",
-                              {{-before}, {size + after}, {DType::int64}, {}, {c.meta(0).device}});
-    Dims shape(from_end + 1, Expr(1));
-    shape[0] = size + before + after;
-    auto at = c.call("aten.view.default", {count, int_list(shape)});
+    auto at = positions(c, -before, size + after, from_end);
     if constexpr (kEdge == Edge::replicate) {
       at = clamped(c, at, whole(0), {size - 1});
     } else {
@@ -318,11 +323,8 @@ auto uneven_taps(Composer& c, const Expr& in, const Expr& out, std::size_t behin
   for (std::int64_t i = 0; i < *parts; ++i)
     most = std::max(most, ((i + 1) * *size + *parts - 1) / *parts - i * *size / *parts);
   if (most > kMost) return {};
-  const auto dtype = c.meta(0).dtype == DType::float64 ? DType::float64 : DType::float32;
-  Dims shape(behind + 1, Expr(1));
-  shape[0] = out;
-  const auto line = c.call("aten.arange.default", {{out}, {DType::int64}, {}, {c.meta(0).device}});
-  const auto position = c.call("aten.view.default", {line, int_list(shape)});
+  const auto dtype = summed_in(c);
+  const auto position = positions(c, 0, out, behind);
   const auto part_of = [&](const Datum& x) {
     return c.call("aten.floor_divide.default", {x, {out}});
   };

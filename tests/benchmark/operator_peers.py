@@ -24,8 +24,8 @@ CHANNELS = [(256, "f32")] * 4
 VOCABULARY = [8192, 32000]
 
 
-def unary(name, f, *rest):
-    return name, [ELEMENTS], f"a = aten.{name}.default({', '.join(['x0', *rest])})", f
+def unary(name, f):
+    return name, [ELEMENTS], f"a = aten.{name}.default(x0)", f
 
 
 def batch_norm(x, w, b, m, v):
@@ -49,7 +49,8 @@ OPERATORS = [
     *(unary(name, getattr(torch, name)) for name in
       ("exp", "exp2", "expm1", "log", "log1p", "sigmoid", "tanh", "erf", "sin", "cos", "rsqrt", "sqrt")),
     *(unary(name, getattr(F, name)) for name in ("relu", "silu", "gelu", "softplus", "mish", "elu", "hardswish")),
-    unary("gelu", lambda x: F.gelu(x, approximate="tanh"), "approximate = 'tanh'"),
+    ("gelu_tanh", [ELEMENTS], "a = aten.gelu.default(x0, approximate = 'tanh')",
+     lambda x: F.gelu(x, approximate="tanh")),
     ("div", [ELEMENTS, ELEMENTS], "a = aten.div.Tensor(x0, x1)", torch.div),
     ("gelu_backward", [ELEMENTS, ELEMENTS], "a = aten.gelu_backward.default(x0, x1)",
      lambda g, x: torch.ops.aten.gelu_backward(g, x)),

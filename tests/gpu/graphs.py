@@ -35,6 +35,7 @@ GRAPHS = {
                       "memory_format = torch.contiguous_format)"]),
     "functions": ((X,), ["b = silu.default(x)", "c = tanh.default(b)", "d = log1p.default(c)", "e = sin.default(x)",
                          "f = gelu.default(e)", "g = expm1.default(f)", "a = add.Tensor(d, g)"]),
+    "roots": ((X,), ["b = relu.default(x)", "a = rsqrt.default(b)"]),
     "joined": ((X,), ["b = relu.default(x)", "c = cat.default([b, x, b], 1)", "a = constant_pad_nd.default(c, [1, 2], 1.5)"]),
     "padded": ((X,), ["a = constant_pad_nd.default(x, [3, 5, 2, 1], -1.0)"]),
     "picked": ((X, INDEX), ["b = index_select.default(x, 0, i)", "a = add.Tensor(b, x)"]),

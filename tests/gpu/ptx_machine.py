@@ -386,11 +386,12 @@ class Machine:
             power = math.inf if x[0] >= 128 else 2.0 ** x[0] if x[0] >= -126 else 0.0
             regs[target] = to_bits(power if x[0] == x[0] else math.nan, kind)
             return
-        if op in ("rcp", "rsqrt"):  # approximate ones a unit wrong, so that the step behind them is seen
+        if op in ("rcp", "rsqrt"):  # approximate ones much more wrong than a GPU's: a missing step is seen
             root = x[0] if op == "rcp" else math.sqrt(x[0]) if x[0] >= 0 else math.nan
             exact = divided(1.0, root)
             bits = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
-            regs[target] = bits + int("approx" in name and math.isfinite(exact) and exact != 0)
+            is_off = "approx" in name and math.isfinite(exact) and exact != 0
+            regs[target] = bits + (1 << 9 if is_off else 0)
             return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]
