@@ -168,7 +168,6 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_lanes.cpp
   void statement(const TileStatement& one, const TileScan& what);
-  void statement(const TileStatement& one, const TileSort& what);
   [[nodiscard]] auto parts_of(const TileStatement& one, std::size_t count) -> Parts;
   [[nodiscard]] auto combine(const TileStatement& one, TileCombine how, const Values& a,
                              const Values& b) -> Values;
@@ -178,11 +177,18 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto shuffled(Value* value, Value* thread) -> Value*;
   [[nodiscard]] auto shuffled(Value* value, unsigned bit) -> Value*;  ///< to lanes it is other in
   [[nodiscard]] auto through_shared(Value* value, const Values& threads) -> Values;  ///< each's
-  [[nodiscard]] auto sorted_before(const TileSort& what, DType of, const Values& a, const Values& b)
-      -> Value*;
+  [[nodiscard]] auto through_shared(const Values& values, Value* thread) -> Values;  ///< its
   /// Truth of a bit of the coordinate in a register.
   [[nodiscard]] auto has_bit(std::size_t axis, int bit, int index) -> Value*;
   [[nodiscard]] auto coordinate(std::size_t axis, int index) -> Value*;
+
+  // gpu_sort.cpp
+  void statement(const TileStatement& one, const TileSort& what);
+  [[nodiscard]] auto before_in_turn(const TileStatement& one, bool is_descending, const Values& a,
+                                    const Values& b) -> Value*;
+  [[nodiscard]] auto sorted_before(const TileStatement& one, const TileSort& what, const Values& a,
+                                   const Values& b) -> Value*;
+  [[nodiscard]] auto sorted_numbers(const TileSort& what, DType of, Values values) -> Values;
 
   // gpu_reduce.cpp
   void statement(const TileStatement& one, const TileReduce& what);

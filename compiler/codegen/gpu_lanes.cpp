@@ -1,6 +1,6 @@
-// What lanes have to do with each other: scans and sorts, within a thread's registers, by shuffles
-// within a warp, and through shared memory. Scans take in the sum of the half below, the lowest bit
-// first (Sklansky's).
+// What lanes have to do with each other: values of other registers and threads, by shuffles within
+// a warp and through shared memory beyond; scans, which take in the sum of the half below, the
+// lowest bit first (Sklansky's).
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
@@ -107,6 +107,42 @@ auto GpuKernelEmitter::through_shared(Value* value, const Values& threads) -> Va
   return read;
 }
 
+/// As many of a thread's values together as there is room for.
+auto GpuKernelEmitter::through_shared(const Values& values, Value* thread) -> Values {
+  constexpr std::uint64_t kMostBytes = 32 << 10, kBytes = 8;
+  const auto threads = static_cast<std::uint64_t>(layout_->threads());
+  const auto together = std::clamp<std::uint64_t>(kMostBytes / kBytes / threads, 1, values.size());
+  if (exchange_ == nullptr || exchange_room_ < together) {
+    exchange_ = shared_room(b_.getInt64Ty(), threads * together);
+    exchange_room_ = together;
+  }
+  const auto place = [&](std::uint64_t at, Value* of, llvm::Type* type) -> Value* {
+    auto* first = b_.CreateGEP(b_.getInt64Ty(), exchange_, b_.getInt64(at * threads));
+    const auto bytes = static_cast<std::uint64_t>(type->getPrimitiveSizeInBits() + 7) / 8;
+    auto* step = b_.CreateMul(b_.CreateZExt(of, b_.getInt64Ty()), b_.getInt64(bytes));
+    return b_.CreateGEP(b_.getInt8Ty(), first, step);
+  };
+  Values read;
+  for (std::size_t begin = 0; begin < values.size(); begin += together) {
+    const auto end = std::min(begin + together, values.size());
+    for (auto i = begin; i < end; ++i) {
+      auto* type = values[i]->getType();
+      auto* stored = type->isIntegerTy(1) ? b_.CreateZExt(values[i], b_.getInt8Ty()) : values[i];
+      b_.CreateStore(stored, place(i - begin, thread_, type));
+    }
+    barrier();
+    for (auto i = begin; i < end; ++i) {
+      auto* type = values[i]->getType();
+      auto* stored = type->isIntegerTy(1) ? b_.getInt8Ty() : type;
+      auto* got = b_.CreateLoad(stored, place(i - begin, thread, type));
+      read.push_back(type->isIntegerTy(1) ? b_.CreateICmpNE(got, b_.getInt8(0))
+                                          : static_cast<Value*>(got));
+    }
+    barrier();
+  }
+  return read;
+}
+
 auto GpuKernelEmitter::fetched(const Values& values, const Source& source) -> Values {
   const auto touched = source.thread_set | source.thread_cleared | source.thread_flipped;
   Value* thread = thread_;
@@ -115,21 +151,23 @@ auto GpuKernelEmitter::fetched(const Values& values, const Source& source) -> Va
     thread = b_.CreateAnd(thread, ~source.thread_cleared);
     thread = b_.CreateOr(thread, source.thread_set);
   }
-  std::map<Value*, Value*> moved;  // equal registers travel once
-  Values all;
+  // Equal registers travel once.
+  std::map<Value*, std::size_t> places;
+  Values leaving, all;
+  std::vector<std::size_t> from;
   for (unsigned i = 0; i < values.size(); ++i) {
-    const auto from =
+    const auto at =
         ((i ^ source.register_flipped) & ~source.register_cleared) | source.register_set;
-    auto* value = values[from];
-    if (touched == 0) {
-      all.push_back(value);
-      continue;
-    }
-    auto& there = moved[value];
-    if (there == nullptr)
-      there = touched <= kWarpMask ? shuffled(value, thread) : through_shared(value, {thread})[0];
-    all.push_back(there);
+    auto* value = values[at];
+    const auto [known, is_new] = places.try_emplace(value, leaving.size());
+    if (is_new) leaving.push_back(value);
+    from.push_back(known->second);
   }
+  if (touched > kWarpMask)
+    leaving = through_shared(leaving, thread);
+  else if (touched != 0)
+    for (auto*& value : leaving) value = shuffled(value, thread);
+  for (const auto at : from) all.push_back(leaving[at]);
   return all;
 }
 
@@ -141,7 +179,7 @@ auto GpuKernelEmitter::has_bit(std::size_t axis, int bit, int index) -> Value* {
   return b_.CreateICmpNE(b_.CreateAnd(thread_, source.thread_flipped), b_.getInt32(0));
 }
 
-// Scans and sorts
+// Scans
 
 void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what) {
   auto parts = parts_of(one, one.operands.size());
@@ -173,77 +211,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileScan& what)
           return code_.rounded(parts[i][static_cast<std::size_t>(at)], dtype(id));
         }));
   }
-}
-
-/// Values that are sorted, then a lane's place, then whether it takes no part.
-auto GpuKernelEmitter::sorted_before(const TileSort& what, DType of, const Values& a,
-                                     const Values& b) -> Value* {
-  const auto compare = [&](const Values& x, const Values& y) -> Value* {
-    const auto op = what.is_descending ? TileOp::gt : TileOp::lt;
-    auto* less = code_.compute(op, {x[0], y[0]}, of, DType::boolean);
-    if (!is_floating(of)) return less;
-    auto* x_nan = b_.CreateFCmpUNO(x[0], x[0]);
-    auto* y_nan = b_.CreateFCmpUNO(y[0], y[0]);
-    auto* by_nan = what.is_descending ? b_.CreateAnd(x_nan, b_.CreateNot(y_nan))
-                                      : b_.CreateAnd(y_nan, b_.CreateNot(x_nan));
-    return b_.CreateOr(less, by_nan);
-  };
-  const auto place = a.size() - 2, outside = a.size() - 1;
-  auto* less = compare(a, b);
-  auto* greater = compare(b, a);
-  auto* earlier = b_.CreateICmpULT(a[place], b[place]);
-  auto* inside = b_.CreateOr(less, b_.CreateAnd(b_.CreateNot(greater), earlier));
-  auto* either_outside = b_.CreateOr(a[outside], b[outside]);
-  auto* both_outside = b_.CreateAnd(a[outside], b[outside]);
-  auto* by_place = b_.CreateSelect(both_outside, earlier, b[outside]);
-  return b_.CreateSelect(either_outside, by_place, inside);
-}
-
-/// Batcher's bitonic network over (takes part, key, place), which is a total order: so it is
-/// stable.
-void GpuKernelEmitter::statement(const TileStatement& one, const TileSort& what) {
-  const auto count = one.results.size();
-  auto parts = parts_of(one, count);
-  const auto key_dtype = dtype(one.operands[0]);
-  auto* limit = one.operands.back() == kNoTile
-                    ? nullptr
-                    : as_int64(lane(one.operands.back(), 0), dtype(one.operands.back()));
-  Values places, outside;
-  for (int i = 0; i < layout_->registers(); ++i) {
-    auto* place = coordinate(what.axis, i);
-    places.push_back(place);
-    outside.push_back(limit == nullptr
-                          ? b_.getFalse()
-                          : b_.CreateICmpSGE(b_.CreateZExt(place, b_.getInt64Ty()), limit));
-  }
-  parts.push_back(places);
-  parts.push_back(outside);
-  const auto is_before = [&](const Values& a, const Values& b) {
-    return sorted_before(what, key_dtype, a, b);
-  };
-  const auto bits = layout_->axes[what.axis].bits;
-  for (int size = 1; size <= bits; ++size)
-    for (int step = size - 1; step >= 0; --step) {
-      Source source;
-      change(source, what.axis, step, Change::flip);
-      Parts other;
-      for (const auto& part : parts) other.push_back(fetched(part, source));
-      for (int i = 0; i < layout_->registers(); ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        Values mine, theirs;
-        for (std::size_t part = 0; part < parts.size(); ++part) {
-          mine.push_back(parts[part][at]);
-          theirs.push_back(other[part][at]);
-        }
-        auto* is_high = has_bit(what.axis, step, i);
-        auto* is_falling = size == bits ? b_.getFalse() : has_bit(what.axis, size, i);
-        auto* wants_first = b_.CreateICmpEQ(is_high, is_falling);
-        auto* takes = b_.CreateICmpEQ(wants_first, is_before(theirs, mine));
-        for (std::size_t part = 0; part < parts.size(); ++part)
-          parts[part][at] = b_.CreateSelect(takes, theirs[part], mine[part]);
-      }
-    }
-  for (std::size_t i = 0; i < count; ++i) set(one.results[i], parts[i]);
 }
 
 }  // namespace assay

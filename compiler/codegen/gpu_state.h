@@ -37,9 +37,11 @@ struct GpuState : GpuValues {
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   Value* passed_ = nullptr;                 ///< where checked code counts barriers
   bool is_checked_ = false;
-  int architecture_ = 0;    ///< 90 for compute capability 9.0
-  int most_registers_ = 0;  ///< of the machine; 0: no limit
-  llvm::GlobalVariable* shared_ = nullptr;
+  int architecture_ = 0;                      ///< 90 for compute capability 9.0
+  int most_registers_ = 0;                    ///< of the machine; 0: no limit
+  llvm::GlobalVariable* shared_ = nullptr;    ///< one value per thread
+  llvm::GlobalVariable* exchange_ = nullptr;  ///< `exchange_room_` values per thread
+  std::uint64_t exchange_room_ = 0;
   std::array<Place, kThreadPlaces> places_;
   std::vector<Exchange> exchanges_;  ///< among a cluster's blocks
   llvm::BasicBlock *begin_ = nullptr, *body_ = nullptr;

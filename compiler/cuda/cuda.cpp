@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "compiler/cuda/call_kernels.h"
 #include "compiler/cuda/gpu_code.h"
 #include "compiler/cuda/gpu_program.h"
 #include "compiler/interpret/host_machine.h"
@@ -38,6 +39,7 @@ struct CudaState {
   std::map<std::uint64_t, std::unique_ptr<LoadedKernel>> kernels;  ///< by structure, or address
   std::vector<cuda::ModuleHandle*> modules;
   std::vector<std::shared_ptr<const TileKernel>> kept;
+  CallKernels call_kernels;
   std::map<std::string, GpuWay> ways;  ///< of launches that were tuned, by tuning_key
 
   ~CudaState() {
@@ -54,6 +56,19 @@ struct CudaState {
     ASSAY_TRY(auto made, make(kernel, key));
     modules.push_back(made.module);
     return &variants.emplace(key.code(), std::move(made.variant)).first->second;
+  }
+
+  auto loaded(const std::shared_ptr<const TileKernel>& kernel) -> LoadedKernel* {
+    // Symbols of grids belong to a program; what has exact axes is told extents instead.
+    const auto identity = GpuKernel(*kernel).is_exact()
+                              ? structural_hash(*kernel)
+                              : reinterpret_cast<std::uintptr_t>(kernel.get());
+    auto& known = kernels[identity];
+    if (known == nullptr) {
+      kept.push_back(kernel);
+      known = std::make_unique<LoadedKernel>(*kernel, driver->facts().most_ranks);
+    }
+    return known.get();
   }
 
   struct Made {
@@ -448,6 +463,10 @@ class CudaProgram final : public CompiledProgram {
   auto made_ready(const DatumList& inputs) const -> Result<std::unique_ptr<GpuProgram>> {
     const auto start = Clock::now();
     ASSAY_TRY(auto made, binder_.bind(inputs));
+    state_->call_kernels.expand(made);
+    for (const auto& name : made.kernels)
+      if (auto& known = kernels_[name]; known == nullptr)
+        known = state_->loaded(state_->call_kernels.find(name));
     const auto binding = seconds_since(start);
     StateLoader loader(*state_, kernels_);
     const GpuShared shared{.driver = *state_->driver,
@@ -466,7 +485,7 @@ class CudaProgram final : public CompiledProgram {
   CompiledKernels code_;
   const OpTable& table_;
   std::shared_ptr<CudaState> state_;
-  std::map<std::string, LoadedKernel*> kernels_;
+  mutable std::map<std::string, LoadedKernel*> kernels_;  ///< with those that stand for calls
   mutable Binder binder_;
   mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
   mutable MemoryPlan plan_;                 ///< of the last binding that was made
@@ -499,18 +518,7 @@ auto CudaExecutor::compile(const HostProgram& program) const
   }
   ASSAY_TRY(auto code, compile_kernels(program));
   std::map<std::string, LoadedKernel*> kernels;
-  for (const auto& [key, source] : program.kernels) {
-    // Symbols of grids belong to a program; what has exact axes is told extents instead.
-    const auto identity = GpuKernel(*source.kernel).is_exact()
-                              ? structural_hash(*source.kernel)
-                              : reinterpret_cast<std::uintptr_t>(source.kernel.get());
-    auto& loaded = state_->kernels[identity];
-    if (loaded == nullptr) {
-      state_->kept.push_back(source.kernel);
-      loaded = std::make_unique<LoadedKernel>(*source.kernel, state_->driver->facts().most_ranks);
-    }
-    kernels[key] = loaded.get();
-  }
+  for (const auto& [key, source] : program.kernels) kernels[key] = state_->loaded(source.kernel);
   return std::make_unique<CudaProgram>(program, std::move(code), table_, state_,
                                        std::move(kernels));
 }

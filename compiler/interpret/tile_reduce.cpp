@@ -295,7 +295,6 @@ void TileMachine::sort(const TileStep& step, const TileSort& what) {
     taking_part = std::min(length, static_cast<std::size_t>(std::max<std::int64_t>(
                                        *integers(statement.operands[values], 0), 0)));
   std::vector<std::vector<std::byte>> in;
-  std::vector<double> keys(lanes(axes));
   for (std::size_t v = 0; v < values; ++v) {
     const auto id = statement.operands[v];
     const auto size = lane_size(type(id).dtype);
@@ -306,28 +305,41 @@ void TileMachine::sort(const TileStep& step, const TileSort& what) {
                   static_cast<const std::byte*>(held.data) + (held.stride == 0 ? 0 : i * size),
                   size);
   }
-  const TileLanes lane{in[0].data(), 1};
-  tile_evaluate(TileOp::cast, lane_dtype(type(statement.operands[0]).dtype), DType::float64)(
-      std::span(&lane, 1), keys.data(), keys.size());
+  const auto compared = [&]<class T>(std::size_t v, DType as) {
+    std::vector<T> keys(lanes(axes));
+    const TileLanes lane{in[v].data(), 1};
+    tile_evaluate(TileOp::cast, lane_dtype(type(statement.operands[v]).dtype), as)(
+        std::span(&lane, 1), keys.data(), keys.size());
+    return keys;
+  };
+  std::vector<double> reals;
+  std::vector<std::vector<std::int64_t>> numbers;  // of uint64 those beyond int64 count as negative
+  if (is_floating(type(statement.operands[0]).dtype))
+    reals = compared.operator()<double>(0, DType::float64);
+  else
+    for (std::size_t v = 0; v < (what.by_all ? values : 1); ++v)
+      numbers.push_back(compared.operator()<std::int64_t>(v, DType::int64));
+  const auto is_before = [&](std::size_t x, std::size_t y) {
+    for (const auto& keys : numbers)
+      if (keys[x] != keys[y]) return (keys[x] < keys[y]) != what.is_descending;
+    if (reals.empty()) return false;
+    const auto a = reals[x], b = reals[y];
+    if (what.is_descending) return std::isnan(a) ? !std::isnan(b) : a > b;
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  };
   std::vector<std::byte*> out;
   for (const auto id : statement.results) out.push_back(fresh(id));
   std::vector<std::size_t> order(length);
   for (std::size_t o = 0; o < outer; ++o)
     for (std::size_t i = 0; i < inner; ++i) {
       std::iota(order.begin(), order.end(), std::size_t{0});
-      const auto key = [&](std::size_t k) { return keys[(o * length + k) * inner + i]; };
-      const auto before = [&](std::size_t x, std::size_t y) {
-        const auto a = key(x), b = key(y);
-        if (what.is_descending) return std::isnan(a) ? !std::isnan(b) : a > b;
-        return std::isnan(b) ? !std::isnan(a) : a < b;
-      };
+      const auto place = [&](std::size_t k) { return (o * length + k) * inner + i; };
       std::stable_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(taking_part),
-                       before);
+                       [&](std::size_t x, std::size_t y) { return is_before(place(x), place(y)); });
       for (std::size_t v = 0; v < values; ++v) {
         const auto size = lane_size(type(statement.results[v]).dtype);
         for (std::size_t k = 0; k < length; ++k)
-          std::memcpy(out[v] + ((o * length + k) * inner + i) * size,
-                      in[v].data() + ((o * length + order[k]) * inner + i) * size, size);
+          std::memcpy(out[v] + place(k) * size, in[v].data() + place(order[k]) * size, size);
       }
     }
 }

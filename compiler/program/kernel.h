@@ -127,6 +127,8 @@ struct TileScan {
 struct TileSort {
   std::size_t axis = 0;
   bool is_descending = false, is_stable = false;
+  bool by_all = false;      ///< whole numbers, compared one operand after the other
+  bool is_bitonic = false;  ///< lanes rise up to one of them and fall behind it; all take part
   friend auto operator==(const TileSort&, const TileSort&) -> bool = default;
 };
 /// Position of values among sorted boundaries in memory. Operands: value, how many boundaries, the

@@ -392,6 +392,8 @@ class Parser {
     ASSAY_TRY(what.axis, axis_name());
     what.is_descending = accept("descending");
     what.is_stable = accept("stable");
+    what.by_all = accept("by_all");
+    what.is_bitonic = accept("bitonic");
     one.what = what;
     return {};
   }

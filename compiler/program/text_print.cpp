@@ -142,8 +142,9 @@ class Printer {
                        what.is_reverse ? " reverse" : "");
   }
   [[nodiscard]] auto head(const TileSort& what) const -> std::string {
-    return fmt::format("sort({}{}{})", axis_name(what.axis),
-                       what.is_descending ? " descending" : "", what.is_stable ? " stable" : "");
+    return fmt::format("sort({}{}{}{}{})", axis_name(what.axis),
+                       what.is_descending ? " descending" : "", what.is_stable ? " stable" : "",
+                       what.by_all ? " by_all" : "", what.is_bitonic ? " bitonic" : "");
   }
   [[nodiscard]] auto head(const TileSearch& what) const -> std::string {
     return fmt::format("search({} {}{})", param_name(what.param), what.is_right ? "right" : "left",

@@ -243,6 +243,11 @@ class Verifier {
     has_axis(what.axis);
     if (one.results.empty() || one.operands.size() != one.results.size() + 1)
       say("a sort gives as many values as it takes");
+    if (what.by_all)
+      for (std::size_t i = 0; i + 1 < one.operands.size(); ++i)
+        if (is_floating(dtype(one.operands[i]))) say("floats are not compared in turn");
+    if (what.is_bitonic && !one.operands.empty() && one.operands.back() != kNoTile)
+      say("of a bitonic row all lanes take part");
   }
   void check(const TileStatement& one, const TileSearch& what) {
     counts(one, 6, 1, "a search");

@@ -30,6 +30,9 @@ GRAPHS = {
     "spread": ((X,), ["m = var_mean.correction(x, [0], correction = 1)", "a = m[0]"]),
     "scan": ((X,), ["a = cumsum.default(x, 1)"]),
     "scan of columns": ((X,), ["b = mul.Tensor(x, 0.5)", "c = add.Tensor(b, 1)", "a = cumprod.default(c, 0)"]),
+    "sorted": ((X,), ["m = sort.stable(x, stable = True, dim = 1, descending = True)", "b = m[0]", "c = m[1]",
+                      "a = add.Tensor(b, c)"]),
+    "largest": ((X,), ["m = topk.default(x, 1, 1)", "b = m[0]", "c = m[1]", "a = add.Tensor(b, c)"]),
     "place": ((X,), ["b = argmax.default(x, 1)", "c = amax.default(x, [1])", "a = mul.Tensor(b, c)"]),
     "turned": ((X,), ["b = permute.default(x, [1, 0])", "c = exp.default(b)", "a = clone.default(c, "
                       "memory_format = torch.contiguous_format)"]),
@@ -84,6 +87,8 @@ def cases(folder):
             for sizes in all_sizes:
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
+    for dtype in ("f32", "i64"):  # tiles that are merged
+        yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 2100))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
         yield name, program, (WRAPPERS / name, "--check")
     yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)

@@ -89,8 +89,12 @@ auto sort_rule(MetaCall& c) -> Datum {
 }
 void sort_kernel(KernelCall& k) {
   const bool descending = k.flag(param(k, "descending"));
-  pick_rows(k, dim_of(k, param(k, "dim"), k.in(0).rank()),
-            [&]<class T>(std::span<const T> row) { return sorted_positions<T>(row, descending); });
+  const bool is_unsigned = k.in(0).dtype() == DType::uint64;  // read as int64
+  pick_rows(k, dim_of(k, param(k, "dim"), k.in(0).rank()), [&]<class T>(std::span<const T> row) {
+    if (!is_unsigned) return sorted_positions<T>(row, descending);
+    const std::vector<std::uint64_t> numbers(row.begin(), row.end());
+    return sorted_positions<std::uint64_t>(numbers, descending);
+  });
 }
 auto argsort(Composer& c) -> Datum {
   const auto stable =
@@ -114,8 +118,8 @@ auto topk_rule(MetaCall& c) -> Datum {
     return {};
   return {DatumList{c.fresh(self.dtype, sizes), c.fresh(DType::int64, sizes)}};
 }
-/// Equal elements come in the order that ATen's choice of algorithms leaves them in: partial
-/// sorting for few of many, else selection followed by a sort of what was selected.
+/// Equal elements come in the order that ATen's choice of algorithms for the CPU leaves them in:
+/// partial sorting for few of many, else selection followed by a sort of what was selected.
 template <class T>
 auto top_positions(std::span<const T> row, std::size_t count, bool largest, bool sorted) -> Ints {
   Ints order(row.size());
@@ -137,7 +141,13 @@ auto top_positions(std::span<const T> row, std::size_t count, bool largest, bool
 }
 void topk_kernel(KernelCall& k) {
   const auto count = static_cast<std::size_t>(k.integer(1));
+  const bool is_cuda = on_cuda(k.in(0).meta);
   pick_rows(k, dim_of(k, 2, k.in(0).rank()), [&]<class T>(std::span<const T> row) {
+    if (is_cuda) {  // Of equal ones the first (TensorTopK.cu); few of them in any order there.
+      auto order = sorted_positions<T>(row, k.flag(3));
+      order.resize(count);
+      return order;
+    }
     return top_positions<T>(row, count, k.flag(3), k.flag(4));
   });
 }

@@ -1,0 +1,190 @@
+// Sorts and topk as kernels of our own, launch by launch in the checking interpreter, beside the
+// library call that they stand for.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "compiler/cuda/call_kernels.h"
+#include "compiler/runtime/bound_run.h"
+#include "tests/support/compiled.h"
+
+namespace assay {
+namespace {
+
+auto table() -> const OpTable& {
+  static const auto kRows = build_op_table();
+  return kRows;
+}
+
+/// Launches of kernels that stand for calls; what the interpreter says of them is a failure.
+class CallDevice final : public BoundDevice {
+ public:
+  explicit CallDevice(const CallKernels& kernels) : kernels_(kernels) {}
+  [[nodiscard]] auto launch(const BoundProgram& bound, const BoundLaunch& launch,
+                            const LaunchArguments& arguments, ProgramRun& run) const
+      -> Result<void> override {
+    const auto kernel = kernels_.find(bound.kernels[launch.kernel]);
+    if (kernel == nullptr) return bad_input("no kernel {}", bound.kernels[launch.kernel]);
+    EXPECT_EQ(verify(*kernel), std::vector<std::string>());
+    ASSAY_TRY(const auto code, TileCode::compile(*kernel));
+    const auto before = run.findings.size();
+    ASSAY_TRY_VOID(run_tiles(code, launch, arguments, run));
+    if (run.findings.size() > before)
+      return bad_input("{}: {}", kernel->name, run.findings.back().message);
+    return {};
+  }
+
+ private:
+  const CallKernels& kernels_;
+};
+
+/// Elements of which many are equal, with every kind of zero, infinity and NaN.
+void fill_with_ties(Tensor& tensor, std::mt19937& random) {
+  const auto element = static_cast<std::size_t>(size_bytes(tensor.dtype()));
+  auto values = std::vector<double>(static_cast<std::size_t>(tensor.numel()));
+  for (auto& value : values) value = static_cast<double>(random() % 41) - 20;
+  if (!is_floating(tensor.dtype())) {
+    if (tensor.dtype() == DType::boolean)
+      for (auto& value : values) value = value > 0 ? 1 : 0;
+    if (info(tensor.dtype()).kind == DTypeKind::unsigned_integer)
+      for (auto& value : values) value += 20;
+    from_vector(tensor, std::span<const double>(values));
+    if (element < 4 || tensor.dtype() == DType::boolean) return;
+    // Numbers at both ends of what there is.
+    auto bytes = tensor.storage->bytes();
+    for (std::size_t i = 0; i < values.size(); i += 7) {
+      const auto fill = static_cast<std::uint8_t>(random() % 2 == 0 ? 0xFF : 0x00);
+      std::memset(&bytes[i * element], fill, element);
+      bytes[i * element + element - 1] = static_cast<std::byte>(random() % 2 == 0 ? 0x7F : 0x80);
+    }
+    return;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::array kSpecial = {0.0, -0.0, kInfinity, -kInfinity, std::nan(""), -std::nan("")};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (random() % 4 == 0) values[i] = kSpecial.at(random() % kSpecial.size());
+  from_vector(tensor, std::span<const double>(values));
+}
+
+struct Row {
+  std::string name;
+  testing::SmallGraph graph;
+  std::size_t launches;  ///< in which the call's place is taken
+};
+auto row(std::string name, const std::string& input, const std::string& call, std::size_t launches)
+    -> Row {
+  return {std::move(name),
+          {"x: " + input, "m = aten." + call + "\nv = m[0]\ni = m[1]", "v, i"},
+          launches};
+}
+auto sort_of(const std::string& input, std::size_t launches, bool descending = false,
+             const std::string& dim = "-1") -> Row {
+  auto name = input + (descending ? "_descending" : "") + (dim == "-1" ? "" : "_dim_" + dim);
+  for (auto& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return row("sort_" + name, input,
+             fmt::format("sort.stable(x, stable = True, dim = {}, descending = {})", dim,
+                         descending ? "True" : "False"),
+             launches);
+}
+auto topk_of(const std::string& input, std::int64_t k, std::size_t launches, bool largest = true)
+    -> Row {
+  auto name = fmt::format("{}_{}{}", input, k, largest ? "" : "_smallest");
+  for (auto& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return row("topk_" + name, input + "cuda:0",
+             fmt::format("topk.default(x, {}, -1, {})", k, largest ? "True" : "False"), launches);
+}
+
+class CallKernelsTest : public ::testing::TestWithParam<Row> {};
+
+TEST_P(CallKernelsTest, GivesWhatTheLibraryCallGives) {
+  const auto& graph = GetParam().graph;
+  auto capture = testing::capture_of(graph);
+  ASSERT_TRUE(capture) << capture.error().message;
+  auto compiled = compile_graph(*capture, table(), {});
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  const auto kernels = compile_kernels(compiled->program);
+  ASSERT_TRUE(kernels);
+  auto made = testing::inputs_of(graph, *capture, "");
+  ASSERT_TRUE(made) << made.error().message;
+  auto inputs = program_inputs(capture->graph, *made);
+  std::mt19937 random(7);
+  fill_with_ties(std::get<Tensor>(inputs[0].value), random);
+  auto bound = bind_program(compiled->program, *kernels, table(), inputs);
+  ASSERT_TRUE(bound) << bound.error().message;
+
+  CallKernels calls;
+  const CallDevice device(calls);
+  const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
+  const auto expected = ReadyProgram(*bound, device, options).run(inputs);
+  ASSERT_TRUE(expected) << expected.error().message;
+  auto expanded = *bound;
+  calls.expand(expanded);
+  std::size_t launches = 0;
+  for (const auto& step : expanded.steps) {
+    launches += std::holds_alternative<BoundLaunch>(step) ? 1U : 0U;
+    EXPECT_FALSE(std::holds_alternative<BoundCall>(step));
+  }
+  EXPECT_EQ(launches, GetParam().launches);
+  const auto got = ReadyProgram(expanded, device, options).run(inputs);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(got->findings.size(), 0U);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto& a = *got->outputs[k].real();
+    const auto& b = *expected->outputs[k].real();
+    ASSERT_EQ(a.meta, b.meta);
+    const auto x = a.storage->bytes(), y = b.storage->bytes();
+    ASSERT_EQ(x.size(), y.size());
+    EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size()), 0) << "result " << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, CallKernelsTest,
+    ::testing::Values(
+        // One tile, at its ends, of every dtype
+        sort_of("f32[5, 1]", 1), sort_of("f32[3, 16]", 1), sort_of("f32[70, 17]", 1),
+        sort_of("f32[2, 2048]", 1), sort_of("f16[9, 100]", 1), sort_of("bf16[9, 100]", 1, true),
+        sort_of("f64[9, 100]", 1), sort_of("f64[9, 100]", 1, true), sort_of("i64[9, 100]", 1),
+        sort_of("i64[9, 100]", 1, true), sort_of("i32[9, 100]", 1), sort_of("i16[9, 100]", 1, true),
+        sort_of("i8[9, 100]", 1), sort_of("u8[9, 100]", 1, true), sort_of("b8[9, 100]", 1),
+        sort_of("u16[9, 100]", 1), sort_of("u32[9, 100]", 1, true), sort_of("u64[9, 100]", 1),
+        // Runs that are merged: the last tile, and the last run, are short or missing
+        sort_of("f32[2, 2049]", 3), sort_of("f32[2, 4096]", 3, true), sort_of("f32[4097]", 5),
+        sort_of("bf16[2, 6200]", 5), sort_of("bf16[3, 9000]", 7, true), sort_of("i64[7000]", 5),
+        sort_of("f64[2, 5000]", 5, true), sort_of("i32[8192]", 5),
+        // Rows that lie elsewhere
+        sort_of("f32[40, 3]", 1, false, "0"), sort_of("f32[3, 50, 4]", 1, true, "1"),
+        sort_of("bf16[2, 2100, 2]", 3, false, "1"), sort_of("f32[4, 20][1, 4]", 1),
+        sort_of("i64[4, 20][40, 2]", 1), sort_of("f32[2, 3, 20][60, 20, 1]", 1, false, "0"),
+        // The first of a row: in one tile, of every tile, of tiles of those, or of all in order
+        topk_of("f32[6, 64]", 8, 1), topk_of("bf16[6, 1000]", 1000, 1, false),
+        topk_of("f32[2, 5000]", 50, 2), topk_of("bf16[2, 5000]", 1024, 3, false),
+        topk_of("i64[70000]", 100, 3), topk_of("f64[5000]", 3, 2), topk_of("f32[2, 3000]", 1500, 3),
+        topk_of("f32[3, 2100]", 1, 2)),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CallKernels, CallsStayWhereRowsHaveNoOrderOfTwoStrides) {
+  const testing::SmallGraph graph{"x: f32[2, 3, 4, 5][1, 4, 500, 20]",
+                                  "m = aten.sort.stable(x, stable = True, dim = 1)\nv = m[0]", "v"};
+  auto capture = testing::capture_of(graph);
+  ASSERT_TRUE(capture) << capture.error().message;
+  auto compiled = compile_graph(*capture, table(), {});
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  const auto kernels = compile_kernels(compiled->program);
+  auto made = testing::inputs_of(graph, *capture, "");
+  ASSERT_TRUE(made) << made.error().message;
+  auto bound =
+      bind_program(compiled->program, *kernels, table(), program_inputs(capture->graph, *made));
+  ASSERT_TRUE(bound) << bound.error().message;
+  const auto steps = bound->steps.size();
+  CallKernels().expand(*bound);
+  ASSERT_EQ(bound->steps.size(), steps);
+  EXPECT_TRUE(std::ranges::any_of(
+      bound->steps, [](const BoundStep& step) { return std::holds_alternative<BoundCall>(step); }));
+}
+
+}  // namespace
+}  // namespace assay
