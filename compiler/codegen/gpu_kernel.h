@@ -22,6 +22,7 @@ class GpuKernelEmitter : GpuState {
 
  private:
   friend class GpuExponentials;
+  friend class GpuSorter;
   friend class GpuWindows;
   // gpu_kernel.cpp
   void fail(std::string message);
@@ -184,11 +185,6 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_sort.cpp
   void statement(const TileStatement& one, const TileSort& what);
-  [[nodiscard]] auto before_in_turn(const TileStatement& one, bool is_descending, const Values& a,
-                                    const Values& b) -> Value*;
-  [[nodiscard]] auto sorted_before(const TileStatement& one, const TileSort& what, const Values& a,
-                                   const Values& b) -> Value*;
-  [[nodiscard]] auto sorted_numbers(const TileSort& what, DType of, Values values) -> Values;
 
   // gpu_reduce.cpp
   void statement(const TileStatement& one, const TileReduce& what);

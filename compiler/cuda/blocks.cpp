@@ -139,10 +139,12 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   const auto order = by_score(kernel);
   // The lowest bits of a place are compared most often, which is cheapest in registers; where each
   // is compared once neighbouring threads are neighbours in memory.
-  constexpr int kSorted = 8;
+  constexpr std::int64_t kSortedLanes = 2048;
   for (const auto& one : kernel.body.body)
-    if (const auto* sort = std::get_if<TileSort>(&one.what); sort != nullptr && registers == 0)
-      return make_tile_layout(blocks, order, sort->is_bitonic ? 1 : kSorted, kSorted);
+    if (const auto* sort = std::get_if<TileSort>(&one.what); sort != nullptr && registers == 0) {
+      const int sorted = blocks[sort->axis] > kSortedLanes ? 16 : 8;
+      return make_tile_layout(blocks, order, sort->is_bitonic ? 1 : sorted, sorted);
+    }
   const auto largest = element_bytes(kernel, order);
   auto neighbours = largest == 0 ? 1 : std::max<std::int64_t>(kAccessBytes / largest, 1);
   const bool is_row = !order.empty() && kernel.axes[order[0]].kind == TileAxis::Kind::reduction;

@@ -10,6 +10,10 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kLeastSorted = 16;  ///< lanes of the smallest tile
+/// Of tiles whose first elements are wanted: the largest one, and, where there are many elements,
+/// the smallest one; they are so many times as many as what is wanted of them.
+constexpr std::int64_t kMostSelected = 2048, kLeastSelected = 128, kSelectedOf = 4,
+                       kManyElements = 1 << 22;
 constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 /// Where element i of row r is, in elements from the buffer's start: at r / inner * outer + r %
@@ -159,15 +163,26 @@ class CallExpander {
 
   void expand(const Sort& sort) {
     const auto count = sort.rows.count;
-    if (count <= kMostSorted) return sort_tiles(sort, {}, sort.keep, false);
-    const bool is_selection = sort.keep * 2 <= kMostSorted;
-    auto keys = sort_tiles_to_keys(sort, {}, is_selection ? sort.keep : kMostSorted);
-    if (is_selection) {
-      while (keys.count > kMostSorted) keys = sort_tiles_to_keys(sort, keys, sort.keep);
-      return sort_tiles(sort, keys, sort.keep, false);
-    }
+    const bool is_selection = sort.keep * 2 <= kMostSelected;
+    if (count <= (is_selection ? kMostSelected : kMostSorted))
+      return sort_tiles(sort, {}, block_for(count), sort.keep);
+    if (is_selection) return select(sort);
+    auto keys = sort_to_keys(sort, {}, kMostSorted, kMostSorted);
     for (auto run = kMostSorted; run < count; run *= 2)
       keys = merge(sort, keys, run, run * 2 >= count);
+  }
+  /// The first of every tile, then of those, until one tile has them all.
+  void select(const Sort& sort) {
+    const auto enough = static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(kSelectedOf * sort.keep)));
+    std::optional<Keys> keys;
+    for (auto count = sort.rows.count; count > kMostSelected; count = keys->count) {
+      const bool are_many = sort.rows.rows * count >= kManyElements;
+      const auto block =
+          are_many ? std::clamp(enough, kLeastSelected, kMostSelected) : kMostSelected;
+      keys = sort_to_keys(sort, keys, block, sort.keep);
+    }
+    sort_tiles(sort, keys, block_for(keys->count), sort.keep);
   }
 
   auto buffer(DType dtype, std::int64_t elements) -> std::size_t {
@@ -187,21 +202,20 @@ class CallExpander {
     return keys;
   }
 
-  auto sort_tiles_to_keys(const Sort& sort, const std::optional<Keys>& from, std::int64_t keep)
-      -> Keys {
+  auto sort_to_keys(const Sort& sort, const std::optional<Keys>& from, std::int64_t block,
+                    std::int64_t keep) -> Keys {
     const auto count = from ? from->count : sort.rows.count;
-    const auto tiles = divided_up(count, kMostSorted);
-    const auto made = new_keys(sort, keep == kMostSorted ? count : tiles * keep);
-    sort_tiles(sort, from, keep, true, made);
+    const auto made = new_keys(sort, std::min(count, divided_up(count, block) * keep));
+    sort_tiles(sort, from, block, keep, made);
     return made;
   }
-  void sort_tiles(const Sort& sort, const std::optional<Keys>& from, std::int64_t keep,
-                  bool writes_keys, const std::optional<Keys>& to = {}) {
+  void sort_tiles(const Sort& sort, const std::optional<Keys>& from, std::int64_t block,
+                  std::int64_t keep, const std::optional<Keys>& to = {}) {
     const auto count = from ? from->count : sort.rows.count;
     auto what = sort.kernel;
     what.reads_keys = from.has_value();
-    what.writes_keys = writes_keys;
-    what.block = block_for(count);
+    what.writes_keys = to.has_value();
+    what.block = block;
     auto launch = launch_of(sort, what, from, to);
     add(sort, what, std::move(launch), {{"count", count}, {"keep", keep}}, count);
   }

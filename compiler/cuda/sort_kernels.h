@@ -41,7 +41,7 @@ struct SortKernel {
 /// Rows that a program has side by side.
 [[nodiscard]] auto rows_of_tile(std::int64_t block) -> std::int64_t;
 /// Lanes of the largest tile that is sorted, of those that are merged, and of cuts.
-inline constexpr std::int64_t kMostSorted = 2048, kMerged = 2048, kCuts = 128;
+inline constexpr std::int64_t kMostSorted = 8192, kMerged = 2048, kCuts = 128;
 /// Is a key with its position one number?
 [[nodiscard]] auto has_short_keys(DType dtype) -> bool;
 /// Integers, truth values and floats of 16 bits or more.

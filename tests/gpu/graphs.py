@@ -88,7 +88,7 @@ def cases(folder):
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
     for dtype in ("f32", "i64"):  # tiles that are merged
-        yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 2100))
+        yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 8200))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
         yield name, program, (WRAPPERS / name, "--check")
     yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)

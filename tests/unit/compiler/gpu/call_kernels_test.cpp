@@ -151,19 +151,21 @@ INSTANTIATE_TEST_SUITE_P(
         sort_of("i64[9, 100]", 1, true), sort_of("i32[9, 100]", 1), sort_of("i16[9, 100]", 1, true),
         sort_of("i8[9, 100]", 1), sort_of("u8[9, 100]", 1, true), sort_of("b8[9, 100]", 1),
         sort_of("u16[9, 100]", 1), sort_of("u32[9, 100]", 1, true), sort_of("u64[9, 100]", 1),
+        sort_of("f32[2, 2049]", 1), sort_of("i64[8192]", 1, true),
         // Runs that are merged: the last tile, and the last run, are short or missing
-        sort_of("f32[2, 2049]", 3), sort_of("f32[2, 4096]", 3, true), sort_of("f32[4097]", 5),
-        sort_of("bf16[2, 6200]", 5), sort_of("bf16[3, 9000]", 7, true), sort_of("i64[7000]", 5),
-        sort_of("f64[2, 5000]", 5, true), sort_of("i32[8192]", 5),
+        sort_of("f32[2, 8193]", 3), sort_of("f32[2, 16384]", 3, true), sort_of("f32[16385]", 5),
+        sort_of("bf16[2, 20000]", 5), sort_of("bf16[3, 9000]", 3, true), sort_of("i64[17000]", 5),
+        sort_of("f64[2, 33000]", 7, true), sort_of("i32[24576]", 5),
         // Rows that lie elsewhere
         sort_of("f32[40, 3]", 1, false, "0"), sort_of("f32[3, 50, 4]", 1, true, "1"),
-        sort_of("bf16[2, 2100, 2]", 3, false, "1"), sort_of("f32[4, 20][1, 4]", 1),
+        sort_of("bf16[2, 8300, 2]", 3, false, "1"), sort_of("f32[4, 20][1, 4]", 1),
         sort_of("i64[4, 20][40, 2]", 1), sort_of("f32[2, 3, 20][60, 20, 1]", 1, false, "0"),
         // The first of a row: in one tile, of every tile, of tiles of those, or of all in order
         topk_of("f32[6, 64]", 8, 1), topk_of("bf16[6, 1000]", 1000, 1, false),
         topk_of("f32[2, 5000]", 50, 2), topk_of("bf16[2, 5000]", 1024, 3, false),
-        topk_of("i64[70000]", 100, 3), topk_of("f64[5000]", 3, 2), topk_of("f32[2, 3000]", 1500, 3),
-        topk_of("f32[3, 2100]", 1, 2)),
+        topk_of("i64[70000]", 100, 3), topk_of("f64[5000]", 3, 2), topk_of("f32[2, 3000]", 1500, 1),
+        topk_of("f32[9000]", 1500, 3), topk_of("f32[3, 2100]", 1, 2),
+        topk_of("bf16[64, 65536]", 40, 3)),
     [](const auto& row) { return row.param.name; });
 
 TEST(CallKernels, CallsStayWhereRowsHaveNoOrderOfTwoStrides) {
