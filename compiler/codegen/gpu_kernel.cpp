@@ -367,6 +367,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
   if ((windows_ && windows_->numbered(one, what.op)) || affine(one, what.op)) return;
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   if (what.op == TileOp::exp && small_exponentials(one)) return;
+  if (usual_functions(one, what.op)) return;
   const auto id = one.results[0];
   if (is_question(one, what.op)) {
     values_[id] = {{}, layout_->register_mask(axes(id)), {}, {}, &one};

@@ -66,13 +66,13 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
 
-  // gpu_quotients.cpp: many floats by one divisor; false where that does not pay
+  // gpu_quotients.cpp: of many lanes at once; false where that does not pay
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
+  [[nodiscard]] auto usual_functions(const TileStatement& one, TileOp op) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor, Value* moderate) -> Values;
   [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;  // ..exponentials.cpp
-
   // gpu_pairs.cpp
   [[nodiscard]] auto stores_halves() const -> bool;  ///< and nothing wider
   [[nodiscard]] auto extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,

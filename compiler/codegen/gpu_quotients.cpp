@@ -1,8 +1,11 @@
-// What is cheaper for many lanes than for one: quotients by the same divisor.
+// What is cheaper for many lanes than for one: quotients by the same divisor, functions of
+// arguments that are all usual ones, which is asked once.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/codegen/lane_math.h"
 
 namespace assay {
 namespace {
@@ -99,6 +102,39 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
   for (std::size_t i = 0; i < made.size(); ++i)
     if (made[i] == nullptr) made[i] = made[i & lanes_of];
   set(id, std::move(made));
+  return true;
+}
+
+/// Where an argument of a thread is not usual its other lanes go the long way as well.
+auto GpuKernelEmitter::usual_functions(const TileStatement& one, TileOp op) -> bool {
+  const auto id = one.results[0];
+  const auto usual = usual_arguments(op);
+  if (!usual || !code_.lane_type(dtype(one.operands[0]))->isFloatTy()) return false;
+  const auto registers = distinct(axes(id));
+  if (registers.size() < kFew) return false;
+  Values arguments;
+  for (const auto i : registers) arguments.push_back(lane(one.operands[0], i));
+  const auto limit = [&](double number) { return llvm::ConstantFP::get(b_.getFloatTy(), number); };
+  auto compared = arguments;
+  if (usual->of_magnitude)
+    for (auto*& x : compared) x = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  auto* are_usual =
+      b_.CreateFCmpOLT(extreme(llvm::Intrinsic::maximum, compared), limit(usual->high));
+  if (!usual->of_magnitude)
+    are_usual = b_.CreateAnd(
+        are_usual,
+        b_.CreateFCmpOGE(extreme(llvm::Intrinsic::minimum, compared), limit(usual->low)));
+  const auto all = [&](const auto& function) {
+    Values made;
+    for (auto* x : arguments) made.push_back(code_.rounded(function(x), dtype(id)));
+    return made;
+  };
+  const auto made = either(
+      are_usual, [&] { return all([&](Value* x) { return emit_usual(b_, op, x); }); },
+      [&] { return all([&](Value* x) { return emit_function(b_, op, std::array{x}); }); });
+  std::map<int, Value*> by_register;
+  for (std::size_t k = 0; k < registers.size(); ++k) by_register[registers[k]] = made[k];
+  set(id, per_lane(axes(id), [&](int i) { return by_register.at(i); }));
   return true;
 }
 

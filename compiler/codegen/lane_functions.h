@@ -53,14 +53,20 @@ namespace narrow {
 [[nodiscard]] auto exp_below_one(Wide x) -> Wide;  ///< of x <= 0, the same bits by fewer steps
 [[nodiscard]] auto exp_of_number(Wide x) -> Wide;  ///< of -87 < x < 88, by fewer still
 [[nodiscard]] auto exp2(Wide x) -> Wide;
+[[nodiscard]] auto exp2_of_number(Wide x) -> Wide;  ///< of -126 < x < 126
 [[nodiscard]] auto expm1(Wide x) -> Wide;
 [[nodiscard]] auto log(Wide x) -> Wide;
+[[nodiscard]] auto log_of_normal(Wide x) -> Wide;  ///< of positive normal numbers
 [[nodiscard]] auto log1p(Wide x) -> Wide;
+[[nodiscard]] auto log1p_of_number(Wide x) -> Wide;  ///< of -0.9 < x < infinity
 [[nodiscard]] auto sigmoid(Wide x) -> Wide;
 [[nodiscard]] auto tanh(Wide x) -> Wide;
 [[nodiscard]] auto erf(Wide x) -> Wide;
 [[nodiscard]] auto sin(Wide x) -> Wide;
 [[nodiscard]] auto cos(Wide x) -> Wide;
+inline constexpr double kLargeAngle = 0x1p17;
+[[nodiscard]] auto sin_of_small(Wide x) -> Wide;  ///< of |x| < kLargeAngle
+[[nodiscard]] auto cos_of_small(Wide x) -> Wide;
 }  // namespace narrow
 
 }  // namespace assay::lane

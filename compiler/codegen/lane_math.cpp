@@ -1,5 +1,6 @@
 #include "compiler/codegen/lane_math.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -126,6 +127,25 @@ constexpr std::array kPairs = {
     PairRow{TileOp::nextafter, lane::nextafter, lane::nextafter, Narrow::native},
 };
 
+struct UsualRow {
+  TileOp op;
+  UsualArguments arguments;
+  Wide (*function)(Wide);
+};
+constexpr UsualArguments kNormal = {0x1p-126, INFINITY};
+constexpr std::array kUsual = {
+    UsualRow{TileOp::exp, {0, 87, true}, narrow::exp_of_number},
+    UsualRow{TileOp::exp2, {0, 126, true}, narrow::exp2_of_number},
+    UsualRow{TileOp::log, kNormal, narrow::log_of_normal},
+    UsualRow{TileOp::log1p, {-0.5, INFINITY}, narrow::log1p_of_number},
+    UsualRow{TileOp::sin, {0, narrow::kLargeAngle, true}, narrow::sin_of_small},
+    UsualRow{TileOp::cos, {0, narrow::kLargeAngle, true}, narrow::cos_of_small},
+};
+auto usual_row(TileOp op) -> const UsualRow* {
+  const auto* const row = std::ranges::find(kUsual, op, &UsualRow::op);
+  return row == kUsual.end() ? nullptr : row;
+}
+
 template <class... Operands, class Row>
 auto applied(lane::Builder& b, const Row& row, Operands... operands) -> Value* {
   auto* type = std::get<0>(std::tuple(operands...))->getType();
@@ -142,6 +162,14 @@ auto emit_exp_below_one(lane::Builder& builder, Value* x) -> Value* {
 }
 auto emit_exp_of_number(lane::Builder& builder, Value* x) -> Value* {
   return narrow::exp_of_number({&builder, x}).v;
+}
+
+auto usual_arguments(TileOp op) -> std::optional<UsualArguments> {
+  const auto* row = usual_row(op);
+  return row == nullptr ? std::nullopt : std::optional(row->arguments);
+}
+auto emit_usual(lane::Builder& builder, TileOp op, Value* x) -> Value* {
+  return usual_row(op)->function({&builder, x}).v;
 }
 
 auto emit_function(lane::Builder& builder, TileOp op, std::span<Value* const> operands) -> Value* {

@@ -3,6 +3,7 @@
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 
+#include <optional>
 #include <span>
 
 #include "compiler/program/op_table.h"
@@ -17,5 +18,15 @@ namespace assay {
 [[nodiscard]] auto emit_exp_below_one(llvm::IRBuilder<>& builder, llvm::Value* x) -> llvm::Value*;
 /// The exponential of a float32 between -87 and 88, and not NaN: the same bits by fewer still.
 [[nodiscard]] auto emit_exp_of_number(llvm::IRBuilder<>& builder, llvm::Value* x) -> llvm::Value*;
+
+/// Arguments of float32 for which a function has the same bits by fewer steps.
+struct UsualArguments {
+  double low = 0, high = 0;   ///< at least, and below
+  bool of_magnitude = false;  ///< |x| is below `high`
+};
+/// Nothing where there are no fewer.
+[[nodiscard]] auto usual_arguments(TileOp op) -> std::optional<UsualArguments>;
+[[nodiscard]] auto emit_usual(llvm::IRBuilder<>& builder, TileOp op, llvm::Value* x)
+    -> llvm::Value*;
 
 }  // namespace assay

@@ -98,13 +98,12 @@ auto with_edges(Wide x, Wide result) -> Wide {
   return select((x > 0) & (x < INFINITY), result, edges);
 }
 
-/// x = q*pi/2 + y + rest, up to 2^17. With pi/2 in three parts the first difference is exact; what
-/// others lose is the rest.
+/// x = q*pi/2 + y + rest, up to kLargeAngle. With pi/2 in three parts the first difference is
+/// exact; what others lose is the rest.
 struct Reduced {
   Bits q;
   Wide y, rest;
 };
-constexpr double kLarge = 0x1p17;
 auto reduce(Wide x) -> Reduced {
   constexpr double kFirst = 0x1.921fb60000000p+0, kSecond = -0x1.777a5c0000000p-25,
                    kThird = -0x1.ee59da0000000p-50;
@@ -127,13 +126,17 @@ auto cosine_near(Wide y) -> Wide {
                                           2.443066841806285e-05};
   return polynomial(y * y, kFit);
 }
-/// Sine and cosine by quadrants; `large` where any lane is beyond what `reduce` can.
-auto turned(Wide x, std::uint64_t quadrants, Wide (*large)(Wide)) -> Wide {
+/// Sine and cosine by quadrants.
+auto turned(Wide x, std::uint64_t quadrants) -> Wide {
   const auto [q, y, rest] = reduce(x);
   const auto turns = q + quadrants;
   const auto value = select(is_odd(turns), cosine_near(y), sine_near(y, rest));
-  const auto signed_value = from_bits(bits_of(value) + ((turns & 2) << 30U), x);
-  const auto is_large = magnitude(x) >= kLarge;
+  return from_bits(bits_of(value) + ((turns & 2) << 30U), x);
+}
+/// `large` where any lane is beyond what `reduce` can.
+auto turned(Wide x, std::uint64_t quadrants, Wide (*large)(Wide)) -> Wide {
+  const auto signed_value = turned(x, quadrants);
+  const auto is_large = magnitude(x) >= kLargeAngle;
   const auto merged = if_any(is_large, std::array{signed_value.v}, [&] {
     return std::array{select(is_large, narrowed(large(widened(x))), signed_value).v};
   });
@@ -164,6 +167,10 @@ auto exp2(Wide x) -> Wide {
   const auto k = moved - kNearest;
   return scaled(polynomial(y - k, kPowerOfTwo), k, bits_of(moved) - bits_of(x.like(kNearest)));
 }
+auto exp2_of_number(Wide x) -> Wide {
+  const auto moved = x + kNearest;
+  return with_exponent(polynomial(x - (moved - kNearest), kPowerOfTwo), moved);
+}
 /// 2^k (e^r - 1) + (2^k - 1), halved, so that no power is infinite; 1 unit.
 auto expm1(Wide x) -> Wide {
   constexpr std::array<double, 5> kFit = {0.4999999701976776, 0.16666552424430847,
@@ -186,14 +193,20 @@ auto log(Wide x) -> Wide {
   const auto before = select(is_tiny, exponent.like(std::uint64_t{kMantissa} << kMantissa), zero);
   return with_edges(x, logarithm(exponent - before, m));
 }
+auto log_of_normal(Wide x) -> Wide {
+  const auto exponent = exponent_of(x);
+  return logarithm(exponent, from_bits(bits_of(x) - exponent, x) - 1);
+}
 /// 1 + x = (1 + m) * 2^k, where m = x*2^-k + (2^-k - 1) is rounded once; 1 unit.
-auto log1p(Wide x) -> Wide {
+auto log1p_of_number(Wide x) -> Wide {
   constexpr std::uint64_t kFour = 0x40800000;
-  const auto sum = x + 1;
-  const auto exponent = exponent_of(sum);
+  const auto exponent = exponent_of(x + 1);
   const auto fourth = from_bits(exponent.like(kFour) - exponent, x);  // 4 * 2^-k
   const auto m = from_bits(bits_of(x) - exponent, x) + fma(fourth, x.like(0.25), x.like(-1));
-  return with_edges(sum, with_sign(logarithm(exponent, m), x));
+  return with_sign(logarithm(exponent, m), x);
+}
+auto log1p(Wide x) -> Wide {
+  return with_edges(x + 1, log1p_of_number(x));
 }
 
 /// Powers are made smaller by 2^25, so that their reciprocal is a normal number, and this as much
@@ -247,6 +260,12 @@ auto sin(Wide x) -> Wide {
 }
 auto cos(Wide x) -> Wide {
   return turned(x, 1, lane::cos);
+}
+auto sin_of_small(Wide x) -> Wide {
+  return select(magnitude(x) < 0x1p-13, x, turned(x, 0));
+}
+auto cos_of_small(Wide x) -> Wide {
+  return turned(x, 1);
 }
 
 }  // namespace assay::lane::narrow

@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace assay::lane {
@@ -69,16 +70,21 @@ auto reciprocal(Wide x) -> Wide {
   return fma(first, fma(-x, first, one), first);
 }
 /// On GPUs Newton's step for the root as well, from the GPU's own reciprocal of it: PTX's `sqrt.rn`
-/// between its bounds, which are asked once for both.
+/// without asking for other numbers than those; tiny ones are made larger first. Of what has no
+/// root, and of 0 and infinity, the GPU's own is exact.
 auto inverse_root(Wide x) -> Wide {
-  const auto exact = [&] { return x.like(1) / square_root(x); };
-  if (!is_for_gpu(x) || x.is_double()) return exact();
-  const Wide first{x.b, x.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x.v})};
-  const auto near = x * first;
-  const auto root = fma(fma(-near, near, x), first * 0.5, near);
-  const auto usual = reciprocal(root);
-  const auto is_usual = (x >= 0x1p-100) & (x < 0x1p126);
-  return {x.b, if_any(!is_usual, std::array{usual.v}, [&] { return std::array{exact().v}; })[0]};
+  if (!is_for_gpu(x) || x.is_double()) return x.like(1) / square_root(x);
+  const auto own = [](Wide of) -> Wide {
+    return {of.b, of.b->CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {of.v})};
+  };
+  const auto is_tiny = x < 0x1p-100;
+  const auto y = select(is_tiny, x * 0x1p64, x);
+  const auto first = own(y);
+  const auto near = y * first;
+  const auto root = fma(fma(-near, near, y), first * 0.5, near);
+  const auto made = reciprocal(root);
+  const auto usual = select(is_tiny, made * 0x1p32, made);
+  return select((x > 0) & (x < INFINITY), usual, first);
 }
 auto power_of_two(Bits k, Wide like) -> Wide {
   return from_bits(like.is_double() ? (k + 1023) << 52U : (k + 127) << 23U, like);

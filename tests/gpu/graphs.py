@@ -72,6 +72,27 @@ def graph(folder, name, dtype, sizes, *checked):
     return None if is_right and "on the host: " not in out else out[-500:]
 
 
+def bits(folder, function, dtype):
+    """The same bits as on the CPU, where all arguments of a thread are usual ones and where some are not."""
+    lines, made = ["p = abs.default(x)", "l = mul.Tensor(x, 100000.0)", "n = sub.Tensor(p, 0.6)"], []
+    lines.append("w = arange.start_step(1, 2048, 2, dtype=torch.int64, device=torch.device('cuda:0'))")
+    width = "int32" if dtype == "f32" else "int16"
+    for x in "pxln":
+        lines += [f"{x}0 = {function}.default({x})", f"{x}1 = ne.Tensor({x}0, {x}0)",
+                  f"{x}2 = masked_fill.Scalar({x}0, {x}1, 0.0)", f"{x}3 = view.dtype({x}2, torch.{width})",
+                  f"{x}4 = _to_copy.default({x}3, dtype=torch.int64)", f"{x}5 = mul.Tensor({x}4, w)",
+                  f"{x}6 = sum.default({x}5)", f"{x}7 = remainder.Scalar({x}6, 999983)"]
+        made.append(f"{x}7")
+    path = Path(folder) / f"bits of {function} {dtype}.txt"
+    body = "".join(f"        {one.replace(' = ', ' = torch.ops.aten.', 1)}\n" for one in lines)
+    path.write_text(f"class G(torch.nn.Module):\n    def forward(self, x: \"{dtype}[4, 1024][1024, 1]cuda:0\"):\n{body}"
+                    f"        return ({', '.join(made)})\n")
+    code, out = run("run", str(path))
+    cpu = subprocess.run([assay, "run", str(path), "--executor", "cpu"], env=ENV, text=True, capture_output=True)
+    got, wanted = (re.findall(r"^output.*", text, re.M) for text in (out, cpu.stdout))
+    return None if code == 0 and len(got) == len(made) and got == wanted else f"{out[-500:]}{cpu.stdout[-300:]}"
+
+
 def program(path, *options, code=0):
     got, out = run("run", str(path), *options)
     return None if got == code else out[-500:]
@@ -87,6 +108,9 @@ def cases(folder):
             for sizes in all_sizes:
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
+    for function in ("exp", "exp2", "log", "log1p", "sin", "cos"):
+        for dtype in ("f32", "bf16"):
+            yield f"bits of {function} of {dtype}", bits, (folder, function, dtype)
     for dtype in ("f32", "i64"):  # tiles that are merged
         yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 8200))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
