@@ -26,6 +26,8 @@ constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of 
 constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
+/// Neighbours in the innermost of several axes of a row, where these are no more.
+constexpr std::int64_t kShortRun = 4;
 // Fixed blocks
 constexpr std::int64_t kSquare = 32;  ///< both sides of a tile that is transposed
 constexpr std::int64_t kTile = 512, kShortScan = 256, kScan = 2048, kScanWidth = 32;
@@ -255,7 +257,9 @@ auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
   if (plan.registers == 0 || !choice.is_placed()) return 0;
   if (!is_row(plan)) return plan.registers;
   if (choice.loops) return 0;
-  return plan.registers + (choice.run > 1 ? 0 : kOfSingleLanes);
+  // Each lane's place by a division of its own would be kept in memory.
+  if (choice.run == 1 && plan.loops.reduced.size() > 1) return 0;
+  return plan.registers + (choice.run == plan.neighbours ? 0 : kOfSingleLanes);
 }
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
@@ -288,9 +292,15 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   const auto all = tile_extents(plan, choice, extents);
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 18);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
-  const auto inner = plan.x ? all.x : all.r;
+  // Of rows over several axes the innermost one.
+  const auto& reduced = plan.loops.reduced;
+  const auto inner = plan.x ? all.x : reduced.empty() ? all.r : extents[reduced.back()];
   const auto is_whole = [&](std::int64_t extent) { return extent % plan.neighbours == 0; };
   choice.run = choice.is_narrow && is_whole(inner) ? plan.neighbours : 1;
+  // Short runs are better than none where each would be divided.
+  if (choice.is_narrow && choice.run == 1 && reduced.size() > 1 && !plan.x &&
+      inner % kShortRun == 0)
+    choice.run = std::min(kShortRun, plan.neighbours);
   if (plan.loops.reduced.empty() && plan.t && choice.is_narrow) {
     const auto other = extents[*plan.t];
     if (!is_whole(other)) choice.run = 1;
@@ -301,8 +311,9 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   if (!plan.is_placed) return scan_choice(plan, choice, all);
   if (plan.loops.reduced.empty()) return pointwise_choice(plan, choice, extents);
   // The last part may end anywhere, but begins as others do.
-  choice.neighbours = choice.run > 1 ? plan.neighbours : 1;
-  if (!plan.x && plan.clip && plan.clip->run < choice.run) choice.run = 1;
+  choice.neighbours = choice.run > 1 ? choice.run : 1;
+  const bool is_clipped = !plan.x && plan.clip && plan.clip->axis == reduced.back();
+  if (is_clipped && plan.clip->run < choice.run) choice.run = 1;
   return plan.x ? column_choice(choice, all) : row_choice(plan, choice, all, most_ranks);
 }
 

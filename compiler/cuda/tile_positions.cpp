@@ -236,15 +236,34 @@ void TilePositions::place(Axis& axis, TileId origin) {
                                                      b_.number(DType::int32, 0)}))});
     }
   }
-  auto rest = axis.index;
-  for (auto at = axis.of.size(); at-- > 0;) {
+  // Of several axes the innermost one has whole runs, if any has.
+  const bool divides_runs =
+      has_runs && choice_.is_placed() && axis.of.size() > 1 && axis.neighbours > 1;
+  set_exact(axis,
+            divides_runs ? sum(first, lanes.runs == kNoTile ? kNoTile : to_index(lanes.runs))
+                         : axis.index,
+            divides_runs ? axis.neighbours : 1);
+}
+
+/// `at`: where runs of so many lanes begin, or every lane.
+void TilePositions::set_exact(const Axis& axis, TileId at, std::int64_t run) {
+  const auto by_run = [&](TileId id) {
+    return run == 1 ? id : of_naturals(TileOp::quotient, id, b_.number(b_.type(id).dtype, run));
+  };
+  auto rest = by_run(at);
+  for (auto i = axis.of.size(); i-- > 0;) {
     auto index = rest;
-    if (at > 0) {
-      const auto by = extent(axis.of[at]);
-      index = b_.compute(TileOp::remainder, {rest, by});
-      rest = b_.compute(TileOp::quotient, {rest, by});
+    const bool is_innermost = i + 1 == axis.of.size();
+    if (i > 0) {
+      const auto by = is_innermost ? by_run(extent(axis.of[i])) : extent(axis.of[i]);
+      index = of_naturals(TileOp::remainder, rest, by);
+      rest = of_naturals(TileOp::quotient, rest, by);
     }
-    exact_[axis.of[at]] = b_.compute(TileOp::cast, {index}, DType::int64);
+    if (is_innermost && run > 1)
+      index = b_.compute(TileOp::add,
+                         {b_.compute(TileOp::mul, {index, b_.number(b_.type(index).dtype, run)}),
+                          to_index(own_lane(axis.parts[0]))});
+    exact_[axis.of[i]] = b_.compute(TileOp::cast, {index}, DType::int64);
   }
 }
 

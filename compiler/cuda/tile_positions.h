@@ -70,6 +70,7 @@ class TilePositions {
   /// The axis' position is `origin` plus the lane; of what it is made of by division. Lanes and
   /// what they are compared with have 32 bits: how far it is from the origin to the end.
   void place(Axis& axis, TileId origin);
+  void set_exact(const Axis& axis, TileId at, std::int64_t run);
   /// All lanes are meant; those that the tile before has as well are its.
   void place_whole(Axis& axis, TileId origin);
   auto without_sign(TileId id) -> TileId { return b_.compute(TileOp::cast, {id}, DType::uint32); }

@@ -248,15 +248,15 @@ void LoweringDomain::define_views(const OpRow& row, const DatumList& args, const
 auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   const bool may_lower = !not_lowered_.contains(row.schema.overload);
   const auto lower = may_lower ? find_lowering(row.schema.overload) : nullptr;
+  if (const auto expand = may_lower ? find_expansion(row.schema.overload) : nullptr) {
+    ASSAY_TRY(auto expanded, run_expansion(row, args, expand));
+    if (expanded) return *std::move(expanded);
+  }
   if (lower == nullptr && row.decomposition) {
     Composer composer(row, args, *this);
     auto result = row.decomposition(composer);
     if (const auto& error = composer.error()) return with_context(*error, row.name());
     return result;
-  }
-  if (const auto expand = may_lower ? find_expansion(row.schema.overload) : nullptr) {
-    ASSAY_TRY(auto expanded, run_expansion(row, args, expand));
-    if (expanded) return *std::move(expanded);
   }
   const auto made_before = context().made_symbols().size();
   ASSAY_TRY(auto result, fakes_.run(row, args));

@@ -253,20 +253,24 @@ auto are_channels(Composer& c, int arg, const Expr& count) -> bool {
   const auto meta = c.meta(arg);
   return meta.rank() == 1 && meta.sizes[0] == count && !meta.strides[0].is_int(0);
 }
-/// running = momentum * batch + (1 - momentum) * running.
-void update(Composer& c, int arg, int momentum, const Datum& batch) {
+/// momentum * batch + (1 - momentum) * running, in the running one's dtype.
+auto updated(Composer& c, int arg, int momentum, const Datum& batch) -> Datum {
   const auto old = mul(c, widened(c, c.arg(arg)), real(1 - c.real(momentum)));
-  c.call("aten.copy_.default", {c.arg(arg), add(c, mul(c, batch, c.arg(momentum)), old)});
+  return to(c, add(c, mul(c, batch, c.arg(momentum)), old), c.meta(arg).dtype);
 }
-void update_running(Composer& c, const BatchNorm& b, const Centred& s, const Channels& channels) {
+/// The running mean and variance after a step of training.
+auto running_after(Composer& c, const BatchNorm& b, const Centred& s, const Channels& channels)
+    -> std::array<Datum, 2> {
+  std::array<Datum, 2> after;
   const Dims sizes{channels.sizes[1]};
-  if (is_there(c, b.mean)) update(c, b.mean, b.momentum, reshaped(c, s.mean, sizes));
-  if (!is_there(c, b.variance)) return;
+  if (is_there(c, b.mean)) after[0] = updated(c, b.mean, b.momentum, reshaped(c, s.mean, sizes));
+  if (!is_there(c, b.variance)) return after;
   Expr count(1);
   for (const auto dim : channels.over)
     count = count * c.meta(0).sizes[static_cast<std::size_t>(dim)];
   const auto unbiased = divided(c, mul(c, s.variance, {count}), {count - 1});
-  update(c, b.variance, b.momentum, reshaped(c, unbiased, sizes));
+  after[1] = updated(c, b.variance, b.momentum, reshaped(c, unbiased, sizes));
+  return after;
 }
 
 /// Arguments: input, weight, bias, then those of a BatchNorm.
@@ -300,10 +304,18 @@ auto batch_norm(Composer& c) -> Datum {
     else
       results.push_back(c.call("aten.new_zeros.default", {used, int_list(Ints{0})}));
   }
-  if (c.row().schema.returns.size() == 4)
+  // Of functional overloads the running statistics are the last results.
+  const bool is_functional = c.row().name().ends_with("_functional.default");
+  if (c.row().schema.returns.size() == (is_functional ? 6 : 4))
     results.push_back(
         c.call("aten.new_zeros.default", {c.arg(0), int_list(Ints{0}), {DType::uint8}}));
-  if (b.trains) update_running(c, b, s, *channels);
+  std::array<Datum, 2> after;
+  if (b.trains) after = running_after(c, b, s, *channels);
+  for (const auto& [arg, made] : {std::pair(b.mean, after[0]), std::pair(b.variance, after[1])})
+    if (is_functional)
+      results.push_back(b.trains ? made : c.call("aten.clone.default", {c.arg(arg)}));
+    else if (b.trains && is_there(c, arg))
+      c.call("aten.copy_.default", {c.arg(arg), made});
   return {std::move(results)};
 }
 
@@ -384,7 +396,9 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.native_batch_norm.default", batch_norm},
     ExpansionRow{"aten._native_batch_norm_legit.default", batch_norm},
     ExpansionRow{"aten._native_batch_norm_legit.no_stats", batch_norm},
+    ExpansionRow{"aten._native_batch_norm_legit_functional.default", batch_norm},
     ExpansionRow{"aten._batch_norm_with_update.default", batch_norm},
+    ExpansionRow{"aten._batch_norm_with_update_functional.default", batch_norm},
     ExpansionRow{"aten.cudnn_batch_norm.default", batch_norm},
     ExpansionRow{"aten.native_batch_norm_backward.default", batch_norm_backward},
     ExpansionRow{"aten._weight_norm_interface.default", weight_norm},

@@ -117,9 +117,14 @@ class Grouper {
     ScheduleUnit unit;
     unit.call = i;
     unit.epoch = epoch_;
-    for (const auto& arg : call.args)
-      visit_tensors(arg, [&](DefId id) { depend(unit, maker(id)); });
     const auto id = result_.units.size();
+    const auto reads = [&](DefId read) {
+      depend(unit, maker(read));
+      auto& readers = result_.readers[graph_.defs[read].owner];
+      if (readers.empty() || readers.back() != id) readers.push_back(id);
+    };
+    for (const auto& arg : call.args)
+      visit_tensors(arg, [&](DefId one) { memory_.visit_read(graph_, one, reads); });
     if (last_write_) depend(unit, last_write_);
     if (!call.written.empty()) {
       for (std::size_t k = 0; k < id; ++k) depend(unit, k);

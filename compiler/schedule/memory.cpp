@@ -43,7 +43,15 @@ class Chooser {
   void need_call(std::size_t i) {
     if (choice_.calls[i]) return;
     choice_.calls[i] = true;
-    for (const auto& arg : graph_.calls[i].args) visit_tensors(arg, [&](DefId id) { want(id); });
+    const auto& call = graph_.calls[i];
+    // What a kernel that writes at indices reads may be computed there.
+    for (const auto& arg : call.args)
+      visit_tensors(arg, [&](DefId id) {
+        if (call.scatter && id != call.scatter->into)
+          need(id);
+        else
+          want(id);
+      });
   }
   void need(DefId id) {
     if (choice_.needed[id]) return;
@@ -69,13 +77,20 @@ class Chooser {
     for (DefId id = 0; id < graph_.defs.size(); ++id) {
       const auto& def = graph_.defs[id];
       if (!choice_.needed[id] || is_view(id)) continue;
-      for (const auto read : def.reads) {
-        bool repeats = def.repeats;
-        const auto source = behind(read, repeats);
-        ++uses_[source];
-        repeated_[source] = repeated_[source] || repeats;
-      }
+      for (const auto read : def.reads) count_use(read, def.repeats);
     }
+    for (std::size_t i = 0; i < graph_.calls.size(); ++i)
+      if (const auto& call = graph_.calls[i]; choice_.calls[i] && call.scatter)
+        for (const auto& arg : call.args)
+          visit_tensors(arg, [&](DefId id) {
+            if (id != call.scatter->into)
+              count_use(id, graph_.defs[id].meta.sizes != call.scatter->over);
+          });
+  }
+  void count_use(DefId read, bool repeats) {
+    const auto source = behind(read, repeats);
+    ++uses_[source];
+    repeated_[source] = repeated_[source] || repeats;
   }
 
   /// Loops that read what a later call overwrites run before it, if anybody needs them after it.
@@ -166,6 +181,13 @@ class Chooser {
 };
 
 }  // namespace
+
+void MemoryChoice::visit_read(const LoweredGraph& graph, DefId id,
+                              const std::function<void(DefId)>& visit) const {
+  const auto& def = graph.defs[id];
+  if (!def.is_computed() || (def.owner == id && stored[id])) return visit(id);
+  for (const auto read : def.reads) visit_read(graph, read, visit);
+}
 
 auto choose_memory(const ScheduleInput& input, const ScheduleOptions& options,
                    std::vector<CompileDecision>& decisions) -> MemoryChoice {

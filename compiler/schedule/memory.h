@@ -10,6 +10,9 @@ struct MemoryChoice {
   std::vector<bool> calls;   ///< library calls that are needed
   /// Tensors that somebody outside of loops wants: outputs, arguments of calls.
   std::vector<bool> wanted;
+  /// What a loop reads that computes a tensor where it wants it: itself, if it is kept.
+  void visit_read(const LoweredGraph& graph, DefId id,
+                  const std::function<void(DefId)>& visit) const;
 };
 
 [[nodiscard]] auto choose_memory(const ScheduleInput& input, const ScheduleOptions& options,

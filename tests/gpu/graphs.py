@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 WRAPPERS = HERE.parent / "data" / "wrappers"
 ENV = dict(os.environ, LD_LIBRARY_PATH=fake_gpu, FAKE_GPU_MACHINE=str(HERE / "emulated.py"), ASSAY_CODE_CACHE="")
 X = 'x: "{}[s0, s1][s1, 1]cuda:0"'
+CHANNELS = 'x: "{}[s0, 3, s1][3*s1, s1, 1]cuda:0"'
 ROW = 'w: "{}[s1][1]cuda:0"'
 INDEX = 'i: "i64[s0][1]cuda:0"'
 # name: parameters, statements; the result is `a`
@@ -28,6 +29,9 @@ GRAPHS = {
     "all": ((X,), ["a = sum.default(x)"]),
     "norm": ((X, ROW), ["m = native_layer_norm.default(x, [s1], w, w, 1e-05)", "a = m[0]"]),
     "spread": ((X,), ["m = var_mean.correction(x, [0], correction = 1)", "a = m[0]"]),
+    "channels": ((CHANNELS,), ["m = var_mean.correction(x, [0, 2], correction = 0, keepdim = True)", "v = m[0]", "w = m[1]",
+                               "d = sub.Tensor(x, w)", "e = rsqrt.default(v)", "a = mul.Tensor(d, e)"]),
+    "channel sums": ((CHANNELS,), ["a = sum.dim_IntList(x, [0, 2])"]),
     "scan": ((X,), ["a = cumsum.default(x, 1)"]),
     "scan of columns": ((X,), ["b = mul.Tensor(x, 0.5)", "c = add.Tensor(b, 1)", "a = cumprod.default(c, 0)"]),
     "sorted": ((X,), ["m = sort.stable(x, stable = True, dim = 1, descending = True)", "b = m[0]", "c = m[1]",
@@ -45,6 +49,8 @@ GRAPHS = {
     "added up": ((X, INDEX), ["z = mul.Tensor(x, 0)", "a = index_put.default(z, [i], x, True)"]),
 }
 SIZES = {"f32": [(1, 1), (7, 33), (3, 1030), (130, 5)], "bf16": [(5, 65)]}
+# Rows of several axes, of which the innermost one has whole runs, short ones, or none
+RUNS = {"f32": [(2, 2), (5, 12), (90, 4)], "bf16": [(3, 64), (70, 16), (5, 12), (3, 49), (600, 8)]}
 
 
 def text(name, dtype):
@@ -64,7 +70,7 @@ def run(*command):
 
 
 def graph(folder, name, dtype, sizes, *checked):
-    path = Path(folder) / f"{name} {dtype}.txt"
+    path = Path(folder) / f"{name} {dtype} {sizes} {checked}.txt"
     path.write_text(text(name, dtype))
     code, out = run("compile", str(path), "--check", *checked, "--at", "s0={},s1={}".format(*sizes))
     wanted = "0 wrong accesses" if checked else "accesses are not checked"
@@ -105,7 +111,7 @@ def wrong_program(path):
 def cases(folder):
     for name in GRAPHS:
         for dtype, all_sizes in SIZES.items():
-            for sizes in all_sizes:
+            for sizes in all_sizes + (RUNS[dtype] if name.startswith("channel") else []):
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
     for function in ("exp", "exp2", "log", "log1p", "sin", "cos"):

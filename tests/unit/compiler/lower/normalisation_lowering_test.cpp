@@ -19,6 +19,16 @@ TEST_P(NormLowering, ProgramIsTheGraphWithoutLibraryCalls) {
   EXPECT_EQ(testing::call_count(*compiled), 0);
 }
 
+TEST(BatchNormLowering, AStepOfTrainingIsOneKernel) {
+  const auto compiled = testing::compiled(
+      {"x: f32[s0, 4, 6]; w: f32[4]; b: f32[4]; m: f32[4]; v: f32[4]",
+       "n = aten._native_batch_norm_legit_functional.default(x, w, b, m, v, True, 0.1, 1e-05)\n"
+       "a = n[0]\nc = n[1]\nd = n[2]\ne = n[3]\nf = n[4]",
+       "a, c, d, e, f"});
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(testing::kernel_count(*compiled), 1);
+}
+
 auto rows_named(std::vector<Row> rows) {
   return ::testing::ValuesIn(std::move(rows));
 }

@@ -48,6 +48,12 @@ auto scatters() -> std::vector<Row> {
         "a = aten.index_add.default(x, 0, i, v)\n"
         "b = aten.scatter_add.default(y, 0, j, u)",
         "a, b", 0, 3}},
+      {"ValuesAreComputedWhereTheyAreWritten",  // also of what is written there, or later
+       {"x: f32[6, s0]; i: i64[6]; v: f32[6, s0]; y: f32[6, s0]",
+        "w = aten.mul.Tensor(v, 2)\na = aten.index_put.default(x, [i], w, True)\n"
+        "b = aten.mul_.Tensor(v, 3)\nc = aten.mul.Tensor(y, 0.5)\n"
+        "d = aten.index_put_.default(y, [i], c, True)\ne = aten.add.Tensor(y, c)",
+        "a, b, d, e", 0, 5}},
       {"Scatter",
        {"x: f32[3, s0]; v: f32[1, s0]; i: i64[1, s0]",
         "a = aten.scatter.src(x, 0, i, v)\nb = aten.scatter.value(x, 0, i, -1.5)", "a, b", 0, 2}},
@@ -134,6 +140,16 @@ INSTANTIATE_TEST_SUITE_P(Composed, ScatterLowering, ::testing::ValuesIn(narrow_a
                          row_name);
 
 /// What a mask selects is written by the reference.
+TEST(Scatters, ValuesNeedNoKernelOfTheirOwn) {
+  const auto compiled = testing::compiled({"x: f32[4, s0]; i: i64[6]; v: bf16[6, s0]",
+                                           "w = aten._to_copy.default(v, dtype=torch.float32)\n"
+                                           "u = aten.mul.Tensor(w, 2)\n"
+                                           "a = aten.index_add.default(x, 0, i, u)",
+                                           "a"});
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(testing::kernel_count(*compiled), 2);  // what there was, and the sums
+}
+
 TEST(Scatters, MasksOfNarrowElementsStayCalls) {
   const testing::SmallGraph graph{"x: bf16[5, s0]; b: b8[5]; v: bf16[s0]",
                                   "a = aten.index_put.default(x, [b], v)", "a"};
