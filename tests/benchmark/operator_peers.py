@@ -36,6 +36,10 @@ def batch_norm_training(x, w, b, m, v):
     return torch.ops.aten.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-5)[0]
 
 
+def batch_norm_backward(g, x, w, m, r):
+    return torch.ops.aten.native_batch_norm_backward(g, x, w, None, None, m, r, True, 1e-5, [True] * 3)
+
+
 def layer_norm_backward(g, x, m, r, w):
     return torch.ops.aten.native_layer_norm_backward(g, x, [1024], m, r, w, w, [True] * 3)
 
@@ -71,6 +75,17 @@ OPERATORS = [
     ("batch_norm_training", [IMAGE, *(([n], d) for n, d in CHANNELS)],
      "n = aten._native_batch_norm_legit_functional.default(x0, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
      batch_norm_training),
+    *((f"batch_norm_training_{side}", [[64, 1024, side, side], *(([1024], "f32") for _ in CHANNELS)],
+       "n = aten._native_batch_norm_legit_functional.default(x0, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
+       batch_norm_training) for side in (14, 7)),
+    ("batch_norm_backward", [IMAGE, IMAGE, *(([n], d) for n, d in CHANNELS[1:])],
+     "n = aten.native_batch_norm_backward.default(x0, x1, x2, None, None, x3, x4, True, 1e-05, [True, True, True])\n"
+     "a = n[0]\nb = n[1]\nc = n[2]", batch_norm_backward),
+    ("sort", [[1024, 32000]], "n = aten.sort.default(x0, 1)\na = n[0]\nb = n[1]", lambda x: x.sort(1)),
+    ("sort_short", [[4096, 1024]], "n = aten.sort.default(x0, 1)\na = n[0]\nb = n[1]", lambda x: x.sort(1)),
+    ("sort_of_one_row", [[1 << 22]], "n = aten.sort.default(x0, 0)\na = n[0]\nb = n[1]", lambda x: x.sort(0)),
+    ("topk", [[1024, 32000]], "n = aten.topk.default(x0, 50, 1)\na = n[0]\nb = n[1]", lambda x: x.topk(50, 1)),
+    ("topk_of_experts", [[8192, 64]], "n = aten.topk.default(x0, 8, 1)\na = n[0]\nb = n[1]", lambda x: x.topk(8, 1)),
     ("logsumexp", [VOCABULARY], "a = aten.logsumexp.default(x0, [1])", lambda x: x.logsumexp(1)),
     ("vector_norm", [ELEMENTS], "a = aten.linalg_vector_norm.default(x0, 2, [1])",
      lambda x: torch.linalg.vector_norm(x, 2, 1)),
