@@ -142,7 +142,8 @@ auto layout_for(const TileKernel& kernel, const std::vector<std::int64_t>& block
   constexpr std::int64_t kSortedLanes = 2048;
   for (const auto& one : kernel.body.body)
     if (const auto* sort = std::get_if<TileSort>(&one.what); sort != nullptr && registers == 0) {
-      const int sorted = blocks[sort->axis] > kSortedLanes ? 16 : 8;
+      const bool is_narrow = size_bytes(kernel.type(one.operands[0]).dtype) <= 4;
+      const int sorted = is_narrow && blocks[sort->axis] > kSortedLanes ? 16 : 8;
       return make_tile_layout(blocks, order, sort->is_bitonic ? 1 : sorted, sorted);
     }
   const auto largest = element_bytes(kernel, order);

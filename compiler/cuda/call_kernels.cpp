@@ -68,7 +68,7 @@ auto rows_of(const RealMeta& self, const RealMeta& result, std::size_t dim) -> s
 
 auto block_for(std::int64_t count) -> std::int64_t {
   const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1)));
-  return std::clamp(static_cast<std::int64_t>(lanes), kLeastSorted, kMostSorted);
+  return std::max(static_cast<std::int64_t>(lanes), kLeastSorted);
 }
 auto divided_up(std::int64_t a, std::int64_t b) -> std::int64_t {
   return (a + b - 1) / b;
@@ -164,12 +164,12 @@ class CallExpander {
   void expand(const Sort& sort) {
     const auto count = sort.rows.count;
     const bool is_selection = sort.keep * 2 <= kMostSelected;
-    if (count <= (is_selection ? kMostSelected : kMostSorted))
+    const auto most = most_sorted(sort.kernel.dtype);
+    if (count <= (is_selection ? kMostSelected : most))
       return sort_tiles(sort, {}, block_for(count), sort.keep);
     if (is_selection) return select(sort);
-    auto keys = sort_to_keys(sort, {}, kMostSorted, kMostSorted);
-    for (auto run = kMostSorted; run < count; run *= 2)
-      keys = merge(sort, keys, run, run * 2 >= count);
+    auto keys = sort_to_keys(sort, {}, most, most);
+    for (auto run = most; run < count; run *= 2) keys = merge(sort, keys, run, run * 2 >= count);
   }
   /// The first of every tile, then of those, until one tile has them all.
   void select(const Sort& sort) {
@@ -246,7 +246,7 @@ class CallExpander {
     const auto tiles = divided_up(lanes, what.block);
     numbers["tiles"] = tiles;
     put(launch, what, numbers);
-    const auto side = rows_of_tile(what.block);
+    const auto side = what.side();
     launch.blocks = {what.block, side};
     launch.grid = {tiles * divided_up(sort.rows.rows, side), 1, 1};
     launch.scalars[kernels_.programs_] = Expr(launch.grid[0]);

@@ -215,7 +215,7 @@ class Maker {
 
   /// Where the tile is.
   void start() {
-    const auto side = rows_of_tile(what_.block);
+    const auto side = what_.side();
     const auto axis = [&](const char* name, std::int64_t block) {
       kernel().axes.push_back({.name = name,
                                .kind = TileAxis::Kind::lanes,
@@ -363,8 +363,13 @@ auto SortKernel::name() const -> std::string {
                      writes_keys ? "_keys" : "");
 }
 
-auto rows_of_tile(std::int64_t block) -> std::int64_t {
-  return std::max<std::int64_t>(kLanes / block, 1);
+auto SortKernel::side() const -> std::int64_t {
+  return stage == SortStage::sort ? std::max<std::int64_t>(kLanes / block, 1) : 1;
+}
+
+/// Words of 64 bits take twice the registers.
+auto most_sorted(DType dtype) -> std::int64_t {
+  return size_bytes(dtype) <= 2 ? 8192 : 4096;
 }
 
 auto has_short_keys(DType dtype) -> bool {

@@ -36,12 +36,13 @@ struct SortKernel {
   bool writes_keys = false;  ///< not the results
   std::int64_t block = 0;    ///< lanes of a tile, a power of two
   [[nodiscard]] auto name() const -> std::string;
+  /// Rows that a program has side by side.
+  [[nodiscard]] auto side() const -> std::int64_t;
 };
 
-/// Rows that a program has side by side.
-[[nodiscard]] auto rows_of_tile(std::int64_t block) -> std::int64_t;
 /// Lanes of the largest tile that is sorted, of those that are merged, and of cuts.
-inline constexpr std::int64_t kMostSorted = 8192, kMerged = 2048, kCuts = 128;
+[[nodiscard]] auto most_sorted(DType dtype) -> std::int64_t;
+inline constexpr std::int64_t kMerged = 2048, kCuts = 32;
 /// Is a key with its position one number?
 [[nodiscard]] auto has_short_keys(DType dtype) -> bool;
 /// Integers, truth values and floats of 16 bits or more.

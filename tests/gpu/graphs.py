@@ -118,7 +118,7 @@ def cases(folder):
         for dtype in ("f32", "bf16"):
             yield f"bits of {function} of {dtype}", bits, (folder, function, dtype)
     for dtype in ("f32", "i64"):  # tiles that are merged
-        yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 8200))
+        yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 4100))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
         yield name, program, (WRAPPERS / name, "--check")
     yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)
