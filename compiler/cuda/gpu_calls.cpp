@@ -261,7 +261,7 @@ auto is_dense(const GpuTensor& tensor) -> bool {
 
 auto GpuLibraries::prepare(const BoundCall& call, const Places& places) -> Result<Works> {
   const auto* const row = std::ranges::find(kCalls, call.row->name(), &CallRow::name);
-  if (row == kCalls.end()) return unsupported("no GPU code for {}", call.row->name());
+  if (row == kCalls.end()) return unsupported("no GPU code");
   return row->prepare(*this, Operands(call, places));
 }
 

@@ -31,8 +31,14 @@ auto GpuProgram::first_issue(std::size_t at) -> Result<void> {
       note_so_far(at);
       return issue(step);
     });
-    if (issued || std::holds_alternative<BoundLaunch>(bound_.steps[at])) return issued;
-    leave_to_host(at);  // a library took the call and refuses it after all
+    const auto& bound = bound_.steps[at];
+    if (issued || std::holds_alternative<BoundLaunch>(bound)) return issued;
+    // A library took the call and refuses it after all.
+    const auto& why = issued.error().message;
+    if (const auto* call = std::get_if<BoundCall>(&bound))
+      leave_to_host(*call, step, why);
+    else
+      leave_to_host(std::get<BoundCopy>(bound), step, why);
   }
   under_way_.reset();
   return timed("run", [&] { return on_host(at); });

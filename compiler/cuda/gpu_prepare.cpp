@@ -45,7 +45,7 @@ void GpuProgram::prepare(std::size_t at) {
     prepare(*call, step, call->row->name());
   else
     prepare(std::get<BoundCopy>(bound), step, "copy");
-  if (step.is_on_host) return leave_to_host(at);
+  if (step.is_on_host) return;
   for (const auto buffer : written_by(bound))
     if (const auto shadow = shadow_of(buffer); shadow.at != 0)
       step.items.emplace_back(
@@ -55,14 +55,18 @@ void GpuProgram::prepare(std::size_t at) {
 void GpuProgram::prepare(const auto& what, Step& step, const std::string& name) {
   auto works = shared_.libraries.prepare(what, places_);
   step.is_on_host = !works.has_value();
-  if (!works) return;
+  if (!works) return leave_to_host(what, step, works.error().message);
   for (auto& work : *works) step.items.emplace_back(Work{std::move(work), what.op, name});
 }
 
-void GpuProgram::leave_to_host(std::size_t at) {
-  steps_[at].is_on_host = true;
-  steps_[at].items.clear();
-  if (const auto* call = std::get_if<BoundCall>(&bound_.steps[at])) ++on_host_[call->row->name()];
+void GpuProgram::leave_to_host(const BoundCopy& /*what*/, Step& step, const std::string& /*why*/) {
+  step.is_on_host = true;
+  step.items.clear();
+}
+void GpuProgram::leave_to_host(const BoundCall& what, Step& step, const std::string& why) {
+  step.is_on_host = true;
+  step.items.clear();
+  ++on_host_[fmt::format("{}: {}", what.row->name(), why)];
 }
 
 auto GpuProgram::written_by(const BoundStep& step) const -> std::vector<std::size_t> {

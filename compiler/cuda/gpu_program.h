@@ -167,7 +167,8 @@ class GpuProgram {
   /// A call or copy, once: on the GPU if a library does it, else on the host.
   void prepare(std::size_t at);
   void prepare(const auto& what, Step& step, const std::string& name);
-  void leave_to_host(std::size_t at);
+  void leave_to_host(const BoundCall& what, Step& step, const std::string& why);
+  static void leave_to_host(const BoundCopy& what, Step& step, const std::string& why);
   [[nodiscard]] auto issue(Step& step) -> Result<void>;
   /// Tells who watches, and waits if asked to.
   [[nodiscard]] auto issue(Item& item, std::size_t number) -> Result<void>;

@@ -25,8 +25,7 @@ class Splitter {
         return unsupported("it asserts something");
       if (std::holds_alternative<TileScan>(planned.statement->what))
         return unsupported("it takes in what stands before");
-      const bool is_store = std::holds_alternative<TileStore>(planned.statement->what);
-      if (varies(planned.axes) && (planned.level > 0 || is_store))
+      if (varies(planned.axes) && planned.level > 0)
         return unsupported("what is reduced is read again");
     }
     SplitKernel split;
@@ -141,17 +140,19 @@ class Splitter {
         }
         continue;
       }
-      if (planned.level > 0 || std::holds_alternative<TileStore>(one.what)) continue;
+      const bool is_store = std::holds_alternative<TileStore>(one.what);
+      if (planned.level > 0 || (is_store && !varies(planned.axes))) continue;
       if (const auto* axis = std::get_if<TileIndex>(&one.what); axis && axis->axis == axis_) {
         values_[one.results[0]] = divided;
         continue;
       }
       copy(b, one);
-      if (auto& last = b.last();
-          std::holds_alternative<TileLoad>(last.what) && (b.axes_of(last.operands) & bit) != 0) {
+      const bool is_load = std::holds_alternative<TileLoad>(one.what);
+      if (auto& last = b.last(); (is_load || is_store) && (b.axes_of(last.operands) & bit) != 0) {
+        const std::size_t mask = is_store ? 2 : 1;
         auto guarded = std::move(last);
         b.drop_last();
-        guarded.operands[1] = b.both(guarded.operands[1], inside);
+        guarded.operands[mask] = b.both(guarded.operands[mask], inside);
         b.append(std::move(guarded));
       }
     }

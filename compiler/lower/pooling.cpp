@@ -59,20 +59,25 @@ auto taps_of(Composer& c, const WindowArgs& at) -> std::optional<Taps> {
   return taps;
 }
 
-/// What lies under each tap at every position of the window, row-major by tap.
-auto under(Composer& c, const Datum& input, const Taps& taps, double filler) -> DatumList {
+/// What lies under the window at each of its positions: rows and columns of the window are two
+/// dimensions more.
+auto windows_of(Composer& c, const Datum& input, const Taps& taps, double filler) -> Datum {
   const auto& [high, wide] = taps.dims;
   auto padded = input;
   if (taps.is_padded()) {
     const Ints amounts{wide.padding, wide.behind, high.padding, high.behind};
     padded = c.call("aten.constant_pad_nd.default", {input, int_list(amounts), real(filler)});
   }
-  const auto moved = [&](const Datum& x, int dim, const Taps::Dim& window) {
-    return c.call("aten.unfold.default",
-                  {x, whole(dim), whole(window.extent()), whole(window.stride)});
-  };
-  // A window's rows and columns become two dimensions more.
-  const auto windows = moved(moved(padded, -2, high), -2, wide);
+  // Of what the rows have left the columns are the last but one as well.
+  for (const auto& dim : taps.dims)
+    padded =
+        c.call("aten.unfold.default", {padded, whole(-2), whole(dim.extent()), whole(dim.stride)});
+  return padded;
+}
+/// What lies under each tap, row-major by tap.
+auto under(Composer& c, const Datum& input, const Taps& taps, double filler) -> DatumList {
+  const auto& [high, wide] = taps.dims;
+  const auto windows = windows_of(c, input, taps, filler);
   DatumList result;
   for (std::int64_t i = 0; i < high.kernel; ++i) {
     const auto row = c.call("aten.select.int", {windows, whole(-2), whole(i * high.dilation)});
@@ -176,47 +181,149 @@ auto avg_pool(Composer& c) -> Datum {
   return to(c, c.call("aten.div.Tensor", {sum, divisor}), c.meta(0).dtype);
 }
 
-/// Arguments: input, weight, bias, stride, padding, dilation, transposed, output_padding, groups.
-auto depthwise_convolution(Composer& c) -> Datum {
-  const auto& input = c.meta(0);
-  const auto& weight = c.meta(1);
-  const auto channels = weight.rank() == 4 ? weight.sizes[0].as_int() : std::nullopt;
-  const auto groups = c.expr(8).as_int();
-  // Libraries take the channels one by one on a GPU.
-  if (!channels || input.rank() != 4 || !is_floating(input.dtype) || c.flag(6) ||
-      input.device.type != "cuda" || groups != channels || input.sizes[1] != weight.sizes[0])
-    return c.unsupported("a convolution of this kind"), Datum{};
+namespace {
+
+/// The window of a convolution whose channels are apart from each other, of which libraries take
+/// one by one on a GPU, or which they refuse. `at`: where stride, padding, dilation, transposed,
+/// output_padding and groups begin. Convolutions over one dimension have another of size 1.
+auto depthwise_taps(Composer& c, const TensorMeta& input, const TensorMeta& weight, int at)
+    -> std::optional<Taps> {
+  const auto rank = input.rank();
+  const auto channels = weight.sizes.empty() ? std::nullopt : weight.sizes[0].as_int();
+  if (!channels || (rank != 3 && rank != 4) || weight.rank() != rank || !is_floating(input.dtype) ||
+      c.flag(at + 3) || input.device.type != "cuda" || c.expr(at + 5).as_int() != channels ||
+      input.sizes[1] != weight.sizes[0])
+    return c.unsupported("a convolution of this kind"), std::nullopt;
   Taps taps;
-  for (std::size_t i = 0; i < 2; ++i) {
+  const std::size_t dims = rank == 4 ? 2 : 1;
+  for (std::size_t i = 0; i < dims; ++i) {
     const auto number = [&](int arg) {
       const auto given = c.exprs(arg);
       return given.empty() ? std::nullopt : given[std::min(i, given.size() - 1)].as_int();
     };
     const auto kernel = weight.sizes[2 + i].as_int();
-    const auto stride = number(3), padding = number(4), dilation = number(5);
+    const auto stride = number(at), padding = number(at + 1), dilation = number(at + 2);
     if (!kernel || !stride || !padding || !dilation || *padding < 0)
-      return c.unsupported("a convolution whose window is not known"), Datum{};
-    taps.dims[i] = {.kernel = *kernel,
-                    .stride = *stride,
-                    .padding = *padding,
-                    .dilation = *dilation,
-                    .behind = *padding};
+      return c.unsupported("a convolution whose window is not known"), std::nullopt;
+    taps.dims[i + 2 - dims] = {.kernel = *kernel,
+                               .stride = *stride,
+                               .padding = *padding,
+                               .dilation = *dilation,
+                               .behind = *padding};
   }
-  if (taps.count() > kMostTaps) return c.unsupported("a convolution of many taps"), Datum{};
-  const auto by_channel = [&](const Datum& one) {  // [channels, 1, 1]
-    return c.call("aten.view.default", {widened(c, one), int_list(Ints{*channels, 1, 1})});
-  };
-  const auto under_taps = under(c, widened(c, c.arg(0)), taps, 0);
-  std::optional<Datum> sum;
-  if (c.has(2)) sum = by_channel(c.arg(2));
+  if (taps.count() > kMostTaps) return c.unsupported("a convolution of many taps"), std::nullopt;
+  return taps;
+}
+/// In float32 at least, with two places.
+auto with_two_places(Composer& c, const Datum& x) -> Datum {
+  const auto made = widened(c, x);
+  return c.meta(made).rank() == 3 ? c.call("aten.unsqueeze.default", {made, whole(-2)}) : made;
+}
+auto as_before(Composer& c, const Datum& x, int rank, DType dtype) -> Datum {
+  return to(c, rank == 3 ? c.call("aten.squeeze.dim", {x, whole(-2)}) : x, dtype);
+}
+/// What lies under the taps, each times its number of `weight` [channels, 1, rows, columns], added
+/// to `sum`; the last tap's first where they are turned round.
+auto weighted(Composer& c, const DatumList& under_taps, const Taps& taps, const Datum& weight,
+              bool is_turned, std::optional<Datum> sum) -> Datum {
+  const auto channels = c.meta(weight).sizes[0];
   for (std::size_t i = 0; i < under_taps.size(); ++i) {
-    const auto [row, column] = std::div(static_cast<std::int64_t>(i), taps.dims[1].kernel);
-    const auto of_row = c.call("aten.select.int", {c.arg(1), whole(-2), whole(row)});
+    const auto at = is_turned ? under_taps.size() - 1 - i : i;
+    const auto [row, column] = std::div(static_cast<std::int64_t>(at), taps.dims[1].kernel);
+    const auto of_row = c.call("aten.select.int", {weight, whole(-2), whole(row)});
     const auto of_tap = c.call("aten.select.int", {of_row, whole(-1), whole(column)});
-    const auto part = mul(c, under_taps[i], by_channel(of_tap));
+    const auto part = mul(c, under_taps[i], reshaped(c, of_tap, {channels, 1, 1}));
     sum = sum ? add(c, *sum, part) : part;
   }
-  return to(c, *sum, input.dtype);
+  return *sum;
+}
+
+/// The gradient of the input: that of the result, spread by the stride, under the window turned
+/// round.
+auto input_gradient(Composer& c, const Datum& grad, const Datum& weight, const Taps& taps,
+                    const Dims& sizes) -> Datum {
+  auto spread = grad;
+  Taps back = taps;
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto& dim = back.dims[i];
+    dim.padding = dim.behind = dim.extent() - 1 - dim.padding;
+    dim.stride = 1;
+  }
+  const auto& [high, wide] = taps.dims;
+  if (high.stride > 1 || wide.stride > 1) {
+    auto apart = c.meta(grad).sizes;  // N, C, H, 1, W, 1
+    auto merged = apart;
+    merged[2] = merged[2] * high.stride;
+    merged[3] = merged[3] * wide.stride;
+    apart.insert(apart.begin() + 3, Expr(1));
+    apart.emplace_back(1);
+    const Ints zeros{0, wide.stride - 1, 0, 0, 0, high.stride - 1};
+    spread = c.call("aten.constant_pad_nd.default",
+                    {reshaped(c, grad, apart), int_list(zeros), real(0)});
+    spread = reshaped(c, spread, merged);
+  }
+  auto made = weighted(c, under(c, spread, back, 0), back, weight, true, {});
+  // What the window has not reached, or not to the end, is cut off.
+  for (int dim = 2; dim < 4; ++dim)
+    made = c.call("aten.slice.Tensor",
+                  {made, whole(dim), whole(0), {sizes[static_cast<std::size_t>(dim)]}});
+  return made;
+}
+
+/// Sums over batch and places of the gradient times what lies under each tap.
+auto weight_gradient(Composer& c, const Datum& grad, const Datum& input, const Taps& taps)
+    -> Datum {
+  auto windows = windows_of(c, input, taps, 0);
+  auto given = grad;
+  for (int dim = 0; dim < 2; ++dim) {
+    const auto& window = taps.dims[static_cast<std::size_t>(dim)];
+    given = c.call("aten.unsqueeze.default", {given, whole(-1)});
+    if (window.dilation > 1)
+      windows = c.call("aten.slice.Tensor", {windows, whole(dim - 2), whole(0),
+                                             whole(window.extent()), whole(window.dilation)});
+  }
+  return c.call("aten.sum.dim_IntList", {mul(c, windows, given), int_list(Ints{0, 2, 3})});
+}
+
+}  // namespace
+
+/// Arguments: input, weight, bias, stride, padding, dilation, transposed, output_padding, groups.
+auto depthwise_convolution(Composer& c) -> Datum {
+  const auto input = c.meta(0);
+  const auto taps = depthwise_taps(c, input, c.meta(1), 3);
+  if (!taps) return {};
+  const auto under_taps = under(c, with_two_places(c, c.arg(0)), *taps, 0);
+  std::optional<Datum> sum;
+  if (c.has(2)) sum = reshaped(c, widened(c, c.arg(2)), {c.meta(2).sizes[0], 1, 1});
+  const auto weight = with_two_places(c, c.arg(1));
+  return as_before(c, weighted(c, under_taps, *taps, weight, false, sum), input.rank(),
+                   input.dtype);
+}
+
+/// Arguments: gradient, input, weight, sizes of the bias, the window, which gradients are wanted.
+auto depthwise_convolution_backward(Composer& c) -> Datum {
+  const auto input = c.meta(1), weight = c.meta(2);
+  const auto taps = depthwise_taps(c, input, weight, 4);
+  if (!taps) return {};
+  for (const auto& dim : taps->dims)
+    if (dim.extent() - 1 < dim.padding)
+      return c.unsupported("padding that no window reaches over"), Datum{};
+  const auto grad = with_two_places(c, c.arg(0));
+  const auto wants = c.flags(10);
+  DatumList results(3);
+  if (wants[0]) {
+    const auto x = with_two_places(c, c.arg(1));
+    const auto made = input_gradient(c, grad, with_two_places(c, c.arg(2)), *taps, c.meta(x).sizes);
+    results[0] = as_before(c, made, input.rank(), input.dtype);
+  }
+  if (wants[1]) {
+    const auto made = weight_gradient(c, grad, with_two_places(c, c.arg(1)), *taps);
+    results[1] = to(c, reshaped(c, made, weight.sizes), weight.dtype);
+  }
+  if (wants[2])
+    results[2] =
+        to(c, c.call("aten.sum.dim_IntList", {grad, int_list(Ints{0, 2, 3})}), c.meta(0).dtype);
+  return {std::move(results)};
 }
 
 }  // namespace assay::expansions

@@ -21,7 +21,7 @@ X = 'x: "{}[s0, s1][s1, 1]cuda:0"'
 CHANNELS = 'x: "{}[s0, 3, s1][3*s1, s1, 1]cuda:0"'
 ROW = 'w: "{}[s1][1]cuda:0"'
 INDEX = 'i: "i64[s0][1]cuda:0"'
-# name: parameters, statements; the result is `a`
+# name: parameters, statements; the results are `a` and, where there is one, `r`
 GRAPHS = {
     "chain": ((X, ROW), ["b = sigmoid.default(x)", "c = mul.Tensor(b, w)", "a = add.Tensor(c, x)"]),
     "softmax": ((X,), ["a = _softmax.default(x, 1, False)"]),
@@ -32,6 +32,8 @@ GRAPHS = {
     "channels": ((CHANNELS,), ["m = var_mean.correction(x, [0, 2], correction = 0, keepdim = True)", "v = m[0]", "w = m[1]",
                                "d = sub.Tensor(x, w)", "e = rsqrt.default(v)", "a = mul.Tensor(d, e)"]),
     "channel sums": ((CHANNELS,), ["a = sum.dim_IntList(x, [0, 2])"]),
+    "sums beside": ((X, ROW), ["b = mul.Tensor(x, w)", "a = relu.default(b)", "r = sum.dim_IntList(a, [0])"]),
+    "sums of all beside": ((X, ROW), ["b = mul.Tensor(x, w)", "a = relu.default(b)", "r = sum.default(a)"]),
     "scan": ((X,), ["a = cumsum.default(x, 1)"]),
     "scan of columns": ((X,), ["b = mul.Tensor(x, 0.5)", "c = add.Tensor(b, 1)", "a = cumprod.default(c, 0)"]),
     "sorted": ((X,), ["m = sort.stable(x, stable = True, dim = 1, descending = True)", "b = m[0]", "c = m[1]",
@@ -52,13 +54,18 @@ SIZES = {"f32": [(1, 1), (7, 33), (3, 1030), (130, 5)], "bf16": [(5, 65)]}
 # Rows of several axes, of which the innermost one has whole runs, short ones, or none
 RUNS = {"f32": [(2, 2), (5, 12), (90, 4)], "bf16": [(3, 64), (70, 16), (5, 12), (3, 49), (600, 8)]}
 
+# Parts
+PARTS = {"f32": [(700, 40)]}
+MORE = {"channels": RUNS, "channel sums": RUNS, "sums beside": PARTS, "sums of all beside": PARTS}
+
 
 def text(name, dtype):
     parameters, statements = GRAPHS[name]
     body = "".join(f"        {left} = {right if right.startswith('m[') else 'torch.ops.aten.' + right}\n"
                    for left, right in (one.split(" = ", 1) for one in statements))
     head = ", ".join(parameters).format(*[dtype] * len(parameters))
-    return f"class G(torch.nn.Module):\n    def forward(self, {head}):\n{body}        return (a,)\n"
+    results = ", ".join(one for one in ("a", "r") if any(left.startswith(f"{one} = ") for left in statements))
+    return f"class G(torch.nn.Module):\n    def forward(self, {head}):\n{body}        return ({results},)\n"
 
 
 def run(*command):
@@ -111,7 +118,7 @@ def wrong_program(path):
 def cases(folder):
     for name in GRAPHS:
         for dtype, all_sizes in SIZES.items():
-            for sizes in all_sizes + (RUNS[dtype] if name.startswith("channel") else []):
+            for sizes in all_sizes + MORE.get(name, {}).get(dtype, []):
                 yield f"{name} of {dtype} at {sizes}", graph, (folder, name, dtype, sizes)
         yield f"{name}, checked", graph, (folder, name, "f32", (6, 37), "--redzones")
     for function in ("exp", "exp2", "log", "log1p", "sin", "cos"):
