@@ -51,7 +51,8 @@ struct DnnChoice {
                                      int, Address, std::size_t, const void*, void*, Address))      \
   X(cudnnConvolutionBackwardBias,                                                                  \
     (void*, const void*, void*, Address, const void*, void*, Address))                             \
-  X(cudnnAddTensor, (void*, const void*, void*, Address, const void*, void*, Address))
+  X(cudnnAddTensor, (void*, const void*, void*, Address, const void*, void*, Address))             \
+  X(cudnnTransformTensor, (void*, const void*, void*, Address, const void*, void*, Address))
 
 /// By convolution, whatever its batch.
 struct DnnChoices : std::map<std::string, std::optional<DnnChoice>> {};
@@ -270,6 +271,14 @@ class DnnWork final : public GpuWork {
     };
     return {};
   }
+  auto copy(const GpuTensor& from, const GpuTensor& to) -> Result<void> {
+    ASSAY_TRY(auto* const source, tensor(from));
+    ASSAY_TRY(auto* const target, tensor(to));
+    issue_ = [=, this, at = from.at, to_at = to.at] {
+      return f_.cudnnTransformTensor(handle_, one(), source, at, zero(), target, to_at);
+    };
+    return {};
+  }
   auto bias_gradient(const GpuTensor& from, const GpuTensor& bias) -> Result<void> {
     ASSAY_TRY(auto* const source, tensor(from));
     ASSAY_TRY(auto* const target, per_channel(bias, from.sizes.size()));
@@ -322,6 +331,32 @@ class DnnWork final : public GpuWork {
   std::vector<std::unique_ptr<DnnWork>> rehearsals_;
 };
 
+/// Works in turn, with memory of their own.
+class DnnWorks final : public GpuWork {
+ public:
+  explicit DnnWorks(Driver& driver) : driver_(driver) {}
+  ~DnnWorks() override {
+    for (const auto address : owned_) driver_.free(address);
+  }
+  DnnWorks(const DnnWorks&) = delete;
+  auto operator=(const DnnWorks&) -> DnnWorks& = delete;
+  void add(std::unique_ptr<GpuWork> work) { works_.push_back(std::move(work)); }
+  auto own(std::size_t bytes) -> Result<Address> {
+    ASSAY_TRY(const auto address, driver_.allocate(bytes));
+    owned_.push_back(address);
+    return address;
+  }
+  [[nodiscard]] auto issue() -> Result<void> override {
+    for (auto& work : works_) ASSAY_TRY_VOID(work->issue());
+    return {};
+  }
+
+ private:
+  Driver& driver_;
+  std::vector<std::unique_ptr<GpuWork>> works_;
+  std::vector<Address> owned_;
+};
+
 }  // namespace
 
 Dnn::Dnn(Driver& driver, bool may_round)
@@ -353,7 +388,10 @@ auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuW
   };
   const bool is_known = choices_->contains(DnnWork::key_of(what));
   auto made = fresh();
-  ASSAY_TRY_VOID(made->convolve(what));
+  if (const auto direct = made->convolve(what); !direct) {
+    if (auto in_rows = convolution_in_rows(what)) return in_rows;
+    return std::unexpected(direct.error());
+  }
   if (is_known) return made;
   for (const std::int64_t parts : {2, 4}) {
     auto part = what;
@@ -362,6 +400,34 @@ auto Dnn::convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuW
     if (part.x.sizes[0] > 0 && work->convolve(part)) made->rehearse(std::move(work));
   }
   return made;
+}
+auto Dnn::convolution_in_rows(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>> {
+  auto in_rows = what;
+  const std::array given{&what.x, &what.w, &what.y};
+  const std::array copies{&in_rows.x, &in_rows.w, &in_rows.y};
+  if (std::ranges::all_of(given, [](const auto* t) { return is_row_major(*t); }))
+    return unsupported("it is in rows");
+  auto works = std::make_unique<DnnWorks>(driver_);
+  for (auto* copy : copies) {
+    if (is_row_major(*copy)) continue;
+    copy->strides = contiguous_strides(copy->sizes);
+    const auto bytes = numel(copy->sizes) * size_bytes(copy->dtype);
+    ASSAY_TRY(copy->at, works->own(static_cast<std::size_t>(bytes)));
+  }
+  const auto add_copy = [&](const GpuTensor& from, const GpuTensor& to) -> Result<void> {
+    if (from.at == to.at) return {};
+    auto work = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);
+    ASSAY_TRY_VOID(work->copy(from, to));
+    works->add(std::move(work));
+    return {};
+  };
+  const auto& [first, second, written] =
+      kConvolutions.at(static_cast<std::size_t>(what.result)).operands;
+  for (const auto read : {first, second}) ASSAY_TRY_VOID(add_copy(*given[read], *copies[read]));
+  ASSAY_TRY(auto convolved, convolution(in_rows));
+  works->add(std::move(convolved));
+  ASSAY_TRY_VOID(add_copy(*copies[written], *given[written]));
+  return works;
 }
 auto Dnn::add_bias(const GpuTensor& bias, const GpuTensor& to) -> Result<std::unique_ptr<GpuWork>> {
   auto made = std::make_unique<DnnWork>(*functions_, *choices_, handle_, workspace_, may_round_);

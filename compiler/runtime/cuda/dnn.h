@@ -37,7 +37,8 @@ class Dnn {
   Dnn(const Dnn&) = delete;
   auto operator=(const Dnn&) -> Dnn& = delete;
 
-  /// By an algorithm that gives the same bits every time. The first one of a batch also computes
+  /// By an algorithm that gives the same bits every time, on copies in rows where there is none for
+  /// the layouts that are given. The first one of a batch also computes
   /// parts of it, so that the library is ready for other batches. Errors: unsupported (a layout or
   /// dtype that the library does not take).
   [[nodiscard]] auto convolution(const GpuConvolution& what) -> Result<std::unique_ptr<GpuWork>>;
@@ -50,6 +51,8 @@ class Dnn {
 
  private:
   Dnn(Driver& driver, bool may_round);
+  [[nodiscard]] auto convolution_in_rows(const GpuConvolution& what)
+      -> Result<std::unique_ptr<GpuWork>>;
   Driver& driver_;
   bool may_round_;
   std::unique_ptr<DnnFunctions> functions_;

@@ -124,6 +124,12 @@ INSTANTIATE_TEST_SUITE_P(
               "t = aten.convolution_backward.default(g, x, w, [4], [2, 1], [1, 1], [1, 1], False, "
               "[0, 0], 1, [True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]",
               "i, j, k"}},
+        Case{"convolution_backward_of_channels_last",  // on copies in rows
+             {"g: f32[2, 4, 3, 7][84, 1, 28, 4]; x: f32[2, 3, 6, 7][126, 1, 21, 3]; "
+              "w: f32[4, 3, 3, 3][27, 1, 9, 3]",
+              "t = aten.convolution_backward.default(g, x, w, [4], [2, 1], [1, 1], [1, 1], False, "
+              "[0, 0], 1, [True, True, True])\ni = t[0]\nj = t[1]\nk = t[2]",
+              "i, j, k"}},
         Case{"convolution_backward_of_the_weight",
              {"g: f32[2, 4, 4, 5]; x: f32[2, 4, 6, 7]; w: f32[4, 2, 3, 3]",
               "t = aten.convolution_backward.default(g, x, w, [0], [1, 1], [0, 0], [1, 1], False, "
