@@ -103,8 +103,7 @@ auto max_pool_backward(const LoweringCall& call, TensorDef& def) -> bool {
 /// Arguments behind the window: ceil_mode, count_include_pad, divisor_override.
 auto avg_pool_backward(const LoweringCall& call, TensorDef& def) -> bool {
   const auto window = moving(call);
-  const auto* ceils = call.args[5].scalar();
-  if (!window || ceils == nullptr || ceils->as_bool() != false) return false;
+  if (!window) return false;
   const bool counts_padding = call.expr(6).as_bool().value_or(true);
   const auto divisor = call.has(7) ? call.expr(7) : Expr();
   const bool has_divisor = call.has(7);

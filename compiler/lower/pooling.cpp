@@ -18,6 +18,8 @@ struct Taps {
   struct Dim {
     std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
     std::int64_t behind = 0;  ///< padding behind the input
+    /// Positions of the window, where `behind` may leave room for another one.
+    std::optional<Expr> positions = {};
     [[nodiscard]] auto extent() const -> std::int64_t { return dilation * (kernel - 1) + 1; }
   };
   std::array<Dim, 2> dims;
@@ -32,8 +34,8 @@ auto places(Composer& c) -> Dims {
   const auto sizes = c.meta(0).sizes;
   return {sizes.end() - 2, sizes.end()};
 }
-/// Windows that go past the padding (`ceil_mode`) are padded behind the input, whose sizes must be
-/// known then.
+/// Windows that go past the padding (`ceil_mode`) are padded behind the input, as far as any may
+/// go.
 auto taps_of(Composer& c, const WindowArgs& at) -> std::optional<Taps> {
   Taps taps;
   const auto rank = c.meta(0).rank();
@@ -48,12 +50,14 @@ auto taps_of(Composer& c, const WindowArgs& at) -> std::optional<Taps> {
     dim = {.kernel = *kernel, .stride = *stride, .padding = *padding, .dilation = *dilation};
     dim.behind = *padding;
     if (at.ceil_mode < 0 || !c.flag(at.ceil_mode)) continue;
-    const auto size = sizes[i].as_int();
-    if (!size) return std::nullopt;
-    const auto room = *size + 2 * *padding - dim.extent();
-    auto count = (room + *stride - 1) / *stride + 1;
-    if ((count - 1) * *stride >= *size + *padding) --count;
-    dim.behind = std::max(*padding, (count - 1) * *stride + dim.extent() - *size - *padding);
+    // As window_count says.
+    auto count =
+        floor_div(sizes[i] + (2 * *padding - dim.extent() + *stride - 1), Expr(*stride)) + 1;
+    const auto last = (count - 1) * Expr(*stride);
+    if (c.decide(ge(last, sizes[i] + *padding), "the last window would begin behind the input"))
+      count = count - 1;
+    dim.behind = *padding + *stride - 1;
+    dim.positions = count;
   }
   if (taps.count() > kMostTaps) return std::nullopt;
   return taps;
@@ -157,24 +161,27 @@ auto max_pool_with_indices(Composer& c) -> Datum {
   return {DatumList{value, add(c, which, first)}};
 }
 
-/// Arguments behind the window: ceil_mode, count_include_pad, divisor_override.
+/// Arguments behind the window: ceil_mode, count_include_pad, divisor_override. What only ceil_mode
+/// adds behind the padding is never counted.
 auto avg_pool(Composer& c) -> Datum {
   const auto taps = taps_of(c, {1, 2, 3, -1, 4});
-  if (!taps || c.flag(4)) return c.unsupported("a pool of this kind"), Datum{};
+  if (!taps) return c.unsupported("a pool of this kind"), Datum{};
   const auto under_taps = under(c, widened(c, c.arg(0)), *taps, 0);
   auto sum = under_taps[0];
   for (std::size_t i = 1; i < under_taps.size(); ++i) sum = add(c, sum, under_taps[i]);
   auto divisor = whole(taps->count());
   if (c.has(6)) {
     divisor = c.arg(6);
-  } else if (!c.flag(5) && taps->is_padded()) {
+  } else if (c.flag(4) || (!c.flag(5) && taps->is_padded())) {
     const auto sizes = c.meta(sum).sizes;
     for (std::size_t dim = 0; dim < 2; ++dim) {
+      const auto& window = taps->dims[dim];
       const auto start = starts(c, *taps, dim, sizes[sizes.size() - 2 + dim]);
-      const auto size = places(c)[dim];
+      const auto counted = places(c)[dim] + (c.flag(5) ? window.padding : 0);
       const auto end =
-          c.call("aten.clamp.default", {add(c, start, whole(taps->dims[dim].kernel)), {}, {size}});
-      const auto inside = sub(c, end, c.call("aten.clamp.default", {start, whole(0)}));
+          c.call("aten.clamp.default", {add(c, start, whole(window.kernel)), {}, {counted}});
+      const auto begin = c.flag(5) ? start : c.call("aten.clamp.default", {start, whole(0)});
+      const auto inside = sub(c, end, begin);
       divisor = dim == 0 ? inside : mul(c, divisor, inside);
     }
   }
