@@ -158,18 +158,22 @@ auto select_scatter(const LoweringCall& call, TensorDef& def) -> bool {
 auto slice_scatter(const LoweringCall& call, TensorDef& def) -> bool {
   const auto& sizes = call.meta(0).sizes;
   const auto dim = call.dim(2, sizes.size());
-  const auto step = call.expr(5);
-  if (!step.is_int(1) || def.meta.dtype != call.meta(1).dtype) return false;
+  const auto step = call.expr(5).as_int();
+  if (!step || *step < 1 || def.meta.dtype != call.meta(1).dtype) return false;
   const auto given = call.has(3) ? wrapped(call.expr(3), sizes[dim]) : Expr(0);
   const auto begin = max(min(*given, sizes[dim]), Expr(0));
   const auto count = call.meta(1).sizes[dim];
   const auto self = *call.tensors[0], source = *call.tensors[1];
-  return set(def, {self, source}, 3, [=](LoopBuilder& loop, const Index& at) {
+  return set(def, {self, source}, 3, [=, step = *step](LoopBuilder& loop, const Index& at) {
     auto from = at;
-    from[dim] = at[dim] - begin;
+    const auto behind = at[dim] - begin;
+    from[dim] = floor_div(behind, Expr(step));
     auto inside = loop.truth(lt(from[dim], count));
-    if (!begin.is_int(0))
-      inside = loop.compute(TileOp::bit_and, {inside, loop.truth(ge(from[dim], 0))});
+    const auto also = [&](const Expr& condition) {
+      inside = loop.compute(TileOp::bit_and, {inside, loop.truth(condition)});
+    };
+    if (!begin.is_int(0)) also(ge(behind, 0));
+    if (step > 1) also(eq(mod(behind, Expr(step)), 0));
     return loop.choose(
         inside, [&] { return loop.value(source, from); }, [&] { return loop.value(self, at); });
   });

@@ -28,9 +28,24 @@ auto in_wide_dtype(Composer& c) -> Datum {
     if (arg->is_tensor()) *arg = to(c, *arg, *wide);
   return to(c, c.call(c.row().schema.overload, std::move(args)), dtype);
 }
+/// Where a mask of the first dimensions is true, one element.
+auto filled(Composer& c, const Datum& mask) -> Datum {
+  const auto self = c.meta(0), value = c.meta(2);
+  const auto shape = c.meta(mask);
+  const bool is_one = std::ranges::all_of(value.sizes, [](const Expr& n) { return n.is_int(1); });
+  if (shape.dtype != DType::boolean || !is_one || c.flag(3) || shape.rank() > self.rank() ||
+      value.dtype != self.dtype)
+    return c.unsupported("a mask"), Datum{};
+  auto over = shape.sizes;
+  over.resize(self.sizes.size(), Expr(1));
+  return c.call("aten.where.self", {reshaped(c, mask, over), reshaped(c, c.arg(2), {}), c.arg(0)});
+}
 /// Arguments: self, indices, values, accumulate. How many elements a mask selects is not known.
 auto index_put(Composer& c) -> Datum {
   const auto* indices = c.arg(1).list();
+  if (indices != nullptr && indices->size() == 1 && (*indices)[0].is_tensor() &&
+      c.meta((*indices)[0]).dtype == DType::boolean)
+    return filled(c, (*indices)[0]);
   const auto is_mask = [&](const Datum& index) {
     return index.is_tensor() && size_bytes(c.meta(index).dtype) < 4;
   };
@@ -116,7 +131,45 @@ auto put(Composer& c) -> Datum {
   return reshaped(c, result, c.meta(0).sizes);
 }
 
+/// Arguments: tensors, dimension. Many are joined in groups.
+auto cat(Composer& c) -> Datum {
+  constexpr std::size_t kGroup = 16;
+  const auto* all = c.arg(0).list();
+  if (all == nullptr || all->size() <= kGroup) return c.unsupported("as it should be"), Datum{};
+  DatumList groups;
+  for (std::size_t begin = 0; begin < all->size(); begin += kGroup) {
+    const auto end = std::min(begin + kGroup, all->size());
+    const auto at = [&](std::size_t i) { return all->begin() + static_cast<std::ptrdiff_t>(i); };
+    groups.push_back(c.call("aten.cat.default", {Datum{DatumList(at(begin), at(end))}, c.arg(1)}));
+  }
+  return c.call("aten.cat.default", {Datum{std::move(groups)}, c.arg(1)});
+}
+/// Arguments: self, source: that one's elements in the first one's sizes and dtype.
+auto copied(Composer& c) -> Datum {
+  const auto self = c.meta(0);
+  const auto source = c.call("aten.expand.default", {c.arg(1), int_list(self.sizes)});
+  return c.call("aten.clone.default", {to(c, source, self.dtype)});
+}
+/// Arguments: self, source, sizes, strides, offset. Of vectors in a row, written as a vector.
+auto as_strided_scatter(Composer& c) -> Datum {
+  const auto self = c.meta(0), source = c.meta(1);
+  const auto offset = c.has(4) ? c.expr(4) : self.offset;
+  const Dims sizes = c.exprs(2), strides = c.exprs(3);
+  if (self.strides != contiguous_strides(self.sizes) || strides != contiguous_strides(sizes) ||
+      source.sizes != sizes || self.dtype != source.dtype || !self.offset.is_int(0))
+    return c.unsupported("strides of this kind"), Datum{};
+  const auto written = numel(source);
+  const auto line = reshaped(c, c.arg(0), {numel(self)});
+  const auto made =
+      c.call("aten.slice_scatter.default",
+             {line, reshaped(c, c.arg(1), {written}), whole(0), {offset}, {offset + written}});
+  return reshaped(c, made, self.sizes);
+}
+
 constexpr std::array kRows = {
+    ExpansionRow{"aten.cat.default", cat},
+    ExpansionRow{"aten.copy.default", copied},
+    ExpansionRow{"aten.as_strided_scatter.default", as_strided_scatter},
     ExpansionRow{"aten.index_put.default", index_put},
     ExpansionRow{"aten._unsafe_index_put.default", index_put},
     ExpansionRow{"aten.scatter.src", in_wide_dtype<3>},

@@ -42,6 +42,20 @@ auto added_product(Composer& c) -> Datum {
   return to(c, result, c.meta(1).dtype);
 }
 
+/// Arguments: self, batches of matrices, beta, alpha. Libraries add what has a number for each of
+/// the result's.
+auto broadcast_sum_of_products(Composer& c) -> Datum {
+  const auto self = c.meta(0), left = c.meta(1), right = c.meta(2);
+  if (left.rank() != 3 || right.rank() != 3 || !is_floating(self.dtype) || !are_factors(c, 3, 4))
+    return c.unsupported("products of this kind"), Datum{};
+  const Dims sizes{left.sizes[0], left.sizes[1], right.sizes[2]};
+  if (self.sizes == sizes || c.expr(3).as_number() == 0.0)
+    return c.unsupported("as it should be"), Datum{};
+  const auto products = c.call("aten.bmm.default", {c.arg(1), c.arg(2)});
+  const auto scaled = factor(c, widened(c, products), 4);
+  return to(c, add(c, factor(c, widened(c, c.arg(0)), 3), scaled), self.dtype);
+}
+
 /// Arguments: self, column, row, beta, alpha. Every operation rounds, and the factors do.
 auto added_outer_product(Composer& c) -> Datum {
   const auto dtype = c.meta(0).dtype;
@@ -71,6 +85,7 @@ auto added_products(Composer& c) -> Datum {
 }
 
 constexpr std::array kRows = {
+    ExpansionRow{"aten.baddbmm.default", broadcast_sum_of_products},
     ExpansionRow{"aten.mv.default", product},
     ExpansionRow{"aten.dot.default", product},
     ExpansionRow{"aten.vdot.default", product},

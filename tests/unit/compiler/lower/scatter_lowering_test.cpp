@@ -48,6 +48,14 @@ auto scatters() -> std::vector<Row> {
         "a = aten.index_add.default(x, 0, i, v)\n"
         "b = aten.scatter_add.default(y, 0, j, u)",
         "a, b", 0, 3}},
+      {"SlicesMasksAndMany",
+       {"x: f32[s0, 5]; y: f32[s0, 5]; z: f32[40]; w: f32[5]; m: b8[s0, 5]; k: b8[s0]; v: f32[]",
+        "a = aten.cat.default([x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, x, y, y], 1)\n"
+        "b = aten.copy.default(x, w)\n"
+        "c = aten.as_strided_scatter.default(z, y, [s0, 5], [5, 1], 3)\n"
+        "d = aten.slice_scatter.default(z, w, 0, 1, 11, 2)\n"
+        "e = aten.index_put.default(x, [m], v)\nf = aten.index_put.default(x, [k], v)",
+        "a, b, c, d, e, f"}},
       {"ValuesAreComputedWhereTheyAreWritten",  // also of what is written there, or later
        {"x: f32[6, s0]; i: i64[6]; v: f32[6, s0]; y: f32[6, s0]",
         "w = aten.mul.Tensor(v, 2)\na = aten.index_put.default(x, [i], w, True)\n"
@@ -140,6 +148,14 @@ INSTANTIATE_TEST_SUITE_P(Composed, ScatterLowering, ::testing::ValuesIn(narrow_a
                          row_name);
 
 /// What a mask selects is written by the reference.
+TEST(Scatters, SumsOfProductsTakeWhatIsTheSameForMany) {
+  const testing::SmallGraph graph{"p: f32[3, s0, 4]; q: f32[3, 4, 6]; r: f32[3, 1, 6]; t: f32[6]",
+                                  "a = aten.baddbmm.default(r, p, q, beta = 0.5, alpha = 0.25)\n"
+                                  "b = aten.baddbmm.default(t, p, q)",
+                                  "a, b"};
+  EXPECT_EQ(testing::problems(graph, {"s0=3", "s0=1"}), "");
+}
+
 TEST(Scatters, ValuesNeedNoKernelOfTheirOwn) {
   const auto compiled = testing::compiled({"x: f32[4, s0]; i: i64[6]; v: bf16[6, s0]",
                                            "w = aten._to_copy.default(v, dtype=torch.float32)\n"
