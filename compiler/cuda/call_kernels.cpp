@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "compiler/cuda/replaced_steps.h"
+
 namespace assay {
 namespace {
 
@@ -82,22 +84,11 @@ class CallExpander {
   CallExpander(CallKernels& kernels, BoundProgram& bound) : kernels_(kernels), bound_(bound) {}
 
   void run() {
-    std::vector<std::size_t> begins;  // by step as it was: the first one as it is
-    auto steps = std::exchange(bound_.steps, {});
     given_ = bound_.buffers.size();
-    for (auto& step : steps) {
-      begins.push_back(bound_.steps.size());
+    replace_steps(bound_, [&](const BoundStep& step) {
       const auto* call = std::get_if<BoundCall>(&step);
-      if (call == nullptr || !expand(*call)) bound_.steps.push_back(std::move(step));
-    }
-    begins.push_back(bound_.steps.size());
-    for (std::size_t i = 0; i < given_; ++i) {
-      auto& buffer = bound_.buffers[i];
-      if (!buffer.is_used) continue;
-      const bool is_end = buffer.last + 1 >= begins.size();
-      buffer.first = begins[buffer.first];
-      buffer.last = is_end ? begins.back() : begins[buffer.last + 1] - 1;
-    }
+      return call != nullptr && expand(*call);
+    });
   }
 
  private:
@@ -186,14 +177,7 @@ class CallExpander {
   }
 
   auto buffer(DType dtype, std::int64_t elements) -> std::size_t {
-    BoundBuffer made;
-    made.name = "sorted";
-    made.dtype = dtype;
-    made.size_bytes = elements * size_bytes(dtype);
-    made.first = made.last = bound_.steps.size();
-    made.is_used = true;
-    bound_.buffers.push_back(std::move(made));
-    return bound_.buffers.size() - 1;
+    return add_buffer(bound_, "sorted", dtype, elements);
   }
   auto new_keys(const Sort& sort, std::int64_t count) -> Keys {
     Keys keys{.keys = buffer(DType::int64, sort.rows.rows * count), .places = {}, .count = count};
@@ -259,9 +243,7 @@ class CallExpander {
     const auto& kernel = kernels_.sort_kernel(what);
     BoundLaunch launch;
     launch.op = sort.call->op;
-    const auto known = std::ranges::find(bound_.kernels, kernel.name);
-    launch.kernel = static_cast<std::size_t>(known - bound_.kernels.begin());
-    if (known == bound_.kernels.end()) bound_.kernels.push_back(kernel.name);
+    launch.kernel = kernel_number(bound_, kernel.name);
     launch.arguments.resize(kernel.params.size());
     const auto& rows = sort.rows;
     const auto& buffers = sort.call->buffers;
@@ -299,7 +281,7 @@ class CallExpander {
     argument.buffer = buffer;
     argument.offset_bytes = first * element_bytes;
     argument.element_bytes = element_bytes;
-    if (buffer >= given_) bound_.buffers[buffer].last = bound_.steps.size();
+    if (buffer >= given_) used_by_next(bound_, buffer);
   }
   void put(BoundLaunch& launch, const SortKernel& what, const Numbers& numbers) {
     const auto& params = kernels_.sort_kernel(what).params;

@@ -10,6 +10,7 @@
 #include "compiler/cuda/call_kernels.h"
 #include "compiler/cuda/gpu_code.h"
 #include "compiler/cuda/gpu_program.h"
+#include "compiler/cuda/stages.h"
 #include "compiler/interpret/host_machine.h"
 #include "compiler/program/text.h"
 #include "compiler/runtime/codegen_library.h"
@@ -464,9 +465,15 @@ class CudaProgram final : public CompiledProgram {
     const auto start = Clock::now();
     ASSAY_TRY(auto made, binder_.bind(inputs));
     state_->call_kernels.expand(made);
+    stages_.expand(made, [&](const std::string& name) -> const GpuKernel* {
+      const auto known = kernels_.find(name);
+      return known == kernels_.end() ? nullptr : &known->second->gpu;
+    });
     for (const auto& name : made.kernels)
-      if (auto& known = kernels_[name]; known == nullptr)
-        known = state_->loaded(state_->call_kernels.find(name));
+      if (auto& known = kernels_[name]; known == nullptr) {
+        const auto stage = stages_.find(name);
+        known = state_->loaded(stage ? stage : state_->call_kernels.find(name));
+      }
     const auto binding = seconds_since(start);
     StateLoader loader(*state_, kernels_);
     const GpuShared shared{.driver = *state_->driver,
@@ -486,6 +493,7 @@ class CudaProgram final : public CompiledProgram {
   const OpTable& table_;
   std::shared_ptr<CudaState> state_;
   mutable std::map<std::string, LoadedKernel*> kernels_;  ///< with those that stand for calls
+  mutable KernelStages stages_;                           ///< of those
   mutable Binder binder_;
   mutable std::list<std::pair<BindingKey, std::unique_ptr<GpuProgram>>> bound_;
   mutable MemoryPlan plan_;                 ///< of the last binding that was made

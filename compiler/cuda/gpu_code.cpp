@@ -57,6 +57,12 @@ auto GpuKernel::key(const TileLaunch& launch) const -> GpuVariantKey {
   return {{}, choose_gpu_blocks(kernel_, launch.extents)};
 }
 
+auto GpuKernel::blocks(const TileLaunch& launch) const -> std::int64_t {
+  if (!plan_) return 0;
+  const auto choice = choose_tiles(*plan_, launch.extents, most_ranks_);
+  return tiled_programs(*plan_, choice, launch.extents) * choice.threads.ranks;
+}
+
 auto GpuKernel::candidates(const TileLaunch& launch) const -> std::vector<GpuVariantKey> {
   std::vector<GpuVariantKey> all;
   if (plan_)

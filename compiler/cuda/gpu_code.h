@@ -77,6 +77,10 @@ class GpuKernel {
                            const TileLaunch& launch) const -> Result<cuda::LaunchShape>;
   [[nodiscard]] auto kernel() const -> const TileKernel& { return kernel_; }
   [[nodiscard]] auto is_exact() const -> bool { return is_exact_; }
+  /// Its loops, of exact axes; null where it has none.
+  [[nodiscard]] auto loops() const -> const KernelPlan* { return plan_ ? &plan_->loops : nullptr; }
+  /// Blocks of threads that a launch of it has, as it is; 0: not known.
+  [[nodiscard]] auto blocks(const TileLaunch& launch) const -> std::int64_t;
 
  private:
   const TileKernel& kernel_;

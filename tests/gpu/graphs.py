@@ -32,6 +32,11 @@ GRAPHS = {
     "channels": ((CHANNELS,), ["m = var_mean.correction(x, [0, 2], correction = 0, keepdim = True)", "v = m[0]", "w = m[1]",
                                "d = sub.Tensor(x, w)", "e = rsqrt.default(v)", "a = mul.Tensor(d, e)"]),
     "channel sums": ((CHANNELS,), ["a = sum.dim_IntList(x, [0, 2])"]),
+    "columns less their mean": ((X,), ["m = var_mean.correction(x, [0], correction = 0)", "v = m[0]", "w = m[1]",
+                                       "d = sub.Tensor(x, w)", "e = rsqrt.default(v)", "a = mul.Tensor(d, e)",
+                                       "r = add.Tensor(w, v)"]),
+    "all less their mean": ((X,), ["m = mean.default(x)", "d = sub.Tensor(x, m)", "e = mul.Tensor(d, d)",
+                                   "r = sum.default(e)", "a = div.Tensor(d, r)"]),
     "sums beside": ((X, ROW), ["b = mul.Tensor(x, w)", "a = relu.default(b)", "r = sum.dim_IntList(a, [0])"]),
     "sums of all beside": ((X, ROW), ["b = mul.Tensor(x, w)", "a = relu.default(b)", "r = sum.default(a)"]),
     "scan": ((X,), ["a = cumsum.default(x, 1)"]),
@@ -56,7 +61,9 @@ RUNS = {"f32": [(2, 2), (5, 12), (90, 4)], "bf16": [(3, 64), (70, 16), (5, 12), 
 
 # Parts
 PARTS = {"f32": [(700, 40)]}
-MORE = {"channels": RUNS, "channel sums": RUNS, "sums beside": PARTS, "sums of all beside": PARTS}
+# Few rows of many elements, which are read again
+MORE = {"columns less their mean": {"f32": [(16500, 2)], "bf16": [(8300, 4)]},
+        "all less their mean": {"f32": [(200, 170)]}, "channels": RUNS, "channel sums": RUNS, "sums beside": PARTS, "sums of all beside": PARTS}
 
 
 def text(name, dtype):
