@@ -16,7 +16,9 @@ namespace {
 constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThreads = 256,
                        kRowThreads = 512, kClusterThreads = 128, kShortRowThreads = 128,
                        kLoopedThreads = 256;
-/// What a thread asks for at once: lanes of rows; wide loads or single lanes of columns.
+/// What a thread asks for at once: lanes of rows, or all of their loads; wide loads or single lanes
+/// of columns.
+constexpr int kFewLoads = 3, kLoopedLoads = 64;
 constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
 /// Whose threads would go over many rows one by one.
 constexpr std::int64_t kShortColumn = 1024;
@@ -153,7 +155,11 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   choice.loops = true;
   if (plan.loops.levels > 2) choice.run = choice.neighbours = 1;
   if (choice.neighbours == 1) choice.is_narrow = false;
-  choice.rounds = std::max<std::int64_t>(kLoopedLanes / choice.neighbours, 1);
+  // Of what is made of many loads all are there at once.
+  const auto lanes = plan.loads <= kFewLoads
+                         ? kLoopedLanes
+                         : std::bit_floor(static_cast<unsigned>(kLoopedLoads / plan.loads));
+  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   choice.threads = {.x = kWarpThreads, .y = kLoopedThreads / kWarpThreads};
   choice.fills_warps = true;
   choice.is_whole = false;

@@ -277,19 +277,23 @@ auto input_gradient(Composer& c, const Datum& grad, const Datum& weight, const T
   return made;
 }
 
-/// Sums over batch and places of the gradient times what lies under each tap.
+/// Sums over batch and places of the gradient times what lies under each tap: of a row of taps
+/// together, which share what they read.
 auto weight_gradient(Composer& c, const Datum& grad, const Datum& input, const Taps& taps)
     -> Datum {
-  auto windows = windows_of(c, input, taps, 0);
-  auto given = grad;
-  for (int dim = 0; dim < 2; ++dim) {
-    const auto& window = taps.dims[static_cast<std::size_t>(dim)];
-    given = c.call("aten.unsqueeze.default", {given, whole(-1)});
-    if (window.dilation > 1)
-      windows = c.call("aten.slice.Tensor", {windows, whole(dim - 2), whole(0),
-                                             whole(window.extent()), whole(window.dilation)});
+  const auto& [high, wide] = taps.dims;
+  const auto windows =
+      c.call("aten.slice.Tensor", {windows_of(c, input, taps, 0), whole(-2), whole(0),
+                                   whole(high.extent()), whole(high.dilation)});
+  const auto given = c.call("aten.unsqueeze.default", {grad, whole(-1)});
+  DatumList columns;
+  for (std::int64_t j = 0; j < wide.kernel; ++j) {
+    const auto rows = c.call("aten.select.int", {windows, whole(-1), whole(j * wide.dilation)});
+    const auto sums =
+        c.call("aten.sum.dim_IntList", {mul(c, rows, given), int_list(Ints{0, 2, 3})});
+    columns.push_back(c.call("aten.unsqueeze.default", {sums, whole(-1)}));
   }
-  return c.call("aten.sum.dim_IntList", {mul(c, windows, given), int_list(Ints{0, 2, 3})});
+  return c.call("aten.cat.default", {{std::move(columns)}, whole(-1)});
 }
 
 }  // namespace

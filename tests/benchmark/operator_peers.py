@@ -78,6 +78,21 @@ OPERATORS = [
     *((f"batch_norm_training_{side}", [[64, 1024, side, side], *(([1024], "f32") for _ in CHANNELS)],
        "n = aten._native_batch_norm_legit_functional.default(x0, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
        batch_norm_training) for side in (14, 7)),
+    ("batch_norm_of_channels_last", [[64, 28, 28, 256], *(([n], d) for n, d in CHANNELS)],
+     "p = aten.permute.default(x0, [0, 3, 1, 2])\n"
+     "n = aten._native_batch_norm_legit_functional.default(p, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
+     lambda x, *rest: batch_norm_training(x.permute(0, 3, 1, 2), *rest)),
+    ("batch_norm_of_few", [[64, 16, 112, 112], *(([16], "f32") for _ in CHANNELS)],
+     "n = aten._native_batch_norm_legit_functional.default(x0, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
+     batch_norm_training),
+    ("depthwise_backward", [[32, 96, 56, 56], [32, 96, 56, 56], [96, 1, 7, 7]],
+     "n = aten.convolution_backward.default(x0, x1, x2, [96], [1, 1], [3, 3], [1, 1], False, [0, 0], 96, "
+     "[True, True, True])\na = n[0]\nb = n[1]\nc = n[2]",
+     lambda g, x, w: torch.ops.aten.convolution_backward(g, x, w, [96], [1, 1], [3, 3], [1, 1], False, [0, 0], 96,
+                                                         [True] * 3)),
+    ("softmax_of_one_row", [[1, 1 << 20]], "a = aten._softmax.default(x0, 1, False)", lambda x: x.softmax(1)),
+    ("cumsum_of_tokens", [[8192, 64]], "a = aten.cumsum.default(x0, 0)", lambda x: x.cumsum(0)),
+    ("cumsum_of_one_row", [[1 << 20]], "a = aten.cumsum.default(x0, 0)", lambda x: x.cumsum(0)),
     ("batch_norm_backward", [IMAGE, IMAGE, *(([n], d) for n, d in CHANNELS[1:])],
      "n = aten.native_batch_norm_backward.default(x0, x1, x2, None, None, x3, x4, True, 1e-05, [True, True, True])\n"
      "a = n[0]\nb = n[1]\nc = n[2]", batch_norm_backward),
