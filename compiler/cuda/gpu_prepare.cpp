@@ -36,6 +36,14 @@ auto GpuProgram::make(BoundProgram bound, GpuShared shared, GpuLoader& loader)
   return made;
 }
 
+void GpuProgram::leave_to_host(const auto& what, Step& step, const std::string& why) {
+  step.is_on_host = true;
+  step.items.clear();
+  if constexpr (requires { what.row; }) ++on_host_[fmt::format("{}: {}", what.row->name(), why)];
+}
+template void GpuProgram::leave_to_host(const BoundCall&, Step&, const std::string&);
+template void GpuProgram::leave_to_host(const BoundCopy&, Step&, const std::string&);
+
 void GpuProgram::prepare(std::size_t at) {
   auto& step = steps_[at];
   if (step.is_prepared) return;
@@ -57,16 +65,6 @@ void GpuProgram::prepare(const auto& what, Step& step, const std::string& name) 
   step.is_on_host = !works.has_value();
   if (!works) return leave_to_host(what, step, works.error().message);
   for (auto& work : *works) step.items.emplace_back(Work{std::move(work), what.op, name});
-}
-
-void GpuProgram::leave_to_host(const BoundCopy& /*what*/, Step& step, const std::string& /*why*/) {
-  step.is_on_host = true;
-  step.items.clear();
-}
-void GpuProgram::leave_to_host(const BoundCall& what, Step& step, const std::string& why) {
-  step.is_on_host = true;
-  step.items.clear();
-  ++on_host_[fmt::format("{}: {}", what.row->name(), why)];
 }
 
 auto GpuProgram::written_by(const BoundStep& step) const -> std::vector<std::size_t> {

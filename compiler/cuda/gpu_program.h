@@ -167,8 +167,7 @@ class GpuProgram {
   /// A call or copy, once: on the GPU if a library does it, else on the host.
   void prepare(std::size_t at);
   void prepare(const auto& what, Step& step, const std::string& name);
-  void leave_to_host(const BoundCall& what, Step& step, const std::string& why);
-  static void leave_to_host(const BoundCopy& what, Step& step, const std::string& why);
+  void leave_to_host(const auto& what, Step& step, const std::string& why);
   [[nodiscard]] auto issue(Step& step) -> Result<void>;
   /// Tells who watches, and waits if asked to.
   [[nodiscard]] auto issue(Item& item, std::size_t number) -> Result<void>;
@@ -193,7 +192,7 @@ class GpuProgram {
   /// What cannot be captured is issued one by one.
   void make_graphs();
   [[nodiscard]] auto capture(const Part& part) -> Result<cuda::GraphHandle*>;
-  /// Adds what `work` takes to a part of the first call's time.
+  /// Adds what `work` takes to a part of the first call.
   auto timed(const char* part, const auto& work) {
     const auto start = Clock::now();
     auto result = work();

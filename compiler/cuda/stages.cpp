@@ -159,6 +159,28 @@ auto stage_kernel(const TileKernel& kernel, const KernelPlan& plan) -> Result<St
   return Stager(kernel, plan).run();
 }
 
+namespace {
+
+auto scans(const KernelPlan& plan) -> bool {
+  return std::ranges::any_of(plan.statements, [](const PlannedStatement& one) {
+    return !one.reduction && std::holds_alternative<TileScan>(one.statement->what);
+  });
+}
+void add_number(std::vector<BoundArgument>& arguments, std::int64_t number) {
+  arguments.emplace_back().integer = number;
+}
+/// A buffer between the launches, which all take it.
+auto add_buffer_of(BoundProgram& bound, DType dtype, std::int64_t elements,
+                   std::vector<BoundArgument>& arguments) -> std::size_t {
+  const auto buffer = add_buffer(bound, "reduced", dtype, elements);
+  auto& argument = arguments.emplace_back();
+  argument.buffer = buffer;
+  argument.element_bytes = size_bytes(dtype);
+  return buffer;
+}
+
+}  // namespace
+
 void KernelStages::expand(BoundProgram& bound,
                           const std::function<const GpuKernel*(const std::string&)>& kernel) {
   replace_steps(bound, [&](const BoundStep& step) {
@@ -166,51 +188,79 @@ void KernelStages::expand(BoundProgram& bound,
     if (launch == nullptr) return false;
     const auto name = bound.kernels[launch->kernel];
     const auto* gpu = kernel(name);
-    if (gpu == nullptr || gpu->loops() == nullptr || gpu->loops()->levels <= 2) return false;
+    if (gpu == nullptr || gpu->loops() == nullptr) return false;
+    const bool is_scan = scans(*gpu->loops());
+    if (!is_scan && gpu->loops()->levels <= 2) return false;
     std::int64_t elements = 1;
     for (const auto extent : launch->extents) elements *= extent;
     TileLaunch asked;
     asked.extents = launch->extents;
     const auto blocks = gpu->blocks(asked);
     if (blocks <= 0 || blocks >= kFewBlocks || elements / blocks < kManyElements) return false;
-    const auto* staged = stages_of(*gpu, name);
+    if (is_scan) {
+      const auto* parted = made_of(parted_, *gpu, name, part_scan);
+      return parted != nullptr && expand(bound, *launch, *parted, blocks);
+    }
+    const auto* staged = made_of(staged_, *gpu, name, stage_kernel);
     return staged != nullptr && expand(bound, *launch, *staged);
   });
 }
 
-auto KernelStages::stages_of(const GpuKernel& kernel, const std::string& name)
-    -> const StagedKernel* {
-  const auto [known, is_new] = staged_.try_emplace(name);
+template <class T>
+auto KernelStages::made_of(std::map<std::string, T>& known, const GpuKernel& kernel,
+                           const std::string& name,
+                           Result<T> (*make)(const TileKernel&, const KernelPlan&)) -> const T* {
+  const auto [at, is_new] = known.try_emplace(name);
   if (is_new)
-    if (auto made = stage_kernel(kernel.kernel(), *kernel.loops())) {
-      known->second = *std::move(made);
-      for (const auto& one : known->second.kernels) kernels_[one->name] = one;
+    if (auto made = make(kernel.kernel(), *kernel.loops())) {
+      at->second = *std::move(made);
+      for (const auto& one : at->second.kernels) kernels_[one->name] = one;
     }
-  return known->second.kernels.empty() ? nullptr : &known->second;
+  return at->second.kernels.empty() ? nullptr : &at->second;
 }
 
 auto KernelStages::expand(BoundProgram& bound, const BoundLaunch& launch,
-                          const StagedKernel& staged) const -> bool {
+                          const StagedKernel& staged) -> bool {
   std::int64_t rows = 1;
   for (const auto axis : staged.parallel) rows *= launch.extents[axis];
   auto arguments = launch.arguments;
   std::vector<std::size_t> buffers;
-  for (const auto dtype : staged.reduced) {
-    buffers.push_back(add_buffer(bound, "reduced", dtype, rows));
-    BoundArgument argument;
-    argument.buffer = buffers.back();
-    argument.element_bytes = size_bytes(dtype);
-    arguments.push_back(argument);
-  }
-  for (const auto axis : staged.parallel) {
-    BoundArgument argument;
-    argument.integer = launch.extents[axis];
-    arguments.push_back(argument);
-  }
+  for (const auto dtype : staged.reduced)
+    buffers.push_back(add_buffer_of(bound, dtype, rows, arguments));
+  for (const auto axis : staged.parallel) add_number(arguments, launch.extents[axis]);
   for (const auto& kernel : staged.kernels) {
     auto made = launch;
     made.kernel = kernel_number(bound, kernel->name);
     made.arguments = arguments;
+    for (const auto buffer : buffers) used_by_next(bound, buffer);
+    bound.steps.emplace_back(std::move(made));
+  }
+  return true;
+}
+
+auto KernelStages::expand(BoundProgram& bound, const BoundLaunch& launch, const PartedScan& parted,
+                          std::int64_t blocks) -> bool {
+  constexpr std::int64_t kBusyBlocks = 512, kLeastLength = 2048, kGrain = 64;
+  const auto extent = launch.extents[parted.axis];
+  const auto wanted = std::min(kBusyBlocks / blocks, extent / kLeastLength);
+  if (wanted < 2) return false;
+  const auto length = ((extent + wanted - 1) / wanted + kGrain - 1) / kGrain * kGrain;
+  const auto parts = (extent + length - 1) / length;
+  std::int64_t rows = 1;
+  for (const auto axis : parted.parallel) rows *= launch.extents[axis];
+  auto arguments = launch.arguments;
+  std::vector<std::size_t> buffers;
+  for (int i = 0; i < 2; ++i)
+    buffers.push_back(add_buffer_of(bound, parted.dtype, rows * parts, arguments));
+  for (const auto number : {length, extent, parts}) add_number(arguments, number);
+  for (const auto axis : parted.parallel) add_number(arguments, launch.extents[axis]);
+  for (std::size_t i = 0; i < parted.kernels.size(); ++i) {
+    auto made = launch;
+    made.kernel = kernel_number(bound, parted.kernels[i]->name);
+    made.arguments = arguments;
+    made.extents[parted.axis] = i == 1 ? 1 : length;
+    made.extents.push_back(parts);
+    if (!made.blocks.empty()) made.blocks.push_back(1);
     for (const auto buffer : buffers) used_by_next(bound, buffer);
     bound.steps.emplace_back(std::move(made));
   }

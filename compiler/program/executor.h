@@ -75,8 +75,8 @@ struct ProgramRun {
   DatumList outputs;
   std::vector<RunFinding> findings;
   std::int64_t launches = 0, calls = 0;
-  /// Operators whose calls left the device for the host, with the reason ("aten.mode.default: no GPU
-  /// code"), and how often.
+  /// Operators whose calls left the device for the host, with the reason ("aten.mode.default: no
+  /// GPU code"), and how often.
   std::map<std::string, int> on_host;
   /// Of library calls that drew numbers of Assay's own.
   Randomness randomness = Randomness::none;

@@ -1,5 +1,5 @@
-// Kernels of several reductions as stages, launch by launch in the checking interpreter, beside the
-// kernel itself.
+// Kernels of several reductions as stages, and scans in parts, launch by launch in the checking
+// interpreter, beside the kernel itself.
 #include <gtest/gtest.h>
 
 #include "compiler/cuda/stages.h"
@@ -100,6 +100,13 @@ INSTANTIATE_TEST_SUITE_P(
              "e = aten.mul.Tensor(d, i)",
              "s, e"},
             3},
+        Row{"ScanOfColumns",
+            {"x: f32[40100, 2]",
+             "y = aten.mul.Tensor(x, 0.5)\nb = aten.cumsum.default(y, 0)\n"
+             "a = aten.add.Tensor(b, x)",
+             "a"},
+            3},
+        Row{"ScanOfOneRow", {"x: i64[70001]", "a = aten.cumsum.default(x, 0)", "a"}, 3},
         Row{"ShortRowsStay", {"x: f32[3, 1000]", "a = aten._softmax.default(x, 1, False)", "a"}, 1},
         Row{"SumsStay", {"x: f32[40000, 3]", "a = aten.sum.dim_IntList(x, [0])", "a"}, 1}),
     [](const auto& row) { return row.param.name; });
