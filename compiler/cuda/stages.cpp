@@ -260,7 +260,10 @@ auto KernelStages::expand(BoundProgram& bound, const BoundLaunch& launch, const 
     made.arguments = arguments;
     made.extents[parted.axis] = i == 1 ? 1 : length;
     made.extents.push_back(parts);
-    if (!made.blocks.empty()) made.blocks.push_back(1);
+    if (!made.blocks.empty()) {  // what is scanned or reduced is one tile's
+      made.blocks[parted.axis] = made.extents[parted.axis];
+      made.blocks.push_back(i == 1 ? parts : 1);
+    }
     for (const auto buffer : buffers) used_by_next(bound, buffer);
     bound.steps.emplace_back(std::move(made));
   }

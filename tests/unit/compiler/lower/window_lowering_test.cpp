@@ -17,6 +17,38 @@ TEST_P(WindowLowering, ProgramIsTheGraph) {
       << testing::graph_text(GetParam().graph);
 }
 
+auto depthwise() -> std::vector<Row> {
+  return {
+      {"DepthwiseConvolution",  // of libraries where it has groups of more channels
+       {"x: f32[2, 4, s0, 9]cuda; w: f32[4, 1, 3, 2]cuda; b: f32[4]cuda; h: bf16[1, 2, 6, 6]cuda; "
+        "v: bf16[2, 1, 3, 3]cuda; g: f32[4, 2, 3, 2]cuda",
+        "a = aten.convolution.default(x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
+        "c = aten.convolution.default(x, w, None, [2, 3], [0, 1], [2, 1], False, [0, 0], 4)\n"
+        "d = aten.convolution.default(h, v, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)\n"
+        "e = aten.convolution.default(x, g, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)",
+        "a, c, d, e"},
+       {"s0=5", "s0=8"}},
+      {"DepthwiseGradients",
+       {"x: f32[2, 4, s0, 9]cuda; w: f32[4, 1, 3, 2]cuda; y: f32[2, 4, s0]cuda; u: f32[4, 1, "
+        "4]cuda; "
+        "h: bf16[2, 2, 6, 6][72, 1, 12, 2]cuda; v: bf16[2, 1, 3, 3]cuda",
+        "a = aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
+        "k = aten.convolution_backward.default(a, x, w, [4], [1, 1], [1, 1], [1, 1], False, [0, "
+        "0], 4, "
+        "[True, True, True])\nb = k[0]\nc = k[1]\nd = k[2]\n"
+        "e = aten.convolution.default(x, w, None, [2, 3], [0, 1], [2, 1], False, [0, 0], 4)\n"
+        "l = aten.convolution_backward.default(e, x, w, [4], [2, 3], [0, 1], [2, 1], False, [0, "
+        "0], 4, "
+        "[True, True, False])\nf = l[0]\ng = l[1]\n"
+        "i = aten.convolution.default(y, u, None, [1], [3], [1], False, [0], 4)\n"
+        "m = aten.convolution_backward.default(i, y, u, [4], [1], [3], [1], False, [0], 4, "
+        "[True, True, True])\nj = m[0]\no = m[1]\np = m[2]\n"
+        "q = aten.convolution_backward.default(h, h, v, [2], [1, 1], [1, 1], [1, 1], False, [0, "
+        "0], 2, "
+        "[True, True, True])\nr = q[0]\ns = q[1]\nt = q[2]",
+        "a, b, c, d, e, f, g, i, j, o, p, r, s, t"},
+       {"s0=5", "s0=8", "s0=6"}}};
+}
 auto pools() -> std::vector<Row> {
   return {
       {"MaxPool",
@@ -66,35 +98,6 @@ auto pools() -> std::vector<Row> {
         "d = aten.avg_pool2d.default(h, [2, 2])",
         "a, b, c, d"},
        {"s0=5", "s0=8"}},
-      {"DepthwiseConvolution",  // of libraries where it has groups of more channels
-       {"x: f32[2, 4, s0, 9]cuda; w: f32[4, 1, 3, 2]cuda; b: f32[4]cuda; h: bf16[1, 2, 6, 6]cuda; "
-        "v: bf16[2, 1, 3, 3]cuda; g: f32[4, 2, 3, 2]cuda",
-        "a = aten.convolution.default(x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
-        "c = aten.convolution.default(x, w, None, [2, 3], [0, 1], [2, 1], False, [0, 0], 4)\n"
-        "d = aten.convolution.default(h, v, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)\n"
-        "e = aten.convolution.default(x, g, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 2)",
-        "a, c, d, e"},
-       {"s0=5", "s0=8"}},
-      {"DepthwiseGradients",
-       {"x: f32[2, 4, s0, 9]cuda; w: f32[4, 1, 3, 2]cuda; y: f32[2, 4, s0]cuda; u: f32[4, 1, "
-        "4]cuda; "
-        "h: bf16[2, 2, 6, 6][72, 1, 12, 2]cuda; v: bf16[2, 1, 3, 3]cuda",
-        "a = aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 4)\n"
-        "k = aten.convolution_backward.default(a, x, w, [4], [1, 1], [1, 1], [1, 1], False, [0, "
-        "0], 4, "
-        "[True, True, True])\nb = k[0]\nc = k[1]\nd = k[2]\n"
-        "e = aten.convolution.default(x, w, None, [2, 3], [0, 1], [2, 1], False, [0, 0], 4)\n"
-        "l = aten.convolution_backward.default(e, x, w, [4], [2, 3], [0, 1], [2, 1], False, [0, "
-        "0], 4, "
-        "[True, True, False])\nf = l[0]\ng = l[1]\n"
-        "i = aten.convolution.default(y, u, None, [1], [3], [1], False, [0], 4)\n"
-        "m = aten.convolution_backward.default(i, y, u, [4], [1], [3], [1], False, [0], 4, "
-        "[True, True, True])\nj = m[0]\no = m[1]\np = m[2]\n"
-        "q = aten.convolution_backward.default(h, h, v, [2], [1, 1], [1, 1], [1, 1], False, [0, "
-        "0], 2, "
-        "[True, True, True])\nr = q[0]\ns = q[1]\nt = q[2]",
-        "a, b, c, d, e, f, g, i, j, o, p, r, s, t"},
-       {"s0=5", "s0=8", "s0=6"}},
       {"MaxPoolGradients",
        {"s0: Sym(s0); x: f32[2, 3, s0, 9]; h: bf16[1, 2, 6, 6]",
         "n = aten.max_pool2d_with_indices.default(x, [3, 2], [2, 2], [1, 1])\nu = n[0]\nv = n[1]\n"
@@ -163,7 +166,9 @@ auto activations() -> std::vector<Row> {
 
 INSTANTIATE_TEST_SUITE_P(Activations, WindowLowering, ::testing::ValuesIn(activations()), row_name);
 TEST(WindowGraphs, LeaveNothingToALibrary) {
-  for (const auto& row : pools())
+  auto rows = pools();
+  std::ranges::move(depthwise(), std::back_inserter(rows));
+  for (const auto& row : rows)
     if (row.name.starts_with("PoolsThat") || row.name == "DepthwiseGradients") {
       const auto compiled = testing::compiled(row.graph);
       ASSERT_TRUE(compiled);
@@ -172,6 +177,7 @@ TEST(WindowGraphs, LeaveNothingToALibrary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pools, WindowLowering, ::testing::ValuesIn(pools()), row_name);
+INSTANTIATE_TEST_SUITE_P(Depthwise, WindowLowering, ::testing::ValuesIn(depthwise()), row_name);
 
 }  // namespace
 }  // namespace assay
