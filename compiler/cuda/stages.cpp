@@ -166,6 +166,14 @@ auto scans(const KernelPlan& plan) -> bool {
     return !one.reduction && std::holds_alternative<TileScan>(one.statement->what);
   });
 }
+/// Something of every element is wanted behind a reduction, which no parts can give.
+auto reads_again(const KernelPlan& plan) -> bool {
+  AxisSet reduced = 0;
+  for (const auto axis : plan.reduced) reduced |= AxisSet{1} << axis;
+  return std::ranges::any_of(plan.statements, [&](const PlannedStatement& one) {
+    return one.level > 0 && (one.axes & reduced) != 0;
+  });
+}
 void add_number(std::vector<BoundArgument>& arguments, std::int64_t number) {
   arguments.emplace_back().integer = number;
 }
@@ -190,7 +198,7 @@ void KernelStages::expand(BoundProgram& bound,
     const auto* gpu = kernel(name);
     if (gpu == nullptr || gpu->loops() == nullptr) return false;
     const bool is_scan = scans(*gpu->loops());
-    if (!is_scan && gpu->loops()->levels <= 2) return false;
+    if (!is_scan && !reads_again(*gpu->loops())) return false;
     std::int64_t elements = 1;
     for (const auto extent : launch->extents) elements *= extent;
     TileLaunch asked;

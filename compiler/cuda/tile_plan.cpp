@@ -172,12 +172,18 @@ auto column_registers(const KernelPlan& plan) -> int {
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
 auto loads_little(const TilePlan& plan) -> bool {
-  constexpr int kFew = 8;
-  return plan.loads <= kFew;
+  constexpr std::int64_t kFew = 8;
+  return std::ranges::count_if(plan.loops.statements, [](const PlannedStatement& one) {
+           return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
+         }) <= kFew;
 }
-auto count_loads(const KernelPlan& plan) -> int {
-  return static_cast<int>(std::ranges::count_if(plan.statements, [](const PlannedStatement& one) {
-    return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
+/// Loads of each element of a row.
+auto loads_along(const KernelPlan& plan) -> int {
+  AxisSet reduced = 0;
+  for (const auto axis : plan.reduced) reduced |= AxisSet{1} << axis;
+  return static_cast<int>(std::ranges::count_if(plan.statements, [&](const PlannedStatement& one) {
+    return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what) &&
+           (one.axes & reduced) != 0;
   }));
 }
 /// Buffers of which an element loads many, so that no result may stand over them.
@@ -204,7 +210,7 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
     return unsupported("what is clipped is not the slowest of the reduced axes");
   plan.is_placed = may_be_placed(plan.loops);
   plan.windows = windows(plan.loops);
-  plan.loads = count_loads(plan.loops);
+  plan.loads = loads_along(plan.loops);
   plan.loads_little = loads_little(plan);
   if (plan.loads_little)
     plan.registers = plan.loops.reduced.empty() ? element_registers(kernel, plan.loops)

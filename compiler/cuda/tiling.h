@@ -95,7 +95,7 @@ struct TilePlan {
   int registers = 0;              ///< of the machine, that its code does with; 0: unknown
   bool is_placed = false;         ///< unless something is transposed
   bool loads_little = true;       ///< for each element; many loads are a window
-  int loads = 0;                  ///< that an element is made of
+  int loads = 0;                  ///< of each element of a row
   bool strides = false;           ///< elements: a program takes row after row
   bool is_tail = false;           ///< programs are those of columns' parts, numbered behind x
   std::set<std::size_t> windows;  ///< buffers that are only read, much of each for an element

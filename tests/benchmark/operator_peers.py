@@ -82,6 +82,11 @@ OPERATORS = [
      "p = aten.permute.default(x0, [0, 3, 1, 2])\n"
      "n = aten._native_batch_norm_legit_functional.default(p, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
      lambda x, *rest: batch_norm_training(x.permute(0, 3, 1, 2), *rest)),
+    ("batch_norm_backward_of_channels_last", [[64, 28, 28, 256], [64, 28, 28, 256], *(([n], d) for n, d in CHANNELS[1:])],
+     "p = aten.permute.default(x0, [0, 3, 1, 2])\nq = aten.permute.default(x1, [0, 3, 1, 2])\n"
+     "n = aten.native_batch_norm_backward.default(p, q, x2, None, None, x3, x4, True, 1e-05, [True, True, True])\n"
+     "a = n[0]\nb = n[1]\nc = n[2]",
+     lambda g, x, *rest: batch_norm_backward(g.permute(0, 3, 1, 2), x.permute(0, 3, 1, 2), *rest)),
     ("batch_norm_of_few", [[64, 16, 112, 112], *(([16], "f32") for _ in CHANNELS)],
      "n = aten._native_batch_norm_legit_functional.default(x0, x1, x2, x3, x4, True, 0.1, 1e-05)\na = n[0]",
      batch_norm_training),

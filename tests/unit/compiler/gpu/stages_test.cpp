@@ -100,6 +100,13 @@ INSTANTIATE_TEST_SUITE_P(
              "e = aten.mul.Tensor(d, i)",
              "s, e"},
             3},
+        Row{"BatchNormBackwardOfChannelsLast",
+            {"g: f32[40, 4, 40, 20][3200, 1, 80, 4]; x: f32[40, 4, 40, 20][3200, 1, 80, 4]; "
+             "w: f32[4]; m: f32[4]; r: f32[4]",
+             "n = aten.native_batch_norm_backward.default(g, x, w, None, None, m, r, True, 1e-05, "
+             "[True, True, True])\na = n[0]\nb = n[1]\nc = n[2]",
+             "a, b, c"},
+            2},
         Row{"ScanOfColumns",
             {"x: f32[40100, 2]",
              "y = aten.mul.Tensor(x, 0.5)\nb = aten.cumsum.default(y, 0)\n"
