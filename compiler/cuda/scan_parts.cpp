@@ -42,25 +42,14 @@ class ScanParter {
  private:
   void start(KernelBuilder& b, const std::string& part) {
     auto& kernel = b.kernel();
-    kernel.name = fmt::format("{}_{}", from_.name, part);
-    kernel.heuristic = from_.heuristic;
-    kernel.params = from_.params;
-    kernel.asserts_are_on = from_.asserts_are_on;
-    kernel.axes = from_.axes;
+    b.start_as_part(from_, part);
     auto parts = from_.axes[what_.axis];
     parts.name = "part";
     parts.kind = TileAxis::Kind::parallel;
     parts_axis_ = kernel.axes.size();
     kernel.axes.push_back(std::move(parts));
-    const auto buffer = [&](const char* name) {
-      TileParam param;
-      param.name = name;
-      param.dtype = dtype_;
-      kernel.params.push_back(std::move(param));
-      return kernel.params.size() - 1;
-    };
-    totals_ = buffer("totals");
-    before_ = buffer("before");
+    totals_ = b.buffer_param("totals", dtype_);
+    before_ = b.buffer_param("before", dtype_);
     const auto length = b.scalar_param("length"), extent = b.scalar_param("extent");
     const auto parts_param = b.scalar_param("parts");
     b_ = &b;

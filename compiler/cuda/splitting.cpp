@@ -46,27 +46,14 @@ class Splitter {
   }
   void start(KernelBuilder& b, const SplitKernel& split, std::string_view part) {
     auto& kernel = b.kernel();
-    kernel.name = fmt::format("{}_{}", from_.name, part);
-    kernel.heuristic = from_.heuristic;
-    kernel.params = from_.params;
-    kernel.asserts_are_on = from_.asserts_are_on;
-    kernel.axes = from_.axes;
+    b.start_as_part(from_, std::string(part));
     auto parts = from_.axes[axis_];
     parts.name = "part";
     kernel.axes.push_back(std::move(parts));
     buffers_.clear();
-    for (const auto dtype : split.parts) {
-      buffers_.push_back(kernel.params.size());
-      TileParam param;
-      param.name = fmt::format("parts_{}", buffers_.size());
-      param.dtype = dtype;
-      kernel.params.push_back(std::move(param));
-    }
-    counter_ = kernel.params.size();
-    TileParam counter;
-    counter.name = "arrived";
-    counter.dtype = DType::int32;
-    kernel.params.push_back(std::move(counter));
+    for (const auto dtype : split.parts)
+      buffers_.push_back(b.buffer_param(fmt::format("parts_{}", buffers_.size() + 1), dtype));
+    counter_ = b.buffer_param("arrived", DType::int32);
     length_ = b.scalar_param("length");
     extent_ = b.scalar_param("extent");
     extents_.clear();

@@ -48,18 +48,10 @@ class Stager {
   }
   void start(KernelBuilder& b, const StagedKernel& staged, const std::string& part) {
     auto& kernel = b.kernel();
-    kernel.name = fmt::format("{}_{}", from_.name, part);
-    kernel.heuristic = from_.heuristic;
-    kernel.params = from_.params;
-    kernel.asserts_are_on = from_.asserts_are_on;
-    kernel.axes = from_.axes;
+    b.start_as_part(from_, part);
     first_ = kernel.params.size();
-    for (const auto dtype : staged.reduced) {
-      TileParam param;
-      param.name = fmt::format("reduced_{}", kernel.params.size() - first_);
-      param.dtype = dtype;
-      kernel.params.push_back(std::move(param));
-    }
+    for (const auto dtype : staged.reduced)
+      (void)b.buffer_param(fmt::format("reduced_{}", kernel.params.size() - first_), dtype);
     extents_.clear();
     for (const auto axis : plan_.parallel)
       extents_.push_back(b.scalar_param("extent_" + from_.axes[axis].name));

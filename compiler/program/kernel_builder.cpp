@@ -79,6 +79,22 @@ auto KernelBuilder::identity(TileCombine combine, std::size_t part, DType of) ->
   return add(TileConstant{combine_identity(combine, part, of)}, {}, of, 0);
 }
 
+void KernelBuilder::start_as_part(const TileKernel& of, const std::string& part) {
+  kernel_.name = fmt::format("{}_{}", of.name, part);
+  kernel_.heuristic = of.heuristic;
+  kernel_.params = of.params;
+  kernel_.asserts_are_on = of.asserts_are_on;
+  kernel_.axes = of.axes;
+}
+
+auto KernelBuilder::buffer_param(const std::string& name, DType dtype) -> std::size_t {
+  TileParam param;
+  param.name = name;
+  param.dtype = dtype;
+  kernel_.params.push_back(std::move(param));
+  return kernel_.params.size() - 1;
+}
+
 auto KernelBuilder::scalar_param(const std::string& name) -> std::size_t {
   TileParam param;
   param.name = name;

@@ -17,6 +17,10 @@ class KernelBuilder {
 
   [[nodiscard]] auto kernel() -> TileKernel& { return kernel_; }
   [[nodiscard]] auto type(TileId id) const -> const TileType& { return kernel_.type(id); }
+  /// Parameters and axes of another kernel, which this one does a part of.
+  void start_as_part(const TileKernel& of, const std::string& part);
+  /// Adds a buffer that whoever launches gives; its position.
+  auto buffer_param(const std::string& name, DType dtype) -> std::size_t;
   /// Varies over what any of these varies over.
   [[nodiscard]] auto axes_of(const std::vector<TileId>& ids) const -> AxisSet;
 
