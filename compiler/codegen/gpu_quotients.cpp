@@ -109,13 +109,13 @@ auto GpuKernelEmitter::shared_quotients(const TileStatement& one) -> bool {
 auto GpuKernelEmitter::usual_functions(const TileStatement& one, TileOp op) -> bool {
   const auto id = one.results[0];
   const auto usual = usual_arguments(op);
+  if (!usual || !code_.lane_type(dtype(one.operands[0]))->isFloatTy()) return false;
   // All arguments are there at once, for which few registers may be too few.
   constexpr int kFewRegisters = 32;
   const auto loads = std::ranges::count_if(steps_.accesses(), [](const TileStatement* access) {
     return std::holds_alternative<TileLoad>(access->what);
   });
   if (most_registers_ > 0 && most_registers_ <= kFewRegisters && loads > 1) return false;
-  if (!usual || !code_.lane_type(dtype(one.operands[0]))->isFloatTy()) return false;
   const auto registers = distinct(axes(id));
   if (registers.size() < kFew) return false;
   Values arguments;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "compiler/program/kernel_builder.h"
@@ -72,22 +73,19 @@ class Maker {
   auto select(TileId condition, TileId a, TileId b) -> TileId {
     return b_.compute(Op::select, {condition, a, b});
   }
-  auto number(const std::string& name, DType dtype = DType::int64) -> TileId {
+  auto param(const std::string& name) -> std::optional<std::size_t> {
     const auto& params = kernel().params;
     const auto known = std::ranges::find(params, name, &TileParam::name);
-    const auto at = known == params.end() ? b_.scalar_param(name)
-                                          : static_cast<std::size_t>(known - params.begin());
-    return b_.param(at, dtype);
+    if (known == params.end()) return std::nullopt;
+    return static_cast<std::size_t>(known - params.begin());
+  }
+  auto number(const std::string& name, DType dtype = DType::int64) -> TileId {
+    const auto known = param(name);
+    return b_.param(known ? *known : b_.scalar_param(name), dtype);
   }
   auto buffer(const std::string& name, DType dtype) -> std::size_t {
-    auto& params = kernel().params;
-    const auto known = std::ranges::find(params, name, &TileParam::name);
-    if (known != params.end()) return static_cast<std::size_t>(known - params.begin());
-    TileParam param;
-    param.name = name;
-    param.dtype = dtype;
-    params.push_back(std::move(param));
-    return params.size() - 1;
+    const auto known = param(name);
+    return known ? *known : b_.buffer_param(name, dtype);
   }
   auto load(const std::string& name, DType dtype, TileId at, TileId mask) -> TileId {
     return b_.add(TileLoad{buffer(name, dtype)}, {at, mask, kNoTile}, dtype,

@@ -51,10 +51,10 @@ inline constexpr std::int64_t kMerged = 2048, kCuts = 32;
 /// By parameters, of which a kernel has those it needs: `self` (elements as integers of the same
 /// width), `values` likewise, `indices`; `keys` and `places` to read, `new_keys` and `new_places`
 /// to write; of a row `count` elements, `new_count` keys to write, `keep` of every tile (results:
-/// of every row); `rows`, `tiles` of each; `shift`: runs have 2^shift elements; `cuts` of a row are
-/// `parts`. Element i of row r
-/// is at r / inner * outer + r % inner * next + i * step, where self_outer, ..., result_step say
-/// so. Tile t of row group g is program g * tiles + t of `programs`.
+/// of every row); `rows`, `tiles` of each; `shift`: runs have 2^shift elements; `cuts`, of a row
+/// `parts`. Element i of row r is at r / inner * outer + r % inner * next + i * step, where
+/// self_outer, ..., result_step say so. Tile t of row group g is program g * tiles + t of
+/// `programs`.
 [[nodiscard]] auto make_sort_kernel(const SortKernel& what, const Expr& programs)
     -> std::shared_ptr<const TileKernel>;
 

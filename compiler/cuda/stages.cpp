@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/cuda/kernel_copier.h"
 #include "compiler/cuda/replaced_steps.h"
-#include "compiler/program/kernel_builder.h"
 
 namespace assay {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 /// Blocks that leave most of a GPU idle, and elements for each that are worth launches more.
 constexpr std::int64_t kFewBlocks = 100, kManyElements = 1 << 15;
 
-class Stager {
+class Stager final : KernelCopier {
  public:
-  Stager(const TileKernel& kernel, const KernelPlan& plan) : from_(kernel), plan_(plan) {}
+  Stager(const TileKernel& kernel, const KernelPlan& plan) : KernelCopier(kernel, plan) {}
 
   auto run() -> Result<StagedKernel> {
     for (const auto& planned : plan_.statements) {
@@ -24,125 +24,97 @@ class Stager {
           (!planned.reduction && std::holds_alternative<TileScan>(what)) ||
           !planned.statement->regions.empty())
         return unsupported("what it does has an order");
-      if (planned.reduction) continue;
-      for (const auto id : planned.statement->results) makers_[id] = planned.statement;
     }
-    StagedKernel staged;
-    staged.parallel = plan_.parallel;
-    for (std::size_t i = 0; i < plan_.reductions.size(); ++i)
-      for (std::size_t part = 0; part < plan_.reductions[i].results.size(); ++part) {
-        const auto id = plan_.reductions[i].results[part];
-        kept_[id] = staged.reduced.size();
-        staged.reduced.push_back(from_.type(id).dtype);
+    for (const auto& reduction : plan_.reductions)
+      for (const auto id : reduction.results) {
+        kept_[id] = {staged_.reduced.size(), reduction.level};
+        given_.insert(id);
+        staged_.reduced.push_back(from_.type(id).dtype);
       }
-    for (int level = 0; level + 1 < plan_.levels; ++level)
-      staged.kernels.push_back(stage(staged, level));
-    if (auto rest = elements(staged)) staged.kernels.push_back(std::move(rest));
-    return staged;
+    staged_.parallel = plan_.parallel;
+    for (int level = 0; level + 1 < plan_.levels; ++level) staged_.kernels.push_back(stage(level));
+    if (auto rest = elements()) staged_.kernels.push_back(std::move(rest));
+    return std::move(staged_);
   }
 
  private:
-  [[nodiscard]] auto varies(AxisSet axes) const -> bool {
-    return std::ranges::any_of(plan_.reduced,
-                               [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
+  void start(KernelBuilder& b, const std::string& part) {
+    KernelCopier::start(b, part);
+    first_ = b.kernel().params.size();
+    for (std::size_t i = 0; i < staged_.reduced.size(); ++i)
+      (void)b.buffer_param(fmt::format("reduced_{}", i), staged_.reduced[i]);
+    place_ = place_of_row();
   }
-  void start(KernelBuilder& b, const StagedKernel& staged, const std::string& part) {
-    auto& kernel = b.kernel();
-    b.start_as_part(from_, part);
-    first_ = kernel.params.size();
-    for (const auto dtype : staged.reduced)
-      (void)b.buffer_param(fmt::format("reduced_{}", kernel.params.size() - first_), dtype);
-    extents_.clear();
-    for (const auto axis : plan_.parallel)
-      extents_.push_back(b.scalar_param("extent_" + from_.axes[axis].name));
-    values_.clear();
-    b_ = &b;
-    place_ = b.number(DType::int64, 0);
-    for (std::size_t i = 0; i < plan_.parallel.size(); ++i) {
-      const auto axis = plan_.parallel[i];
-      const auto at = b.add(TileIndex{axis}, {}, DType::int64, AxisSet{1} << axis);
-      const auto before = b.compute(TileOp::mul, {place_, b.param(extents_[i], DType::int64)});
-      place_ = i == 0 ? at : b.compute(TileOp::add, {before, at});
-    }
+  /// What reductions of earlier levels have left in memory.
+  void load_reduced(int level) {
+    for (const auto& [id, kept] : kept_)
+      if (kept.level < level && needed_.contains(id))
+        values_[id] = b_->add(TileLoad{first_ + kept.buffer}, {place_, kNoTile, kNoTile},
+                              from_.type(id).dtype, b_->axes_of({place_}));
   }
-
-  /// A value of the kernel here: of a reduction that is over from memory, else made anew.
-  auto value(TileId id) -> TileId {
-    if (id == kNoTile) return id;
-    if (const auto known = values_.find(id); known != values_.end()) return known->second;
-    if (const auto kept = kept_.find(id); kept != kept_.end()) {
-      const auto made = b_->add(TileLoad{first_ + kept->second}, {place_, kNoTile, kNoTile},
-                                from_.type(id).dtype, b_->axes_of({place_}));
-      return values_[id] = made;
+  void reduce(const PlannedReduction& reduction) {
+    std::vector<TileId> made;
+    for (const auto id : reduction.operands) made.push_back(value(id));
+    for (const auto axis : plan_.reduced)
+      made = b_->reduce(reduction.combine, axis, std::move(made));
+    for (std::size_t part = 0; part < made.size(); ++part) {
+      const auto id = reduction.results[part];
+      values_[id] = made[part];
+      store(first_ + kept_.at(id).buffer, place_, made[part]);
     }
-    const auto& one = *makers_.at(id);
-    put(one);
-    return values_.at(id);
-  }
-  void put(const TileStatement& one) {
-    auto made = one;
-    for (auto& operand : made.operands) operand = value(operand);
-    b_->set_line(one.line);
-    for (auto& result : made.results) {
-      const auto& type = from_.type(result);
-      const auto here = b_->value(type.dtype, b_->axes_of(made.operands) | type.axes);
-      values_[std::exchange(result, here)] = here;
-    }
-    b_->append(std::move(made));
   }
 
   /// The reductions of a level, and stores of what has a value behind them and none before.
-  auto stage(const StagedKernel& staged, int level) -> std::shared_ptr<const TileKernel> {
+  auto stage(int level) -> std::shared_ptr<const TileKernel> {
     KernelBuilder b;
-    start(b, staged, fmt::format("stage_{}", level));
-    for (const auto& reduction : plan_.reductions) {
-      if (reduction.level != level) continue;
-      std::vector<TileId> made;
-      for (const auto id : reduction.operands) made.push_back(value(id));
-      for (const auto axis : plan_.reduced)
-        made = b.reduce(reduction.combine, axis, std::move(made));
-      for (std::size_t part = 0; part < made.size(); ++part) {
-        const auto id = reduction.results[part];
-        values_[id] = made[part];
-        TileStatement store;
-        store.what = TileStore{first_ + kept_.at(id)};
-        store.operands = {place_, made[part], kNoTile};
-        b.append(std::move(store));
-      }
-    }
-    for (const auto& planned : plan_.statements) {
+    start(b, fmt::format("stage_{}", level));
+    const auto is_reduced = [&](const PlannedStatement& planned) {
+      return planned.reduction && plan_.reductions[*planned.reduction].level == level;
+    };
+    const auto is_stored = [&](const PlannedStatement& planned) {
       const bool is_here = planned.level == level + 1 || (level == 0 && planned.level == 0);
-      if (is_store(planned) && !varies(planned.axes) && is_here) put(*planned.statement);
-    }
+      return is_store(planned) && !varies(planned.axes) && is_here;
+    };
+    for (const auto& planned : plan_.statements)
+      if (is_reduced(planned))
+        for (const auto id : plan_.reductions[*planned.reduction].operands) need(id);
+      else if (is_stored(planned))
+        need_operands(*planned.statement);
+    load_reduced(level);
+    for (const auto& planned : plan_.statements)
+      if (is_reduced(planned))
+        reduce(plan_.reductions[*planned.reduction]);
+      else if (is_stored(planned) || (!planned.reduction && is_needed(*planned.statement)))
+        copy(*planned.statement);
     return std::make_shared<TileKernel>(std::move(b.kernel()));
   }
   /// What is stored of every element; null: nothing.
-  auto elements(const StagedKernel& staged) -> std::shared_ptr<const TileKernel> {
+  auto elements() -> std::shared_ptr<const TileKernel> {
     KernelBuilder b;
-    start(b, staged, "elements");
+    start(b, "elements");
     for (const auto axis : plan_.reduced) b.kernel().axes[axis].kind = TileAxis::Kind::parallel;
-    bool any = false;
-    for (const auto& planned : plan_.statements) {
-      if (!is_store(planned) || !varies(planned.axes)) continue;
-      put(*planned.statement);
-      any = true;
-    }
-    return any ? std::make_shared<TileKernel>(std::move(b.kernel())) : nullptr;
-  }
-  [[nodiscard]] static auto is_store(const PlannedStatement& planned) -> bool {
-    return !planned.reduction && std::holds_alternative<TileStore>(planned.statement->what);
+    const auto is_stored = [&](const PlannedStatement& planned) {
+      return is_store(planned) && varies(planned.axes);
+    };
+    if (std::ranges::none_of(plan_.statements, is_stored)) return nullptr;
+    for (const auto& planned : plan_.statements)
+      if (is_stored(planned)) need_operands(*planned.statement);
+    load_reduced(plan_.levels);
+    for (const auto& planned : plan_.statements)
+      if (is_stored(planned) || (!planned.reduction && is_needed(*planned.statement)))
+        copy(*planned.statement);
+    return std::make_shared<TileKernel>(std::move(b.kernel()));
   }
 
-  const TileKernel& from_;
-  const KernelPlan& plan_;
-  std::map<TileId, const TileStatement*> makers_;
-  std::map<TileId, std::size_t> kept_;  ///< results of reductions: which buffer
+  struct Kept {
+    std::size_t buffer = 0;
+    int level = 0;  ///< of the reduction
+  };
+  std::map<TileId, Kept> kept_;  ///< results of reductions
+  StagedKernel staged_;
   // Of the kernel that is made
-  KernelBuilder* b_ = nullptr;
-  std::size_t first_ = 0;  ///< parameter of the first buffer
-  std::vector<std::size_t> extents_;
+  std::size_t first_ = 0;   ///< parameter of the first buffer
   TileId place_ = kNoTile;  ///< in those buffers
-  std::map<TileId, TileId> values_;
 };
 
 }  // namespace

@@ -313,12 +313,15 @@ void TileMachine::sort(const TileStep& step, const TileSort& what) {
     return keys;
   };
   std::vector<double> reals;
-  std::vector<std::vector<std::int64_t>> numbers;  // of uint64 those beyond int64 count as negative
+  std::vector<std::vector<std::int64_t>> numbers;
   if (is_floating(type(statement.operands[0]).dtype))
     reals = compared.operator()<double>(0, DType::float64);
   else
-    for (std::size_t v = 0; v < (what.by_all ? values : 1); ++v)
-      numbers.push_back(compared.operator()<std::int64_t>(v, DType::int64));
+    for (std::size_t v = 0; v < (what.by_all ? values : 1); ++v) {
+      auto& keys = numbers.emplace_back(compared.operator()<std::int64_t>(v, DType::int64));
+      if (type(statement.operands[v]).dtype == DType::uint64)  // in the order of int64
+        for (auto& key : keys) key ^= std::numeric_limits<std::int64_t>::min();
+    }
   const auto is_before = [&](std::size_t x, std::size_t y) {
     for (const auto& keys : numbers)
       if (keys[x] != keys[y]) return (keys[x] < keys[y]) != what.is_descending;

@@ -120,6 +120,19 @@ auto inputs_of(const SmallGraph& graph, const Capture& capture, const std::strin
   return inputs;
 }
 
+auto bound_graph(const SmallGraph& graph, const OpTable& table, const std::string& sizes)
+    -> Result<BoundGraph> {
+  ASSAY_TRY(const auto capture, capture_of(graph));
+  ASSAY_TRY(auto compiled, compile_graph(capture, table, {}));
+  BoundGraph made;
+  made.compiled = std::make_unique<CompiledGraph>(std::move(compiled));
+  ASSAY_TRY(made.kernels, compile_kernels(made.compiled->program));
+  ASSAY_TRY(const auto inputs, inputs_of(graph, capture, sizes));
+  made.inputs = program_inputs(capture.graph, inputs);
+  ASSAY_TRY(made.bound, bind_program(made.compiled->program, made.kernels, table, made.inputs));
+  return made;
+}
+
 auto problems(const SmallGraph& graph, const std::vector<std::string>& sizes) -> std::string {
   const auto capture = capture_of(graph);
   if (!capture) return capture.error().message;

@@ -2,9 +2,11 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/bound.h"
 #include "replay/runner/compile.h"
 
 namespace assay::testing {
@@ -22,6 +24,15 @@ struct SmallGraph {
 /// Inputs at sizes given as "s0=3", contents by chance.
 [[nodiscard]] auto inputs_of(const SmallGraph& graph, const Capture& capture,
                              const std::string& sizes, std::uint32_t seed = 1) -> Result<RunInputs>;
+/// A graph compiled and bound to its inputs at some sizes. What is bound points into it.
+struct BoundGraph {
+  std::unique_ptr<CompiledGraph> compiled;
+  CompiledKernels kernels;
+  DatumList inputs;
+  BoundProgram bound;
+};
+[[nodiscard]] auto bound_graph(const SmallGraph& graph, const OpTable& table,
+                               const std::string& sizes = "") -> Result<BoundGraph>;
 /// Everything in which program and graph differ at these sizes, fused and not, also wrong accesses
 /// and broken rules of kernels; empty if all is well.
 [[nodiscard]] auto problems(const SmallGraph& graph, const std::vector<std::string>& sizes = {""})

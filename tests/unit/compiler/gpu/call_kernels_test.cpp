@@ -100,27 +100,18 @@ auto topk_of(const std::string& input, std::int64_t k, std::size_t launches, boo
 class CallKernelsTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(CallKernelsTest, GivesWhatTheLibraryCallGives) {
-  const auto& graph = GetParam().graph;
-  auto capture = testing::capture_of(graph);
-  ASSERT_TRUE(capture) << capture.error().message;
-  auto compiled = compile_graph(*capture, table(), {});
-  ASSERT_TRUE(compiled) << compiled.error().message;
-  const auto kernels = compile_kernels(compiled->program);
-  ASSERT_TRUE(kernels);
-  auto made = testing::inputs_of(graph, *capture, "");
+  auto made = testing::bound_graph(GetParam().graph, table());
   ASSERT_TRUE(made) << made.error().message;
-  auto inputs = program_inputs(capture->graph, *made);
   std::mt19937 random(7);
+  auto& inputs = made->inputs;
   fill_with_ties(std::get<Tensor>(inputs[0].value), random);
-  auto bound = bind_program(compiled->program, *kernels, table(), inputs);
-  ASSERT_TRUE(bound) << bound.error().message;
 
   CallKernels calls;
   const CallDevice device(calls);
   const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
-  const auto expected = ReadyProgram(*bound, device, options).run(inputs);
+  const auto expected = ReadyProgram(made->bound, device, options).run(inputs);
   ASSERT_TRUE(expected) << expected.error().message;
-  auto expanded = *bound;
+  auto expanded = made->bound;
   calls.expand(expanded);
   std::size_t launches = 0;
   for (const auto& step : expanded.steps) {
@@ -171,16 +162,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CallKernels, CallsStayWhereRowsHaveNoOrderOfTwoStrides) {
   const testing::SmallGraph graph{"x: f32[2, 3, 4, 5][1, 4, 500, 20]",
                                   "m = aten.sort.stable(x, stable = True, dim = 1)\nv = m[0]", "v"};
-  auto capture = testing::capture_of(graph);
-  ASSERT_TRUE(capture) << capture.error().message;
-  auto compiled = compile_graph(*capture, table(), {});
-  ASSERT_TRUE(compiled) << compiled.error().message;
-  const auto kernels = compile_kernels(compiled->program);
-  auto made = testing::inputs_of(graph, *capture, "");
+  auto made = testing::bound_graph(graph, table());
   ASSERT_TRUE(made) << made.error().message;
-  auto bound =
-      bind_program(compiled->program, *kernels, table(), program_inputs(capture->graph, *made));
-  ASSERT_TRUE(bound) << bound.error().message;
+  auto* bound = &made->bound;
   const auto steps = bound->steps.size();
   CallKernels().expand(*bound);
   ASSERT_EQ(bound->steps.size(), steps);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/cuda/stages.h"
+#include "compiler/program/text.h"
 #include "compiler/runtime/bound_run.h"
+#include "core/shape/shape_env.h"
 #include "tests/support/compiled.h"
 
 namespace assay {
@@ -42,32 +44,23 @@ struct Row {
 class StagesTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(StagesTest, GiveWhatTheKernelGives) {
-  const auto& graph = GetParam().graph;
-  auto capture = testing::capture_of(graph);
-  ASSERT_TRUE(capture) << capture.error().message;
-  auto compiled = compile_graph(*capture, table(), {});
-  ASSERT_TRUE(compiled) << compiled.error().message;
-  const auto kernels = compile_kernels(compiled->program);
-  ASSERT_TRUE(kernels);
-  auto made = testing::inputs_of(graph, *capture, "");
+  const auto made = testing::bound_graph(GetParam().graph, table());
   ASSERT_TRUE(made) << made.error().message;
-  const auto inputs = program_inputs(capture->graph, *made);
-  const auto bound = bind_program(compiled->program, *kernels, table(), inputs);
-  ASSERT_TRUE(bound) << bound.error().message;
-  ASSERT_EQ(bound->steps.size(), 1U);
+  const auto& inputs = made->inputs;
+  ASSERT_EQ(made->bound.steps.size(), 1U);
 
   std::map<std::string, std::unique_ptr<GpuKernel>> gpus;
   KernelStages stages;
-  auto expanded = *bound;
+  auto expanded = made->bound;
   stages.expand(expanded, [&](const std::string& name) -> const GpuKernel* {
     auto& gpu = gpus[name];
-    if (gpu == nullptr) gpu = std::make_unique<GpuKernel>(kernels->at(name).kernel());
+    if (gpu == nullptr) gpu = std::make_unique<GpuKernel>(made->kernels.at(name).kernel());
     return gpu.get();
   });
   EXPECT_EQ(expanded.steps.size(), GetParam().launches);
-  const StageDevice device(*kernels, stages);
+  const StageDevice device(made->kernels, stages);
   const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
-  const auto expected = ReadyProgram(*bound, device, options).run(inputs);
+  const auto expected = ReadyProgram(made->bound, device, options).run(inputs);
   const auto got = ReadyProgram(expanded, device, options).run(inputs);
   ASSERT_TRUE(expected) << expected.error().message;
   ASSERT_TRUE(got) << got.error().message;
@@ -117,6 +110,35 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ShortRowsStay", {"x: f32[3, 1000]", "a = aten._softmax.default(x, 1, False)", "a"}, 1},
         Row{"SumsStay", {"x: f32[40000, 3]", "a = aten.sum.dim_IntList(x, [0])", "a"}, 1}),
     [](const auto& row) { return row.param.name; });
+
+/// A result may stand over what the kernel reads.
+TEST(Stages, KeepTheOrderOfLoadsAndStores) {
+  ShapeEnv env;
+  const auto kernel = parse_kernel(
+      "kernel k \"reduction\"\nparam x buffer float32\nparam z buffer float32\n"
+      "param y buffer float32\nparam w buffer float32\nparam n scalar int64\n"
+      "axis r reduction exact max 1024 block (1) extent (n)\nbody {\n"
+      "  %0:int64[r] = index(r) line 0\n  %1:float32[r] = load(x) %0 _ _ line 0\n"
+      "  %2:float32[r] = load(z) %0 _ _ line 0\n  store(y) %0 %2 _ line 0\n"
+      "  %3:float32[] = reduce(sum r) %1 line 0\n  %4:float32[r] = sub %1 %3 line 0\n"
+      "  store(w) %0 %4 _ line 0\n}\n",
+      env.pool());
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  const auto plan = plan_kernel(*kernel);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto staged = stage_kernel(*kernel, *plan);
+  ASSERT_TRUE(staged) << staged.error().message;
+  ASSERT_EQ(staged->kernels.size(), 2U);
+  std::vector<std::string> accesses;
+  for (const auto& one : staged->kernels[1]->body.body) {
+    if (const auto* load = std::get_if<TileLoad>(&one.what))
+      accesses.push_back("load " + staged->kernels[1]->params[load->param].name);
+    if (const auto* store = std::get_if<TileStore>(&one.what))
+      accesses.push_back("store " + kernel->params[store->param].name);
+  }
+  std::erase(accesses, "load reduced_0");
+  EXPECT_EQ(accesses, (std::vector<std::string>{"load x", "load z", "store y", "store w"}));
+}
 
 }  // namespace
 }  // namespace assay
