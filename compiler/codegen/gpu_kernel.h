@@ -244,7 +244,6 @@ class GpuKernelEmitter : GpuState {
 
   // gpu_random.cpp
   void statement(const TileStatement& one, const TileRandom& what);
-  [[nodiscard]] auto philox_words(Value* seed, Value* offset) -> Values;
 };
 
 }  // namespace assay

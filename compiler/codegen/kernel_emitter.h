@@ -201,6 +201,7 @@ class KernelEmitter : KernelFrame {
   /// What stands before an element along the scanned axis is kept from round to round.
   void start_scan(const TileStatement& one);
   void statement(const TileStatement& one, const TileScan& what);
+  void statement(const TileStatement& one, const TileRandom& what);
   [[nodiscard]] auto slots() const -> unsigned {
     return plan_.vector_is_reduced ? std::max(kPartials / lanes_, 1U) : kColumnPartials;
   }

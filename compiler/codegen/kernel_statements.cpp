@@ -1,5 +1,6 @@
 // Statements of a kernel on the lanes of one axis: arithmetic, loads, stores.
 #include "compiler/codegen/kernel_emitter.h"
+#include "compiler/codegen/random_code.h"
 
 namespace assay {
 
@@ -67,6 +68,16 @@ void KernelEmitter::statement(const TileStatement& one, const TileCompute& what)
     operands.push_back(is_vector ? vector(operand) : scalar(operand));
   const auto from = dtype(one.operands.back());
   set(id, code_.compute(what.op, operands, from, dtype(id)));
+}
+
+void KernelEmitter::statement(const TileStatement& one, const TileRandom& what) {
+  const auto id = one.results[0];
+  std::vector<Value*> operands;
+  for (const auto operand : one.operands) {
+    auto* value = varies(id) ? vector(operand) : scalar(operand);
+    operands.push_back(code_.compute(TileOp::cast, {value}, dtype(operand), DType::int64));
+  }
+  set(id, RandomCode(b_, code_).number(what, operands, dtype(id)));
 }
 
 auto KernelEmitter::mask_of(TileId id) -> Value* {

@@ -1,11 +1,12 @@
 // Library calls that are kernels of our own: a bound program's call becomes launches, with buffers
 // of their own between them, which memory is planned for like any other.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "compiler/cuda/sort_kernels.h"
+#include "compiler/program/kernel.h"
 #include "compiler/runtime/bound.h"
 
 namespace assay {
@@ -13,21 +14,25 @@ namespace assay {
 /// The kernels that stand for calls, by name. They live as long as this.
 class CallKernels {
  public:
+  using Maker = std::function<std::shared_ptr<const TileKernel>(const Expr& programs)>;
+
   CallKernels();
   CallKernels(const CallKernels&) = delete;
   auto operator=(const CallKernels&) -> CallKernels& = delete;
-  /// What no kernels are for (rows that lie in no order of two strides, dtypes without an order)
-  /// stays a call.
+  /// What no kernels are for (rows that lie in no order of two strides, dtypes without an order,
+  /// random numbers of the CPU's generator or of float64) stays a call.
   void expand(BoundProgram& bound);
   /// Null where none has the name.
   [[nodiscard]] auto find(const std::string& name) const -> std::shared_ptr<const TileKernel>;
 
- private:
-  friend class CallExpander;
-  auto sort_kernel(const SortKernel& what) -> const TileKernel&;
+  /// Made when first asked for.
+  auto kernel(const std::string& name, const Maker& make) -> const TileKernel&;
+  /// How many programs a grid has, in the extents of kernels.
+  [[nodiscard]] auto programs() const -> const Expr& { return programs_; }
 
+ private:
   ExprPool pool_;
-  Expr programs_;  ///< how many programs tiles are sorted by
+  Expr programs_;
   std::map<std::string, std::shared_ptr<const TileKernel>> kernels_;
 };
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/program/kernel_builder.h"
+#include "compiler/cuda/kernel_words.h"
 
 namespace assay {
 namespace {
@@ -43,7 +43,7 @@ auto largest(std::int64_t bytes) -> std::int64_t {
   return static_cast<std::int64_t>(std::numeric_limits<std::uint64_t>::max() >> (65 - 8 * bytes));
 }
 
-class Maker {
+class Maker : KernelWords {
  public:
   Maker(const SortKernel& what, const Expr& programs) : what_(what) {
     kernel().name = what.name();
@@ -59,44 +59,6 @@ class Maker {
   }
 
  private:
-  using Op = TileOp;
-  [[nodiscard]] auto kernel() -> TileKernel& { return b_.kernel(); }
-
-  // Words
-  auto of(Op op, TileId a, TileId b) -> TileId { return b_.compute(op, {a, b}); }
-  auto with(Op op, TileId a, std::int64_t number) -> TileId {
-    return of(op, a, b_.number(b_.type(a).dtype, number));
-  }
-  auto as(TileId id, DType dtype) -> TileId {
-    return b_.type(id).dtype == dtype ? id : b_.compute(Op::cast, {id}, dtype);
-  }
-  auto select(TileId condition, TileId a, TileId b) -> TileId {
-    return b_.compute(Op::select, {condition, a, b});
-  }
-  auto param(const std::string& name) -> std::optional<std::size_t> {
-    const auto& params = kernel().params;
-    const auto known = std::ranges::find(params, name, &TileParam::name);
-    if (known == params.end()) return std::nullopt;
-    return static_cast<std::size_t>(known - params.begin());
-  }
-  auto number(const std::string& name, DType dtype = DType::int64) -> TileId {
-    const auto known = param(name);
-    return b_.param(known ? *known : b_.scalar_param(name), dtype);
-  }
-  auto buffer(const std::string& name, DType dtype) -> std::size_t {
-    const auto known = param(name);
-    return known ? *known : b_.buffer_param(name, dtype);
-  }
-  auto load(const std::string& name, DType dtype, TileId at, TileId mask) -> TileId {
-    return b_.add(TileLoad{buffer(name, dtype)}, {at, mask, kNoTile}, dtype,
-                  b_.axes_of({at, mask}));
-  }
-  void store(const std::string& name, DType dtype, TileId at, TileId value, TileId mask) {
-    TileStatement one;
-    one.what = TileStore{buffer(name, dtype)};
-    one.operands = {at, as(value, dtype), mask};
-    b_.append(std::move(one));
-  }
   [[nodiscard]] auto is_short() const -> bool { return has_short_keys(what_.dtype); }
   /// Unsigned numbers that need all bits of their key.
   [[nodiscard]] auto is_shifted() const -> bool {
@@ -214,15 +176,8 @@ class Maker {
   /// Where the tile is.
   void start() {
     const auto side = what_.side();
-    const auto axis = [&](const char* name, std::int64_t block) {
-      kernel().axes.push_back({.name = name,
-                               .kind = TileAxis::Kind::lanes,
-                               .extent = {},
-                               .block = Expr(block),
-                               .max_block = block});
-    };
-    axis("x", what_.block);
-    axis("row", side);
+    lane_axis("x", what_.block);
+    lane_axis("row", side);
     const auto program = b_.add(TileProgram{0}, {}, DType::int32, 0);
     const auto tiles = number("tiles", DType::int32);
     tile_ = as(of(Op::remainder, program, tiles), DType::int64);
@@ -343,7 +298,6 @@ class Maker {
   }
 
   SortKernel what_;
-  KernelBuilder b_;
   TileId tile_ = kNoTile, first_ = kNoTile;       ///< which one, and its first element
   TileId lane_ = kNoTile, lane_at_ = kNoTile;     ///< in the tile, in 32 and 64 bits
   TileId row_ = kNoTile, at_ = kNoTile;           ///< of an element

@@ -522,6 +522,17 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
   const auto& operands = step.statement->operands;
   std::array<const std::int64_t*, 4> in = {};
   for (std::size_t i = 0; i < operands.size(); ++i) in[i] = integers(operands[i], axes);
+  if (what.kind == TileRandomKind::words) {
+    std::array<std::byte*, 4> all = {};
+    for (std::size_t k = 0; k < all.size(); ++k) all.at(k) = fresh(step.statement->results[k]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto words = philox_words(static_cast<std::uint64_t>(in[0][i]),
+                                      static_cast<std::uint64_t>(in[1][i]),
+                                      static_cast<std::uint64_t>(in[2][i]));
+      for (std::size_t k = 0; k < all.size(); ++k) store_as(all.at(k) + 4 * i, words.at(k));
+    }
+    return;
+  }
   auto* out = fresh(id);
   for (std::size_t i = 0; i < count; ++i) {
     const auto seed = static_cast<std::uint64_t>(in[0][i]);
@@ -541,6 +552,8 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
       case TileRandomKind::integer64:
         store_as(out + 8 * i, what.is_cpu ? philox_cpu_integer64(seed, offset, in[2][i], in[3][i])
                                           : philox_integer64(seed, offset, in[2][i], in[3][i]));
+        break;
+      case TileRandomKind::words:
         break;
     }
   }

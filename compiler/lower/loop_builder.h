@@ -70,6 +70,10 @@ class LoopBuilder {
   [[nodiscard]] auto constant(DType dtype, std::int64_t value) -> TileId;
   [[nodiscard]] auto compute(TileOp op, std::vector<TileId> operands) -> TileId;
   [[nodiscard]] auto cast(TileId id, DType dtype) -> TileId;
+  [[nodiscard]] auto random(const TileRandom& what, std::vector<TileId> operands, DType dtype)
+      -> TileId {
+    return emit(what, std::move(operands), {.dtype = dtype});
+  }
   /// A number over axes, symbols and data, as int64; of real type as float64.
   [[nodiscard]] auto number(const Expr& e) -> TileId;
   [[nodiscard]] auto truth(const Expr& condition) -> TileId;

@@ -44,6 +44,7 @@ struct LoweringRow {
 [[nodiscard]] auto pointwise_lowerings() -> std::span<const LoweringRow>;
 [[nodiscard]] auto arrange_lowerings() -> std::span<const LoweringRow>;
 [[nodiscard]] auto pool_gradient_lowerings() -> std::span<const LoweringRow>;
+[[nodiscard]] auto random_lowerings() -> std::span<const LoweringRow>;
 [[nodiscard]] auto reduction_lowerings() -> std::span<const LoweringRow>;
 [[nodiscard]] auto find_lowering(std::string_view overload) -> Lowering;
 

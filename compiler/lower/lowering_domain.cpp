@@ -323,7 +323,7 @@ auto find_lowering(std::string_view overload) -> Lowering {
   static const auto kRows = [] {
     std::map<std::string_view, Lowering> rows;
     for (const auto family : {pointwise_lowerings(), arrange_lowerings(), pool_gradient_lowerings(),
-                              reduction_lowerings()})
+                              random_lowerings(), reduction_lowerings()})
       for (const auto& row : family) rows.emplace(row.overload, row.lower);
     return rows;
   }();

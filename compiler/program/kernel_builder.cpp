@@ -95,11 +95,11 @@ auto KernelBuilder::buffer_param(const std::string& name, DType dtype) -> std::s
   return kernel_.params.size() - 1;
 }
 
-auto KernelBuilder::scalar_param(const std::string& name) -> std::size_t {
+auto KernelBuilder::scalar_param(const std::string& name, DType dtype) -> std::size_t {
   TileParam param;
   param.name = name;
   param.kind = TileParam::Kind::scalar;
-  param.dtype = DType::int64;
+  param.dtype = dtype;
   kernel_.params.push_back(std::move(param));
   return kernel_.params.size() - 1;
 }

@@ -50,7 +50,7 @@ class KernelBuilder {
   auto combined(TileCombine combine, const std::vector<TileId>& a, const std::vector<TileId>& b)
       -> std::vector<TileId>;
   /// Adds a number that whoever launches gives; its position.
-  auto scalar_param(const std::string& name) -> std::size_t;
+  auto scalar_param(const std::string& name, DType dtype = DType::int64) -> std::size_t;
   auto reduce(TileCombine combine, std::size_t axis, std::vector<TileId> operands)
       -> std::vector<TileId>;
 

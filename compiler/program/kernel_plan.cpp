@@ -108,7 +108,8 @@ class Planner {
                std::holds_alternative<TileIndex>(one.what) ||
                std::holds_alternative<TileCompute>(one.what) ||
                std::holds_alternative<TileLoad>(one.what) ||
-               std::holds_alternative<TileScan>(one.what)) {
+               std::holds_alternative<TileScan>(one.what) ||
+               (std::holds_alternative<TileRandom>(one.what) && one.results.size() == 1)) {
       ASSAY_TRY_VOID(check_scan(one));
       const auto id = one.results[0];
       planned.axes = kernel_.type(id).axes;
@@ -192,6 +193,7 @@ class Planner {
 }  // namespace
 
 auto is_chain(const TileStatement& one) -> bool {
+  if (std::holds_alternative<TileRandom>(one.what)) return true;
   const auto* what = std::get_if<TileCompute>(&one.what);
   return what != nullptr && ((what->op >= TileOp::exp && what->op <= TileOp::sigmoid &&
                               what->op != TileOp::sqrt && what->op != TileOp::rsqrt) ||

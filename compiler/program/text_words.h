@@ -11,8 +11,8 @@ namespace assay {
 inline constexpr std::array<std::string_view, 12> kCombineWords = {
     "sum", "product", "min",     "max",     "argmin",         "argmax",
     "any", "all",     "bit_xor", "welford", "online_softmax", "region"};
-inline constexpr std::array<std::string_view, 4> kRandomWords = {"uniform", "normal", "integer",
-                                                                 "integer64"};
+inline constexpr std::array<std::string_view, 5> kRandomWords = {"uniform", "normal", "integer",
+                                                                 "integer64", "words"};
 inline constexpr std::array<std::string_view, 3> kParamWords = {"buffer", "scalar", "block"};
 inline constexpr std::array<std::string_view, 4> kAxisWords = {"parallel", "reduction", "lanes",
                                                                "nested"};

@@ -255,7 +255,10 @@ class Verifier {
     if (what.sorter) param(*what.sorter, TileParam::Kind::buffer);
   }
   void check(const TileStatement& one, const TileRandom& what) {
-    counts(one, what.kind == TileRandomKind::integer64 ? 4 : 2, 1, "a random number");
+    using enum TileRandomKind;
+    const bool are_words = what.kind == words;
+    counts(one, what.kind == integer64 ? 4 : are_words ? 3 : 2, are_words ? 4 : 1,
+           "a random number");
     covers(one);
   }
   void check(const TileStatement& one, const TileDot& what) {

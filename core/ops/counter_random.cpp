@@ -21,6 +21,14 @@ auto words(std::uint64_t seed, std::uint64_t offset) -> PhiloxWords {
 
 }  // namespace
 
+auto philox_words(std::uint64_t seed, std::uint64_t low, std::uint64_t high)
+    -> std::array<std::uint32_t, 4> {
+  const auto half = [](std::uint64_t value, unsigned shift) {
+    return static_cast<std::uint32_t>(value >> shift);
+  };
+  return philox(seed, {half(low, 0), half(low, 32), half(high, 0), half(high, 32)});
+}
+
 auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t {
   return words(seed, offset)[0];
 }

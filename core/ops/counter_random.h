@@ -2,6 +2,7 @@
 // (triton/language/random.py) and those of Inductor's C++ (torch/csrc/inductor/cpp_prefix.h), which
 // takes 32 bits of seed and offset.
 #pragma once
+#include <array>
 #include <cstdint>
 
 namespace assay {
@@ -13,6 +14,9 @@ enum class Randomness : std::uint8_t {
   numbers,  ///< of a generator, or memory that nobody wrote
 };
 
+/// All words of a counter, whose halves these are (Philox 4x32, Salmon et al. 2011).
+[[nodiscard]] auto philox_words(std::uint64_t seed, std::uint64_t low, std::uint64_t high)
+    -> std::array<std::uint32_t, 4>;
 /// First word for a 32-bit offset: tl.randint.
 [[nodiscard]] auto philox_integer(std::uint64_t seed, std::uint64_t offset) -> std::uint32_t;
 /// In [0, 1): tl.rand.

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <utility>
 
+#include "core/ops/counter_random.h"
+
 namespace assay {
 namespace {
 
@@ -84,8 +86,7 @@ auto CpuGenerator::normal() -> double {
 
 auto CudaLaunch::words(std::uint64_t thread, std::uint64_t call) const -> PhiloxWords {
   const auto position = offset_ / 4 + call;
-  return philox(seed_,
-                {low_word(position), high_word(position), low_word(thread), high_word(thread)});
+  return philox_words(seed_, position, thread);
 }
 auto CudaGenerator::launch(std::uint64_t draws) -> CudaLaunch {
   const CudaLaunch result(seed_, offset_);

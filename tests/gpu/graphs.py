@@ -21,6 +21,7 @@ X = 'x: "{}[s0, s1][s1, 1]cuda:0"'
 CHANNELS = 'x: "{}[s0, 3, s1][3*s1, s1, 1]cuda:0"'
 ROW = 'w: "{}[s1][1]cuda:0"'
 INDEX = 'i: "i64[s0][1]cuda:0"'
+SEED = 'k: "i64[][]cuda:0"'
 # name: parameters, statements; the results are `a` and, where there is one, `r`
 GRAPHS = {
     "chain": ((X, ROW), ["b = sigmoid.default(x)", "c = mul.Tensor(b, w)", "a = add.Tensor(c, x)"]),
@@ -41,6 +42,10 @@ GRAPHS = {
     "sums of all beside": ((X, ROW), ["b = mul.Tensor(x, w)", "a = relu.default(b)", "r = sum.default(a)"]),
     "scan": ((X,), ["a = cumsum.default(x, 1)"]),
     "scan of columns": ((X,), ["b = mul.Tensor(x, 0.5)", "c = add.Tensor(b, 1)", "a = cumprod.default(c, 0)"]),
+    "drawn of seeds": ((X, SEED), ["u = prims.inductor_random.default([s0, s1], k, 'rand')", "n = prims.inductor_random."
+                                   "default([s0, s1], k, 'randn', offset = 7)", "i = prims.inductor_randint.default(-3, 11, "
+                                   "[s0, s1], k)", "g = gt.Scalar(u, 0.2)", "b = mul.Tensor(g, x)", "c = add.Tensor(b, i)",
+                                   "a = add.Tensor(c, n)"]),
     "sorted": ((X,), ["m = sort.stable(x, stable = True, dim = 1, descending = True)", "b = m[0]", "c = m[1]",
                       "a = add.Tensor(b, c)"]),
     "largest": ((X,), ["m = topk.default(x, 1, 1)", "b = m[0]", "c = m[1]", "a = add.Tensor(b, c)"]),
@@ -66,10 +71,15 @@ MORE = {"columns less their mean": {"f32": [(16500, 2)], "bf16": [(8300, 4)]},
         "all less their mean": {"f32": [(200, 170)]}, "channels": RUNS, "channel sums": RUNS, "sums beside": PARTS, "sums of all beside": PARTS}
 
 
+def called(right):
+    if right.startswith("m["):
+        return right
+    return ("torch.ops." if right.startswith("prims.") else "torch.ops.aten.") + right
+
+
 def text(name, dtype):
     parameters, statements = GRAPHS[name]
-    body = "".join(f"        {left} = {right if right.startswith('m[') else 'torch.ops.aten.' + right}\n"
-                   for left, right in (one.split(" = ", 1) for one in statements))
+    body = "".join(f"        {left} = {called(right)}\n" for left, right in (one.split(" = ", 1) for one in statements))
     head = ", ".join(parameters).format(*[dtype] * len(parameters))
     results = ", ".join(one for one in ("a", "r") if any(left.startswith(f"{one} = ") for left in statements))
     return f"class G(torch.nn.Module):\n    def forward(self, {head}):\n{body}        return ({results},)\n"
@@ -113,6 +123,24 @@ def bits(folder, function, dtype):
     return None if code == 0 and len(got) == len(made) and got == wanted else f"{out[-500:]}{cpu.stdout[-300:]}"
 
 
+# Numbers of generators, which `compile --check` compares with nobody's
+DRAWN = ["m = native_dropout.default(x, 0.3, True)", "a = m[0]", "b = m[1]", "c = rand_like.default(x)",
+         "d = randn_like.default(x)", "e = bernoulli.p(x, 0.4)", "f = exponential.default(x, 2.0)",
+         "g = randint_like.low_dtype(x, -3, 12)", "h = sigmoid.default(x)", "i = bernoulli.default(h)"]
+
+
+def drawn(folder, dtype, sizes):
+    """What the reference prints."""
+    path = Path(folder) / f"drawn {dtype} {sizes}.txt"
+    body = "".join(f"        {left} = {called(right)}\n" for left, right in (one.split(" = ", 1) for one in DRAWN))
+    path.write_text(f"class G(torch.nn.Module):\n    def forward(self, x: \"{dtype}{list(sizes)}[{sizes[1]}, 1]cuda:0\"):\n"
+                    f"{body}        return (a, b, c, d, e, f, g, i)\n")
+    code, out = run("run", str(path))
+    wanted = subprocess.run([assay, "run", str(path)], env=ENV, text=True, capture_output=True).stdout
+    got, wanted = (re.findall(r"^output.*", text, re.M) for text in (out, wanted))
+    return None if code == 0 and len(got) == 8 and got == wanted and "on the host: " not in out else out[-900:]
+
+
 def program(path, *options, code=0):
     got, out = run("run", str(path), *options)
     return None if got == code else out[-500:]
@@ -131,6 +159,9 @@ def cases(folder):
     for function in ("exp", "exp2", "log", "log1p", "sin", "cos"):
         for dtype in ("f32", "bf16"):
             yield f"bits of {function} of {dtype}", bits, (folder, function, dtype)
+    for dtype in ("f32", "bf16"):
+        for sizes in ((3, 7), (5, 250), (40, 96)):
+            yield f"drawn numbers of {dtype} at {sizes}", drawn, (folder, dtype, sizes)
     for dtype in ("f32", "i64"):  # tiles that are merged
         yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 4100))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):

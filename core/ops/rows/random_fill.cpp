@@ -6,14 +6,6 @@
 
 namespace assay {
 
-auto memory_order(const Tensor& tensor) -> std::vector<std::size_t> {
-  std::vector<std::size_t> order(tensor.sizes().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::size_t d) { return tensor.strides()[d]; });
-  return order;
-}
-
 auto in_order(Tensor tensor, const std::vector<std::size_t>& order) -> Tensor {
   const auto meta = tensor.meta;
   for (std::size_t d = 0; d < order.size(); ++d) {
@@ -23,22 +15,10 @@ auto in_order(Tensor tensor, const std::vector<std::size_t>& order) -> Tensor {
   return tensor;
 }
 
-auto real_or(KernelCall& k, std::string_view name, double fallback) -> double {
-  const int i = param(k, name);
-  return i >= 0 && k.has(i) ? k.real(i) : fallback;
-}
-
 auto spread(KernelCall& k, int arg, const Tensor& target) -> std::vector<double> {
   const auto count = static_cast<std::size_t>(target.numel());
   if (!k.is_tensor(arg)) return std::vector<double>(count, k.real(arg));
   return to_vector<double>(expanded_view(k.in(arg), target.sizes()));
-}
-
-auto launched_threads(const GpuSize& gpu, std::int64_t count) -> std::int64_t {
-  const auto blocks = (count + kThreadsPerBlock - 1) / kThreadsPerBlock;
-  const std::int64_t most =
-      std::int64_t{gpu.multiprocessors} * (gpu.threads_per_multiprocessor / kThreadsPerBlock);
-  return kThreadsPerBlock * std::min(blocks, most);
 }
 
 auto unit_of(CudaUnit unit, bool is_double, const PhiloxWords& words, int component) -> double {

@@ -7,15 +7,13 @@
 
 #include "core/ops/generator.h"
 #include "core/ops/pointwise.h"
+#include "core/ops/random_launch.h"
 #include "core/ops/rules.h"
 
 namespace assay {
 
 // ---- where numbers go ---------------------------------------------------------------------------
 
-/// Dimensions from the largest stride to the smallest: the order in which PyTorch's TensorIterator
-/// visits elements.
-[[nodiscard]] auto memory_order(const Tensor& tensor) -> std::vector<std::size_t>;
 [[nodiscard]] auto in_order(Tensor tensor, const std::vector<std::size_t>& order) -> Tensor;
 /// In-place rows write self, others their result; dimensions as they lie in memory.
 class RandomTarget {
@@ -23,7 +21,7 @@ class RandomTarget {
   explicit RandomTarget(KernelCall& k)
       : RandomTarget(k.row().schema.params[0].written ? k.in(0) : k.out()) {}
   explicit RandomTarget(const Tensor& tensor)
-      : order_(memory_order(tensor)),
+      : order_(memory_order(tensor.meta)),
         view_(in_order(tensor, order_)),
         is_contiguous_(tensor.is_contiguous()) {}
   [[nodiscard]] auto dtype() const -> DType { return view_.dtype(); }
@@ -45,16 +43,11 @@ class RandomTarget {
   bool is_contiguous_;
 };
 
-[[nodiscard]] auto real_or(KernelCall& k, std::string_view name, double fallback) -> double;
 /// Parameter `arg` for every element of the result: a number or a tensor that broadcasts.
 [[nodiscard]] auto spread(KernelCall& k, int arg, const Tensor& target) -> std::vector<double>;
 
 // ---- launches -----------------------------------------------------------------------------------
 
-inline constexpr std::int64_t kThreadsPerBlock = 256;
-
-/// Threads of a launch that would have one for each element, if the GPU holds them all.
-[[nodiscard]] auto launched_threads(const GpuSize& gpu, std::int64_t count) -> std::int64_t;
 /// distribution_nullary_kernel: element i takes component (i / threads) of thread i % threads.
 class StridedLaunch {
  public:

@@ -12,40 +12,6 @@ namespace {
 
 // ---- whole numbers ------------------------------------------------------------------------------
 
-/// One more than what random_() without bounds fills with: what the dtype represents exactly, 2^64
-/// as 0.
-auto count_of_values(DType dtype) -> std::uint64_t {
-  if (dtype == DType::boolean) return 2;
-  if (is_floating(dtype)) return (std::uint64_t{1} << significand_bits(dtype)) + 1;
-  const int bits = size_bytes(dtype) * 8 - (info(dtype).kind == DTypeKind::signed_integer ? 1 : 0);
-  return bits >= 64 ? 0 : std::uint64_t{1} << bits;
-}
-struct IntegerRange {
-  std::int64_t low = 0;
-  std::uint64_t count = 0;  ///< 0: all 2^64
-  bool is_wide = false;     ///< takes 64 bits
-};
-auto integer_range(KernelCall& k, DType dtype) -> IntegerRange {
-  const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
-    const int i = param(k, name);
-    if (i < 0 || !k.has(i)) return std::nullopt;
-    return k.is_tensor(i) ? to_vector<std::int64_t>(k.in(i)).at(0) : k.integer(i);
-  };
-  const auto either = [](const auto& a, const auto& b) { return a ? a : b; };
-  const auto low = either(bound("low"), bound("from"));
-  const auto high = either(bound("high"), bound("to"));
-  if (!low && !high)
-    return {.count = count_of_values(dtype),
-            .is_wide = dtype == DType::float64 || dtype == DType::int64};
-  const auto least = low.value_or(0);
-  if (!high && least == std::numeric_limits<std::int64_t>::min())
-    return {.low = 0, .count = 0, .is_wide = true};
-  const auto end = high ? static_cast<std::uint64_t>(*high) : count_of_values(dtype);
-  if (high && least >= *high) k.fail(fmt::format("the range [{}, {}) is empty", least, *high));
-  const auto count = end - static_cast<std::uint64_t>(least);
-  // Beyond 2^28 a remainder of 32 bits would be too uneven.
-  return {.low = least, .count = count, .is_wide = count >= std::uint64_t{1} << 28U};
-}
 auto drawn_integers(RandomState& state, const IntegerRange& range, std::int64_t count, bool is_cuda)
     -> Ints {
   Ints values(static_cast<std::size_t>(count));

@@ -4,6 +4,7 @@
 #include "core/ops/rows/random_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -60,22 +61,6 @@ void fill_normal(KernelCall& k, RandomTarget target, double mean, double deviati
 
 // ---- dropout on CUDA ----------------------------------------------------------------------------
 
-/// Does it fill its memory, each element once?
-auto is_dense(const Tensor& tensor) -> bool {
-  const auto view = in_order(tensor, memory_order(tensor));
-  return view.is_contiguous();
-}
-/// How many neighbours a thread takes at once: what fits into 16 aligned bytes.
-auto vector_size(const Tensor& tensor) -> std::int64_t {
-  std::int64_t size = 1;
-  if (!is_dense(tensor)) return size;
-  const auto fits = [&](std::int64_t width) {
-    return width * size_bytes(tensor.dtype()) <= 16 && tensor.meta.offset % width == 0 &&
-           tensor.numel() % width == 0;
-  };
-  while (fits(2 * size)) size *= 2;
-  return size;
-}
 /// fused_dropout_kernel_vec: a thread's words go to neighbours; two pairs share four words.
 auto dropout_draw(std::int64_t i, std::int64_t threads, std::int64_t width) -> CudaDraw {
   const auto lane = i % width;
@@ -86,7 +71,7 @@ auto dropout_draw(std::int64_t i, std::int64_t threads, std::int64_t width) -> C
 }
 auto cuda_dropout_mask(RandomState& state, const Tensor& input, double keep) -> Ints {
   const auto count = input.numel();
-  const auto width = vector_size(input);
+  const auto width = dropout_width(input.meta);
   const auto threads = launched_threads(state.gpu(), count);
   const StridedLaunch launch(state, count, 4);
   Ints mask(static_cast<std::size_t>(count));
@@ -302,6 +287,17 @@ void rrelu_kernel(KernelCall& k) {
   if (is_training) from_vector<double>(recorded, noise);
   Tensor target = k.row().schema.params[0].written ? k.in(0) : k.out();
   from_vector<double>(target, values);
+}
+
+auto random_law(const OpRow& row) -> std::optional<RandomLaw> {
+  using enum RandomLaw;
+  constexpr std::array kLaws = {
+      std::pair{&uniform_kernel, uniform},         std::pair{&normal_kernel, normal},
+      std::pair{&exponential_kernel, exponential}, std::pair{&bernoulli_kernel, bernoulli},
+      std::pair{&native_dropout_kernel, dropout},  std::pair{&random_integer_kernel, integer}};
+  for (const auto& [kernel, law] : kLaws)
+    if (row.random && row.kernel == kernel) return law;
+  return std::nullopt;
 }
 
 }  // namespace assay

@@ -243,6 +243,41 @@ TEST_F(CpuTest, ScansAreTheInterpreters) {
       }
 }
 
+TEST_F(CpuTest, RandomNumbersAreTheInterpreters) {
+  struct Row {
+    std::string kind;
+    DType dtype;
+    double tolerance;  ///< of logarithms and angles
+    std::string ends;
+  };
+  const std::array rows = {Row{"uniform", DType::float32, 0, ""},
+                           Row{"uniform cpu", DType::float32, 0, ""},
+                           Row{"normal", DType::float32, 2e-6, ""},
+                           Row{"normal cpu", DType::float32, 2e-6, ""},
+                           Row{"integer", DType::int32, 0, ""},
+                           Row{"integer64", DType::int64, 0, " %2 %3"},
+                           Row{"integer64 cpu", DType::int64, 0, " %2 %3"}};
+  for (const auto& row : rows) {
+    const OneKernel kernel(fmt::format(
+        "kernel k \"pointwise\"\nparam out buffer {0}\nparam n scalar int64\n"
+        "axis x parallel exact max 1024 block (1) extent (n)\nbody {{\n"
+        "  %0:int64[x] = index(x) line 0\n  %1:int64[] = constant 123456789012345 line 0\n"
+        "  %2:int64[] = constant -20 line 0\n  %3:int64[] = constant 5000000000 line 0\n"
+        "  %4:{0}[x] = random({1}) %1 %0{2} line 0\n  store(out) %0 %4 _ line 0\n}}\n",
+        name(row.dtype), row.kind, row.ends));
+    constexpr std::int64_t kNumbers = 1037;
+    auto mine = *Tensor::contiguous(row.dtype, {kNumbers});
+    auto theirs = *Tensor::contiguous(row.dtype, {kNumbers});
+    run_native(kernel, {{mine}, {Expr(kNumbers)}});
+    kernel.run(Interpreter(table()), {{theirs}, {Expr(kNumbers)}});
+    const auto a = to_vector<double>(mine), b = to_vector<double>(theirs);
+    EXPECT_NE(b[0], b[1]) << row.kind;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      ASSERT_LE(std::abs(a[i] - b[i]), row.tolerance * std::max(1.0, std::abs(b[i])))
+          << row.kind << ", element " << i;
+  }
+}
+
 TEST_F(CpuTest, SumsDoNotDependOnVectorsOrThreads) {
   for (const bool rows : {true, false}) {
     const OneKernel kernel(reduction_of("sum", DType::float32, rows));

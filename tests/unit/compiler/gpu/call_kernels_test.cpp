@@ -5,39 +5,10 @@
 #include <cstring>
 #include <random>
 
-#include "compiler/cuda/call_kernels.h"
-#include "compiler/runtime/bound_run.h"
-#include "tests/support/compiled.h"
+#include "tests/unit/compiler/gpu/call_runs.h"
 
 namespace assay {
 namespace {
-
-auto table() -> const OpTable& {
-  static const auto kRows = build_op_table();
-  return kRows;
-}
-
-/// Launches of kernels that stand for calls; what the interpreter says of them is a failure.
-class CallDevice final : public BoundDevice {
- public:
-  explicit CallDevice(const CallKernels& kernels) : kernels_(kernels) {}
-  [[nodiscard]] auto launch(const BoundProgram& bound, const BoundLaunch& launch,
-                            const LaunchArguments& arguments, ProgramRun& run) const
-      -> Result<void> override {
-    const auto kernel = kernels_.find(bound.kernels[launch.kernel]);
-    if (kernel == nullptr) return bad_input("no kernel {}", bound.kernels[launch.kernel]);
-    EXPECT_EQ(verify(*kernel), std::vector<std::string>());
-    ASSAY_TRY(const auto code, TileCode::compile(*kernel));
-    const auto before = run.findings.size();
-    ASSAY_TRY_VOID(run_tiles(code, launch, arguments, run));
-    if (run.findings.size() > before)
-      return bad_input("{}: {}", kernel->name, run.findings.back().message);
-    return {};
-  }
-
- private:
-  const CallKernels& kernels_;
-};
 
 /// Elements of which many are equal, with every kind of zero, infinity and NaN.
 void fill_with_ties(Tensor& tensor, std::mt19937& random) {
@@ -100,31 +71,19 @@ auto topk_of(const std::string& input, std::int64_t k, std::size_t launches, boo
 class CallKernelsTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(CallKernelsTest, GivesWhatTheLibraryCallGives) {
-  auto made = testing::bound_graph(GetParam().graph, table());
+  auto made = testing::bound_graph(GetParam().graph, testing::op_table());
   ASSERT_TRUE(made) << made.error().message;
   std::mt19937 random(7);
   auto& inputs = made->inputs;
   fill_with_ties(std::get<Tensor>(inputs[0].value), random);
 
-  CallKernels calls;
-  const CallDevice device(calls);
-  const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
-  const auto expected = ReadyProgram(made->bound, device, options).run(inputs);
-  ASSERT_TRUE(expected) << expected.error().message;
-  auto expanded = made->bound;
-  calls.expand(expanded);
-  std::size_t launches = 0;
-  for (const auto& step : expanded.steps) {
-    launches += std::holds_alternative<BoundLaunch>(step) ? 1U : 0U;
-    EXPECT_FALSE(std::holds_alternative<BoundCall>(step));
-  }
-  EXPECT_EQ(launches, GetParam().launches);
-  const auto got = ReadyProgram(expanded, device, options).run(inputs);
-  ASSERT_TRUE(got) << got.error().message;
-  EXPECT_EQ(got->findings.size(), 0U);
+  const auto both = testing::run_both(*made);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->launches, GetParam().launches);
+  EXPECT_EQ(both->calls, 0U);
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto& a = *got->outputs[k].real();
-    const auto& b = *expected->outputs[k].real();
+    const auto& a = *both->launched.outputs[k].real();
+    const auto& b = *both->called.outputs[k].real();
     ASSERT_EQ(a.meta, b.meta);
     const auto x = a.storage->bytes(), y = b.storage->bytes();
     ASSERT_EQ(x.size(), y.size());
@@ -162,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CallKernels, CallsStayWhereRowsHaveNoOrderOfTwoStrides) {
   const testing::SmallGraph graph{"x: f32[2, 3, 4, 5][1, 4, 500, 20]",
                                   "m = aten.sort.stable(x, stable = True, dim = 1)\nv = m[0]", "v"};
-  auto made = testing::bound_graph(graph, table());
+  auto made = testing::bound_graph(graph, testing::op_table());
   ASSERT_TRUE(made) << made.error().message;
   auto* bound = &made->bound;
   const auto steps = bound->steps.size();

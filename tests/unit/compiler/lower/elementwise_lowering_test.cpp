@@ -377,5 +377,22 @@ auto formulas() -> std::vector<Row> {
 }
 INSTANTIATE_TEST_SUITE_P(Formulas, ElementwiseLowering, ::testing::ValuesIn(formulas()), row_name);
 
+/// Inductor's random numbers, of seeds that are given.
+auto random_numbers() -> std::vector<Row> {
+  const auto of = [](const std::string& device) {
+    return testing::SmallGraph{
+        "s0: Sym(s0); k: i64[2]" + device + "; x: f32[s0, 5, 3]" + device,
+        "a = aten.select.int(k, 0, 1)\nb = prims.inductor_random.default([s0, 5, 3], a, 'rand')\n"
+        "c = prims.inductor_random.default([s0, 5, 3], a, 'randn', offset = 40)\n"
+        "d = prims.inductor_randint.default(-7, s0, [s0, 5, 3], a)\n"
+        "e = aten.permute.default(b, [2, 0, 1])\nf = aten.clone.default(e, memory_format = "
+        "torch.contiguous_format)\ng = aten.gt.Scalar(b, 0.3)\nh = aten.mul.Tensor(g, x)",
+        "b, c, d, f, h"};
+  };
+  return {{"OnTheCpu", of("")}, {"OnCuda", of("cuda:0")}};
+}
+INSTANTIATE_TEST_SUITE_P(RandomNumbers, ElementwiseLowering, ::testing::ValuesIn(random_numbers()),
+                         row_name);
+
 }  // namespace
 }  // namespace assay
