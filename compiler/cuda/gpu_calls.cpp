@@ -91,6 +91,7 @@ auto product_of(const Operands& operands, std::size_t first) -> GpuProduct {
   const auto& a = operands.arg(first);
   GpuProduct what;
   what.dtype = a.dtype;
+  what.out_dtype = operands.result()->dtype;
   what.batch = a.sizes.size() > 2 ? a.sizes[0] : 1;
   what.a = matrix(a);
   what.b = matrix(operands.arg(first + 1));
@@ -224,6 +225,8 @@ struct CallRow {
 constexpr std::array kCalls = {
     CallRow{"aten.mm.default", product},
     CallRow{"aten.bmm.default", product},
+    CallRow{"aten.mm.dtype", product},
+    CallRow{"aten.bmm.dtype", product},
     CallRow{"aten.addmm.default", added_product},
     CallRow{"aten.baddbmm.default", added_product},
     CallRow{"aten.convolution.default", convolution},

@@ -1,9 +1,12 @@
 // Attention in memory: scores are stored, which kernels that keep them in registers avoid. With
-// them, products run on libraries, and scale, mask and softmax in one kernel.
+// them, products run on libraries, and scale, mask and softmax in one kernel. On GPUs products of
+// halves stay such, with scores in float32 and weights rounded, as kernels there have them; on the
+// CPU all is float32.
 #include <cmath>
 #include <limits>
 
 #include "compiler/lower/expansions.h"
+#include "compiler/lower/lowering.h"
 
 namespace assay::expansions {
 namespace {
@@ -35,6 +38,26 @@ auto turned(Composer& c, const Datum& x) -> Datum {
 auto product(Composer& c, const Datum& a, const Datum& b) -> Datum {
   return c.call("aten.bmm.default", {a, b});
 }
+/// In float32 at least.
+auto wide_product(Composer& c, const Datum& a, const Datum& b) -> Datum {
+  if (size_bytes(c.meta(a).dtype) >= size_bytes(DType::float32)) return product(c, a, b);
+  return c.call("aten.bmm.dtype", {a, b, {DType::float32}});
+}
+/// What products are made of.
+auto factor_dtype(Composer& c) -> DType {
+  const auto first = c.meta(0);
+  return first.device.type == "cuda" ? first.dtype : opmath(first.dtype);
+}
+/// Heads of keys and values that several heads of queries share, once for each of these.
+auto repeated(Composer& c, const Datum& x, const Expr& heads) -> Datum {
+  const auto sizes = c.meta(x).sizes;
+  if (sizes[1] == heads) return x;
+  const auto deep = c.call("aten.unsqueeze.default", {x, {Expr(2)}});
+  const Dims each{sizes[0], sizes[1], floor_div(heads, sizes[1]), sizes[2], sizes[3]};
+  const auto all = c.call("aten.expand.default", {deep, int_list(each)});
+  const auto packed = c.call("aten.clone.default", {all, Datum{MemoryFormat::contiguous}});
+  return view(c, packed, {sizes[0], heads, sizes[2], sizes[3]});
+}
 auto infinity() -> Datum {
   return real(-std::numeric_limits<double>::infinity());
 }
@@ -47,9 +70,13 @@ struct ScoreArguments {
 auto is_plain(Composer& c, const ScoreArguments& at, int dropout) -> bool {
   const auto query = c.meta(at.query);
   if (c.real(dropout) != 0 || query.rank() != 4) return false;
-  for (int i = 1; i < 3; ++i)
-    if (c.meta(at.query + i).rank() != 4 || c.meta(at.query + i).sizes[1] != query.sizes[1])
-      return false;
+  for (int i = 1; i < 3; ++i) {
+    const auto other = c.meta(at.query + i);
+    if (other.rank() != 4) return false;
+    const auto heads = query.sizes[1].as_int(), shared = other.sizes[1].as_int();
+    const bool divides = heads && shared && *shared > 0 && *heads % *shared == 0;
+    if (other.sizes[1] != query.sizes[1] && !divides) return false;
+  }
   return !c.has(at.mask) || c.meta(at.mask).rank() == 2 || c.meta(at.mask).rank() == 4;
 }
 auto factor(Composer& c, const ScoreArguments& at) -> Datum {
@@ -63,7 +90,7 @@ auto factor(Composer& c, const ScoreArguments& at) -> Datum {
 auto scores_of(Composer& c, const ScoreArguments& at, const Datum& query, const Datum& key)
     -> Datum {
   const auto queries = c.meta(at.query).sizes, keys = c.meta(at.query + 1).sizes;
-  const auto flat = product(c, query, turned(c, key));
+  const auto flat = wide_product(c, query, turned(c, key));
   auto scores = mul(c, view(c, flat, Heads{queries}.deep(queries[2], keys[2])), factor(c, at));
   const auto forbid = [&](const Datum& allowed) {
     const auto never = c.call("aten.scalar_tensor.default", {infinity(), {c.meta(scores).dtype}});
@@ -94,7 +121,11 @@ auto zero(Composer& c, const Datum& like) -> Datum {
 auto attention(Composer& c) -> Datum {
   constexpr ScoreArguments kAt{.query = 0, .causal = 4, .mask = 5, .scale = 6};
   if (!is_plain(c, kAt, 3)) return c.unsupported("attention of this kind"), Datum{};
-  const auto operand = [&](int i) { return matrices(c, widened(c, c.arg(i))); };
+  const auto factors = factor_dtype(c);
+  const auto heads = c.meta(0).sizes[1];
+  const auto operand = [&](int i) {
+    return matrices(c, repeated(c, to(c, c.arg(i), factors), heads));
+  };
   const auto scores = scores_of(c, kAt, operand(0), operand(1));
   const auto last = int_list(Ints{-1});
   // A row that is forbidden throughout is 0, and so is the logarithm of its sum.
@@ -106,7 +137,7 @@ auto attention(Composer& c) -> Datum {
   const auto divisor = add(c, sum, to(c, nowhere, c.meta(sum).dtype));
   const auto weights = c.call("aten.div.Tensor", {powers, divisor});
   const auto sizes = c.meta(0).sizes, keys = c.meta(1).sizes, values = c.meta(2).sizes;
-  const auto flat = view(c, weights, Heads{sizes}.flat(sizes[2], keys[2]));
+  const auto flat = view(c, to(c, weights, factors), Heads{sizes}.flat(sizes[2], keys[2]));
   const auto out = view(c, product(c, flat, operand(2)), Heads{sizes}.deep(sizes[2], values[3]));
   const auto logarithm = add(c, c.call("aten.log.default", {divisor}), origin);
   return {
@@ -116,9 +147,12 @@ auto attention(Composer& c) -> Datum {
 auto attention_backward(Composer& c) -> Datum {
   constexpr ScoreArguments kAt{.query = 1, .causal = 7, .mask = 8, .scale = 9};
   if (!is_plain(c, kAt, 6)) return c.unsupported("attention of this kind"), Datum{};
-  const auto operand = [&](int i) { return matrices(c, widened(c, c.arg(i))); };
-  const auto grad = operand(0), query = operand(1), key = operand(2), value = operand(3);
+  const auto factors = factor_dtype(c);
   const auto sizes = c.meta(1).sizes, keys = c.meta(2).sizes, values = c.meta(3).sizes;
+  const auto operand = [&](int i) {
+    return matrices(c, repeated(c, to(c, c.arg(i), factors), sizes[1]));
+  };
+  const auto grad = operand(0), query = operand(1), key = operand(2), value = operand(3);
   const Heads heads{sizes};
   const auto logarithm = c.call("aten.unsqueeze.default", {widened(c, c.arg(5)), {Expr(-1)}});
   const auto weights =
@@ -126,14 +160,22 @@ auto attention_backward(Composer& c) -> Datum {
   const auto share =
       c.call("aten.sum.dim_IntList",
              {mul(c, widened(c, c.arg(0)), widened(c, c.arg(4))), int_list(Ints{-1}), truth(true)});
-  const auto towards = view(c, product(c, grad, turned(c, value)), heads.deep(sizes[2], keys[2]));
+  const auto towards =
+      view(c, wide_product(c, grad, turned(c, value)), heads.deep(sizes[2], keys[2]));
   const auto slope = mul(c, mul(c, weights, sub(c, towards, share)), factor(c, kAt));
-  const auto flat = [&](const Datum& x) { return view(c, x, heads.flat(sizes[2], keys[2])); };
-  const auto result = [&](const Datum& a, const Datum& b, const Dims& rows, int like) {
-    return to(c, view(c, product(c, a, b), heads.deep(rows[2], rows[3])), c.meta(like).dtype);
+  const auto flat = [&](const Datum& x) {
+    return view(c, to(c, x, factors), heads.flat(sizes[2], keys[2]));
   };
-  return {DatumList{result(flat(slope), key, sizes, 1),
-                    result(turned(c, flat(slope)), query, keys, 2),
+  const auto result = [&](const Datum& a, const Datum& b, const Dims& rows, int like) {
+    const auto made = product(c, a, b);
+    if (rows[1] == sizes[1])
+      return to(c, view(c, made, heads.deep(rows[2], rows[3])), c.meta(like).dtype);
+    const Dims each{rows[0], rows[1], floor_div(sizes[1], rows[1]), rows[2], rows[3]};
+    const auto sum = c.call("aten.sum.dim_IntList", {widened(c, view(c, made, each)), int_list(Ints{2})});
+    return to(c, sum, c.meta(like).dtype);
+  };
+  const auto slopes = flat(slope);
+  return {DatumList{result(slopes, key, sizes, 1), result(turned(c, slopes), query, keys, 2),
                     result(turned(c, flat(weights)), grad, values, 3)}};
 }
 

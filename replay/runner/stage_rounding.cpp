@@ -26,6 +26,10 @@ auto is_inexact(DType dtype) -> bool {
   return is_floating(dtype) || is_complex(dtype);
 }
 
+auto is_half(DType dtype) -> bool {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
 auto wide(DType dtype) -> DType {
   return is_complex(dtype) ? DType::complex128 : is_floating(dtype) ? DType::float64 : dtype;
 }
@@ -195,6 +199,50 @@ auto terms_of(const Graph& graph, std::size_t at, const GraphRun& run) -> double
   return 1;
 }
 
+/// Attention on CUDA multiplies weights, and gradients of scores, that are rounded to halves like
+/// its operands, which nobody sees. Roundings of what they are multiplied with come to as much.
+struct HiddenRow {
+  std::string_view name;
+  std::size_t operand;
+};
+constexpr std::array kHidden = {
+    HiddenRow{"aten.scaled_dot_product_attention.default", 2},
+    HiddenRow{"aten._scaled_dot_product_flash_attention.default", 2},
+    HiddenRow{"aten._scaled_dot_product_efficient_attention.default", 2},
+    HiddenRow{"aten._scaled_dot_product_cudnn_attention.default", 2},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", 2},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_backward.default", 0},
+    HiddenRow{"aten._scaled_dot_product_efficient_attention_backward.default", 0},
+    HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0}};
+
+/// With copies of those operands, which are rounded as all results are.
+auto with_hidden_roundings(Stage stage) -> Stage {
+  auto& graph = stage.graph->graph;
+  std::vector<Node> nodes;
+  for (auto& node : graph.nodes) {
+    const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
+    if (row != kHidden.end() && row->operand < node.args.size())
+      if (auto* id = std::get_if<NodeId>(&node.args[row->operand].value)) {
+        const auto maker = std::ranges::find(graph.nodes, *id, &Node::id);
+        const auto* claim = maker == graph.nodes.end() ? nullptr : maker->claim.tensor();
+        if (claim != nullptr && claim->device.type == "cuda" && is_half(claim->dtype)) {
+          Node copy;
+          copy.id = NodeId{graph.next_id++};
+          copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
+          copy.target = "aten.clone.default";
+          copy.args = {node.args[row->operand]};
+          copy.claim = maker->claim;
+          *id = copy.id;
+          nodes.push_back(std::move(copy));
+        }
+      }
+    nodes.push_back(node);
+  }
+  graph.nodes = std::move(nodes);
+  return stage;
+}
+
 /// Up to so many terms, kFactor covers what their order does.
 constexpr double kFewTerms = 64;
 
@@ -202,7 +250,7 @@ class Measurement {
  public:
   Measurement(const Stage& stage, const StageValues& inputs,
               const std::map<std::string, Datum>& attributes, const OpTable& table, RoundedBy by)
-      : stage_(stage), inputs_(inputs), attributes_(attributes), table_(table), by_(by) {}
+      : stage_(with_hidden_roundings(stage)), inputs_(inputs), attributes_(attributes), table_(table), by_(by) {}
 
   auto run() -> Roundings {
     const auto native = run_stage(stage_, inputs_, attributes_, table_);
@@ -321,7 +369,7 @@ class Measurement {
     }
   }
 
-  const Stage& stage_;
+  const Stage stage_;
   const StageValues& inputs_;
   const std::map<std::string, Datum>& attributes_;
   const OpTable& table_;

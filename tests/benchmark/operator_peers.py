@@ -48,6 +48,30 @@ def rope(x, c, s):
     return x * c + torch.cat([-x[..., 64:], x[..., :64]], -1) * s
 
 
+HEADS = [8, 16, 1024, 64]
+LONG_HEADS = [2, 16, 4096, 128]
+
+
+def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def attention_backward(g, q, k, v):
+    """The forward pass is made once, outside of what is timed."""
+    key = g.data_ptr()
+    if attention_backward.made is None or attention_backward.made[0] != key:
+        leaves = [x.detach().requires_grad_() for x in (q, k, v)]
+        attention_backward.made = key, leaves, attention(*leaves)
+    _, leaves, out = attention_backward.made
+    return torch.autograd.grad(out, leaves, g, retain_graph=True)
+
+
+attention_backward.made = None
+ATTENTION = "m = aten._scaled_dot_product_flash_attention.default(x0, x1, x2, 0.0, True)\na = m[0]"
+ATTENTION_BACKWARD = ("n = aten._scaled_dot_product_flash_attention_backward.default(x0, x1, x2, x3, x4, x5, None, None, "
+                      "1024, 1024, 0.0, True, x6, x6)\na = n[0]\nb = n[1]\nc = n[2]")
+ON_GPU = "device = device(type='cuda', index=0), pin_memory = False"
+
 # name, inputs (sizes, and a dtype where it is not the one asked for), statements; `a` and what follows it are results
 OPERATORS = [
     *(unary(name, getattr(torch, name)) for name in
@@ -101,6 +125,20 @@ OPERATORS = [
     ("batch_norm_backward", [IMAGE, IMAGE, *(([n], d) for n, d in CHANNELS[1:])],
      "n = aten.native_batch_norm_backward.default(x0, x1, x2, None, None, x3, x4, True, 1e-05, [True, True, True])\n"
      "a = n[0]\nb = n[1]\nc = n[2]", batch_norm_backward),
+    ("dropout", [ELEMENTS], "n = aten.native_dropout.default(x0, 0.1, True)\na = n[0]\nb = n[1]",
+     lambda x: torch.native_dropout(x, 0.1, True)),
+    ("rand", [ELEMENTS], f"a = aten.rand.default([8192, 4096], {ON_GPU})", lambda x: torch.rand(8192, 4096, device="cuda")),
+    ("randn", [ELEMENTS], f"a = aten.randn.default([8192, 4096], {ON_GPU})",
+     lambda x: torch.randn(8192, 4096, device="cuda")),
+    ("bernoulli", [ELEMENTS], "a = aten.bernoulli.p(x0, 0.5)", lambda x: torch.bernoulli(x, 0.5)),
+    ("dropped_and_added", [ELEMENTS, ELEMENTS, ([], "i64")],
+     "r = prims.inductor_random.default([8192, 4096], x2, 'rand')\nk = aten.gt.Scalar(r, 0.1)\n"
+     "m = aten.mul.Tensor(k, x0)\ns = aten.mul.Tensor(m, 1.1111)\na = aten.add.Tensor(s, x1)",
+     lambda x, y, _: F.dropout(x, 0.1) + y),
+    ("attention", [HEADS] * 3, ATTENTION, attention),
+    ("attention_of_long", [LONG_HEADS] * 3, ATTENTION, attention),
+    ("attention_backward", [HEADS] * 5 + [(HEADS[:3], "f32"), ([], "i64")], ATTENTION_BACKWARD,
+     lambda g, q, k, v, out, sums, _: attention_backward(g, q, k, v)),
     ("sort", [[1024, 32000]], "n = aten.sort.default(x0, 1)\na = n[0]\nb = n[1]", lambda x: x.sort(1)),
     ("sort_short", [[4096, 1024]], "n = aten.sort.default(x0, 1)\na = n[0]\nb = n[1]", lambda x: x.sort(1)),
     ("sort_of_one_row", [[1 << 22]], "n = aten.sort.default(x0, 0)\na = n[0]\nb = n[1]", lambda x: x.sort(0)),
@@ -148,7 +186,8 @@ def typed(inputs, dtype):
 
 def text(inputs, body):
     head = ", ".join(f'x{i}: "{d}{sizes}{strides(sizes)}cuda:0"' for i, (sizes, d) in enumerate(inputs))
-    lines = "".join(f"        {line.replace('aten.', 'torch.ops.aten.')}\n" for line in body.splitlines())
+    lines = "".join(f"        {line.replace('aten.', 'torch.ops.aten.').replace('prims.', 'torch.ops.prims.')}\n"
+                    for line in body.splitlines())
     results = [name for name in "abc" if f"\n{name} = n[" in body or body.splitlines()[-1].startswith(f"{name} = ")]
     return f"class G(torch.nn.Module):\n    def forward(self, {head}):\n{lines}        return ({', '.join(results)},)\n"
 

@@ -111,7 +111,8 @@ class PreparedProduct final : public GpuWork {
   PreparedProduct(const PreparedProduct&) = delete;
   auto operator=(const PreparedProduct&) -> PreparedProduct& = delete;
 
-  auto prepare(GpuProduct product, const BlasTypes& types) -> Result<void> {
+  auto prepare(GpuProduct product, const BlasTypes& types, const BlasTypes& out_types)
+      -> Result<void> {
     if (!product.added) product.added = product.out;
     auto out = stored(product.out);
     if (out && out->is_transposed && product.bias == 0) {
@@ -143,7 +144,8 @@ class PreparedProduct final : public GpuWork {
                                 product.added->batch_stride, product.out.batch_stride};
     const std::array matrices = {*b, *a, *added, *out};
     for (std::size_t i = 0; i < matrices.size(); ++i)
-      ASSAY_TRY_VOID(add_layout(i, matrices[i], types.data, product.batch, strides[i]));
+      ASSAY_TRY_VOID(add_layout(i, matrices[i], i < 2 ? types.data : out_types.data, product.batch,
+                                strides[i]));
     set_factors(product, types.scale == 1);
     return choose();
   }
@@ -239,15 +241,18 @@ auto Blas::open(Driver& driver) -> Result<std::unique_ptr<Blas>> {
 
 auto Blas::prepare(const GpuProduct& product) -> Result<std::unique_ptr<GpuWork>> {
   const auto* const types = std::ranges::find(kTypes, product.dtype, &BlasTypes::dtype);
-  if (types == kTypes.end()) return unsupported("products of {}", name(product.dtype));
+  const auto* const out_types = std::ranges::find(kTypes, product.out_dtype, &BlasTypes::dtype);
+  if (types == kTypes.end() || out_types == kTypes.end())
+    return unsupported("products of {} in {}", name(product.dtype), name(product.out_dtype));
   const auto prepared = [&](const GpuProduct& what) -> Result<std::unique_ptr<PreparedProduct>> {
     auto made = std::make_unique<PreparedProduct>(*functions_, handle_, driver_, workspace_);
-    ASSAY_TRY_VOID(made->prepare(what, *types));
+    ASSAY_TRY_VOID(made->prepare(what, *types, *out_types));
     return made;
   };
   ASSAY_TRY(auto made, prepared(product));
   const bool is_batch = product.batch > 1;
   const Kind kind = {static_cast<std::int64_t>(product.dtype),
+                     static_cast<std::int64_t>(product.out_dtype),
                      product.may_round ? 1 : 0,
                      is_batch ? product.a.rows : 0,
                      product.a.columns,

@@ -28,6 +28,7 @@ struct GpuMatrix {
 /// and summed in float32.
 struct GpuProduct {
   DType dtype = DType::float32;
+  DType out_dtype = DType::float32;  ///< of `out` and `added`
   bool may_round = false;  ///< operands of float32 to TF32
   std::int64_t batch = 1;
   GpuMatrix a, b, out;
@@ -54,7 +55,7 @@ class Blas {
  private:
   explicit Blas(Driver& driver);
   /// What products have in common whose batches differ.
-  using Kind = std::array<std::int64_t, 9>;
+  using Kind = std::array<std::int64_t, 10>;
   Driver& driver_;
   std::set<Kind> known_;
   std::unique_ptr<BlasFunctions> functions_;

@@ -119,7 +119,9 @@ auto flash(Composer& c) -> Datum {
 
 /// Contents of a tensor in the layout of another of its sizes.
 auto laid_out_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum {
-  return c.call("aten.copy_.default", {c.call("aten.empty_like.default", {like}), tensor});
+  const auto made = c.meta(tensor), wanted = c.meta(like);
+  if (made.dtype == wanted.dtype && made.strides == wanted.strides) return tensor;
+  return c.call("aten.copy.default", {like, tensor});
 }
 /// grad_out, query, key, value, out, logsumexp, then by name: gradients lie as the operands do.
 auto operand_gradients(Composer& c) -> Datum {

@@ -52,6 +52,21 @@ auto product_rule(MetaCall& c) -> Datum {
   return c.fresh(left.dtype, std::move(sizes));
 }
 
+/// The same in another dtype, in which it is summed: that of the operands, or float32 of halves
+/// (native/cuda/Blas.cpp, _bmm_out_dtype_cuda).
+template <MetaRule kRule>
+auto widened_product_rule(MetaCall& c) -> Datum {
+  const auto from = c.meta(0).dtype;
+  const auto to = c.dtype(param(c, "out_dtype")).value_or(from);
+  const bool is_half = from == DType::float16 || from == DType::bfloat16;
+  if (!c.require(to == from || (is_half && to == DType::float32),
+                 "the product has the operands' dtype, or float32"))
+    return {};
+  auto made = kRule(c);
+  if (auto* fake = std::get_if<FakeTensor>(&made.value)) fake->meta.dtype = to;
+  return made;
+}
+
 /// A factor as a batch of matrices.
 template <class T>
 struct Batch {
@@ -368,6 +383,8 @@ auto linear(Composer& c) -> Datum {
 void add_matmul_rows(OpTable& t) {
   t.add({.schema_text = "aten::mm(Tensor self, Tensor mat2) -> Tensor", .rule = product_rule<kPlain, Ranks{2, 2}>, .kernel = product_kernel<kPlain>});
   t.add({.schema_text = "aten::bmm(Tensor self, Tensor mat2) -> Tensor", .rule = product_rule<kPlain, Ranks{3, 3}>, .kernel = product_kernel<kPlain>});
+  t.add({.schema_text = "aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", .rule = widened_product_rule<product_rule<kPlain, Ranks{2, 2}>>, .kernel = product_kernel<kPlain>});
+  t.add({.schema_text = "aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", .rule = widened_product_rule<product_rule<kPlain, Ranks{3, 3}>>, .kernel = product_kernel<kPlain>});
   t.add({.schema_text = "aten::mv(Tensor self, Tensor vec) -> Tensor", .rule = product_rule<kPlain, Ranks{2, 1}>, .kernel = product_kernel<kPlain>});
   t.add({.schema_text = "aten::dot(Tensor self, Tensor tensor) -> Tensor", .rule = product_rule<kPlain, Ranks{1, 1}>, .kernel = product_kernel<kPlain>});
   t.add({.schema_text = "aten::vdot(Tensor self, Tensor other) -> Tensor", .rule = product_rule<kPlain, Ranks{1, 1}>, .kernel = vdot_kernel});

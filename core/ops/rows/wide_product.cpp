@@ -153,8 +153,6 @@ void add_wide_product_rows(OpTable& t) {
   const auto composed = [&](std::string_view schema, Decomposition decomposition) {
     t.add({.schema_text = schema, .decomposition = decomposition});
   };
-  composed("aten::mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", widened<2>);
-  composed("aten::bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor", widened<2>);
   composed("aten::addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor", widened<3>);
   composed("aten::baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor", widened<3>);
   composed("aten::_scaled_addmm(Tensor self, Tensor mat1, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, int[] contraction_dim=[], *, Scalar beta=1, Scalar alpha=1, bool use_fast_accum=False) -> Tensor", scaled_addmm);

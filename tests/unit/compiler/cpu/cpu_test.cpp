@@ -261,8 +261,8 @@ TEST_F(CpuTest, RandomNumbersAreTheInterpreters) {
     const OneKernel kernel(fmt::format(
         "kernel k \"pointwise\"\nparam out buffer {0}\nparam n scalar int64\n"
         "axis x parallel exact max 1024 block (1) extent (n)\nbody {{\n"
-        "  %0:int64[x] = index(x) line 0\n  %1:int64[] = constant 123456789012345 line 0\n"
-        "  %2:int64[] = constant -20 line 0\n  %3:int64[] = constant 5000000000 line 0\n"
+        "  %0:int64[x] = index(x) line 0\n  %1:int64[] = const(123456789012345) line 0\n"
+        "  %2:int64[] = const(-20) line 0\n  %3:int64[] = const(5000000000) line 0\n"
         "  %4:{0}[x] = random({1}) %1 %0{2} line 0\n  store(out) %0 %4 _ line 0\n}}\n",
         name(row.dtype), row.kind, row.ends));
     constexpr std::int64_t kNumbers = 1037;

@@ -431,6 +431,14 @@ auto attention() -> std::vector<Row> {
        {"q: bf16[1, 2, 6, 4]; k: bf16[1, 2, 5, 4]",
         "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k)\na = n[0]\nb = n[1]",
         "a, b"}},
+      {"AttentionHalfOnCuda",  // of heads that share keys
+       {"q: bf16[2, 4, 7, 8]cuda:0; k: bf16[2, 2, 9, 8]cuda:0; v: bf16[2, 2, 9, 8]cuda:0; "
+        "g: bf16[2, 4, 7, 8]cuda:0",
+        "n = aten._scaled_dot_product_flash_attention.default(q, k, v)\na = n[0]\nb = n[1]\n"
+        "s = n[6]\n"
+        "m = aten._scaled_dot_product_flash_attention_backward.default(g, q, k, v, a, b, s, s, 7, "
+        "9, 0.0, False, s, s)\nc = m[0]\nd = m[1]\ne = m[2]",
+        "a, b, c, d, e"}},
       {"AttentionBackward",
        {"g: f32[2, 3, s0, 4]; q: f32[2, 3, s0, 4]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
         "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)\n"
