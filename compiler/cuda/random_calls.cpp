@@ -90,8 +90,7 @@ class RandomCall : CallLaunches {
   auto find_chances(KernelCall& k) -> bool {
     const int p = std::max(k.row().schema.index_of("p"), 0);
     if (!k.is_tensor(p)) {
-      reals_["keep"] = k.real(p);
-      return true;
+      return keep(k.real(p));
     }
     // A thread takes four neighbours, and there is one for each four.
     what_.has_chances = true;
@@ -111,11 +110,22 @@ class RandomCall : CallLaunches {
         input.strides != k.out(1).meta.strides)
       return false;
     what_.width = dropout_width(input);
-    reals_ = {{"keep", keep}, {"scale", rounded_scale(keep)}};
-    return true;
+    reals_["scale"] = round_to(what_.dtype, 1 / keep);
+    return this->keep(keep);
   }
-  [[nodiscard]] auto rounded_scale(double keep) const -> double {
-    return round_to(what_.dtype, 1 / keep);
+  /// Words whose uniform number is below the probability, which they rise with. False where there
+  /// are none.
+  auto keep(double probability) -> bool {
+    const auto is_kept = [&](std::uint64_t word) {
+      return curand_uniform(static_cast<std::uint32_t>(word)) < static_cast<float>(probability);
+    };
+    std::uint64_t kept = 0, beyond = std::uint64_t{1} << 32U;
+    while (kept < beyond) {
+      const auto middle = (kept + beyond) / 2;
+      (is_kept(middle) ? kept : beyond) = is_kept(middle) ? middle + 1 : middle;
+    }
+    numbers_["last_kept"] = static_cast<std::int64_t>(kept) - 1;
+    return kept > 0;
   }
 
   RandomKernel what_;

@@ -5,7 +5,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <initializer_list>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "compiler/cuda/kernel_words.h"
@@ -79,6 +81,7 @@ class Maker : KernelWords {
       if (i > 0) at = of(Op::add, at, threads);
       const auto k = static_cast<std::size_t>(what_.is_wide ? 2 * i : i);
       put(at, of(Op::lt, at, count), {drawn[k], drawn[k ^ 1U], i % 2 == 1});
+      if (i % 2 == 1) pair_ = {};
     }
   }
 
@@ -130,7 +133,7 @@ class Maker : KernelWords {
           what_.has_chances
               ? of(Op::le, unit(drawn.word),
                    as(load("chances", what_.dtype, at, inside), DType::float32))
-              : of(Op::lt, unit(drawn.word), real("keep"));
+              : stays(drawn.word);
       return store("values", what_.dtype, at, is_true, inside);
     }
     store("values", what_.dtype, at, number_of(drawn), inside);
@@ -150,15 +153,51 @@ class Maker : KernelWords {
     const auto high = as(real("high"), what_.dtype), low = as(real("low"), what_.dtype);
     return select(of(Op::eq, value, high), low, value);
   }
-  /// Box-Muller.
+  /// Of a uniform number below a probability, which numbers of 32 bits say as well.
+  auto stays(TileId word) -> TileId { return of(Op::le, word, number("last_kept", DType::uint32)); }
+
+  /// Box-Muller: the sine first, then the cosine.
   auto normal(const Drawn& drawn) -> TileId {
+    if (!drawn.is_second) pair_ = normal_pair(drawn.word, drawn.other);
+    return drawn.is_second ? pair_.second : pair_.first;
+  }
+  auto normal_pair(TileId first, TileId second) -> std::pair<TileId, TileId> {
     constexpr double kTurn = static_cast<float>(2 * std::numbers::pi * kUnit);
-    const auto first = drawn.is_second ? drawn.other : drawn.word;
-    const auto second = drawn.is_second ? drawn.word : drawn.other;
     const auto logarithm = b_.compute(Op::log, {unit(first)});
     const auto radius = b_.compute(Op::sqrt, {of(Op::mul, real(-2), logarithm)});
     const auto angle = fused(as(second, DType::float32), real(kTurn), real(kTurn / 2));
-    return of(Op::mul, radius, b_.compute(drawn.is_second ? Op::cos : Op::sin, {angle}));
+    const auto [sine, cosine] = both_of(angle);
+    return {of(Op::mul, radius, sine), of(Op::mul, radius, cosine)};
+  }
+  /// Sine and cosine of an angle from 0 to one turn, within two units: quarters are taken away
+  /// (Cody, Waite 1980), and short polynomials do for what is left (coefficients of Cephes' sinf).
+  auto both_of(TileId angle) -> std::pair<TileId, TileId> {
+    constexpr float kQuarter = std::numbers::pi_v<float> / 2;
+    constexpr double kRest = std::numbers::pi / 2 - kQuarter;
+    const auto turns = b_.compute(
+        Op::nearest_even, {of(Op::mul, angle, real(2 / std::numbers::pi_v<float>))});
+    auto x = fused(turns, real(-kQuarter), angle);
+    x = fused(turns, real(-kRest), x);
+    const auto square = of(Op::mul, x, x);
+    const auto polynomial = [&](std::initializer_list<double> coefficients) {
+      auto sum = kNoTile;
+      for (const double one : coefficients)
+        sum = sum == kNoTile ? real(one) : fused(sum, square, real(one));
+      return sum;
+    };
+    const auto cube = of(Op::mul, x, square);
+    const auto sine =
+        fused(polynomial({-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), cube, x);
+    const auto cosine = polynomial(
+        {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1});
+    const auto quarter = as(turns, DType::int32);
+    const auto is_odd = with(Op::eq, with(Op::bit_and, quarter, 1), 1);
+    const auto signed_by = [&](TileId number, TileId value) {
+      const auto is_negative = with(Op::eq, with(Op::bit_and, number, 2), 2);
+      return select(is_negative, b_.compute(Op::negate, {value}), value);
+    };
+    return {signed_by(quarter, select(is_odd, cosine, sine)),
+            signed_by(with(Op::add, quarter, 1), select(is_odd, sine, cosine))};
   }
   auto integer(const Drawn& drawn) -> TileId {
     auto value = drawn.word;
@@ -170,14 +209,15 @@ class Maker : KernelWords {
     return of(Op::add, as(value, DType::int64), number("first"));
   }
   void drop(TileId at, TileId inside, TileId word) {
-    const auto stays = of(Op::lt, unit(word), real("keep"));
+    const auto is_kept = stays(word);
     const auto input = as(load("input", what_.dtype, at, inside), DType::float32);
-    const auto kept = of(Op::mul, input, as(stays, DType::float32));
+    const auto kept = of(Op::mul, input, as(is_kept, DType::float32));
     store("values", what_.dtype, at, of(Op::mul, kept, real("scale")), inside);
-    store("mask", DType::boolean, at, stays, inside);
+    store("mask", DType::boolean, at, is_kept, inside);
   }
 
   RandomKernel what_;
+  std::pair<TileId, TileId> pair_ = {kNoTile, kNoTile};  ///< of normal numbers
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ struct RandomKernel {
 /// Parameters, of which a kernel has those it needs: `values` and `mask` to write, `input` and
 /// `chances` to read, all of them dense and alike; `count` elements, `threads` of the launch that
 /// PyTorch would make; `low`, `range`, `high` of uniform numbers; `mean`, `deviation`; `factor`
-/// (-1 / lambd); `keep`, `scale` of dropouts and `keep` of truths; `first` and `many` of integers.
+/// (-1 / lambd); `last_kept`, the largest word that stays or is true; `scale` of dropouts; `first` and
+/// `many` of integers.
 /// `programs` of the grid.
 [[nodiscard]] auto make_random_kernel(const RandomKernel& what, const Expr& programs)
     -> std::shared_ptr<const TileKernel>;
