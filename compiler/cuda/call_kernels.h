@@ -16,12 +16,13 @@ class CallKernels {
  public:
   using Maker = std::function<std::shared_ptr<const TileKernel>(const Expr& programs)>;
 
-  CallKernels();
+  /// Whose operators take the place of others.
+  explicit CallKernels(const OpTable& table);
   CallKernels(const CallKernels&) = delete;
   auto operator=(const CallKernels&) -> CallKernels& = delete;
-  /// What no kernels are for (rows that lie in no order of two strides, dtypes without an order,
-  /// random numbers of the CPU's generator or of float64) stays a call.
-  void expand(BoundProgram& bound);
+  /// What a library takes stays a call, and what no kernels are for (rows that lie in no order of two strides, dtypes without an order,
+  /// random numbers of the CPU's generator or of float64).
+  void expand(BoundProgram& bound, const std::function<bool(const BoundCall&)>& is_taken = {});
   /// Null where none has the name.
   [[nodiscard]] auto find(const std::string& name) const -> std::shared_ptr<const TileKernel>;
 
@@ -29,8 +30,11 @@ class CallKernels {
   auto kernel(const std::string& name, const Maker& make) -> const TileKernel&;
   /// How many programs a grid has, in the extents of kernels.
   [[nodiscard]] auto programs() const -> const Expr& { return programs_; }
+  [[nodiscard]] auto symbol(const std::string& name) -> Expr { return pool_.symbol(name); }
+  [[nodiscard]] auto row(std::string_view name) const -> const OpRow* { return table_.find(name); }
 
  private:
+  const OpTable& table_;
   ExprPool pool_;
   Expr programs_;
   std::map<std::string, std::shared_ptr<const TileKernel>> kernels_;

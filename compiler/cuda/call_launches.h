@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "compiler/cuda/call_kernels.h"
 #include "compiler/cuda/replaced_steps.h"
@@ -41,7 +42,12 @@ class CallLaunches {
     argument.buffer = buffer;
     argument.offset_bytes = first * element_bytes;
     argument.element_bytes = element_bytes;
-    if (buffer >= given_) used_by_next(bound_, buffer);
+    use({buffer});
+  }
+  /// The step that is appended next uses them.
+  void use(const std::vector<std::size_t>& buffers) {
+    for (const auto buffer : buffers)
+      if (buffer >= given_) used_by_next(bound_, buffer);
   }
   static void put(BoundLaunch& launch, const TileKernel& kernel, const Numbers& numbers,
                   const Reals& reals = {}) {
@@ -74,6 +80,8 @@ class CallLaunches {
 /// Appends launches in the place of the call; false where there are none for it.
 [[nodiscard]] auto expand_sort(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
     -> bool;
+[[nodiscard]] auto expand_attention(const BoundCall& call, BoundProgram& bound,
+                                    CallKernels& kernels) -> bool;
 [[nodiscard]] auto expand_random(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
     -> bool;
 

@@ -32,6 +32,8 @@ struct LoadedKernel {
 }  // namespace
 
 struct CudaState {
+  explicit CudaState(const OpTable& table) : call_kernels(table) {}
+
   std::unique_ptr<cuda::Driver> driver;
   std::unique_ptr<GpuLibraries> libraries;
   std::unique_ptr<GpuGraphs> graphs;
@@ -503,7 +505,7 @@ class CudaProgram final : public CompiledProgram {
 }  // namespace
 
 CudaExecutor::CudaExecutor(const OpTable& table, CudaOptions options)
-    : table_(table), state_(std::make_shared<CudaState>()) {
+    : table_(table), state_(std::make_shared<CudaState>(table)) {
   state_->options = options;
 }
 CudaExecutor::~CudaExecutor() = default;

@@ -38,6 +38,12 @@ class KernelWords {
     const auto known = param(name);
     return b_.param(known ? *known : b_.scalar_param(name), dtype);
   }
+  /// In float32.
+  auto real(double value) -> TileId { return b_.add(TileConstant{value}, {}, DType::float32, 0); }
+  auto real(const std::string& name) -> TileId {
+    const auto known = param(name);
+    return b_.param(known ? *known : b_.scalar_param(name, DType::float64), DType::float32);
+  }
   auto buffer(const std::string& name, DType dtype) -> std::size_t {
     const auto known = param(name);
     return known ? *known : b_.buffer_param(name, dtype);

@@ -38,11 +38,6 @@ class Maker : KernelWords {
   }
 
  private:
-  auto real(double value) -> TileId { return b_.add(TileConstant{value}, {}, DType::float32, 0); }
-  auto real(const std::string& name) -> TileId {
-    const auto known = param(name);
-    return b_.param(known ? *known : b_.scalar_param(name, DType::float64), DType::float32);
-  }
   auto fused(TileId a, TileId b, TileId c) -> TileId { return b_.compute(Op::fma, {a, b, c}); }
   auto program() -> TileId {
     return as(b_.add(TileProgram{0}, {}, DType::int32, 0), DType::int64);

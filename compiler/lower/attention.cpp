@@ -79,6 +79,13 @@ auto is_plain(Composer& c, const ScoreArguments& at, int dropout) -> bool {
   }
   return !c.has(at.mask) || c.meta(at.mask).rank() == 2 || c.meta(at.mask).rank() == 4;
 }
+/// Attention that kernels and libraries of GPUs make whole, or `cuda` in memory where there are
+/// none.
+auto is_left_to_gpus(Composer& c, const ScoreArguments& at) -> bool {
+  const auto query = c.meta(at.query);
+  const bool is_half = query.dtype == DType::float16 || query.dtype == DType::bfloat16;
+  return query.device.type == "cuda" && is_half && !c.has(at.mask);
+}
 auto factor(Composer& c, const ScoreArguments& at) -> Datum {
   if (c.has(at.scale)) return real(c.real(at.scale));
   const auto features = c.meta(at.query).sizes[3];
@@ -120,7 +127,8 @@ auto zero(Composer& c, const Datum& like) -> Datum {
 
 auto attention(Composer& c) -> Datum {
   constexpr ScoreArguments kAt{.query = 0, .causal = 4, .mask = 5, .scale = 6};
-  if (!is_plain(c, kAt, 3)) return c.unsupported("attention of this kind"), Datum{};
+  if (!is_plain(c, kAt, 3) || is_left_to_gpus(c, kAt))
+    return c.unsupported("attention of this kind"), Datum{};
   const auto factors = factor_dtype(c);
   const auto heads = c.meta(0).sizes[1];
   const auto operand = [&](int i) {

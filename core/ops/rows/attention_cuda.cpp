@@ -15,6 +15,8 @@ auto number(std::int64_t value) -> Datum {
 /// [batch, heads, positions, ...] laid out by position.
 auto by_position(Composer& c, const Datum& tensor) -> Datum {
   const auto swapped = c.call("aten.transpose.int", {tensor, number(1), number(2)});
+  const auto meta = c.meta(swapped);
+  if (meta.strides == contiguous_strides(meta.sizes)) return tensor;
   const auto packed = c.call("aten.clone.default", {swapped, Datum{MemoryFormat::contiguous}});
   return c.call("aten.transpose.int", {packed, number(1), number(2)});
 }

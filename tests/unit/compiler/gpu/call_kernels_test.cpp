@@ -125,7 +125,7 @@ TEST(CallKernels, CallsStayWhereRowsHaveNoOrderOfTwoStrides) {
   ASSERT_TRUE(made) << made.error().message;
   auto* bound = &made->bound;
   const auto steps = bound->steps.size();
-  CallKernels().expand(*bound);
+  CallKernels(testing::op_table()).expand(*bound);
   ASSERT_EQ(bound->steps.size(), steps);
   EXPECT_TRUE(std::ranges::any_of(
       bound->steps, [](const BoundStep& step) { return std::holds_alternative<BoundCall>(step); }));

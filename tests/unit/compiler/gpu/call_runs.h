@@ -48,7 +48,7 @@ struct CallRuns {
   std::size_t launches = 0, calls = 0;  ///< of the second
 };
 inline auto run_both(BoundGraph& graph) -> Result<CallRuns> {
-  CallKernels kernels;
+  CallKernels kernels(op_table());
   const CallDevice device(kernels, graph.kernels);
   const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
   CallRuns runs;
