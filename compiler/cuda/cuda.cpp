@@ -466,7 +466,8 @@ class CudaProgram final : public CompiledProgram {
   auto made_ready(const DatumList& inputs) const -> Result<std::unique_ptr<GpuProgram>> {
     const auto start = Clock::now();
     ASSAY_TRY(auto made, binder_.bind(inputs));
-    state_->call_kernels.expand(made);
+    state_->call_kernels.expand(
+        made, [&](const BoundCall& call) { return state_->libraries->takes(call); });
     stages_.expand(made, [&](const std::string& name) -> const GpuKernel* {
       const auto known = kernels_.find(name);
       return known == kernels_.end() ? nullptr : &known->second->gpu;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "compiler/cuda/window_products.h"
 
@@ -65,6 +66,10 @@ class Operands {
   std::vector<std::optional<GpuTensor>> args_, results_;
 };
 
+/// One more than the largest number of a buffer.
+auto buffers_of(const BoundCall& call) -> std::size_t {
+  return call.buffers.empty() ? 0 : 1 + *std::ranges::max_element(call.buffers);
+}
 auto is_empty(const GpuTensor& tensor) -> bool {
   return std::ranges::count(tensor.sizes, 0) > 0;
 }
@@ -218,6 +223,36 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
   return works;
 }
 
+// ---- attention ----------------------------------------------------------------------------------
+
+/// query, key, value, dropout_p, is_causal, attn_mask, scale; out, sums.
+auto attention_of(const Operands& operands) -> Result<cuda::GpuAttention> {
+  const auto &query = operands.arg(0), &key = operands.arg(1), &value = operands.arg(2);
+  if (operands.has(5) || operands.number(3, 0) != 0) return unsupported("a mask or dropout");
+  if (query.dtype != DType::float16 && query.dtype != DType::bfloat16)
+    return unsupported("attention of {}", name(query.dtype));
+  cuda::GpuAttention what{.query = query,
+                          .key = key,
+                          .value = value,
+                          .out = *operands.result(0),
+                          .sums = *operands.result(1)};
+  for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
+    if (one->sizes.size() != 4 || one->strides[3] != 1 || is_empty(*one))
+      return unsupported("features that are no neighbours, or none");
+  if (what.sums.strides != contiguous_strides(what.sums.sizes))
+    return unsupported("sums that are not in rows");
+  what.scale = operands.number(6, 1 / std::sqrt(static_cast<double>(query.sizes[3])));
+  what.is_causal = operands.flag(4);
+  return what;
+}
+auto attention(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
+  ASSAY_TRY(auto what, attention_of(operands));
+  ASSAY_TRY(auto* const dnn, libraries.dnn());
+  ASSAY_TRY(auto work, dnn->attention(std::move(what)));
+  return one(std::move(work));
+}
+constexpr std::string_view kAttention = "aten._scaled_dot_product_flash_attention_for_cpu.default";
+
 struct CallRow {
   std::string_view name;
   Result<Works> (*prepare)(GpuLibraries&, const Operands&);
@@ -231,6 +266,7 @@ constexpr std::array kCalls = {
     CallRow{"aten.baddbmm.default", added_product},
     CallRow{"aten.convolution.default", convolution},
     CallRow{"aten.convolution_backward.default", convolution_backward},
+    CallRow{kAttention, attention},
 };
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -266,6 +302,14 @@ auto GpuLibraries::prepare(const BoundCall& call, const Places& places) -> Resul
   const auto* const row = std::ranges::find(kCalls, call.row->name(), &CallRow::name);
   if (row == kCalls.end()) return unsupported("no GPU code");
   return row->prepare(*this, Operands(call, places));
+}
+
+auto GpuLibraries::takes(const BoundCall& call) -> bool {
+  if (call.row->name() != kAttention) return false;
+  const auto what = attention_of(Operands(call, Places(buffers_of(call), 0)));
+  if (!what) return false;
+  const auto dnn = this->dnn();
+  return dnn && (*dnn)->takes(*what);
 }
 
 auto GpuLibraries::prepare(const BoundCopy& copy, const Places& places) -> Result<Works> {

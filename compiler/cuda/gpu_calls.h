@@ -1,5 +1,5 @@
 // Library calls of bound programs that a library for GPUs does: products, and convolutions that are
-// such, by cuBLASLt, other convolutions by cuDNN, dense copies by the driver. The rest runs on the
+// such, by cuBLASLt, other convolutions and attention by cuDNN, dense copies by the driver. The rest runs on the
 // host.
 #pragma once
 #include <memory>
@@ -20,6 +20,8 @@ class GpuLibraries {
   /// unsupported, missing_tool: the call has to run on the host, and why.
   [[nodiscard]] auto prepare(const BoundCall& call, const std::vector<cuda::Address>& places)
       -> Result<Works>;
+  /// Whether a library is the better one for a call that kernels could stand for, and does it.
+  [[nodiscard]] auto takes(const BoundCall& call) -> bool;
   [[nodiscard]] auto prepare(const BoundCopy& copy, const std::vector<cuda::Address>& places)
       -> Result<Works>;
   /// Opened when first asked for. Errors: missing_tool.

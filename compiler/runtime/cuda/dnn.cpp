@@ -366,6 +366,7 @@ Dnn::Dnn(Driver& driver, bool may_round)
       choices_(std::make_unique<DnnChoices>()) {}
 
 Dnn::~Dnn() {
+  plans_.reset();
   if (handle_ != nullptr) functions_->cudnnDestroy(handle_);
   if (workspace_ != 0) driver_.free(workspace_);
 }
@@ -375,6 +376,9 @@ auto Dnn::open(Driver& driver, bool may_round) -> Result<std::unique_ptr<Dnn>> {
   std::unique_ptr<Dnn> dnn(new Dnn(driver, may_round));
   auto& functions = *dnn->functions_;
   ASSAY_DNN_CALLS(ASSAY_LIBRARY_LOAD)
+  dnn->library_ = library;
+  ASSAY_TRY(void* const version, find_symbol(library, "cudnnGetVersion"));
+  dnn->version_ = reinterpret_cast<std::size_t (*)()>(version)();
   ASSAY_TRY_VOID(checked(functions.cudnnCreate(&dnn->handle_), "cudnnCreate"));
   ASSAY_TRY_VOID(
       checked(functions.cudnnSetStream(dnn->handle_, driver.stream()), "cudnnSetStream"));

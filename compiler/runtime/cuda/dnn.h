@@ -1,4 +1,4 @@
-// Convolutions by cuDNN, opened when a program convolves on a GPU.
+// Convolutions and attention by cuDNN, opened when a program has such on a GPU.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,8 +25,23 @@ struct GpuConvolution {
   std::int64_t groups = 1;
 };
 
+/// softmax(scale * query key^T) value, of tensors [batch, heads, positions, features]; several
+/// heads of queries may share keys. `sums` [batch, heads, positions] in rows: logarithms of sums of
+/// exponentials.
+struct GpuAttention {
+  GpuTensor query, key, value, out, sums;
+  double scale = 1;
+  bool is_causal = false;  ///< what follows a position is not seen
+  float lowest = 0;        ///< of scores that are not seen: filled in
+};
+
 struct DnnFunctions;
 struct DnnChoices;
+struct DnnPlans;
+struct DnnPlansDeleter {
+  void operator()(DnnPlans* plans) const;
+};
+class DnnGraph;
 
 class Dnn {
  public:
@@ -48,17 +63,27 @@ class Dnn {
   /// Sums `from` over all but the channels.
   [[nodiscard]] auto bias_gradient(const GpuTensor& from, const GpuTensor& bias)
       -> Result<std::unique_ptr<GpuWork>>;
+  /// Of halves; last strides are 1. Errors: unsupported (no engine for it).
+  [[nodiscard]] auto attention(GpuAttention what) -> Result<std::unique_ptr<GpuWork>>;
+  /// Is there a plan for it? Addresses do not matter.
+  [[nodiscard]] auto takes(GpuAttention what) -> bool;
 
  private:
   Dnn(Driver& driver, bool may_round);
+  [[nodiscard]] auto attention_plan(const GpuAttention& what)
+      -> Result<std::shared_ptr<const DnnGraph>>;
+  [[nodiscard]] auto lowest() const -> float;
   [[nodiscard]] auto convolution_in_rows(const GpuConvolution& what)
       -> Result<std::unique_ptr<GpuWork>>;
   Driver& driver_;
   bool may_round_;
   std::unique_ptr<DnnFunctions> functions_;
   std::unique_ptr<DnnChoices> choices_;
+  void* library_ = nullptr;
+  std::size_t version_ = 0;  ///< 91002 is 9.10.2
   void* handle_ = nullptr;
   Address workspace_ = 0;
+  std::unique_ptr<DnnPlans, DnnPlansDeleter> plans_;
 };
 
 }  // namespace assay::cuda

@@ -62,6 +62,10 @@ auto flash_rule(MetaCall& c) -> Datum {
   const auto& query = c.meta(0);
   const Dims rows(query.sizes.begin(), query.sizes.begin() + 3);
   const auto sum_dtype = query.dtype == DType::float64 ? DType::float64 : DType::float32;
+  // On CUDA it stands for the kernels there (attention_cuda.cpp), in their layout.
+  if (on_cuda(query))
+    return {DatumList{c.fresh(query.dtype, query.sizes, position_major_strides(query.sizes)),
+                      c.fresh(sum_dtype, rows)}};
   return {DatumList{c.fresh(query.dtype, query.sizes, preserved_strides(c, query)),
                     c.fresh(sum_dtype, rows, position_major_strides(rows))}};
 }

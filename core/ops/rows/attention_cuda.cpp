@@ -21,6 +21,8 @@ auto by_position(Composer& c, const Datum& tensor) -> Datum {
   return c.call("aten.transpose.int", {packed, number(1), number(2)});
 }
 auto row_major(Composer& c, const Datum& tensor) -> Datum {
+  const auto meta = c.meta(tensor);
+  if (meta.strides == contiguous_strides(meta.sizes)) return tensor;
   return c.call("aten.clone.default", {tensor, Datum{MemoryFormat::contiguous}});
 }
 auto empty_like(Composer& c, const Dims& sizes, DType dtype) -> Datum {

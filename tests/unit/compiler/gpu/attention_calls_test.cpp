@@ -50,8 +50,8 @@ TEST_P(AttentionCalls, AttendAsTheOperatorDoes) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, AttentionCalls,
     ::testing::Values(
-        Row{"packed", "bf16[2, 3, 7, 8]cuda:0", "bf16[2, 3, 9, 8]cuda:0", ""},
-        Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True"},
+        Row{"packed", "bf16[2, 3, 7, 8]cuda:0", "bf16[2, 3, 9, 8]cuda:0", "", 3},
+        Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True", 3},
         Row{"causal_of_more_keys", "f16[1, 2, 5, 16]cuda:0", "f16[1, 2, 9, 16]cuda:0",
             ", 0.0, True, scale = 0.3"},
         Row{"by_position", "f16[2, 3, 7, 8][168, 8, 24, 1]cuda:0",
