@@ -225,33 +225,80 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
 
 // ---- attention ----------------------------------------------------------------------------------
 
-/// query, key, value, dropout_p, is_causal, attn_mask, scale; out, sums.
-auto attention_of(const Operands& operands) -> Result<cuda::GpuAttention> {
-  const auto &query = operands.arg(0), &key = operands.arg(1), &value = operands.arg(2);
-  if (operands.has(5) || operands.number(3, 0) != 0) return unsupported("a mask or dropout");
-  if (query.dtype != DType::float16 && query.dtype != DType::bfloat16)
-    return unsupported("attention of {}", name(query.dtype));
-  cuda::GpuAttention what{.query = query,
-                          .key = key,
-                          .value = value,
-                          .out = *operands.result(0),
-                          .sums = *operands.result(1)};
+/// Positions of what comes behind the operands.
+struct AttentionArguments {
+  std::size_t dropout, causal, mask, scale;
+};
+/// Fills in the numbers. Errors: unsupported, of what no kernel of a library is for.
+auto checked_attention(const Operands& operands, cuda::GpuAttention what,
+                       const AttentionArguments& at) -> Result<cuda::GpuAttention> {
+  const auto dtype = what.query.dtype;
+  if (operands.has(at.mask) || operands.number(at.dropout, 0) != 0)
+    return unsupported("a mask or dropout");
+  if (dtype != DType::float16 && dtype != DType::bfloat16)
+    return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
     if (one->sizes.size() != 4 || one->strides[3] != 1 || is_empty(*one))
       return unsupported("features that are no neighbours, or none");
   if (what.sums.strides != contiguous_strides(what.sums.sizes))
     return unsupported("sums that are not in rows");
-  what.scale = operands.number(6, 1 / std::sqrt(static_cast<double>(query.sizes[3])));
-  what.is_causal = operands.flag(4);
+  what.scale = operands.number(at.scale, 1 / std::sqrt(static_cast<double>(what.query.sizes[3])));
+  what.is_causal = operands.flag(at.causal);
   return what;
 }
-auto attention(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
-  ASSAY_TRY(auto what, attention_of(operands));
+/// query, key, value; out, sums.
+auto attention_of(const Operands& operands) -> Result<cuda::GpuAttention> {
+  return checked_attention(operands,
+                           {.query = operands.arg(0),
+                            .key = operands.arg(1),
+                            .value = operands.arg(2),
+                            .out = *operands.result(0),
+                            .sums = *operands.result(1)},
+                           {.dropout = 3, .causal = 4, .mask = 5, .scale = 6});
+}
+/// gradient, query, key, value, out, sums; three gradients.
+auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttentionGradients> {
+  ASSAY_TRY(auto of, checked_attention(operands,
+                                       {.query = operands.arg(1),
+                                        .key = operands.arg(2),
+                                        .value = operands.arg(3),
+                                        .out = operands.arg(4),
+                                        .sums = operands.arg(5)},
+                                       {.dropout = 6, .causal = 7, .mask = 8, .scale = 9}));
+  if (of.key.sizes[1] != of.query.sizes[1]) return unsupported("gradients of heads that share keys");
+  cuda::GpuAttentionGradients what{.of = std::move(of),
+                                   .gradient = operands.arg(0),
+                                   .query_gradient = *operands.result(0),
+                                   .key_gradient = *operands.result(1),
+                                   .value_gradient = *operands.result(2)};
+  if (what.gradient.strides[3] != 1) return unsupported("features that are no neighbours");
+  return what;
+}
+template <class What>
+auto attention(GpuLibraries& libraries, const Operands& operands,
+               Result<What> (*read)(const Operands&)) -> Result<Works> {
+  ASSAY_TRY(auto what, read(operands));
   ASSAY_TRY(auto* const dnn, libraries.dnn());
   ASSAY_TRY(auto work, dnn->attention(std::move(what)));
   return one(std::move(work));
 }
-constexpr std::string_view kAttention = "aten._scaled_dot_product_flash_attention_for_cpu.default";
+auto attention(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
+  return attention(libraries, operands, attention_of);
+}
+auto attention_backward(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
+  return attention(libraries, operands, attention_gradients_of);
+}
+template <class What>
+auto takes_attention(GpuLibraries& libraries, const Operands& operands,
+                     Result<What> (*read)(const Operands&)) -> bool {
+  const auto what = read(operands);
+  if (!what) return false;
+  const auto dnn = libraries.dnn();
+  return dnn && (*dnn)->takes(*what);
+}
+constexpr std::string_view kAttention = "aten._scaled_dot_product_flash_attention_for_cpu.default",
+                           kAttentionBackward =
+                               "aten._scaled_dot_product_flash_attention_for_cpu_backward.default";
 
 struct CallRow {
   std::string_view name;
@@ -267,6 +314,7 @@ constexpr std::array kCalls = {
     CallRow{"aten.convolution.default", convolution},
     CallRow{"aten.convolution_backward.default", convolution_backward},
     CallRow{kAttention, attention},
+    CallRow{kAttentionBackward, attention_backward},
 };
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -305,11 +353,11 @@ auto GpuLibraries::prepare(const BoundCall& call, const Places& places) -> Resul
 }
 
 auto GpuLibraries::takes(const BoundCall& call) -> bool {
-  if (call.row->name() != kAttention) return false;
-  const auto what = attention_of(Operands(call, Places(buffers_of(call), 0)));
-  if (!what) return false;
-  const auto dnn = this->dnn();
-  return dnn && (*dnn)->takes(*what);
+  const auto name = call.row->name();
+  if (name != kAttention && name != kAttentionBackward) return false;
+  const Operands operands(call, Places(buffers_of(call), 0));
+  return name == kAttention ? takes_attention(*this, operands, attention_of)
+                            : takes_attention(*this, operands, attention_gradients_of);
 }
 
 auto GpuLibraries::prepare(const BoundCopy& copy, const Places& places) -> Result<Works> {

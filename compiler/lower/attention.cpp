@@ -83,6 +83,8 @@ auto is_plain(Composer& c, const ScoreArguments& at, int dropout) -> bool {
 /// none.
 auto is_left_to_gpus(Composer& c, const ScoreArguments& at) -> bool {
   const auto query = c.meta(at.query);
+  const bool is_backward = at.query > 0;
+  if (is_backward && c.meta(at.query + 1).sizes[1] != query.sizes[1]) return false;
   const bool is_half = query.dtype == DType::float16 || query.dtype == DType::bfloat16;
   return query.device.type == "cuda" && is_half && !c.has(at.mask);
 }
@@ -154,7 +156,8 @@ auto attention(Composer& c) -> Datum {
 
 auto attention_backward(Composer& c) -> Datum {
   constexpr ScoreArguments kAt{.query = 1, .causal = 7, .mask = 8, .scale = 9};
-  if (!is_plain(c, kAt, 6)) return c.unsupported("attention of this kind"), Datum{};
+  if (!is_plain(c, kAt, 6) || is_left_to_gpus(c, kAt))
+    return c.unsupported("attention of this kind"), Datum{};
   const auto factors = factor_dtype(c);
   const auto sizes = c.meta(1).sizes, keys = c.meta(2).sizes, values = c.meta(3).sizes;
   const auto operand = [&](int i) {

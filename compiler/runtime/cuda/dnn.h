@@ -1,7 +1,9 @@
 // Convolutions and attention by cuDNN, opened when a program has such on a GPU.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compiler/runtime/cuda/driver.h"
@@ -35,6 +37,12 @@ struct GpuAttention {
   float lowest = 0;        ///< of scores that are not seen: filled in
 };
 
+/// Its gradients. `query_gradient` and so on are written; as many heads of keys as of queries.
+struct GpuAttentionGradients {
+  GpuAttention of;
+  GpuTensor gradient, query_gradient, key_gradient, value_gradient;
+};
+
 struct DnnFunctions;
 struct DnnChoices;
 struct DnnPlans;
@@ -65,13 +73,18 @@ class Dnn {
       -> Result<std::unique_ptr<GpuWork>>;
   /// Of halves; last strides are 1. Errors: unsupported (no engine for it).
   [[nodiscard]] auto attention(GpuAttention what) -> Result<std::unique_ptr<GpuWork>>;
+  [[nodiscard]] auto attention(GpuAttentionGradients what) -> Result<std::unique_ptr<GpuWork>>;
   /// Is there a plan for it? Addresses do not matter.
   [[nodiscard]] auto takes(GpuAttention what) -> bool;
+  [[nodiscard]] auto takes(GpuAttentionGradients what) -> bool;
 
  private:
   Dnn(Driver& driver, bool may_round);
-  [[nodiscard]] auto attention_plan(const GpuAttention& what)
-      -> Result<std::shared_ptr<const DnnGraph>>;
+  using Plan = Result<std::shared_ptr<const DnnGraph>>;
+  [[nodiscard]] auto attention_plan(const GpuAttention& what) -> Plan;
+  [[nodiscard]] auto attention_plan(const GpuAttentionGradients& what) -> Plan;
+  [[nodiscard]] auto plan(const std::string& key, const std::function<void(DnnGraph&)>& describe)
+      -> Plan;
   [[nodiscard]] auto lowest() const -> float;
   [[nodiscard]] auto convolution_in_rows(const GpuConvolution& what)
       -> Result<std::unique_ptr<GpuWork>>;

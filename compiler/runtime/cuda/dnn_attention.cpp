@@ -9,26 +9,37 @@
 namespace assay::cuda {
 namespace {
 
-class DnnAttention final : public GpuWork {
+/// A run of a graph, with memory of its own.
+class DnnGraphRun final : public GpuWork {
  public:
-  DnnAttention(std::shared_ptr<const DnnGraph> graph, std::vector<Address> places, Driver& driver)
+  DnnGraphRun(std::shared_ptr<const DnnGraph> graph, std::vector<Address> places, Driver& driver)
       : graph_(std::move(graph)), places_(std::move(places)), driver_(driver) {}
-  ~DnnAttention() override {
-    if (workspace_ != 0) driver_.free(workspace_);
+  ~DnnGraphRun() override {
+    for (const auto address : owned_) driver_.free(address);
   }
-  DnnAttention(const DnnAttention&) = delete;
-  auto operator=(const DnnAttention&) -> DnnAttention& = delete;
-  auto prepare() -> Result<void> {
+  DnnGraphRun(const DnnGraphRun&) = delete;
+  auto operator=(const DnnGraphRun&) -> DnnGraphRun& = delete;
+  /// `between`: bytes of the tensors that follow the places, which are the run's.
+  auto prepare(const std::vector<std::int64_t>& between) -> Result<void> {
+    for (const auto bytes : between) {
+      ASSAY_TRY(const auto place, own(bytes));
+      places_.push_back(place);
+    }
     if (graph_->workspace_bytes() == 0) return {};
-    ASSAY_TRY(workspace_,
-              driver_.allocate(static_cast<std::size_t>(graph_->workspace_bytes())));
+    ASSAY_TRY(workspace_, own(graph_->workspace_bytes()));
     return {};
   }
   [[nodiscard]] auto issue() -> Result<void> override { return graph_->run(places_, workspace_); }
 
  private:
+  auto own(std::int64_t bytes) -> Result<Address> {
+    ASSAY_TRY(const auto address, driver_.allocate(static_cast<std::size_t>(bytes)));
+    owned_.push_back(address);
+    return address;
+  }
+
   std::shared_ptr<const DnnGraph> graph_;
-  std::vector<Address> places_;
+  std::vector<Address> places_, owned_;
   Driver& driver_;
   Address workspace_ = 0;
 };
@@ -46,47 +57,115 @@ auto key_of(const GpuAttention& what) -> std::string {
   return key;
 }
 
-void describe(DnnGraph& graph, const GpuAttention& what) {
-  const auto io = what.query.dtype == DType::float16 ? DnnType::half : DnnType::bfloat16;
-  constexpr auto kFloat = DnnType::float32;
-  const auto given = [&](const GpuTensor& one) { return graph.tensor(io, one.sizes, one.strides); };
-  const auto query = given(what.query);
-  const auto key = graph.tensor(io, turned(what.key.sizes), turned(what.key.strides));
-  const auto value = given(what.value), out = given(what.out);
-  auto scores_sizes = what.query.sizes;
-  scores_sizes[3] = what.key.sizes[2];
-  auto rows_sizes = scores_sizes;
-  rows_sizes[3] = 1;
-  const auto sums = graph.tensor(kFloat, rows_sizes, contiguous_strides(rows_sizes));
-  const auto scores = [&](DnnType type = DnnType::float32) { return graph.between(type, scores_sizes); };
-  const auto rows = [&] { return graph.between(kFloat, rows_sizes); };
-  const auto applied = [&](DnnOp op, const std::vector<DnnGraph::Id>& operands, DnnGraph::Id to) {
-    graph.apply(op, kFloat, operands, to);
+/// What both passes begin with, and the tensors' sizes.
+class AttentionGraph {
+ public:
+  using Id = DnnGraph::Id;
+
+  AttentionGraph(DnnGraph& graph, const GpuAttention& what)
+      : graph_(graph),
+        what_(what),
+        io_(what.query.dtype == DType::float16 ? DnnType::half : DnnType::bfloat16),
+        scores_(what.query.sizes),
+        rows_(what.query.sizes) {
+    scores_[3] = what.key.sizes[2];
+    rows_[3] = 1;
+  }
+
+  void describe() {
+    const auto query = given(what_.query), key = given_turned(what_.key);
+    const auto value = given(what_.value), out = given(what_.out), sums = given_rows();
+    auto last = seen(scaled(product(query, key)));
+    const auto largest = rows(), sum = rows();
+    graph_.reduce(DnnReduction::max, last, largest);
+    last = applied(DnnOp::exp, {applied(DnnOp::sub, {last, largest})});
+    graph_.reduce(DnnReduction::add, last, sum);
+    const auto logarithm = applied(DnnOp::log, {sum}, rows());
+    applied(DnnOp::add, {largest, logarithm}, sums);
+    graph_.multiply(applied(DnnOp::divide, {last, sum}, scores(io_)), value, out);
+  }
+
+  void describe(const GpuAttentionGradients& gradients) {
+    const auto query = given(what_.query), key = given_turned(what_.key);
+    const auto value = given_turned(what_.value), out = given(what_.out), sums = given_rows();
+    const auto gradient = given(gradients.gradient);
+    const auto query_gradient = given(gradients.query_gradient);
+    const auto key_gradient = given(gradients.key_gradient);
+    const auto value_gradient = given(gradients.value_gradient);
+    const auto share = given_rows();  // the run's own
+    // What the gradient and the result have in common
+    const auto& sizes = what_.out.sizes;
+    const auto products = graph_.between(
+        DnnType::float32, sizes,
+        {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[1] * sizes[3], 1});
+    applied(DnnOp::mul, {gradient, out}, products);
+    const auto common = rows();
+    graph_.reduce(DnnReduction::add, products, common);
+    applied(DnnOp::mul, {common, graph_.number(1, kRank)}, share);
+    // Weights, and what the values get
+    const auto centred = applied(DnnOp::sub, {scaled(product(query, key)), sums});
+    const auto weights = applied(DnnOp::exp, {seen(centred)});
+    graph_.multiply(on_its_side(weights), gradient, value_gradient);
+    // Slopes of scores, and what queries and keys get
+    auto slopes = applied(DnnOp::sub, {product(gradient, value), share});
+    slopes = scaled(applied(DnnOp::mul, {slopes, weights}));
+    graph_.multiply(on_its_side(slopes), query, key_gradient);
+    const auto upright = graph_.between(io_, what_.key.sizes, what_.key.strides);
+    graph_.reshape(key, upright);
+    graph_.multiply(slopes, upright, query_gradient);
+  }
+
+ private:
+  static constexpr std::size_t kRank = 4;
+
+  auto given(const GpuTensor& one) -> Id { return graph_.tensor(io_, one.sizes, one.strides); }
+  auto given_turned(const GpuTensor& one) -> Id {
+    return graph_.tensor(io_, turned(one.sizes), turned(one.strides));
+  }
+  auto given_rows() -> Id {
+    return graph_.tensor(DnnType::float32, rows_, contiguous_strides(rows_));
+  }
+  auto scores(DnnType type = DnnType::float32) -> Id { return graph_.between(type, scores_); }
+  auto rows() -> Id { return graph_.between(DnnType::float32, rows_); }
+  auto applied(DnnOp op, const std::vector<Id>& operands, Id to) -> Id {
+    graph_.apply(op, DnnType::float32, operands, to);
     return to;
-  };
-  auto last = scores();
-  graph.multiply(query, key, last);
-  last = applied(DnnOp::mul, {last, graph.number(static_cast<float>(what.scale), 4)}, scores());
-  if (what.is_causal) {
+  }
+  auto applied(DnnOp op, const std::vector<Id>& operands) -> Id {
+    return applied(op, operands, scores());
+  }
+  auto product(Id a, Id b) -> Id {
+    const auto made = scores();
+    graph_.multiply(a, b, made);
+    return made;
+  }
+  auto scaled(Id x) -> Id {
+    return applied(DnnOp::mul, {x, graph_.number(static_cast<float>(what_.scale), kRank)});
+  }
+  /// The lowest number where the position is not seen.
+  auto seen(Id x) -> Id {
+    if (!what_.is_causal) return x;
     const auto index = [&](std::int64_t axis) {
       const auto made = scores(DnnType::int32);
-      graph.apply(DnnOp::index, DnnType::int32, {last}, made, axis);
+      graph_.apply(DnnOp::index, DnnType::int32, {x}, made, axis);
       return made;
     };
-    const auto row = index(2), column = index(3), seen = scores(DnnType::truth);
-    graph.apply(DnnOp::greater_or_equal, DnnType::truth, {row, column}, seen);
-    const auto never = graph.number(what.lowest, 4);
-    last = applied(DnnOp::select, {last, never, seen}, scores());
+    const auto row = index(2), column = index(3), is_seen = scores(DnnType::truth);
+    graph_.apply(DnnOp::greater_or_equal, DnnType::truth, {row, column}, is_seen);
+    return applied(DnnOp::select, {x, graph_.number(what_.lowest, kRank), is_seen});
   }
-  const auto largest = rows(), sum = rows();
-  graph.reduce(DnnReduction::max, last, largest);
-  last = applied(DnnOp::sub, {last, largest}, scores());
-  last = applied(DnnOp::exp, {last}, scores());
-  graph.reduce(DnnReduction::add, last, sum);
-  applied(DnnOp::add, {largest, applied(DnnOp::log, {sum}, rows())}, sums);
-  last = applied(DnnOp::divide, {last, sum}, scores(io));
-  graph.multiply(last, value, out);
-}
+  /// [keys, queries], in the type of products.
+  auto on_its_side(Id x) -> Id {
+    const auto made = graph_.between(io_, turned(scores_), turned(contiguous_strides(scores_)));
+    graph_.reshape(x, made);
+    return made;
+  }
+
+  DnnGraph& graph_;
+  const GpuAttention& what_;
+  DnnType io_;
+  Ints scores_, rows_;  ///< sizes
+};
 
 }  // namespace
 
@@ -98,16 +177,16 @@ struct DnnPlans {
 
 void DnnPlansDeleter::operator()(DnnPlans* plans) const { delete plans; }
 
-auto Dnn::attention_plan(const GpuAttention& what) -> Result<std::shared_ptr<const DnnGraph>> {
+auto Dnn::plan(const std::string& key, const std::function<void(DnnGraph&)>& describe) -> Plan {
   if (!plans_) {
     plans_.reset(new DnnPlans);
     ASSAY_TRY(plans_->functions, open_dnn_graphs(library_));
   }
   if (plans_->functions == nullptr) return unsupported("cuDNN has no graphs");
-  const auto [at, is_new] = plans_->attention.try_emplace(key_of(what));
+  const auto [at, is_new] = plans_->attention.try_emplace(key);
   if (is_new) {
     auto graph = std::make_shared<DnnGraph>(*plans_->functions, handle_);
-    describe(*graph, what);
+    describe(*graph);
     ASSAY_TRY_VOID(graph->finish());
     at->second = std::move(graph);
   }
@@ -115,8 +194,28 @@ auto Dnn::attention_plan(const GpuAttention& what) -> Result<std::shared_ptr<con
   return at->second;
 }
 
+auto Dnn::attention_plan(const GpuAttention& what) -> Plan {
+  return plan(key_of(what),
+              [&](DnnGraph& graph) { AttentionGraph(graph, what).describe(); });
+}
+auto Dnn::attention_plan(const GpuAttentionGradients& what) -> Plan {
+  constexpr std::size_t kAnyKeysSince = 91501;
+  constexpr std::int64_t kKeys = 128;
+  if (version_ < kAnyKeysSince && what.of.key.sizes[2] % kKeys != 0)
+    return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kKeys);
+  auto key = key_of(what.of);
+  for (const auto* one : {&what.gradient, &what.query_gradient, &what.key_gradient,
+                          &what.value_gradient})
+    key += fmt::format(" {}", fmt::join(one->strides, ","));
+  return plan(key, [&](DnnGraph& graph) { AttentionGraph(graph, what.of).describe(what); });
+}
+
 auto Dnn::takes(GpuAttention what) -> bool {
   what.lowest = lowest();
+  return attention_plan(what).has_value();
+}
+auto Dnn::takes(GpuAttentionGradients what) -> bool {
+  what.of.lowest = lowest();
   return attention_plan(what).has_value();
 }
 
@@ -130,10 +229,22 @@ auto Dnn::lowest() const -> float {
 auto Dnn::attention(GpuAttention what) -> Result<std::unique_ptr<GpuWork>> {
   what.lowest = lowest();
   ASSAY_TRY(auto graph, attention_plan(what));
-  auto made = std::make_unique<DnnAttention>(
+  auto made = std::make_unique<DnnGraphRun>(
       std::move(graph),
       std::vector{what.query.at, what.key.at, what.value.at, what.out.at, what.sums.at}, driver_);
-  ASSAY_TRY_VOID(made->prepare());
+  ASSAY_TRY_VOID(made->prepare({}));
+  return made;
+}
+auto Dnn::attention(GpuAttentionGradients what) -> Result<std::unique_ptr<GpuWork>> {
+  what.of.lowest = lowest();
+  ASSAY_TRY(auto graph, attention_plan(what));
+  const auto& of = what.of;
+  auto made = std::make_unique<DnnGraphRun>(
+      std::move(graph),
+      std::vector{of.query.at, of.key.at, of.value.at, of.out.at, of.sums.at, what.gradient.at,
+                  what.query_gradient.at, what.key_gradient.at, what.value_gradient.at},
+      driver_);
+  ASSAY_TRY_VOID(made->prepare({numel(of.sums.sizes) * size_bytes(DType::float32)}));
   return made;
 }
 

@@ -23,7 +23,8 @@ namespace {
 // cudnnBackendDescriptorType_t
 constexpr int kPointwise = 0, kEngineConfig = 3, kHeuristics = 4, kPlan = 5, kPointwiseOperation = 13,
               kOperationGraph = 15, kVariantPack = 16, kTensor = 17, kMatmul = 18,
-              kMatmulOperation = 19, kReduction = 21, kReductionOperation = 22;
+              kMatmulOperation = 19, kReduction = 21, kReductionOperation = 22,
+              kReshapeOperation = 31;
 // cudnnBackendAttributeType_t
 constexpr int kHandleValue = 0, kTypeValue = 1, kTruthValue = 2, kIntegerValue = 3,
               kPointerValue = 6, kHeuristicValue = 8, kPointwiseValue = 14, kDescriptorValue = 15,
@@ -42,6 +43,7 @@ constexpr int kMatmulType = 1500, kMatmulA = 1520, kMatmulB = 1521, kMatmulC = 1
               kMatmulOf = 1523;
 constexpr int kReductionHow = 1600, kReductionType = 1601, kReductionX = 1610, kReductionY = 1611,
               kReductionOf = 1612;
+constexpr int kReshapeX = 2200, kReshapeY = 2201;
 constexpr int kHeuristicA = 3;  // cudnnBackendHeurMode_t
 constexpr std::int64_t kAlignment = 16;
 constexpr std::size_t kMostChoices = 8;
@@ -110,8 +112,8 @@ auto DnnGraph::add_tensor(DnnType type, const Ints& sizes, const Ints& strides, 
 auto DnnGraph::tensor(DnnType type, const Ints& sizes, const Ints& strides) -> Id {
   return add_tensor(type, sizes, strides, false, {});
 }
-auto DnnGraph::between(DnnType type, const Ints& sizes) -> Id {
-  return add_tensor(type, sizes, contiguous_strides(sizes), true, {});
+auto DnnGraph::between(DnnType type, const Ints& sizes, const Ints& strides) -> Id {
+  return add_tensor(type, sizes, strides.empty() ? contiguous_strides(sizes) : strides, true, {});
 }
 auto DnnGraph::number(float value, std::size_t rank) -> Id {
   const Ints ones(rank, 1);
@@ -140,6 +142,14 @@ void DnnGraph::reduce(DnnReduction how, Id from, Id to) {
   set_descriptor(operation, kReductionX, tensors_[from]);
   set_descriptor(operation, kReductionY, tensors_[to]);
   set_descriptor(operation, kReductionOf, made);
+  finalize(operation);
+  operations_.push_back(operation);
+}
+
+void DnnGraph::reshape(Id from, Id to) {
+  auto* const operation = made(kReshapeOperation);
+  set_descriptor(operation, kReshapeX, tensors_[from]);
+  set_descriptor(operation, kReshapeY, tensors_[to]);
   finalize(operation);
   operations_.push_back(operation);
 }

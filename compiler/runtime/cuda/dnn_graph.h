@@ -24,6 +24,7 @@ enum class DnnOp : std::int16_t {
   sub = 9,
   exp = 13,
   log = 15,
+  identity = 21,
   greater_or_equal = 303,
   index = 501,  ///< position along an axis
   select = 601,
@@ -44,12 +45,14 @@ class DnnGraph {
 
   /// In memory that whoever runs the graph names.
   auto tensor(DnnType type, const Ints& sizes, const Ints& strides) -> Id;
-  /// Between two operations, in rows.
-  auto between(DnnType type, const Ints& sizes) -> Id;
+  /// Between two operations, in rows where nothing else is said.
+  auto between(DnnType type, const Ints& sizes, const Ints& strides = {}) -> Id;
   auto number(float value, std::size_t rank) -> Id;
 
   void multiply(Id a, Id b, Id out);
   void reduce(DnnReduction how, Id from, Id to);
+  /// The same elements in other sizes.
+  void reshape(Id from, Id to);
   /// Each in the type that it computes in.
   void apply(DnnOp op, DnnType in, const std::vector<Id>& operands, Id out,
              std::optional<std::int64_t> axis = {});
