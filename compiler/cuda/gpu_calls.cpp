@@ -229,6 +229,16 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
 struct AttentionArguments {
   std::size_t dropout, causal, mask, scale;
 };
+/// Features are neighbours, and rows of them begin at sixteen bytes: the library does not look.
+auto is_aligned(const GpuTensor& one) -> bool {
+  constexpr std::int64_t kElements = 8, kBytes = 16, kMostFeatures = 256;
+  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) ||
+      one.sizes[3] > kMostFeatures)
+    return false;
+  const auto is_whole = [](std::int64_t number) { return number % kElements == 0; };
+  return one.at % kBytes == 0 && is_whole(one.sizes[3]) && is_whole(one.strides[0]) &&
+         is_whole(one.strides[1]) && is_whole(one.strides[2]);
+}
 /// Fills in the numbers. Errors: unsupported, of what no kernel of a library is for.
 auto checked_attention(const Operands& operands, cuda::GpuAttention what,
                        const AttentionArguments& at) -> Result<cuda::GpuAttention> {
@@ -238,8 +248,7 @@ auto checked_attention(const Operands& operands, cuda::GpuAttention what,
   if (dtype != DType::float16 && dtype != DType::bfloat16)
     return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
-    if (one->sizes.size() != 4 || one->strides[3] != 1 || is_empty(*one))
-      return unsupported("features that are no neighbours, or none");
+    if (!is_aligned(*one)) return unsupported("heads that are not in sixteen bytes each");
   if (what.sums.strides != contiguous_strides(what.sums.sizes))
     return unsupported("sums that are not in rows");
   what.scale = operands.number(at.scale, 1 / std::sqrt(static_cast<double>(what.query.sizes[3])));
@@ -271,7 +280,9 @@ auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttenti
                                    .query_gradient = *operands.result(0),
                                    .key_gradient = *operands.result(1),
                                    .value_gradient = *operands.result(2)};
-  if (what.gradient.strides[3] != 1) return unsupported("features that are no neighbours");
+  for (const auto* one :
+       {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
+    if (!is_aligned(*one)) return unsupported("heads that are not in sixteen bytes each");
   return what;
 }
 template <class What>
@@ -288,11 +299,21 @@ auto attention(GpuLibraries& libraries, const Operands& operands) -> Result<Work
 auto attention_backward(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
   return attention(libraries, operands, attention_gradients_of);
 }
+auto attention_in(const cuda::GpuAttention& what) -> const cuda::GpuAttention& { return what; }
+auto attention_in(const cuda::GpuAttentionGradients& what) -> const cuda::GpuAttention& {
+  return what.of;
+}
 template <class What>
 auto takes_attention(GpuLibraries& libraries, const Operands& operands,
                      Result<What> (*read)(const Operands&)) -> bool {
+  // Of few scores, or of single queries that see ever more keys, a plan would not pay.
+  constexpr std::int64_t kManyScores = 1 << 23, kManyQueries = 16;
   const auto what = read(operands);
   if (!what) return false;
+  const auto& of = attention_in(*what);
+  const auto& sizes = of.query.sizes;
+  if (sizes[2] < kManyQueries || sizes[0] * sizes[1] * sizes[2] * of.key.sizes[2] < kManyScores)
+    return false;
   const auto dnn = libraries.dnn();
   return dnn && (*dnn)->takes(*what);
 }

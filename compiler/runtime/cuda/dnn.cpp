@@ -367,6 +367,7 @@ Dnn::Dnn(Driver& driver, bool may_round)
 
 Dnn::~Dnn() {
   plans_.reset();
+  for (const auto room : rooms_) driver_.free(room);
   if (handle_ != nullptr) functions_->cudnnDestroy(handle_);
   if (workspace_ != 0) driver_.free(workspace_);
 }

@@ -80,11 +80,18 @@ class Dnn {
 
  private:
   Dnn(Driver& driver, bool may_round);
-  using Plan = Result<std::shared_ptr<const DnnGraph>>;
-  [[nodiscard]] auto attention_plan(const GpuAttention& what) -> Plan;
-  [[nodiscard]] auto attention_plan(const GpuAttentionGradients& what) -> Plan;
-  [[nodiscard]] auto plan(const std::string& key, const std::function<void(DnnGraph&)>& describe)
-      -> Plan;
+  /// `count` of a batch, by a plan.
+  struct Part {
+    std::int64_t first, count;
+    std::shared_ptr<const DnnGraph> plan;
+  };
+  using Describe = std::function<void(DnnGraph&, std::int64_t count)>;
+  [[nodiscard]] auto parts(const std::string& key, std::int64_t batch, const Describe& describe)
+      -> Result<std::vector<Part>>;
+  [[nodiscard]] auto parts(const GpuAttention& what) -> Result<std::vector<Part>>;
+  [[nodiscard]] auto parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>>;
+  /// Memory that works share.
+  [[nodiscard]] auto room(std::int64_t bytes) -> Result<Address>;
   [[nodiscard]] auto lowest() const -> float;
   [[nodiscard]] auto convolution_in_rows(const GpuConvolution& what)
       -> Result<std::unique_ptr<GpuWork>>;
@@ -97,6 +104,8 @@ class Dnn {
   void* handle_ = nullptr;
   Address workspace_ = 0;
   std::unique_ptr<DnnPlans, DnnPlansDeleter> plans_;
+  std::vector<Address> rooms_;  ///< the last one is the largest
+  std::int64_t room_bytes_ = 0;
 };
 
 }  // namespace assay::cuda

@@ -1,7 +1,10 @@
 // Attention as cuDNN fuses it: two products, what is between them, and the logarithms of the sums.
 // The operations, their order and their types are those that the library's own frontend makes
 // (cudnn-frontend, scaled_dot_product_flash_attention.h); others it does not take.
+#include <array>
 #include <limits>
+#include <map>
+#include <ranges>
 
 #include "compiler/runtime/cuda/dnn.h"
 #include "compiler/runtime/cuda/dnn_graph.h"
@@ -9,39 +12,26 @@
 namespace assay::cuda {
 namespace {
 
-/// A run of a graph, with memory of its own.
-class DnnGraphRun final : public GpuWork {
+/// Runs of graphs in turn. What is between their operations is in memory that all such works share,
+/// since they run one after the other.
+class DnnGraphRuns final : public GpuWork {
  public:
-  DnnGraphRun(std::shared_ptr<const DnnGraph> graph, std::vector<Address> places, Driver& driver)
-      : graph_(std::move(graph)), places_(std::move(places)), driver_(driver) {}
-  ~DnnGraphRun() override {
-    for (const auto address : owned_) driver_.free(address);
+  void add(std::shared_ptr<const DnnGraph> graph, std::vector<Address> places, Address workspace) {
+    runs_.push_back({std::move(graph), std::move(places), workspace});
   }
-  DnnGraphRun(const DnnGraphRun&) = delete;
-  auto operator=(const DnnGraphRun&) -> DnnGraphRun& = delete;
-  /// `between`: bytes of the tensors that follow the places, which are the run's.
-  auto prepare(const std::vector<std::int64_t>& between) -> Result<void> {
-    for (const auto bytes : between) {
-      ASSAY_TRY(const auto place, own(bytes));
-      places_.push_back(place);
-    }
-    if (graph_->workspace_bytes() == 0) return {};
-    ASSAY_TRY(workspace_, own(graph_->workspace_bytes()));
+  [[nodiscard]] auto issue() -> Result<void> override {
+    for (const auto& run : runs_)
+      ASSAY_TRY_VOID(run.graph->run(run.places, run.workspace));
     return {};
   }
-  [[nodiscard]] auto issue() -> Result<void> override { return graph_->run(places_, workspace_); }
 
  private:
-  auto own(std::int64_t bytes) -> Result<Address> {
-    ASSAY_TRY(const auto address, driver_.allocate(static_cast<std::size_t>(bytes)));
-    owned_.push_back(address);
-    return address;
-  }
-
-  std::shared_ptr<const DnnGraph> graph_;
-  std::vector<Address> places_, owned_;
-  Driver& driver_;
-  Address workspace_ = 0;
+  struct Run {
+    std::shared_ptr<const DnnGraph> graph;
+    std::vector<Address> places;
+    Address workspace;
+  };
+  std::vector<Run> runs_;
 };
 
 auto turned(Ints values) -> Ints {
@@ -49,12 +39,36 @@ auto turned(Ints values) -> Ints {
   return values;
 }
 
-/// All but addresses.
-auto key_of(const GpuAttention& what) -> std::string {
+/// All but addresses and the batch.
+auto key_of(const GpuAttention& what, const std::vector<const GpuTensor*>& others) -> std::string {
   auto key = fmt::format("{} {} {}", static_cast<int>(what.query.dtype), what.scale, what.is_causal);
-  for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
-    key += fmt::format(" {} {}", fmt::join(one->sizes, ","), fmt::join(one->strides, ","));
+  const auto add = [&](const GpuTensor& one) {
+    key += fmt::format(" {} {}", fmt::join(one.sizes | std::views::drop(1), ","),
+                       fmt::join(one.strides, ","));
+  };
+  for (const auto* one : {&what.query, &what.key, &what.value, &what.out}) add(*one);
+  for (const auto* one : others) add(*one);
   return key;
+}
+
+/// A part of the batch.
+void take(GpuTensor& tensor, std::int64_t first, std::int64_t count) {
+  const auto bytes = first * tensor.strides[0] * size_bytes(tensor.dtype);
+  tensor.at += static_cast<Address>(bytes);
+  tensor.sizes[0] = count;
+}
+auto part_of(GpuAttention what, std::int64_t first, std::int64_t count) -> GpuAttention {
+  for (auto* one : {&what.query, &what.key, &what.value, &what.out, &what.sums})
+    take(*one, first, count);
+  return what;
+}
+auto part_of(GpuAttentionGradients what, std::int64_t first, std::int64_t count)
+    -> GpuAttentionGradients {
+  what.of = part_of(std::move(what.of), first, count);
+  for (auto* one :
+       {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
+    take(*one, first, count);
+  return what;
 }
 
 /// What both passes begin with, and the tensors' sizes.
@@ -162,61 +176,86 @@ class AttentionGraph {
   }
 
   DnnGraph& graph_;
-  const GpuAttention& what_;
+  GpuAttention what_;
   DnnType io_;
   Ints scores_, rows_;  ///< sizes
 };
 
 }  // namespace
 
-/// By what they are made for; null where there is no plan.
+/// By what they are made for and batch; null where there is no plan.
 struct DnnPlans {
+  using Batches = std::map<std::int64_t, std::shared_ptr<const DnnGraph>, std::greater<>>;
   std::shared_ptr<DnnGraphFunctions> functions;
-  std::map<std::string, std::shared_ptr<const DnnGraph>> attention;
+  std::map<std::string, Batches> attention;
 };
 
 void DnnPlansDeleter::operator()(DnnPlans* plans) const { delete plans; }
 
-auto Dnn::plan(const std::string& key, const std::function<void(DnnGraph&)>& describe) -> Plan {
+/// A plan takes the library some 50 ms. So other batches are made of parts that there are plans for,
+/// if they are few.
+auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& describe)
+    -> Result<std::vector<Part>> {
+  constexpr std::size_t kMostParts = 4;
+  constexpr std::array<std::int64_t, 2> kUsual = {4, 1};
   if (!plans_) {
     plans_.reset(new DnnPlans);
     ASSAY_TRY(plans_->functions, open_dnn_graphs(library_));
   }
-  if (plans_->functions == nullptr) return unsupported("cuDNN has no graphs");
-  const auto [at, is_new] = plans_->attention.try_emplace(key);
-  if (is_new) {
+  constexpr std::size_t kWrong = 91000, kRight = 91002;  // of the library's known issues
+  if (plans_->functions == nullptr || (version_ >= kWrong && version_ < kRight))
+    return unsupported("this cuDNN has no attention");
+  auto& known = plans_->attention[key];
+  const auto make = [&](std::int64_t count) -> Result<void> {
+    if (known.contains(count)) return {};
+    auto& plan = known[count];
     auto graph = std::make_shared<DnnGraph>(*plans_->functions, handle_);
-    describe(*graph);
+    describe(*graph, count);
     ASSAY_TRY_VOID(graph->finish());
-    at->second = std::move(graph);
+    plan = std::move(graph);
+    return {};
+  };
+  if (known.empty())
+    for (const auto count : kUsual)
+      if (count < batch) ASSAY_TRY_VOID(make(count));
+  if (!known.contains(batch)) {
+    std::vector<Part> all;
+    std::int64_t first = 0;
+    for (const auto& [count, plan] : known)
+      for (; plan != nullptr && count <= batch - first && all.size() <= kMostParts; first += count)
+        all.push_back({first, count, plan});
+    if (first == batch && all.size() <= kMostParts && known.size() > kUsual.size()) return all;
   }
-  if (at->second == nullptr) return unsupported("cuDNN has no plan for this attention");
-  return at->second;
+  ASSAY_TRY_VOID(make(batch));
+  if (known[batch] == nullptr) return unsupported("cuDNN has no plan for this attention");
+  return std::vector{Part{0, batch, known[batch]}};
 }
 
-auto Dnn::attention_plan(const GpuAttention& what) -> Plan {
-  return plan(key_of(what),
-              [&](DnnGraph& graph) { AttentionGraph(graph, what).describe(); });
+auto Dnn::parts(const GpuAttention& what) -> Result<std::vector<Part>> {
+  return parts(key_of(what, {}), what.query.sizes[0], [&](DnnGraph& graph, std::int64_t count) {
+    AttentionGraph(graph, part_of(what, 0, count)).describe();
+  });
 }
-auto Dnn::attention_plan(const GpuAttentionGradients& what) -> Plan {
+auto Dnn::parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>> {
   constexpr std::size_t kAnyKeysSince = 91501;
   constexpr std::int64_t kKeys = 128;
   if (version_ < kAnyKeysSince && what.of.key.sizes[2] % kKeys != 0)
     return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kKeys);
-  auto key = key_of(what.of);
-  for (const auto* one : {&what.gradient, &what.query_gradient, &what.key_gradient,
-                          &what.value_gradient})
-    key += fmt::format(" {}", fmt::join(one->strides, ","));
-  return plan(key, [&](DnnGraph& graph) { AttentionGraph(graph, what.of).describe(what); });
+  const auto key = key_of(what.of, {&what.gradient, &what.query_gradient, &what.key_gradient,
+                                    &what.value_gradient});
+  return parts(key, what.of.query.sizes[0], [&](DnnGraph& graph, std::int64_t count) {
+    const auto part = part_of(what, 0, count);
+    AttentionGraph(graph, part.of).describe(part);
+  });
 }
 
 auto Dnn::takes(GpuAttention what) -> bool {
   what.lowest = lowest();
-  return attention_plan(what).has_value();
+  return parts(what).has_value();
 }
 auto Dnn::takes(GpuAttentionGradients what) -> bool {
   what.of.lowest = lowest();
-  return attention_plan(what).has_value();
+  return parts(what).has_value();
 }
 
 /// Versions before 9.10 want a number.
@@ -226,25 +265,43 @@ auto Dnn::lowest() const -> float {
                                    : -std::numeric_limits<float>::infinity();
 }
 
+/// Captured graphs know the addresses of what was handed out, so it stays.
+auto Dnn::room(std::int64_t bytes) -> Result<Address> {
+  if (bytes > room_bytes_) {
+    ASSAY_TRY(rooms_.emplace_back(), driver_.allocate(static_cast<std::size_t>(bytes)));
+    room_bytes_ = bytes;
+  }
+  return rooms_.empty() ? 0 : rooms_.back();
+}
+
 auto Dnn::attention(GpuAttention what) -> Result<std::unique_ptr<GpuWork>> {
   what.lowest = lowest();
-  ASSAY_TRY(auto graph, attention_plan(what));
-  auto made = std::make_unique<DnnGraphRun>(
-      std::move(graph),
-      std::vector{what.query.at, what.key.at, what.value.at, what.out.at, what.sums.at}, driver_);
-  ASSAY_TRY_VOID(made->prepare({}));
+  ASSAY_TRY(const auto all, parts(what));
+  auto made = std::make_unique<DnnGraphRuns>();
+  for (const auto& [first, count, plan] : all) {
+    const auto part = part_of(what, first, count);
+    ASSAY_TRY(const auto workspace, room(plan->workspace_bytes()));
+    made->add(plan, {part.query.at, part.key.at, part.value.at, part.out.at, part.sums.at},
+              workspace);
+  }
   return made;
 }
 auto Dnn::attention(GpuAttentionGradients what) -> Result<std::unique_ptr<GpuWork>> {
+  constexpr std::int64_t kAlignment = 256;
   what.of.lowest = lowest();
-  ASSAY_TRY(auto graph, attention_plan(what));
-  const auto& of = what.of;
-  auto made = std::make_unique<DnnGraphRun>(
-      std::move(graph),
-      std::vector{of.query.at, of.key.at, of.value.at, of.out.at, of.sums.at, what.gradient.at,
-                  what.query_gradient.at, what.key_gradient.at, what.value_gradient.at},
-      driver_);
-  ASSAY_TRY_VOID(made->prepare({numel(of.sums.sizes) * size_bytes(DType::float32)}));
+  ASSAY_TRY(const auto all, parts(what));
+  auto made = std::make_unique<DnnGraphRuns>();
+  for (const auto& [first, count, plan] : all) {
+    const auto part = part_of(what, first, count);
+    const auto& of = part.of;
+    const auto share = numel(of.sums.sizes) * size_bytes(DType::float32);
+    const auto before = (share + kAlignment - 1) / kAlignment * kAlignment;
+    ASSAY_TRY(const auto place, room(before + plan->workspace_bytes()));
+    made->add(plan,
+              {of.query.at, of.key.at, of.value.at, of.out.at, of.sums.at, part.gradient.at,
+               part.query_gradient.at, part.key_gradient.at, part.value_gradient.at, place},
+              place + static_cast<Address>(before));
+  }
   return made;
 }
 

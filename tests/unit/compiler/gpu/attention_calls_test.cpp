@@ -60,6 +60,50 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"one_position", "f16[3, 2, 1, 8]cuda:0", "f16[3, 2, 5, 8]cuda:0", ""}),
     [](const auto& row) { return row.param.name; });
 
+/// Gradients of the operator's own result.
+class AttentionGradients : public ::testing::TestWithParam<Row> {};
+
+TEST_P(AttentionGradients, AreTheOperators) {
+  const auto& row = GetParam();
+  auto made = testing::bound_graph(
+      {fmt::format("q: {0}; k: {1}; v: {1}; g: {0}", row.query, row.keys),
+       fmt::format(
+           "m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{0})\n"
+           "o = m[0]\nl = m[1]\n"
+           "n = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, o, "
+           "l{1})\na = n[0]\nb = n[1]\nc = n[2]",
+           row.arguments, row.arguments.empty() ? ", 0.0, False" : row.arguments),
+       "a, b, c"},
+      testing::op_table());
+  ASSERT_TRUE(made) << made.error().message;
+  const auto both = testing::run_both(*made);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->launches, 3U);
+  EXPECT_EQ(both->calls, row.calls);
+  const double unit = row.query.starts_with("bf16") ? 0x1p-8 : 0x1p-11;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto& got = *both->launched.outputs[k].real();
+    const auto& expected = *both->called.outputs[k].real();
+    ASSERT_EQ(got.meta, expected.meta);
+    const auto x = to_vector<double>(got), y = to_vector<double>(expected);
+    double largest = 0;
+    for (const auto value : y) largest = std::max(largest, std::fabs(value));
+    EXPECT_GT(largest, 0.1);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_LE(std::fabs(x[i] - y[i]), 4 * unit * largest) << "result " << k << ", " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, AttentionGradients,
+    ::testing::Values(
+        // A product of each batch where heads lie apart, one where they are in rows.
+        Row{"packed", "bf16[1, 3, 7, 8]cuda:0", "bf16[1, 3, 9, 8]cuda:0", "", 7},
+        Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True", 11},
+        Row{"scaled", "f16[1, 2, 5, 16]cuda:0", "f16[1, 2, 9, 16]cuda:0",
+            ", 0.0, True, scale = 0.3", 7}),
+    [](const auto& row) { return row.param.name; });
+
 TEST(AttentionCalls, WhatALibraryTakesStays) {
   auto made = testing::bound_graph(
       {"q: f16[1, 2, 5, 8]cuda:0",
