@@ -16,7 +16,7 @@ constexpr std::array kRows = {
     ExpansionRow{"aten.max_pool2d_with_indices.default", max_pool_with_indices},
     ExpansionRow{"aten.avg_pool2d.default", avg_pool},
     ExpansionRow{"aten.convolution.default", depthwise_convolution},
-    ExpansionRow{"aten.convolution_backward.default", depthwise_convolution_backward},
+    ExpansionRow{"aten.convolution_backward.default", convolution_backward},
 };
 
 }  // namespace

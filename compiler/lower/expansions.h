@@ -74,7 +74,7 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 [[nodiscard]] auto avg_pool(Composer& c) -> Datum;
 /// A convolution of each channel by itself, on CUDA; others stay library calls.
 [[nodiscard]] auto depthwise_convolution(Composer& c) -> Datum;
-[[nodiscard]] auto depthwise_convolution_backward(Composer& c) -> Datum;
+[[nodiscard]] auto convolution_backward(Composer& c) -> Datum;
 
 /// The arguments' float dtype for arithmetic, and back to that of argument `like`.
 inline auto finished(Composer& c, const Datum& result, int like) -> Datum {

@@ -311,9 +311,29 @@ auto depthwise_convolution(Composer& c) -> Datum {
                    input.dtype);
 }
 
+/// The bias' gradient of halves on CUDA apart, which the library there does not make.
+auto convolution_backward_in_parts(Composer& c) -> Datum {
+  constexpr int kMask = 10;
+  auto dims = Ints{0};
+  for (std::int64_t d = 2; d < c.meta(0).rank(); ++d) dims.push_back(d);
+  const auto sum = c.call("aten.sum.dim_IntList", {widened(c, c.arg(0)), int_list(dims)});
+  DatumList results = {Datum{}, Datum{}, to(c, sum, c.meta(0).dtype)};
+  const auto wants = c.flags(kMask);
+  if (!wants[0] && !wants[1]) return {std::move(results)};
+  DatumList args(c.args().begin(), c.args().end());
+  args[kMask] = {DatumList{truth(wants[0]), truth(wants[1]), truth(false)}};
+  const auto rest = c.call("aten.convolution_backward.default", std::move(args));
+  for (std::size_t i = 0; i < 2; ++i)
+    if (wants[i]) results[i] = c.item(rest, i);
+  return {std::move(results)};
+}
+
 /// Arguments: gradient, input, weight, sizes of the bias, the window, which gradients are wanted.
-auto depthwise_convolution_backward(Composer& c) -> Datum {
+auto convolution_backward(Composer& c) -> Datum {
   const auto input = c.meta(1), weight = c.meta(2);
+  const bool is_half = is_floating(input.dtype) && size_bytes(input.dtype) == 2;
+  if (is_half && input.device.type == "cuda" && c.flags(10)[2])
+    return convolution_backward_in_parts(c);
   const auto taps = depthwise_taps(c, input, weight, 4);
   if (!taps) return {};
   for (const auto& dim : taps->dims)

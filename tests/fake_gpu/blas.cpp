@@ -1,5 +1,7 @@
 // cuBLASLt as its documentation says: column-major matrices, D = alpha op(A) op(B) + beta C, and a
 // bias per row of D. What the library refuses is refused here too.
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "tests/fake_gpu/stream.h"
@@ -37,8 +39,9 @@ auto fits(const Description& what, const Layout& a, const Layout& b, const Layou
   bool good = k == inner && d.rows == m && d.columns == n && c.rows == m && c.columns == n;
   for (const auto* layout : {&a, &b, &c, &d})
     good = good && layout->leading >= layout->rows && layout->batch == d.batch &&
-           layout->type == d.type;
-  return good;
+           (layout == &c || layout == &d ? layout->type == d.type : layout->type == a.type);
+  const auto is_half = [](int type) { return type == 2 || type == 14; };
+  return good && (a.type == d.type || (is_half(a.type) && d.type == 0));
 }
 auto number(const void* at, bool is_double) -> double {
   if (is_double) return *static_cast<const double*>(at);
@@ -47,9 +50,8 @@ auto number(const void* at, bool is_double) -> double {
 void multiply(const Description& what, double alpha, double beta, std::uint64_t pa, const Layout& a,
               std::uint64_t pb, const Layout& b, std::uint64_t pc, const Layout& c,
               std::uint64_t pd, const Layout& d) {
-  const bool is_double = d.type == 1;
-  const Elements ea(pa, is_double), eb(pb, is_double), ec(pc, is_double), ed(pd, is_double),
-      bias(what.bias, is_double);
+  const auto in = static_cast<fake_gpu::Type>(a.type), out = static_cast<fake_gpu::Type>(d.type);
+  const Elements ea(pa, in), eb(pb, in), ec(pc, out), ed(pd, out), bias(what.bias, out);
   const auto inner = what.transpose_a != 0 ? a.rows : a.columns;
   for (std::int64_t batch = 0; batch < d.batch; ++batch)
     for (std::int64_t i = 0; i < d.rows; ++i)
@@ -137,7 +139,9 @@ int cublasLtMatmulAlgoGetHeuristic(void*, void* what, void* a, void* b, void* c,
   if (!fits(description, *static_cast<Layout*>(a), *static_cast<Layout*>(b),
             *static_cast<Layout*>(c), out))
     return kInvalid;
-  if (out.type > 1 || (out.type == 1 && description.epilogue != 1)) return kNotSupported;
+  constexpr std::array kTypes = {0, 1, 2, 14};
+  if (std::ranges::count(kTypes, out.type) == 0 || (out.type == 1 && description.epilogue != 1))
+    return kNotSupported;
   choices[0] = {};
   choices[0].algorithm[0] = kAlgorithm;
   *found = 1;

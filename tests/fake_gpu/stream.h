@@ -1,6 +1,7 @@
 // Where the fake libraries put their work.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -26,18 +27,46 @@ inline void enqueue(const std::function<void()>& work) {
   enqueue(std::move(node));
 }
 
-/// Elements of float or double in the fake GPU's memory.
+/// As cudaDataType_t numbers them.
+enum class Type : std::uint8_t { float32 = 0, float64 = 1, float16 = 2, bfloat16 = 14 };
+
+/// Elements in the fake GPU's memory.
 class Elements {
  public:
-  Elements(std::uint64_t address, bool is_double) : address_(address), is_double_(is_double) {}
+  Elements(std::uint64_t address, Type type) : address_(address), type_(type) {}
+  Elements(std::uint64_t address, bool is_double)
+      : Elements(address, is_double ? Type::float64 : Type::float32) {}
   [[nodiscard]] auto get(std::int64_t i) const -> double {
-    return is_double_ ? at<double>()[i] : static_cast<double>(at<float>()[i]);
+    switch (type_) {
+      case Type::float64:
+        return at<double>()[i];
+      case Type::float16:
+        return static_cast<double>(at<_Float16>()[i]);
+      case Type::bfloat16:
+        return std::bit_cast<float>(std::uint32_t{at<std::uint16_t>()[i]} << 16U);
+      case Type::float32:
+        break;
+    }
+    return static_cast<double>(at<float>()[i]);
   }
   void set(std::int64_t i, double value) const {
-    if (is_double_)
-      at<double>()[i] = value;
-    else
-      at<float>()[i] = static_cast<float>(value);
+    switch (type_) {
+      case Type::float64:
+        at<double>()[i] = value;
+        return;
+      case Type::float16:
+        at<_Float16>()[i] = static_cast<_Float16>(value);
+        return;
+      case Type::bfloat16: {  // to the nearest, ties to even
+        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+        at<std::uint16_t>()[i] =
+            static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16U & 1U)) >> 16U);
+        return;
+      }
+      case Type::float32:
+        break;
+    }
+    at<float>()[i] = static_cast<float>(value);
   }
 
  private:
@@ -46,7 +75,7 @@ class Elements {
     return reinterpret_cast<T*>(address_);  // NOLINT(performance-no-int-to-ptr)
   }
   std::uint64_t address_;
-  bool is_double_;
+  Type type_;
 };
 
 }  // namespace fake_gpu

@@ -241,9 +241,10 @@ auto Blas::open(Driver& driver) -> Result<std::unique_ptr<Blas>> {
 
 auto Blas::prepare(const GpuProduct& product) -> Result<std::unique_ptr<GpuWork>> {
   const auto* const types = std::ranges::find(kTypes, product.dtype, &BlasTypes::dtype);
-  const auto* const out_types = std::ranges::find(kTypes, product.out_dtype, &BlasTypes::dtype);
+  const auto out_dtype = product.out_dtype.value_or(product.dtype);
+  const auto* const out_types = std::ranges::find(kTypes, out_dtype, &BlasTypes::dtype);
   if (types == kTypes.end() || out_types == kTypes.end())
-    return unsupported("products of {} in {}", name(product.dtype), name(product.out_dtype));
+    return unsupported("products of {} in {}", name(product.dtype), name(out_dtype));
   const auto prepared = [&](const GpuProduct& what) -> Result<std::unique_ptr<PreparedProduct>> {
     auto made = std::make_unique<PreparedProduct>(*functions_, handle_, driver_, workspace_);
     ASSAY_TRY_VOID(made->prepare(what, *types, *out_types));
@@ -252,7 +253,7 @@ auto Blas::prepare(const GpuProduct& product) -> Result<std::unique_ptr<GpuWork>
   ASSAY_TRY(auto made, prepared(product));
   const bool is_batch = product.batch > 1;
   const Kind kind = {static_cast<std::int64_t>(product.dtype),
-                     static_cast<std::int64_t>(product.out_dtype),
+                     static_cast<std::int64_t>(out_dtype),
                      product.may_round ? 1 : 0,
                      is_batch ? product.a.rows : 0,
                      product.a.columns,

@@ -28,7 +28,7 @@ struct GpuMatrix {
 /// and summed in float32.
 struct GpuProduct {
   DType dtype = DType::float32;
-  DType out_dtype = DType::float32;  ///< of `out` and `added`
+  std::optional<DType> out_dtype;  ///< of `out` and `added`; nothing: the operands'
   bool may_round = false;  ///< operands of float32 to TF32
   std::int64_t batch = 1;
   GpuMatrix a, b, out;

@@ -66,7 +66,8 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{256} << 20U;
 constexpr int kCrossCorrelation = 1;
-constexpr int kMayRound = 0, kFullPrecision = 3;  // CUDNN_DEFAULT_MATH, CUDNN_FMA_MATH
+// CUDNN_DEFAULT_MATH, CUDNN_TENSOR_OP_MATH, CUDNN_FMA_MATH
+constexpr int kMayRound = 0, kTensorCores = 1, kFullPrecision = 3;
 constexpr int kRowMajor = 0, kChannelsLast = 1;
 constexpr int kFloat = 0, kDouble = 1;
 
@@ -149,6 +150,8 @@ class DnnWork final : public GpuWork {
     const auto type = data_type(t.dtype);
     if (!type) return unsupported("cuDNN has no {}", name(t.dtype));
     is_double_ = *type == kDouble;
+    // Products of halves are exact in float32, in which they are summed.
+    if (*type != kFloat && !is_double_) math_ = kTensorCores;
     void* made = nullptr;
     ASSAY_TRY_VOID(checked(f_.cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor"));
     tensors_.push_back(made);
@@ -218,7 +221,7 @@ class DnnWork final : public GpuWork {
   auto take(const DnnChoice& choice) -> Result<void> {
     algorithm_ = choice.algorithm;
     return checked(
-        f_.cudnnSetConvolutionMathType(convolution_, math_ == kMayRound ? choice.math : math_),
+        f_.cudnnSetConvolutionMathType(convolution_, math_ == kFullPrecision ? math_ : choice.math),
         "cudnnSetConvolutionMathType");
   }
   /// Makes, when it is issued first, the same results of a part of the batch too, before those that
