@@ -64,15 +64,15 @@ auto RandomCode::words(Value* seed, Value* low, Value* high) -> Words {
 auto RandomCode::uniform(Value* word, bool is_cpu) -> Value* {
   auto* folded = is_cpu ? b_.CreateAnd(word, whole(word, 0x7FFFFFFF))
                         : b_.CreateXor(word, b_.CreateAShr(word, whole(word, 31)));
-  return op(TileOp::mul, {converted(folded, DType::int32, kFloat), real(kFloat, word, kToUnit)}, kFloat);
+  return op(TileOp::mul, {converted(folded, DType::int32, kFloat), real(kFloat, word, kToUnit)},
+            kFloat);
 }
 
 auto RandomCode::normal(const Words& words) -> Value* {
   using enum TileOp;
   const auto number = [&](double x) { return real(kFloat, words[0], x); };
   auto* radius = op(maximum, {uniform(words[0], false), number(1.0e-7F)}, kFloat);
-  auto* angle =
-      op(mul, {number(2 * std::numbers::pi_v<float>), uniform(words[1], false)}, kFloat);
+  auto* angle = op(mul, {number(2 * std::numbers::pi_v<float>), uniform(words[1], false)}, kFloat);
   auto* length = op(sqrt, {op(mul, {number(-2), op(log, {radius}, kFloat)}, kFloat)}, kFloat);
   return op(mul, {length, op(cos, {angle}, kFloat)}, kFloat);
 }

@@ -67,8 +67,8 @@ class RowsMaker : protected KernelWords {
   }
 };
 
-/// `weights`, the softmax of `scores` (float32), and `sums`, the logarithms of what they are divided
-/// by.
+/// `weights`, the softmax of `scores` (float32), and `sums`, the logarithms of what they are
+/// divided by.
 class WeightsMaker : RowsMaker {
  public:
   using RowsMaker::RowsMaker;
@@ -78,8 +78,8 @@ class WeightsMaker : RowsMaker {
     const auto power = b_.compute(Op::exp, {of(Op::sub, scaled, largest)});
     const auto sum = b_.reduce(TileCombine::sum, 1, {power})[0];
     store("weights", dtype, at_, of(Op::divide, power, sum), kNoTile);
-    store("sums", DType::float32, row_of("sums"),
-          of(Op::add, b_.compute(Op::log, {sum}), largest), kNoTile);
+    store("sums", DType::float32, row_of("sums"), of(Op::add, b_.compute(Op::log, {sum}), largest),
+          kNoTile);
     return finished();
   }
 };
@@ -108,8 +108,8 @@ class SlopesMaker : RowsMaker {
     const auto read = [&](const char* name, TileId at) {
       return load(name, DType::float32, at, kNoTile);
     };
-    const auto weight = b_.compute(
-        Op::exp, {of(Op::sub, score(is_causal), read("sums", row_of("sums")))});
+    const auto weight =
+        b_.compute(Op::exp, {of(Op::sub, score(is_causal), read("sums", row_of("sums")))});
     const auto slope = of(Op::mul, weight, of(Op::sub, read("towards", at_), read("share", row_)));
     store("weights", dtype, at_, weight, kNoTile);
     store("slopes", dtype, at_, of(Op::mul, slope, real("scale")), kNoTile);
@@ -146,8 +146,7 @@ class AttentionCall : CallLaunches {
            [&](const std::string& made) {
              return WeightsMaker(made, kernels()).run(dtype_, is_causal_);
            },
-           {{"scores", scores.buffer}, {"weights", weights.buffer}},
-           {{"sums", {result(1), sums}}});
+           {{"scores", scores.buffer}, {"weights", weights.buffer}}, {{"sums", {result(1), sums}}});
     multiply("aten.bmm.default", weights, value_, {result(0), results[0].real()->meta});
     return true;
   }
@@ -156,16 +155,21 @@ class AttentionCall : CallLaunches {
   auto backward() -> bool {
     if (!find(1, {.dropout = 6, .causal = 7, .mask = 8, .scale = 9}) || heads_ != shared_)
       return false;
-    const auto given = [&](std::size_t i) { return Operand{argument(i), call().args[i].real()->meta}; };
+    const auto given = [&](std::size_t i) {
+      return Operand{argument(i), call().args[i].real()->meta};
+    };
     const auto written = [&](std::size_t i) {
       return Operand{result(i), (*call().result.list())[i].real()->meta};
     };
     const auto gradient = given(0), out = given(4), sums = given(5);
-    if (gradient.meta.strides[3] != 1 || out.meta.strides[3] != 1) return false;
-    const auto scores = buffer("scores", DType::float32), towards = buffer("towards", DType::float32);
+    if (gradient.meta.strides[3] != 1 || out.meta.strides[3] != 1 ||
+        gradient.meta.dtype != dtype_ || out.meta.dtype != dtype_ ||
+        sums.meta.dtype != DType::float32)
+      return false;
+    const auto scores = buffer("scores", DType::float32),
+               towards = buffer("towards", DType::float32);
     const auto weights = buffer("weights", dtype_), slopes = buffer("slopes", dtype_);
-    const auto share =
-        add_buffer(bound(), "share", DType::float32, batch_ * heads_ * queries_);
+    const auto share = add_buffer(bound(), "share", DType::float32, batch_ * heads_ * queries_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
     launch("attention_share", out.meta.sizes[3],
            [&](const std::string& made) { return ShareMaker(made, kernels()).run(dtype_); },
@@ -195,7 +199,8 @@ class AttentionCall : CallLaunches {
     std::vector<Operand> operands;
     for (std::size_t i = first; i < first + 3; ++i) {
       const auto* operand = call().args[i].real();
-      if (operand == nullptr || operand->meta.rank() != 4 || numel(operand->meta) == 0) return false;
+      if (operand == nullptr || operand->meta.rank() != 4 || numel(operand->meta) == 0)
+        return false;
       operands.push_back({argument(i), operand->meta});
     }
     query_ = operands[0];
@@ -279,7 +284,8 @@ class AttentionCall : CallLaunches {
               const std::function<std::shared_ptr<const TileKernel>(const std::string&)>& make,
               const std::vector<std::pair<std::string, std::size_t>>& in_rows,
               const std::vector<std::pair<std::string, Operand>>& tensors) {
-    const auto name = fmt::format("{}_{}{}", kind, assay::name(dtype_), is_causal_ ? "_causal" : "");
+    const auto name =
+        fmt::format("{}_{}{}", kind, assay::name(dtype_), is_causal_ ? "_causal" : "");
     const auto& kernel = kernels().kernel(name, [&](const Expr&) { return make(name); });
     auto launch = start(kernel);
     const auto element = [&](const std::string& buffer) {

@@ -8,16 +8,17 @@
 
 namespace assay {
 
-CallKernels::CallKernels(const OpTable& table) : table_(table), programs_(pool_.symbol("programs")) {}
+CallKernels::CallKernels(const OpTable& table)
+    : table_(table), programs_(pool_.symbol("programs")) {}
 
 void CallKernels::expand(BoundProgram& bound,
                          const std::function<bool(const BoundCall&)>& is_taken) {
   constexpr std::array kFamilies = {expand_sort, expand_random, expand_attention};
   replace_steps(bound, [&](const BoundStep& step) {
     const auto* call = std::get_if<BoundCall>(&step);
-    return call != nullptr && !(is_taken && is_taken(*call)) && std::ranges::any_of(kFamilies, [&](const auto& expand) {
-             return expand(*call, bound, *this);
-           });
+    return call != nullptr && !(is_taken && is_taken(*call)) &&
+           std::ranges::any_of(kFamilies,
+                               [&](const auto& expand) { return expand(*call, bound, *this); });
   });
 }
 

@@ -20,8 +20,8 @@ class CallKernels {
   explicit CallKernels(const OpTable& table);
   CallKernels(const CallKernels&) = delete;
   auto operator=(const CallKernels&) -> CallKernels& = delete;
-  /// What a library takes stays a call, and what no kernels are for (rows that lie in no order of two strides, dtypes without an order,
-  /// random numbers of the CPU's generator or of float64).
+  /// What a library takes stays a call, and what no kernels are for (rows that lie in no order of
+  /// two strides, dtypes without an order, random numbers of the CPU's generator or of float64).
   void expand(BoundProgram& bound, const std::function<bool(const BoundCall&)>& is_taken = {});
   /// Null where none has the name.
   [[nodiscard]] auto find(const std::string& name) const -> std::shared_ptr<const TileKernel>;

@@ -181,6 +181,39 @@ class CudaLauncher final : public KernelLauncher {
       known->second.device_is_new = false;
   }
 
+  [[nodiscard]] auto calls(std::string_view name) const -> bool override {
+    return GpuLibraries::has(name);
+  }
+  [[nodiscard]] auto call(const HostOp& op, const OpRow& row, const DatumList& args,
+                          const Datum& result, const std::vector<RunStorage*>& storages,
+                          std::size_t arg_tensors) -> Result<bool> override {
+    BoundCall call{.op = &op, .row = &row, .args = args, .result = result, .buffers = {}};
+    call.arg_tensors = arg_tensors;
+    std::vector<cuda::Address> places;
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+      ASSAY_TRY(auto* const mirror, on_device(*storages[i], i < arg_tensors));
+      call.buffers.push_back(i);
+      places.push_back(mirror->address);
+    }
+    auto works = state_.libraries->prepare(call, places);
+    if (!works) return false;
+    if (auto* const watch = state_.options.watch; watch != nullptr)
+      watch->issues({.kernel = row.name(),
+                     .statement = op.text,
+                     .line = op.line,
+                     .number = ++number_,
+                     .sizes = {}});
+    for (auto& work : *works) {
+      if (!work->issue()) return false;
+      works_.push_back(std::move(work));
+    }
+    for (std::size_t i = arg_tensors; i < storages.size(); ++i) {
+      mirrors_[storages[i]].host_is_new = false;
+      mirrors_[storages[i]].device_is_new = true;
+    }
+    return true;
+  }
+
   [[nodiscard]] auto finish() -> Result<void> override { return collect(); }
   /// The statement that comes next.
   void at(const HostOp& op) { op_ = &op; }
@@ -192,13 +225,14 @@ class CudaLauncher final : public KernelLauncher {
   };
   static constexpr std::size_t kMostRecords = 4096;  ///< read when they are used up
 
-  auto on_device(RunStorage& storage) -> Result<Mirror*> {
+  /// With the host's contents, unless they are about to be written.
+  auto on_device(RunStorage& storage, bool is_read = true) -> Result<Mirror*> {
     auto& mirror = mirrors_[&storage];
     const auto bytes = static_cast<std::size_t>(storage.size_bytes());
     if (mirror.address == 0) {
       ASSAY_TRY(mirror.address, driver_.allocate(bytes));
     }
-    if (!mirror.device_is_new) {
+    if (!mirror.device_is_new && is_read) {
       ASSAY_TRY_VOID(driver_.to_device(mirror.address, {storage.bytes(), bytes}));
       mirror.device_is_new = true;
     }
@@ -277,6 +311,7 @@ class CudaLauncher final : public KernelLauncher {
   const std::map<std::string, LoadedKernel*>& kernels_;
   const CompiledKernels& code_;
   std::map<RunStorage*, Mirror> mirrors_;
+  std::vector<std::unique_ptr<cuda::GpuWork>> works_;  ///< issued, perhaps not over
   cuda::Address records_ = 0;
   std::vector<const TileKernel*> launched_;
   const HostOp* op_ = nullptr;

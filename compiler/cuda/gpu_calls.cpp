@@ -232,8 +232,7 @@ struct AttentionArguments {
 /// Features are neighbours, and rows of them begin at sixteen bytes: the library does not look.
 auto is_aligned(const GpuTensor& one) -> bool {
   constexpr std::int64_t kElements = 8, kBytes = 16, kMostFeatures = 256;
-  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) ||
-      one.sizes[3] > kMostFeatures)
+  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) || one.sizes[3] > kMostFeatures)
     return false;
   const auto is_whole = [](std::int64_t number) { return number % kElements == 0; };
   return one.at % kBytes == 0 && is_whole(one.sizes[3]) && is_whole(one.strides[0]) &&
@@ -249,8 +248,8 @@ auto checked_attention(const Operands& operands, cuda::GpuAttention what,
     return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
     if (!is_aligned(*one)) return unsupported("heads that are not in sixteen bytes each");
-  if (what.sums.strides != contiguous_strides(what.sums.sizes))
-    return unsupported("sums that are not in rows");
+  if (what.sums.dtype != DType::float32 || what.sums.strides != contiguous_strides(what.sums.sizes))
+    return unsupported("sums that are not float32 in rows");
   what.scale = operands.number(at.scale, 1 / std::sqrt(static_cast<double>(what.query.sizes[3])));
   what.is_causal = operands.flag(at.causal);
   return what;
@@ -274,7 +273,8 @@ auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttenti
                                         .out = operands.arg(4),
                                         .sums = operands.arg(5)},
                                        {.dropout = 6, .causal = 7, .mask = 8, .scale = 9}));
-  if (of.key.sizes[1] != of.query.sizes[1]) return unsupported("gradients of heads that share keys");
+  if (of.key.sizes[1] != of.query.sizes[1])
+    return unsupported("gradients of heads that share keys");
   cuda::GpuAttentionGradients what{.of = std::move(of),
                                    .gradient = operands.arg(0),
                                    .query_gradient = *operands.result(0),
@@ -299,7 +299,9 @@ auto attention(GpuLibraries& libraries, const Operands& operands) -> Result<Work
 auto attention_backward(GpuLibraries& libraries, const Operands& operands) -> Result<Works> {
   return attention(libraries, operands, attention_gradients_of);
 }
-auto attention_in(const cuda::GpuAttention& what) -> const cuda::GpuAttention& { return what; }
+auto attention_in(const cuda::GpuAttention& what) -> const cuda::GpuAttention& {
+  return what;
+}
 auto attention_in(const cuda::GpuAttentionGradients& what) -> const cuda::GpuAttention& {
   return what.of;
 }
@@ -371,6 +373,13 @@ auto GpuLibraries::prepare(const BoundCall& call, const Places& places) -> Resul
   const auto* const row = std::ranges::find(kCalls, call.row->name(), &CallRow::name);
   if (row == kCalls.end()) return unsupported("no GPU code");
   return row->prepare(*this, Operands(call, places));
+}
+
+auto GpuLibraries::has(std::string_view name) -> bool {
+  return std::ranges::any_of(kCalls, [&](const CallRow& row) {
+    return row.name == name ||
+           (row.name.starts_with(name) && row.name.substr(name.size()).starts_with('.'));
+  });
 }
 
 auto GpuLibraries::takes(const BoundCall& call) -> bool {

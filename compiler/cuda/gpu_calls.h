@@ -1,6 +1,6 @@
 // Library calls of bound programs that a library for GPUs does: products, and convolutions that are
-// such, by cuBLASLt, other convolutions and attention by cuDNN, dense copies by the driver. The rest runs on the
-// host.
+// such, by cuBLASLt, other convolutions and attention by cuDNN, dense copies by the driver. The
+// rest runs on the host.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,6 +20,8 @@ class GpuLibraries {
   /// unsupported, missing_tool: the call has to run on the host, and why.
   [[nodiscard]] auto prepare(const BoundCall& call, const std::vector<cuda::Address>& places)
       -> Result<Works>;
+  /// Is there a library for the operator ("aten.mm.default", or "aten.mm")?
+  [[nodiscard]] static auto has(std::string_view name) -> bool;
   /// Whether a library is the better one for a call that kernels could stand for, and does it.
   [[nodiscard]] auto takes(const BoundCall& call) -> bool;
   [[nodiscard]] auto prepare(const BoundCopy& copy, const std::vector<cuda::Address>& places)

@@ -28,9 +28,8 @@ class RandomCall : CallLaunches {
     if (target.device.type != "cuda" || numel(target) == 0 || !is_dense(target) || !find_law(k) ||
         !can_be_drawn(what_))
       return false;
-    const auto& kernel = kernels().kernel(what_.name(), [&](const Expr& programs) {
-      return make_random_kernel(what_, programs);
-    });
+    const auto& kernel = kernels().kernel(
+        what_.name(), [&](const Expr& programs) { return make_random_kernel(what_, programs); });
     auto launch = start(kernel);
     const auto give_tensor = [&](const char* name, std::size_t buffer, const RealMeta& meta) {
       give(launch, kernel, name, buffer, meta.offset, size_bytes(meta.dtype));

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <initializer_list>
+#include <limits>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -39,9 +39,7 @@ class Maker : KernelWords {
 
  private:
   auto fused(TileId a, TileId b, TileId c) -> TileId { return b_.compute(Op::fma, {a, b, c}); }
-  auto program() -> TileId {
-    return as(b_.add(TileProgram{0}, {}, DType::int32, 0), DType::int64);
-  }
+  auto program() -> TileId { return as(b_.add(TileProgram{0}, {}, DType::int32, 0), DType::int64); }
   auto lane(std::size_t axis, AxisSet axes) -> TileId {
     return as(b_.add(TileLane{axis}, {}, DType::int32, axes), DType::int64);
   }
@@ -62,12 +60,10 @@ class Maker : KernelWords {
     lane_axis("x", kBlock);
     lane_axis("y", kRows);
     const auto threads = number("threads"), count = number("count");
-    const auto block =
-        of(Op::add, with(Op::mul, program(), kRows), lane(kY, kYs));
+    const auto block = of(Op::add, with(Op::mul, program(), kRows), lane(kY, kYs));
     const auto start = with(Op::mul, block, kBlock);
     const auto call = of(Op::quotient, start, threads);
-    const auto thread =
-        of(Op::add, of(Op::remainder, start, threads), lane(kX, kXs));
+    const auto thread = of(Op::add, of(Op::remainder, start, threads), lane(kX, kXs));
     const auto drawn = words(call, thread);
     const auto units = what_.is_wide ? kWords / 2 : kWords;
     const auto round = of(Op::mul, call, with(Op::mul, threads, units));
@@ -92,8 +88,8 @@ class Maker : KernelWords {
     const auto place = of(Op::add, of(Op::remainder, first, round), lane(kX, kXs));
     const auto thread = with(Op::quotient, place, groups);
     // Among those of the thread.
-    const auto number_of = of(Op::add, with(Op::mul, rounds, groups),
-                              with(Op::bit_and, place, groups - 1));
+    const auto number_of =
+        of(Op::add, with(Op::mul, rounds, groups), with(Op::bit_and, place, groups - 1));
     const auto is_half = group < kWords;
     auto drawn = words(is_half ? with(Op::shift_right, number_of, 1) : number_of, thread);
     if (is_half) {  // two groups share four words
@@ -124,11 +120,10 @@ class Maker : KernelWords {
     if (what_.law == RandomLaw::integer)
       return store("values", what_.dtype, at, integer(drawn), inside);
     if (what_.law == RandomLaw::bernoulli) {
-      const auto is_true =
-          what_.has_chances
-              ? of(Op::le, unit(drawn.word),
-                   as(load("chances", what_.dtype, at, inside), DType::float32))
-              : stays(drawn.word);
+      const auto is_true = what_.has_chances
+                               ? of(Op::le, unit(drawn.word),
+                                    as(load("chances", what_.dtype, at, inside), DType::float32))
+                               : stays(drawn.word);
       return store("values", what_.dtype, at, is_true, inside);
     }
     store("values", what_.dtype, at, number_of(drawn), inside);
@@ -169,8 +164,8 @@ class Maker : KernelWords {
   auto both_of(TileId angle) -> std::pair<TileId, TileId> {
     constexpr float kQuarter = std::numbers::pi_v<float> / 2;
     constexpr double kRest = std::numbers::pi / 2 - kQuarter;
-    const auto turns = b_.compute(
-        Op::nearest_even, {of(Op::mul, angle, real(2 / std::numbers::pi_v<float>))});
+    const auto turns =
+        b_.compute(Op::nearest_even, {of(Op::mul, angle, real(2 / std::numbers::pi_v<float>))});
     auto x = fused(turns, real(-kQuarter), angle);
     x = fused(turns, real(-kRest), x);
     const auto square = of(Op::mul, x, x);
@@ -183,8 +178,8 @@ class Maker : KernelWords {
     const auto cube = of(Op::mul, x, square);
     const auto sine =
         fused(polynomial({-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), cube, x);
-    const auto cosine = polynomial(
-        {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1});
+    const auto cosine =
+        polynomial({2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1});
     const auto quarter = as(turns, DType::int32);
     const auto is_odd = with(Op::eq, with(Op::bit_and, quarter, 1), 1);
     const auto signed_by = [&](TileId number, TileId value) {
@@ -199,8 +194,7 @@ class Maker : KernelWords {
     if (what_.is_wide)
       value = of(Op::bit_or, with(Op::shift_left, as(drawn.word, DType::uint64), 32),
                  as(drawn.other, DType::uint64));
-    if (!what_.is_whole)
-      value = of(Op::remainder, value, number("many", b_.type(value).dtype));
+    if (!what_.is_whole) value = of(Op::remainder, value, number("many", b_.type(value).dtype));
     return of(Op::add, as(value, DType::int64), number("first"));
   }
   void drop(TileId at, TileId inside, TileId word) {

@@ -106,7 +106,7 @@ class SortCall : CallLaunches {
     kernel_.dtype = self->dtype();
     kernel_.is_descending = *descending != 0;
     kernel_.is_dense = rows_.inner == 1 && (rows_.count == 1 || rows_.self.step == 1) &&
-                           (keep_ <= 1 || rows_.result.step == 1);
+                       (keep_ <= 1 || rows_.result.step == 1);
     if (rows_.rows == 0 || keep_ == 0) return false;
     run();
     return true;
@@ -129,8 +129,8 @@ class SortCall : CallLaunches {
     return scalar->as_int();
   }
   auto sort_kernel(const SortKernel& what) -> const TileKernel& {
-    return kernels().kernel(
-        what.name(), [&](const Expr& programs) { return make_sort_kernel(what, programs); });
+    return kernels().kernel(what.name(),
+                            [&](const Expr& programs) { return make_sort_kernel(what, programs); });
   }
 
   void run() {
@@ -145,8 +145,8 @@ class SortCall : CallLaunches {
   }
   /// The first of every tile, then of those, until one tile has them all.
   void select() {
-    const auto enough = static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(kSelectedOf * keep_)));
+    const auto enough =
+        static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kSelectedOf * keep_)));
     std::optional<Keys> keys;
     for (auto count = rows_.count; count > kMostSelected; count = keys->count) {
       const bool are_many = rows_.rows * count >= kManyElements;
@@ -162,20 +162,19 @@ class SortCall : CallLaunches {
   }
   auto new_keys(std::int64_t count) -> Keys {
     Keys keys{.keys = buffer(DType::int64, rows_.rows * count), .places = {}, .count = count};
-    if (!has_short_keys(kernel_.dtype))
-      keys.places = buffer(DType::int32, rows_.rows * count);
+    if (!has_short_keys(kernel_.dtype)) keys.places = buffer(DType::int32, rows_.rows * count);
     return keys;
   }
 
-  auto sort_to_keys(const std::optional<Keys>& from, std::int64_t block,
-                    std::int64_t keep) -> Keys {
+  auto sort_to_keys(const std::optional<Keys>& from, std::int64_t block, std::int64_t keep)
+      -> Keys {
     const auto count = from ? from->count : rows_.count;
     const auto made = new_keys(std::min(count, divided_up(count, block) * keep));
     sort_tiles(from, block, keep, made);
     return made;
   }
-  void sort_tiles(const std::optional<Keys>& from, std::int64_t block,
-                  std::int64_t keep, const std::optional<Keys>& to = {}) {
+  void sort_tiles(const std::optional<Keys>& from, std::int64_t block, std::int64_t keep,
+                  const std::optional<Keys>& to = {}) {
     const auto count = from ? from->count : rows_.count;
     auto what = kernel_;
     what.reads_keys = from.has_value();
@@ -206,8 +205,7 @@ class SortCall : CallLaunches {
     return to.value_or(from);
   }
 
-  void add(const SortKernel& what, BoundLaunch launch, Numbers numbers,
-           std::int64_t lanes) {
+  void add(const SortKernel& what, BoundLaunch launch, Numbers numbers, std::int64_t lanes) {
     const auto tiles = divided_up(lanes, what.block);
     numbers["tiles"] = tiles;
     put(launch, sort_kernel(what), numbers);
@@ -224,8 +222,7 @@ class SortCall : CallLaunches {
     const auto element = static_cast<std::int64_t>(size_bytes(kernel_.dtype));
     give(launch, kernel, "self", argument(0), rows_.self.first, element);
     give(launch, kernel, "values", result(0), rows_.result.first, element);
-    give(launch, kernel, "indices", result(1), rows_.result.first,
-         size_bytes(DType::int64));
+    give(launch, kernel, "indices", result(1), rows_.result.first, size_bytes(DType::int64));
     for (const auto& [keys, prefix] : {std::pair{from, ""}, std::pair{to, "new_"}}) {
       if (!keys) continue;
       give(launch, kernel, fmt::format("{}keys", prefix), keys->keys, 0, size_bytes(DType::int64));

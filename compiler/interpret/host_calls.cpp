@@ -109,14 +109,64 @@ auto HostMachine::name_results(const HostOp& op, const HostCall& what, Datum res
   return {};
 }
 
+auto HostMachine::launched(const HostOp& op, const OpRow& row, const DatumList& args,
+                           const std::vector<RunValue>& outs) -> Result<std::optional<Datum>> {
+  const bool writes = std::ranges::any_of(row.schema.params, &Param::written);
+  if (row.decomposition || writes) return std::nullopt;
+  const auto unwatched = [](const OpRow&, const DatumList&, const Datum&) {};
+  ASSAY_TRY(auto result, LayoutDomain(domain_, unwatched).layout(row, args));
+  std::vector<RunStorage*> storages;
+  const auto add = [&](const RunBuffer& buffer) { storages.push_back(buffer.storage); };
+  for (const auto& arg : args)
+    visit_tensors(arg, [&](const Tensor& tensor) { add(adopt(op.text, tensor, true)); });
+  const auto arg_tensors = storages.size();
+  // Results stand where they shall, or in memory of their own.
+  std::size_t next = 0;
+  const auto place = [&](Datum& datum) -> Result<void> {
+    auto* const tensor = std::get_if<Tensor>(&datum.value);
+    if (tensor == nullptr) return {};
+    const auto at = next++;
+    if (outs.empty()) {
+      ASSAY_TRY(*tensor, Tensor::allocate(tensor->dtype(), tensor->sizes(), tensor->strides(),
+                                          tensor->meta.device));
+    } else if (at < outs.size() && outs[at].buffer &&
+               outs[at].buffer->tensor.sizes() == tensor->sizes() &&
+               outs[at].buffer->tensor.dtype() == tensor->dtype()) {
+      *tensor = outs[at].buffer->tensor;
+    } else {
+      return unsupported("a result of another kind");
+    }
+    add(adopt(op.text, *tensor, true));
+    return {};
+  };
+  if (auto* list = std::get_if<DatumList>(&result.value)) {
+    for (auto& item : *list)
+      if (!place(item)) return std::nullopt;
+  } else if (!place(result)) {
+    return std::nullopt;
+  }
+  ASSAY_TRY(const bool done, launcher_->call(op, row, args, result, storages, arg_tensors));
+  if (!done) return std::nullopt;
+  if (options_.tap)
+    for (std::size_t i = arg_tensors; i < storages.size(); ++i)
+      ASSAY_TRY_VOID(launcher_->to_host(*storages[i]));
+  return result;
+}
+
 auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void> {
   DatumList positional;
   std::vector<std::pair<std::string, Datum>> keywords;
   std::vector<RunValue> outs;
   std::vector<RunBuffer> reads;
+  const bool may_launch = launcher_ != nullptr && recorder_ == nullptr &&
+                          launcher_->calls(table_name(what.target).first);
+  std::vector<RunValue> elsewhere;  // what is not on the host yet
   for (const auto& arg : what.args) {
     ASSAY_TRY(auto read, value(op, arg));
-    ASSAY_TRY_VOID(to_host(read));
+    if (may_launch)
+      elsewhere.push_back(read);
+    else
+      ASSAY_TRY_VOID(to_host(read));
     if (arg.keyword == "out") {
       if (read.is_list)
         outs = std::move(read.items);
@@ -138,7 +188,13 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   for (std::size_t i = row->replaces_self ? 1 : 0; i < reads.size(); ++i)
     check_written(op, reads[i]);
   if (!outs.empty() && outs[0].buffer) complete_factory(*row, outs[0].buffer->tensor.meta, args);
-  auto result = run_row(op, *row, args);
+  std::optional<Datum> made;
+  if (may_launch) {
+    ASSAY_TRY(made, launched(op, *row, args, outs));
+  }
+  if (!made)
+    for (const auto& read : elsewhere) ASSAY_TRY_VOID(to_host(read));
+  auto result = made ? Result<Datum>(*made) : run_row(op, *row, args);
   if (!result) {
     if (result.error().code == ErrorCode::bad_input)
       report(op, RunFault::call_refused, {},
@@ -160,9 +216,9 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
     }
     if (recorder_ != nullptr)
       recorder_->copy(op, *from, outs[i].buffer->tensor);
-    else
+    else if (!made)
       copy_elems(*from, outs[i].buffer->tensor);
-    set_written(*outs[i].buffer);
+    if (!made) set_written(*outs[i].buffer);
     note(written, outs[i].buffer->storage->name(), outs[i].buffer->tensor);
   }
   for (std::size_t i = 0; i < args.size(); ++i)

@@ -2,11 +2,25 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compiler/interpret/tile_machine.h"
+#include "compiler/program/program.h"
 #include "core/base/result.h"
+#include "core/ops/op_table.h"
 
 namespace assay {
+
+/// Calls `visit` for every tensor in a datum, in order.
+template <class D, class F>
+void visit_tensors(D& datum, const F& visit) {
+  if (auto* tensor = std::get_if<Tensor>(&datum.value)) {
+    visit(*tensor);
+  } else if (auto* list = std::get_if<DatumList>(&datum.value)) {
+    for (auto& item : *list) visit_tensors(item, visit);
+  }
+}
 
 class KernelLauncher {
  public:
@@ -25,6 +39,16 @@ class KernelLauncher {
   [[nodiscard]] virtual auto is_checked() const -> bool { return false; }
 
   // Of launchers whose memory is not the host's
+  /// May it do calls of the operator ("aten.mm.default", "aten.mm" for any overload)?
+  [[nodiscard]] virtual auto calls(std::string_view) const -> bool { return false; }
+  /// Does a library call: `storages` are those of the tensors of arguments and results, in order,
+  /// `arg_tensors` of them the arguments'. False where it does not, after all. What the results
+  /// held before does not matter.
+  [[nodiscard]] virtual auto call(const HostOp&, const OpRow&, const DatumList& /*args*/,
+                                  const Datum& /*result*/, const std::vector<RunStorage*>&,
+                                  std::size_t /*arg_tensors*/) -> Result<bool> {
+    return false;
+  }
   /// The host is about to read or write the storage.
   [[nodiscard]] virtual auto to_host(RunStorage&) -> Result<void> { return {}; }
   /// The host has written it.

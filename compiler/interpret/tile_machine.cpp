@@ -526,9 +526,9 @@ void TileMachine::random(const TileStep& step, const TileRandom& what) {
     std::array<std::byte*, 4> all = {};
     for (std::size_t k = 0; k < all.size(); ++k) all.at(k) = fresh(step.statement->results[k]);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto words = philox_words(static_cast<std::uint64_t>(in[0][i]),
-                                      static_cast<std::uint64_t>(in[1][i]),
-                                      static_cast<std::uint64_t>(in[2][i]));
+      const auto words =
+          philox_words(static_cast<std::uint64_t>(in[0][i]), static_cast<std::uint64_t>(in[1][i]),
+                       static_cast<std::uint64_t>(in[2][i]));
       for (std::size_t k = 0; k < all.size(); ++k) store_as(all.at(k) + 4 * i, words.at(k));
     }
     return;

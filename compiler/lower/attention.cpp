@@ -84,7 +84,9 @@ auto is_plain(Composer& c, const ScoreArguments& at, int dropout) -> bool {
 auto is_left_to_gpus(Composer& c, const ScoreArguments& at) -> bool {
   const auto query = c.meta(at.query);
   const bool is_backward = at.query > 0;
-  if (is_backward && c.meta(at.query + 1).sizes[1] != query.sizes[1]) return false;
+  if (is_backward && (c.meta(at.query + 1).sizes[1] != query.sizes[1] ||
+                      c.meta(at.query + 4).dtype != DType::float32))
+    return false;
   const bool is_half = query.dtype == DType::float16 || query.dtype == DType::bfloat16;
   return query.device.type == "cuda" && is_half && !c.has(at.mask);
 }
@@ -182,7 +184,8 @@ auto attention_backward(Composer& c) -> Datum {
     if (rows[1] == sizes[1])
       return to(c, view(c, made, heads.deep(rows[2], rows[3])), c.meta(like).dtype);
     const Dims each{rows[0], rows[1], floor_div(sizes[1], rows[1]), rows[2], rows[3]};
-    const auto sum = c.call("aten.sum.dim_IntList", {widened(c, view(c, made, each)), int_list(Ints{2})});
+    const auto sum =
+        c.call("aten.sum.dim_IntList", {widened(c, view(c, made, each)), int_list(Ints{2})});
     return to(c, sum, c.meta(like).dtype);
   };
   const auto slopes = flat(slope);

@@ -140,8 +140,8 @@ struct TileSearch {
   friend auto operator==(const TileSearch&, const TileSearch&) -> bool = default;
 };
 enum class TileRandomKind : std::uint8_t { uniform, normal, integer, integer64, words };
-/// Philox, bit by bit. Operands: seed, offset; integer64: low and high end too. Words: seed, and both
-/// halves of the counter; the results are all four, uint32.
+/// Philox, bit by bit. Operands: seed, offset; integer64: low and high end too. Words: seed, and
+/// both halves of the counter; the results are all four, uint32.
 struct TileRandom {
   TileRandomKind kind = TileRandomKind::uniform;
   bool is_cpu = false;  ///< numbers as Inductor's C++ makes them, else Triton's

@@ -257,8 +257,11 @@ class Verifier {
   void check(const TileStatement& one, const TileRandom& what) {
     using enum TileRandomKind;
     const bool are_words = what.kind == words;
-    counts(one, what.kind == integer64 ? 4 : are_words ? 3 : 2, are_words ? 4 : 1,
-           "a random number");
+    counts(one,
+           what.kind == integer64 ? 4
+           : are_words            ? 3
+                                  : 2,
+           are_words ? 4 : 1, "a random number");
     covers(one);
   }
   void check(const TileStatement& one, const TileDot& what) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/interpret/host_machine.h"
+#include "compiler/interpret/launcher.h"
 #include "compiler/program/executor.h"
 #include "core/ops/op_table.h"
 
@@ -121,15 +122,5 @@ class Binder {
 [[nodiscard]] auto bind_program(const HostProgram& program, const CompiledKernels& kernels,
                                 const OpTable& table, const DatumList& inputs)
     -> Result<BoundProgram>;
-
-/// Calls `visit` for every tensor in a datum, in order.
-template <class D, class F>
-void visit_tensors(D& datum, const F& visit) {
-  if (auto* tensor = std::get_if<Tensor>(&datum.value)) {
-    visit(*tensor);
-  } else if (auto* list = std::get_if<DatumList>(&datum.value)) {
-    for (auto& item : *list) visit_tensors(item, visit);
-  }
-}
 
 }  // namespace assay

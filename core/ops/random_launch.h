@@ -24,8 +24,8 @@ inline constexpr std::int64_t kThreadsPerBlock = 256;
 [[nodiscard]] auto memory_order(const RealMeta& meta) -> std::vector<std::size_t>;
 /// Does it fill its memory, each element once?
 [[nodiscard]] auto is_dense(const RealMeta& meta) -> bool;
-/// How many neighbours a thread of fused_dropout_kernel_vec takes at once: what fits into 16 aligned
-/// bytes; 1: it goes through elements as all others do.
+/// How many neighbours a thread of fused_dropout_kernel_vec takes at once: what fits into 16
+/// aligned bytes; 1: it goes through elements as all others do.
 [[nodiscard]] auto dropout_width(const RealMeta& input) -> std::int64_t;
 
 /// What a random operator fills its target with, element by element.

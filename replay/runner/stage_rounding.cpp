@@ -250,7 +250,11 @@ class Measurement {
  public:
   Measurement(const Stage& stage, const StageValues& inputs,
               const std::map<std::string, Datum>& attributes, const OpTable& table, RoundedBy by)
-      : stage_(with_hidden_roundings(stage)), inputs_(inputs), attributes_(attributes), table_(table), by_(by) {}
+      : stage_(with_hidden_roundings(stage)),
+        inputs_(inputs),
+        attributes_(attributes),
+        table_(table),
+        by_(by) {}
 
   auto run() -> Roundings {
     const auto native = run_stage(stage_, inputs_, attributes_, table_);

@@ -29,7 +29,7 @@ struct GpuMatrix {
 struct GpuProduct {
   DType dtype = DType::float32;
   std::optional<DType> out_dtype;  ///< of `out` and `added`; nothing: the operands'
-  bool may_round = false;  ///< operands of float32 to TF32
+  bool may_round = false;          ///< operands of float32 to TF32
   std::int64_t batch = 1;
   GpuMatrix a, b, out;
   double alpha = 1, beta = 0;

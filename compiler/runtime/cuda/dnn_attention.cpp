@@ -20,8 +20,7 @@ class DnnGraphRuns final : public GpuWork {
     runs_.push_back({std::move(graph), std::move(places), workspace});
   }
   [[nodiscard]] auto issue() -> Result<void> override {
-    for (const auto& run : runs_)
-      ASSAY_TRY_VOID(run.graph->run(run.places, run.workspace));
+    for (const auto& run : runs_) ASSAY_TRY_VOID(run.graph->run(run.places, run.workspace));
     return {};
   }
 
@@ -41,7 +40,8 @@ auto turned(Ints values) -> Ints {
 
 /// All but addresses and the batch.
 auto key_of(const GpuAttention& what, const std::vector<const GpuTensor*>& others) -> std::string {
-  auto key = fmt::format("{} {} {}", static_cast<int>(what.query.dtype), what.scale, what.is_causal);
+  auto key =
+      fmt::format("{} {} {}", static_cast<int>(what.query.dtype), what.scale, what.is_causal);
   const auto add = [&](const GpuTensor& one) {
     key += fmt::format(" {} {}", fmt::join(one.sizes | std::views::drop(1), ","),
                        fmt::join(one.strides, ","));
@@ -65,8 +65,7 @@ auto part_of(GpuAttention what, std::int64_t first, std::int64_t count) -> GpuAt
 auto part_of(GpuAttentionGradients what, std::int64_t first, std::int64_t count)
     -> GpuAttentionGradients {
   what.of = part_of(std::move(what.of), first, count);
-  for (auto* one :
-       {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
+  for (auto* one : {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
     take(*one, first, count);
   return what;
 }
@@ -190,10 +189,12 @@ struct DnnPlans {
   std::map<std::string, Batches> attention;
 };
 
-void DnnPlansDeleter::operator()(DnnPlans* plans) const { delete plans; }
+void DnnPlansDeleter::operator()(DnnPlans* plans) const {
+  delete plans;
+}
 
-/// A plan takes the library some 50 ms. So other batches are made of parts that there are plans for,
-/// if they are few.
+/// A plan takes the library some 50 ms. So other batches are made of parts that there are plans
+/// for, if they are few.
 auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& describe)
     -> Result<std::vector<Part>> {
   constexpr std::size_t kMostParts = 4;
@@ -241,8 +242,8 @@ auto Dnn::parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>> 
   constexpr std::int64_t kKeys = 128;
   if (version_ < kAnyKeysSince && what.of.key.sizes[2] % kKeys != 0)
     return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kKeys);
-  const auto key = key_of(what.of, {&what.gradient, &what.query_gradient, &what.key_gradient,
-                                    &what.value_gradient});
+  const auto key = key_of(
+      what.of, {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient});
   return parts(key, what.of.query.sizes[0], [&](DnnGraph& graph, std::int64_t count) {
     const auto part = part_of(what, 0, count);
     AttentionGraph(graph, part.of).describe(part);

@@ -5,12 +5,12 @@
 namespace assay::cuda {
 
 // NOLINTBEGIN(bugprone-macro-parentheses,readability-identifier-naming): the library's own names
-#define ASSAY_DNN_GRAPH_CALLS(X)                                                         \
-  X(cudnnBackendCreateDescriptor, (int, void**))                                         \
-  X(cudnnBackendDestroyDescriptor, (void*))                                              \
-  X(cudnnBackendFinalize, (void*))                                                       \
-  X(cudnnBackendSetAttribute, (void*, int, int, std::int64_t, const void*))              \
-  X(cudnnBackendGetAttribute, (void*, int, int, std::int64_t, std::int64_t*, void*))     \
+#define ASSAY_DNN_GRAPH_CALLS(X)                                                     \
+  X(cudnnBackendCreateDescriptor, (int, void**))                                     \
+  X(cudnnBackendDestroyDescriptor, (void*))                                          \
+  X(cudnnBackendFinalize, (void*))                                                   \
+  X(cudnnBackendSetAttribute, (void*, int, int, std::int64_t, const void*))          \
+  X(cudnnBackendGetAttribute, (void*, int, int, std::int64_t, std::int64_t*, void*)) \
   X(cudnnBackendExecute, (void*, void*, void*))
 
 struct DnnGraphFunctions {
@@ -21,9 +21,9 @@ struct DnnGraphFunctions {
 namespace {
 
 // cudnnBackendDescriptorType_t
-constexpr int kPointwise = 0, kEngineConfig = 3, kHeuristics = 4, kPlan = 5, kPointwiseOperation = 13,
-              kOperationGraph = 15, kVariantPack = 16, kTensor = 17, kMatmul = 18,
-              kMatmulOperation = 19, kReduction = 21, kReductionOperation = 22,
+constexpr int kPointwise = 0, kEngineConfig = 3, kHeuristics = 4, kPlan = 5,
+              kPointwiseOperation = 13, kOperationGraph = 15, kVariantPack = 16, kTensor = 17,
+              kMatmul = 18, kMatmulOperation = 19, kReduction = 21, kReductionOperation = 22,
               kReshapeOperation = 31;
 // cudnnBackendAttributeType_t
 constexpr int kHandleValue = 0, kTypeValue = 1, kTruthValue = 2, kIntegerValue = 3,

@@ -2,10 +2,12 @@
 // what is tested is what the libraries are told: layouts, transposes, factors, windows.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "compiler/cuda/cuda.h"
 #include "compiler/interpret/interpret.h"
+#include "core/ops/generator.h"
 #include "tests/support/compiled.h"
 #include "tests/support/counted.h"
 
@@ -46,6 +48,43 @@ TEST_P(LibraryCall, GivesWhatTheReferenceGives) {
   check(GetParam().graph, GetParam().on_host);
 }
 
+/// Where a program is not bound, statement by statement, calls run there too, with the same bits.
+TEST_P(LibraryCall, GivesTheSameStatementByStatement) {
+  const auto& graph = GetParam().graph;
+  const auto capture = capture_of(graph);
+  ASSERT_TRUE(capture) << capture.error().message;
+  const auto made = compiled(graph);
+  const auto inputs = inputs_of(graph, *capture, "");
+  ASSERT_TRUE(made && inputs);
+  const auto table = build_op_table();
+  const CudaExecutor executor(table);
+  const auto program = executor.compile(made->program);
+  ASSERT_TRUE(program) << program.error().message;
+  const auto given = program_inputs(capture->graph, *inputs);
+  const auto bound = (*program)->run(given, {});
+  ASSERT_TRUE(bound) << bound.error().message;
+  const auto work = [] {
+    return std::array{Counted("cublasLtMatmul"), Counted("cudnnConvolution")};
+  };
+  const auto before = work();
+  ProgramRunOptions options;
+  options.random = std::make_shared<RandomState>(1);
+  const auto run = (*program)->run(given, options);
+  ASSERT_TRUE(run) << run.error().message;
+  const int done = before[0].since() + before[1].since();
+  EXPECT_EQ(done > 0, bound->on_host.empty());
+  ASSERT_EQ(run->outputs.size(), bound->outputs.size());
+  for (std::size_t i = 0; i < run->outputs.size(); ++i) {
+    const auto* const a = run->outputs[i].real();
+    const auto* const b = bound->outputs[i].real();
+    ASSERT_TRUE(a != nullptr && b != nullptr);
+    EXPECT_EQ(a->meta.sizes, b->meta.sizes);
+    if (bound->on_host.empty()) {
+      EXPECT_EQ(to_vector<double>(*a), to_vector<double>(*b)) << "result " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , LibraryCall,
     ::testing::Values(
@@ -75,9 +114,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mm_half", {"a: bf16[3, 5]; b: bf16[5, 4]", "r = aten.mm.default(a, b)", "r"}},
         Case{"mm_half_in_float",
              {"a: f16[3, 5]; b: f16[5, 4]", "r = aten.mm.dtype(a, b, torch.float32)", "r"}},
-        Case{"bmm_half_in_float",
-             {"a: bf16[2, 3, 5]; b: bf16[2, 5, 4]", "r = aten.bmm.dtype(a, b, torch.float32)",
-              "r"}},
+        Case{
+            "bmm_half_in_float",
+            {"a: bf16[2, 3, 5]; b: bf16[2, 5, 4]", "r = aten.bmm.dtype(a, b, torch.float32)", "r"}},
         Case{"addmm_half",
              {"c: f16[4]; a: f16[3, 5]; b: f16[5, 4][1, 5]", "r = aten.addmm.default(c, a, b)",
               "r"}},

@@ -1,5 +1,5 @@
-// Random operators as kernels of our own, in the checking interpreter, beside the operator's kernel,
-// which draws what PyTorch draws on CUDA.
+// Random operators as kernels of our own, in the checking interpreter, beside the operator's
+// kernel, which draws what PyTorch draws on CUDA.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,9 @@ struct Row {
   std::size_t calls = 0;
 };
 
-void PrintTo(const Row& row, std::ostream* out) { *out << row.body; }
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.body;
+}
 
 class RandomCalls : public ::testing::TestWithParam<Row> {};
 
@@ -78,9 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"bernoulli_p", "x: f32[8, 1, 1]cuda:0", "v = aten.bernoulli.p(x, 0.9)"},
         Row{"bernoulli_p_bf16", "x: bf16[3000]cuda:0", "v = aten.bernoulli.p(x, 0.2)"},
         Row{"bernoulli_of_each", "x: f32[5000]cuda:0",
-         "p = aten.sigmoid.default(x)\nv = aten.bernoulli.default(p)"},
+            "p = aten.sigmoid.default(x)\nv = aten.bernoulli.default(p)"},
         Row{"rand_like_of_channels_last", "x: f32[2, 3, 5, 4][60, 1, 12, 3]cuda:0",
-         "v = aten.rand_like.default(x)"},
+            "v = aten.rand_like.default(x)"},
         in_place("uniform_in_a_range", "f32[999]cuda:0", "uniform.default(x, -1.5, 2.5)"),
         in_place("normal_by_mean", "f32[1030]cuda:0", "normal_functional.default(x, 3.0, 0.5)",
                  kFloats),
