@@ -189,9 +189,14 @@ class CudaLauncher final : public KernelLauncher {
                           std::size_t arg_tensors) -> Result<bool> override {
     BoundCall call{.op = &op, .row = &row, .args = args, .result = result, .buffers = {}};
     call.arg_tensors = arg_tensors;
+    std::vector<bool> is_read(arg_tensors, true);
+    visit_tensors(result, [&](const Tensor& tensor) {  // beside it there may be more
+      const auto bytes = tensor.numel() * size_bytes(tensor.dtype());
+      is_read.push_back(bytes < storages[is_read.size()]->size_bytes());
+    });
     std::vector<cuda::Address> places;
     for (std::size_t i = 0; i < storages.size(); ++i) {
-      ASSAY_TRY(auto* const mirror, on_device(*storages[i], i < arg_tensors));
+      ASSAY_TRY(auto* const mirror, on_device(*storages[i], is_read[i]));
       call.buffers.push_back(i);
       places.push_back(mirror->address);
     }

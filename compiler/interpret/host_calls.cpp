@@ -109,16 +109,18 @@ auto HostMachine::name_results(const HostOp& op, const HostCall& what, Datum res
   return {};
 }
 
-auto HostMachine::launched(const HostOp& op, const OpRow& row, const DatumList& args,
-                           const std::vector<RunValue>& outs) -> Result<std::optional<Datum>> {
+auto HostMachine::launched(const HostOp& op, const HostCall& what, const OpRow& row,
+                           const DatumList& args, const std::vector<RunValue>& outs)
+    -> Result<std::optional<Datum>> {
   const bool writes = std::ranges::any_of(row.schema.params, &Param::written);
   if (row.decomposition || writes) return std::nullopt;
   const auto unwatched = [](const OpRow&, const DatumList&, const Datum&) {};
   ASSAY_TRY(auto result, LayoutDomain(domain_, unwatched).layout(row, args));
   std::vector<RunStorage*> storages;
+  const auto name = what.results.empty() ? what.target : what.results[0];
   const auto add = [&](const RunBuffer& buffer) { storages.push_back(buffer.storage); };
   for (const auto& arg : args)
-    visit_tensors(arg, [&](const Tensor& tensor) { add(adopt(op.text, tensor, true)); });
+    visit_tensors(arg, [&](const Tensor& tensor) { add(adopt(name, tensor, true)); });
   const auto arg_tensors = storages.size();
   // Results stand where they shall, or in memory of their own.
   std::size_t next = 0;
@@ -136,7 +138,7 @@ auto HostMachine::launched(const HostOp& op, const OpRow& row, const DatumList& 
     } else {
       return unsupported("a result of another kind");
     }
-    add(adopt(op.text, *tensor, true));
+    add(adopt(name, *tensor, true));
     return {};
   };
   if (auto* list = std::get_if<DatumList>(&result.value)) {
@@ -190,7 +192,7 @@ auto HostMachine::library(const HostOp& op, const HostCall& what) -> Result<void
   if (!outs.empty() && outs[0].buffer) complete_factory(*row, outs[0].buffer->tensor.meta, args);
   std::optional<Datum> made;
   if (may_launch) {
-    ASSAY_TRY(made, launched(op, *row, args, outs));
+    ASSAY_TRY(made, launched(op, what, *row, args, outs));
   }
   if (!made)
     for (const auto& read : elsewhere) ASSAY_TRY_VOID(to_host(read));

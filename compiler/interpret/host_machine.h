@@ -128,8 +128,9 @@ class HostMachine {
                                   Written& written) -> Result<void>;
   [[nodiscard]] auto library(const HostOp& op, const HostCall& what) -> Result<void>;
   /// The result of a call that the launcher did; nothing where it did not.
-  [[nodiscard]] auto launched(const HostOp& op, const OpRow& row, const DatumList& args,
-                              const std::vector<RunValue>& outs) -> Result<std::optional<Datum>>;
+  [[nodiscard]] auto launched(const HostOp& op, const HostCall& what, const OpRow& row,
+                              const DatumList& args, const std::vector<RunValue>& outs)
+      -> Result<std::optional<Datum>>;
   [[nodiscard]] auto run_row(const HostOp& op, const OpRow& row, const DatumList& args)
       -> Result<Datum>;
   [[nodiscard]] auto find_row(const HostCall& what, DatumList positional,

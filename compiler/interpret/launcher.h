@@ -42,8 +42,8 @@ class KernelLauncher {
   /// May it do calls of the operator ("aten.mm.default", "aten.mm" for any overload)?
   [[nodiscard]] virtual auto calls(std::string_view) const -> bool { return false; }
   /// Does a library call: `storages` are those of the tensors of arguments and results, in order,
-  /// `arg_tensors` of them the arguments'. False where it does not, after all. What the results
-  /// held before does not matter.
+  /// `arg_tensors` of them the arguments'. False where it does not, after all. What stood where
+  /// the results are does not matter.
   [[nodiscard]] virtual auto call(const HostOp&, const OpRow&, const DatumList& /*args*/,
                                   const Datum& /*result*/, const std::vector<RunStorage*>&,
                                   std::size_t /*arg_tensors*/) -> Result<bool> {

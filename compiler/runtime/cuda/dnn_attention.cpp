@@ -206,6 +206,9 @@ auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& desc
   constexpr std::size_t kWrong = 91000, kRight = 91002;  // of the library's known issues
   if (plans_->functions == nullptr || (version_ >= kWrong && version_ < kRight))
     return unsupported("this cuDNN has no attention");
+  constexpr std::size_t kMostKeys = 64;  // works that are there keep their plans
+  if (plans_->attention.size() >= kMostKeys && !plans_->attention.contains(key))
+    plans_->attention.clear();
   auto& known = plans_->attention[key];
   const auto make = [&](std::int64_t count) -> Result<void> {
     if (known.contains(count)) return {};
