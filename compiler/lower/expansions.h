@@ -62,7 +62,7 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 
 /// Scores, softmax and mean of values as two batched products with kernels between. Arguments:
 /// query, key, value of [batch, heads, positions, features], dropout_p, is_causal, attn_mask,
-/// scale.
+/// scale. Without a mask those of halves on CUDA stay library calls.
 [[nodiscard]] auto attention(Composer& c) -> Datum;
 /// Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale.
 [[nodiscard]] auto attention_backward(Composer& c) -> Datum;
@@ -74,6 +74,7 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 [[nodiscard]] auto avg_pool(Composer& c) -> Datum;
 /// A convolution of each channel by itself, on CUDA; others stay library calls.
 [[nodiscard]] auto depthwise_convolution(Composer& c) -> Datum;
+/// The gradients of such; of other convolutions of halves there, the bias' gradient as a sum.
 [[nodiscard]] auto convolution_backward(Composer& c) -> Datum;
 
 /// The arguments' float dtype for arithmetic, and back to that of argument `like`.
