@@ -80,7 +80,9 @@ auto flash_backward_rule(MetaCall& c) -> Datum {
   DatumList grads;
   for (int i = 1; i <= 3; ++i) {
     const auto& meta = c.meta(i);
-    grads.push_back(c.fresh(meta.dtype, meta.sizes, position_major_strides(meta.sizes)));
+    // On CUDA as most kernels there have them, which so need no copies.
+    auto strides = on_cuda(meta) ? preserved_strides(c, meta) : position_major_strides(meta.sizes);
+    grads.push_back(c.fresh(meta.dtype, meta.sizes, std::move(strides)));
   }
   return {std::move(grads)};
 }

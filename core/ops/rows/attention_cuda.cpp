@@ -102,7 +102,7 @@ auto efficient_backward(Composer& c) -> Datum {
                              c.arg(11), c.arg(4), c.arg(12)});
   if (c.error()) return {};
   DatumList results;
-  for (std::size_t i = 0; i < 3; ++i) results.push_back(c.item(grads, i));
+  for (std::size_t i = 0; i < 3; ++i) results.push_back(by_position(c, c.item(grads, i)));
   const auto wanted = c.flags(10);
   results.push_back(c.has(4) && wanted.size() == 4 && wanted[3] ? bias_gradient(c, sums) : Datum{});
   return {std::move(results)};

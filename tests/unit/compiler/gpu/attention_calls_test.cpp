@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         // A product of each batch where heads lie apart, one where they are in rows.
         Row{"packed", "bf16[1, 3, 7, 8]cuda:0", "bf16[1, 3, 9, 8]cuda:0", "", 7},
-        Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True", 11},
+        Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True", 8},
         Row{"scaled", "f16[1, 2, 5, 16]cuda:0", "f16[1, 2, 9, 16]cuda:0",
             ", 0.0, True, scale = 0.3", 7}),
     [](const auto& row) { return row.param.name; });
