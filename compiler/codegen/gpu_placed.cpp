@@ -164,7 +164,7 @@ auto GpuKernelEmitter::folded_in_steps(const TileStatement& one, TileCombine how
     std::vector<llvm::GlobalVariable*> rooms;
     for (const auto& part : parts) {
       auto*& room = gathered_[{part[0]->getType(), rooms.size()}];
-      if (room == nullptr) room = shared_room(part[0]->getType(), threads * parts[0].size());
+      if (room == nullptr) room = shared_room(part[0]->getType(), threads * registers.size());
       rooms.push_back(room);
     }
     const auto slot = [&](std::size_t i, Value* thread) {

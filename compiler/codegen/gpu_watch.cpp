@@ -82,13 +82,13 @@ void GpuKernelEmitter::statement(const TileStatement&, const TileBarrier&) {
   b_.CreateStore(b_.CreateSelect(b_.CreateICmpULT(next, most), next, most), passed_barriers());
 }
 
-/// All stores of the block are seen before it is counted, and those of all blocks behind it.
+/// All stores of the block are seen before it is counted, and those of all blocks behind it: what
+/// one thread releases and acquires holds for the others, which a barrier orders before and behind
+/// it (causality order of PTX, "Memory Consistency Model").
 void GpuKernelEmitter::statement(const TileStatement& one, const TileArrive& what) {
   if (is_checked_) return fail("a tail has no checked code");
-  const auto fence = [&] { assembly("fence.acq_rel.gpu;", "~{memory}", {}, nullptr); };
   auto* programs = lane(one.operands[1], 0);
   auto* before = shared_room(b_.getInt32Ty(), 1);
-  fence();
   barrier();
   when(b_.CreateICmpEQ(thread_, b_.getInt32(0)), [&] {
     auto* place = address(what.param, lane(one.operands[0], 0), dtype(one.operands[0]));
@@ -98,7 +98,6 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileArrive& wha
                    before);
   });
   barrier();
-  fence();
   auto* arrived = b_.CreateLoad(b_.getInt32Ty(), before, /*isVolatile=*/true);
   set(one.results[0], b_.CreateICmpEQ(b_.CreateAdd(arrived, b_.getInt32(1)), programs));
 }

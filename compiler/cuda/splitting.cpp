@@ -11,7 +11,7 @@ namespace {
 /// Programs that keep any GPU busy (of columns, whose threads hold more, fewer are at work at
 /// once); into how many a sum over everything is taken apart, so that the last of them end together
 /// (columns lose by it: their parts are rows in memory); and the least work that is worth one.
-constexpr std::int64_t kManyPrograms = 512, kManyColumns = 384, kPartsOfAll = 4096,
+constexpr std::int64_t kManyPrograms = 512, kManyColumns = 264, kPartsOfAll = 4096,
                        kLeastElements = 8192, kLeastLength = 16;
 
 class Splitter {

@@ -16,10 +16,10 @@ namespace {
 constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThreads = 256,
                        kRowThreads = 512, kClusterThreads = 128, kShortRowThreads = 128,
                        kLoopedThreads = 256;
-/// What a thread asks for at once: lanes of rows, or all of their loads; wide loads or single lanes
-/// of columns.
+/// What a thread asks for at once: lanes of rows, or all of their loads; of columns wide loads, or
+/// single lanes, of all loads together.
 constexpr int kFewLoads = 3, kLoopedLoads = 64;
-constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 4, kColumnLanes = 16;
+constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 8, kColumnLanes = 32;
 /// Whose threads would go over many rows one by one.
 constexpr std::int64_t kShortColumn = 1024;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
@@ -40,6 +40,10 @@ auto tiles(std::int64_t extent, std::int64_t block) -> std::int64_t {
 auto power_of_two(std::int64_t at_least) -> std::int64_t {
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(at_least, 1))));
+}
+auto floor_power_of_two(std::int64_t at_most) -> std::int64_t {
+  return static_cast<std::int64_t>(
+      std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(at_most, 1))));
 }
 /// Threads whose wide accesses are a line of memory, and programs that keep any GPU busy.
 constexpr std::int64_t kLineThreads = 8, kBusyPrograms = 256;
@@ -156,9 +160,8 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
   if (plan.loops.levels > 2) choice.run = choice.neighbours = 1;
   if (choice.neighbours == 1) choice.is_narrow = false;
   // Of what is made of many loads all are there at once.
-  const auto lanes = plan.loads <= kFewLoads
-                         ? kLoopedLanes
-                         : std::bit_floor(static_cast<unsigned>(kLoopedLoads / plan.loads));
+  const auto lanes =
+      plan.loads <= kFewLoads ? kLoopedLanes : floor_power_of_two(kLoopedLoads / plan.loads);
   choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   choice.threads = {.x = kWarpThreads, .y = kLoopedThreads / kWarpThreads};
   choice.fills_warps = true;
@@ -179,9 +182,10 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   return looped(plan, choice);
 }
 
-auto column_choice(TileChoice choice, const TileExtents& all) -> TileChoice {
+auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
-  choice.rounds = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
+  const auto at_once = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
+  choice.rounds = floor_power_of_two(at_once / std::max(plan.loads, 1));
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
   threads.x = width(across, kWarpThreads);
@@ -320,7 +324,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   choice.neighbours = choice.run > 1 ? choice.run : 1;
   const bool is_clipped = !plan.x && plan.clip && plan.clip->axis == reduced.back();
   if (is_clipped && plan.clip->run < choice.run) choice.run = 1;
-  return plan.x ? column_choice(choice, all) : row_choice(plan, choice, all, most_ranks);
+  return plan.x ? column_choice(plan, choice, all) : row_choice(plan, choice, all, most_ranks);
 }
 
 namespace {

@@ -158,17 +158,9 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
       lives, [](const auto& one) { return one.second.is_load && one.second.made == 0; });
   return loads > 1 ? kOfMore : kOfOneLoad;
 }
-/// Registers of the machine that the thread of columns does with, so that three blocks are at work
-/// at once, for which parts are made: where one value per element is loaded and summed up.
-auto column_registers(const KernelPlan& plan) -> int {
-  constexpr int kOfThreeBlocks = 80;
-  const auto loads = std::ranges::count_if(plan.statements, [](const PlannedStatement& one) {
-    return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
-  });
-  const bool is_one = plan.levels == 2 && loads == 1 && plan.reductions.size() == 1 &&
-                      plan.reductions[0].operands.size() == 1;
-  return is_one ? kOfThreeBlocks : 0;
-}
+/// Registers of the machine that the thread of columns does with: two blocks are at work at once,
+/// for which parts are made.
+constexpr int kColumnRegisters = 128;
 /// Whether elements are made of a few loads each. Many are a window, which leaves no registers for
 /// what a loop over rows keeps.
 auto loads_little(const TilePlan& plan) -> bool {
@@ -177,13 +169,13 @@ auto loads_little(const TilePlan& plan) -> bool {
            return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what);
          }) <= kFew;
 }
-/// Loads of each element of a row.
-auto loads_along(const KernelPlan& plan) -> int {
+/// Loads of each element of a row, or of each of columns `x`.
+auto loads_along(const KernelPlan& plan, std::optional<std::size_t> x) -> int {
   AxisSet reduced = 0;
   for (const auto axis : plan.reduced) reduced |= AxisSet{1} << axis;
   return static_cast<int>(std::ranges::count_if(plan.statements, [&](const PlannedStatement& one) {
     return !one.reduction && std::holds_alternative<TileLoad>(one.statement->what) &&
-           (one.axes & reduced) != 0;
+           (one.axes & reduced) != 0 && (!x || (one.axes >> *x & 1U) != 0);
   }));
 }
 /// Buffers of which an element loads many, so that no result may stand over them.
@@ -210,20 +202,20 @@ auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip) -> Resul
     return unsupported("what is clipped is not the slowest of the reduced axes");
   plan.is_placed = may_be_placed(plan.loops);
   plan.windows = windows(plan.loops);
-  plan.loads = loads_along(plan.loops);
   plan.loads_little = loads_little(plan);
   if (plan.loads_little)
     plan.registers = plan.loops.reduced.empty() ? element_registers(kernel, plan.loops)
                                                 : row_registers(kernel, plan.loops);
+  if (plan.loops.vector_axis >= 0 && !plan.loops.vector_is_reduced)
+    plan.x = static_cast<std::size_t>(plan.loops.vector_axis);
+  plan.loads = loads_along(plan.loops, plan.x);
   if (plan.loops.vector_axis < 0) return plan;
   const AccessSteps steps(kernel);
   const auto inner = static_cast<std::size_t>(plan.loops.vector_axis);
   plan.neighbours = neighbours_along(kernel, plan.loops, steps, inner);
   plan.aligned_by = aligned_by(kernel, steps, inner);
-  if (plan.loops.vector_is_reduced) return plan;
-  plan.x = inner;
-  plan.registers = plan.loads_little && !plan.loops.reduced.empty() ? column_registers(plan.loops)
-                                                                    : plan.registers;
+  if (!plan.x) return plan;
+  if (!plan.loops.reduced.empty()) plan.registers = plan.loads_little ? kColumnRegisters : 0;
   plan.strides = plan.is_placed && plan.loops.reduced.empty() && plan.loops.parallel.size() > 1 &&
                  plan.loads_little;
   if (!plan.loops.reduced.empty()) return plan;

@@ -1,6 +1,7 @@
 #include "compiler/cuda/tile_tail.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <vector>
 
@@ -9,26 +10,23 @@
 namespace assay {
 namespace {
 
+/// Loads of a thread at once: parts are few, and wider than what they are made of.
+constexpr int kTailLoads = 4;
+
 /// Statements of one tile kernel behind those of another, of the same parameters and with axes of
 /// the same names.
 class Joiner {
  public:
-  Joiner(TiledKernel parts, const TileKernel& tail) : made_(std::move(parts)), tail_(tail) {
+  Joiner(TiledKernel parts, const TiledKernel& tail) : made_(std::move(parts)), tail_(tail) {
     b_.kernel() = std::move(made_.kernel);
   }
 
   auto run(const TileTail& tail, const TileChoice& choice) -> Result<TiledKernel> {
-    for (const auto& axis : tail_.axes) {
-      const auto& all = b_.kernel().axes;
-      const auto same = std::ranges::find(all, axis.name, &TileAxis::name);
-      if (same == all.end() || same->max_block != axis.max_block)
-        return unsupported("a tail over other axes");
-      axes_.push_back(static_cast<std::size_t>(same - all.begin()));
-    }
+    for (std::size_t i = 0; i < tail_.kernel.axes.size(); ++i) axes_.push_back(axis(i));
     TileStatement one;
     one.what = TileIf{};
     one.operands = {is_last(tail, choice)};
-    one.regions.push_back(region(tail_.body));
+    one.regions.push_back(region(tail_.kernel.body));
     one.regions.emplace_back();
     b_.append(std::move(one));
     made_.kernel = std::move(b_.kernel());
@@ -36,6 +34,18 @@ class Joiner {
   }
 
  private:
+  /// The one of the same name, unless a thread has other registers along it.
+  auto axis(std::size_t of_tail) -> std::size_t {
+    auto& all = b_.kernel().axes;
+    auto wanted = tail_.kernel.axes[of_tail];
+    const auto same = std::ranges::find(all, wanted.name, &TileAxis::name);
+    if (same != all.end() && same->max_block == wanted.max_block)
+      return static_cast<std::size_t>(same - all.begin());
+    wanted.name += "_tail";
+    all.push_back(std::move(wanted));
+    made_.places.push_back(tail_.places[of_tail]);
+    return all.size() - 1;
+  }
   /// Programs are numbered with tiles of columns fastest.
   auto is_last(const TileTail& tail, const TileChoice& choice) -> TileId {
     const auto of = choice.is_narrow ? DType::int32 : DType::int64;
@@ -63,7 +73,7 @@ class Joiner {
   auto value(TileId id) -> TileId {
     if (id == kNoTile) return kNoTile;
     const auto [known, is_new] = values_.try_emplace(id, kNoTile);
-    const auto& type = tail_.type(id);
+    const auto& type = tail_.kernel.type(id);
     if (is_new) known->second = b_.value(type.dtype, set(type.axes));
     return known->second;
   }
@@ -88,7 +98,7 @@ class Joiner {
   }
 
   TiledKernel made_;
-  const TileKernel& tail_;
+  const TiledKernel& tail_;
   KernelBuilder b_;
   std::vector<std::size_t> axes_;  ///< of the kernel, by axis of the tail
   std::map<TileId, TileId> values_;
@@ -112,8 +122,12 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
 
 auto with_tail(TiledKernel parts, const TileTail& tail, const TileChoice& choice)
     -> Result<TiledKernel> {
-  ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, choice));
-  return Joiner(std::move(parts), made.kernel).run(tail, choice);
+  auto of_tail = choice;
+  const auto most = std::max(kTailLoads / std::max(tail.plan.loads, 1), 1);
+  of_tail.rounds = std::min(choice.rounds,
+                            static_cast<std::int64_t>(std::bit_floor(static_cast<unsigned>(most))));
+  ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, of_tail));
+  return Joiner(std::move(parts), made).run(tail, choice);
 }
 
 }  // namespace assay

@@ -19,7 +19,7 @@ struct TileTail {
 /// it: a fence at the end of each of its many short programs), or there are other axes.
 [[nodiscard]] auto plan_tail(const SplitKernel& split, const TilePlan& plan)
     -> std::optional<TileTail>;
-/// Errors: unsupported (axes of the tail that the kernel has not).
+/// Errors: unsupported (what tile_kernel refuses of the tail).
 [[nodiscard]] auto with_tail(TiledKernel parts, const TileTail& tail, const TileChoice& choice)
     -> Result<TiledKernel>;
 

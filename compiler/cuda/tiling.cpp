@@ -267,13 +267,13 @@ class Tiler : TilePositions {
   /// Lane by lane, of each operand of each target that is a reduction.
   using Carried = std::vector<std::vector<TileId>>;
 
-  /// A thread's other registers along a row, of which a loop keeps the sum alone: fewer registers,
-  /// so that more loads are on their way. Columns are slower so. Nothing where that cannot be.
+  /// A thread's other registers along the reduced axis, of which a loop keeps the sum alone: fewer
+  /// registers, so that more loads are on their way. Nothing where that cannot be.
   [[nodiscard]] auto folded_part(const PlannedReduction& reduction) const
       -> std::optional<std::size_t> {
     const bool varies =
         std::ranges::all_of(reduction.operands, [&](TileId id) { return outside_.varies(id); });
-    if (!choice_.is_placed() || tiles_.x || reduction.combine == TileCombine::region || !varies)
+    if (!choice_.is_placed() || reduction.combine == TileCombine::region || !varies)
       return std::nullopt;
     const auto is_own = [&](const Part& part) { return place_of(part) == TilePlace::bits; };
     return std::ranges::find_if(r().parts.rbegin(), r().parts.rend(), is_own)->number;

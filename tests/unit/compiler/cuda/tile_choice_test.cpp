@@ -226,23 +226,30 @@ TEST(TileChoice, FewColumnsAreNarrow) {
   // As many as keep a GPU busy are not taken apart.
   EXPECT_FALSE(choose_split(plan.loops, {4096, 16384}, 256));
   EXPECT_EQ(choose_split(plan.loops, {4096, 16384}, 255)->parts, 2);
-  EXPECT_EQ(choose_split(plan.loops, {65536, 1024}, 8)->parts, 48);
+  EXPECT_EQ(choose_split(plan.loops, {65536, 1024}, 8)->parts, 33);
 }
 
-/// So that three blocks are at work at once; what makes elements of several loads needs more.
-TEST(TileChoice, ColumnsOfOneLoadHaveFewRegisters) {
-  const auto registers = [](const std::string& text) {
+/// As many loads are on their way whatever an element is made of, and two blocks at work at once.
+TEST(TileChoice, ColumnsAskForAsMuchAtOnce) {
+  const auto choice = [](const char* loads, std::int64_t columns) {
+    auto text = sums_of_columns("bfloat16");
+    const std::string summed = "reduce(sum r) %6";
+    text.replace(text.find(summed), summed.size(), "reduce(sum r) %9");
+    text.insert(text.find("  %7"), fmt::format("{}  %9:float32[x r] = mul %6 %6 line 0\n", loads));
     const auto [kernel, plan] = planned(text);
-    return most_registers(plan, choose_tiles(plan, {65536, 1024}, 1));
+    const auto made = choose_tiles(plan, {65536, columns}, 1);
+    EXPECT_EQ(most_registers(plan, made), 128);
+    return made;
   };
-  auto text = sums_of_columns("bfloat16");
-  EXPECT_EQ(registers(text), 80);
-  const std::string summed = "reduce(sum r) %6";
-  text.replace(text.find(summed), summed.size(), "reduce(sum r) %9");
-  text.insert(text.find("  %7"),
-              "  %8:bfloat16[x r] = load(in) %0 _ _ line 0\n"
-              "  %9:float32[x r] = mul %6 %6 line 0\n");
-  EXPECT_EQ(registers(text), 0);
+  constexpr auto kOfColumns = "  %8:bfloat16[x] = load(in) %0 _ _ line 0\n";
+  constexpr auto kOfRows = "  %8:bfloat16[r] = load(in) %1 _ _ line 0\n";
+  constexpr auto kOfAll = "  %8:bfloat16[x r] = load(in) %4 _ _ line 0\n";
+  EXPECT_EQ(choice("", 1024).rounds, 8);
+  EXPECT_EQ(choice(kOfColumns, 1024).rounds, 8);
+  EXPECT_EQ(choice(kOfRows, 1024).rounds, 8);
+  EXPECT_EQ(choice(kOfAll, 1024).rounds, 4);
+  EXPECT_EQ(choice("", 1023).rounds, 32);
+  EXPECT_EQ(choice(kOfAll, 1023).rounds, 16);
 }
 
 /// What is loaded for every element says how wide accesses are, not what is stored once a column.

@@ -62,6 +62,9 @@ TEST_F(TileTailTest, PartsOfColumnsAndTheirSumAreOneLaunch) {
   EXPECT_EQ(shape->grid[0], split->counters * parts);
   const auto text = print_kernel(variant->kernel());
   EXPECT_NE(text.find("arrive(arrived)"), std::string::npos);
+  // Parts are fewer than rows: a thread has fewer of them at once.
+  EXPECT_NE(text.find("axis r_round reduction max 8 "), std::string::npos);
+  EXPECT_NE(text.find("axis r_round_tail reduction max 4 "), std::string::npos);
   const auto again = parse_kernel(text, env_.pool());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(print_kernel(*again), text);
@@ -93,11 +96,12 @@ TEST_F(TileTailTest, StoresAreSeenBeforeTheProgramIsCounted) {
   const auto& ptx = variant->ptx;
   const auto counted = ptx.find("atom.acq_rel.gpu.global.inc.u32");
   ASSERT_NE(counted, std::string::npos);
-  const auto fence = ptx.rfind("fence.acq_rel.gpu", counted);
-  const auto barrier = ptx.rfind("bar.sync", counted);
-  ASSERT_NE(fence, std::string::npos);
-  EXPECT_LT(fence, barrier);
-  EXPECT_NE(ptx.find("fence.acq_rel.gpu", counted), std::string::npos);
+  // All threads have stored before it, and wait for it before they read.
+  const auto stored = ptx.rfind("st.global", counted), read = ptx.find("ld.global", counted);
+  ASSERT_NE(stored, std::string::npos);
+  ASSERT_NE(read, std::string::npos);
+  EXPECT_LT(stored, ptx.rfind("bar.sync", counted));
+  EXPECT_GT(read, ptx.find("bar.sync", counted));
   // Accesses are checked in two launches.
   ASSERT_TRUE(make_ptx({&*variant}, {.architecture = 90, .is_checked = true}));
   EXPECT_EQ(variant->not_compiled, "a tail has no checked code");
