@@ -1,17 +1,30 @@
 // Attention of halves, and its gradients, that no library takes: products by calls, and kernels
 // between. Scores are in memory.
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
+#include "compiler/cuda/attention_row.h"
 #include "compiler/cuda/call_launches.h"
 #include "compiler/cuda/kernel_words.h"
 
 namespace assay {
 namespace {
 
-/// Kernels over rows of scores: of a batch, a head, a query. Numbers: `rows`, `columns`, `queries`
-/// (of a head), `heads`; of a tensor by rows NAME_batch, NAME_head, NAME_query.
+/// Of sums of nothing.
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
+
+enum class Mask : std::uint8_t {
+  none,
+  in_rows,  ///< a row's columns are neighbours
+  apart,
+};
+
+/// Kernels over rows of scores: of a batch, a head, a query; below 2^31. Numbers: `rows`,
+/// `columns`, `queries` (of a head), `heads`; of a tensor by rows NAME_batch, NAME_head,
+/// NAME_query, and NAME_column where its columns may be apart.
 class RowsMaker : protected KernelWords {
  public:
   explicit RowsMaker(std::string name, CallKernels& kernels, bool is_reduced = true) {
@@ -22,11 +35,14 @@ class RowsMaker : protected KernelWords {
                "columns", kernels);
     row_ = b_.add(TileIndex{0}, {}, DType::int64, 1);
     column_ = b_.add(TileIndex{1}, {}, DType::int64, 2);
-    const auto queries = number("queries"), heads = number("heads");
-    query_ = of(Op::remainder, row_, queries);
-    const auto outer = of(Op::quotient, row_, queries);
-    batch_ = of(Op::quotient, outer, heads);
-    head_ = of(Op::remainder, outer, heads);
+    // Divisions of 64 bits are a hundred instructions each.
+    const auto near = [&](TileId id) { return as(id, DType::int32); };
+    const auto queries = near(number("queries")), heads = near(number("heads"));
+    const auto outer = of(Op::quotient, near(row_), queries);
+    const auto far = [&](Op op, TileId a, TileId b) { return as(of(op, a, b), DType::int64); };
+    query_ = far(Op::remainder, near(row_), queries);
+    batch_ = far(Op::quotient, outer, heads);
+    head_ = far(Op::remainder, outer, heads);
     at_ = of(Op::add, of(Op::mul, row_, number("columns")), column_);
   }
 
@@ -43,8 +59,16 @@ class RowsMaker : protected KernelWords {
   auto score(bool is_causal) -> TileId {
     const auto made = of(Op::mul, load("scores", DType::float32, at_, kNoTile), real("scale"));
     if (!is_causal) return made;
-    return select(of(Op::le, column_, query_), made,
-                  real(-std::numeric_limits<double>::infinity()));
+    return select(of(Op::le, column_, query_), made, real(kLowest));
+  }
+  /// What is added to a score.
+  auto mask(DType dtype, Mask kind) -> TileId {
+    const auto along =
+        kind == Mask::in_rows ? column_ : of(Op::mul, column_, number("mask_column"));
+    return as(load("mask", dtype, of(Op::add, row_of("mask"), along), kNoTile), DType::float32);
+  }
+  auto masked(TileId score, DType dtype, Mask kind) -> TileId {
+    return kind == Mask::none ? score : of(Op::add, score, mask(dtype, kind));
   }
   auto finished() -> std::shared_ptr<const TileKernel> {
     return std::make_shared<TileKernel>(std::move(kernel()));
@@ -67,19 +91,49 @@ class RowsMaker : protected KernelWords {
   }
 };
 
-/// `weights`, the softmax of `scores` (float32), and `sums`, the logarithms of what they are
-/// divided by.
+/// `weights`, the softmax of `scores` (float32) and `mask`, and `sums`, the logarithms of what they
+/// are divided by. A row that sees nothing is 0, and so is its sum.
 class WeightsMaker : RowsMaker {
  public:
   using RowsMaker::RowsMaker;
-  auto run(DType dtype, bool is_causal) -> std::shared_ptr<const TileKernel> {
-    const auto scaled = score(is_causal);
-    const auto largest = b_.reduce(TileCombine::max, 1, {scaled})[0];
+  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
+    const bool is_masked = kind != Mask::none;
+    const auto scaled = masked(score(is_causal), dtype, kind);
+    auto largest = b_.reduce(TileCombine::max, 1, {scaled})[0];
+    auto nothing = kNoTile;
+    if (is_masked) {
+      nothing = of(Op::eq, largest, real(kLowest));
+      largest = select(nothing, real(0.0), largest);
+    }
     const auto power = b_.compute(Op::exp, {of(Op::sub, scaled, largest)});
-    const auto sum = b_.reduce(TileCombine::sum, 1, {power})[0];
+    auto sum = b_.reduce(TileCombine::sum, 1, {power})[0];
+    if (is_masked) sum = select(nothing, real(1.0), sum);
     store("weights", dtype, at_, of(Op::divide, power, sum), kNoTile);
     store("sums", DType::float32, row_of("sums"), of(Op::add, b_.compute(Op::log, {sum}), largest),
           kNoTile);
+    return finished();
+  }
+};
+
+/// Which rows of `mask` see `nothing`.
+class NothingMaker : RowsMaker {
+ public:
+  using RowsMaker::RowsMaker;
+  auto run(DType dtype, Mask kind) -> std::shared_ptr<const TileKernel> {
+    const auto largest = b_.reduce(TileCombine::max, 1, {mask(dtype, kind)})[0];
+    store("nothing", DType::boolean, row_, of(Op::eq, largest, real(kLowest)), kNoTile);
+    return finished();
+  }
+};
+
+/// Makes `out` and `sums` 0 where `nothing` is seen.
+class UnseenMaker : RowsMaker {
+ public:
+  UnseenMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
+  auto run(DType dtype) -> std::shared_ptr<const TileKernel> {
+    const auto nothing = load("nothing", DType::boolean, row_of("nothing"), kNoTile);
+    store("out", dtype, of(Op::add, row_of("out"), column_), real(0.0), nothing);
+    store("sums", DType::float32, row_of("sums"), real(0.0), nothing);
     return finished();
   }
 };
@@ -104,12 +158,12 @@ class ShareMaker : RowsMaker {
 class SlopesMaker : RowsMaker {
  public:
   SlopesMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
-  auto run(DType dtype, bool is_causal) -> std::shared_ptr<const TileKernel> {
+  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
     const auto read = [&](const char* name, TileId at) {
       return load(name, DType::float32, at, kNoTile);
     };
-    const auto weight =
-        b_.compute(Op::exp, {of(Op::sub, score(is_causal), read("sums", row_of("sums")))});
+    const auto made = masked(score(is_causal), dtype, kind);
+    const auto weight = b_.compute(Op::exp, {of(Op::sub, made, read("sums", row_of("sums")))});
     const auto slope = of(Op::mul, weight, of(Op::sub, read("towards", at_), read("share", row_)));
     store("weights", dtype, at_, weight, kNoTile);
     store("slopes", dtype, at_, of(Op::mul, slope, real("scale")), kNoTile);
@@ -122,12 +176,30 @@ class AttentionCall : CallLaunches {
   AttentionCall(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
       : CallLaunches(call, bound, kernels) {}
 
-  auto expand() -> bool {
-    const auto name = call().row->name();
-    if (name == "aten._scaled_dot_product_flash_attention_for_cpu.default") return forward();
-    if (name == "aten._scaled_dot_product_flash_attention_for_cpu_backward.default")
-      return backward();
-    return false;
+  auto expand() -> bool { return call().row->name() == kAttention.name ? forward() : backward(); }
+  auto complete() -> bool {
+    if (call().row->name() != kAttention.name || !find(kAttention) || !mask_) return false;
+    bound().steps.emplace_back(call());
+    // Of each row of the mask, then of all that it is for.
+    auto nothing = *mask_;
+    for (std::size_t i = 0; i < 3; ++i)
+      if (nothing.meta.strides[i] == 0) nothing.meta.sizes[i] = 1;
+    const auto& sizes = nothing.meta.sizes;
+    const auto rows = sizes[0] * sizes[1] * sizes[2];
+    nothing.buffer = add_buffer(bound(), "nothing", DType::boolean, rows);
+    launch({"attention_nothing", false, kind_of_mask(), sizes, keys_},
+           [&](const std::string& made) {
+             return NothingMaker(made, kernels()).run(dtype_, kind_of_mask());
+           },
+           {{"nothing", nothing.buffer}}, {{"mask", *mask_}});
+    nothing.meta.strides = {sizes[1] * sizes[2], sizes[2], 1, 0};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (sizes[i] == 1) nothing.meta.strides[i] = 0;
+    nothing.meta.offset = 0;
+    launch({"attention_unseen", false, Mask::none, query_.meta.sizes, value_.meta.sizes[3]},
+           [&](const std::string& made) { return UnseenMaker(made, kernels()).run(dtype_); }, {},
+           {{"nothing", nothing}, {"out", written(0)}, {"sums", written(1)}});
+    return true;
   }
 
  private:
@@ -136,30 +208,31 @@ class AttentionCall : CallLaunches {
     RealMeta meta;  ///< [batch, heads, rows, columns]
   };
 
+  auto written(std::size_t i) const -> Operand {
+    return {result(i), (*call().result.list())[i].real()->meta};
+  }
+
   auto forward() -> bool {
-    if (!find(0, {.dropout = 3, .causal = 4, .mask = 5, .scale = 6})) return false;
-    const auto& results = *call().result.list();
+    if (!find(kAttention)) return false;
     const auto scores = buffer("scores", DType::float32), weights = buffer("weights", dtype_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
-    const auto& sums = results[1].real()->meta;
-    launch("attention_weights", keys_,
-           [&](const std::string& made) {
-             return WeightsMaker(made, kernels()).run(dtype_, is_causal_);
-           },
-           {{"scores", scores.buffer}, {"weights", weights.buffer}}, {{"sums", {result(1), sums}}});
-    multiply("aten.bmm.default", weights, value_, {result(0), results[0].real()->meta});
+    std::vector<std::pair<std::string, Operand>> tensors = {{"sums", written(1)}};
+    if (mask_) tensors.emplace_back("mask", *mask_);
+    launch(
+        {"attention_weights", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
+        [&](const std::string& made) {
+          return WeightsMaker(made, kernels()).run(dtype_, is_causal_, kind_of_mask());
+        },
+        {{"scores", scores.buffer}, {"weights", weights.buffer}}, tensors);
+    multiply("aten.bmm.default", weights, value_, written(0));
     return true;
   }
 
   /// gradient, query, key, value, out, sums.
   auto backward() -> bool {
-    if (!find(1, {.dropout = 6, .causal = 7, .mask = 8, .scale = 9}) || heads_ != shared_)
-      return false;
+    if (!find(kAttentionGradients) || heads_ != shared_) return false;
     const auto given = [&](std::size_t i) {
       return Operand{argument(i), call().args[i].real()->meta};
-    };
-    const auto written = [&](std::size_t i) {
-      return Operand{result(i), (*call().result.list())[i].real()->meta};
     };
     const auto gradient = given(0), out = given(4), sums = given(5);
     if (gradient.meta.strides[3] != 1 || out.meta.strides[3] != 1 ||
@@ -171,31 +244,32 @@ class AttentionCall : CallLaunches {
     const auto weights = buffer("weights", dtype_), slopes = buffer("slopes", dtype_);
     const auto share = add_buffer(bound(), "share", DType::float32, batch_ * heads_ * queries_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
-    launch("attention_share", out.meta.sizes[3],
+    launch({"attention_share", false, Mask::none, query_.meta.sizes, out.meta.sizes[3]},
            [&](const std::string& made) { return ShareMaker(made, kernels()).run(dtype_); },
            {{"share", share}}, {{"gradient", gradient}, {"out", out}});
     multiply("aten.bmm.dtype", gradient, turned(value_), towards);
-    launch("attention_slopes", keys_,
-           [&](const std::string& made) {
-             return SlopesMaker(made, kernels()).run(dtype_, is_causal_);
-           },
-           {{"scores", scores.buffer},
-            {"towards", towards.buffer},
-            {"share", share},
-            {"weights", weights.buffer},
-            {"slopes", slopes.buffer}},
-           {{"sums", sums}});
+    std::vector<std::pair<std::string, Operand>> tensors = {{"sums", sums}};
+    if (mask_) tensors.emplace_back("mask", *mask_);
+    launch(
+        {"attention_slopes", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
+        [&](const std::string& made) {
+          return SlopesMaker(made, kernels()).run(dtype_, is_causal_, kind_of_mask());
+        },
+        {{"scores", scores.buffer},
+         {"towards", towards.buffer},
+         {"share", share},
+         {"weights", weights.buffer},
+         {"slopes", slopes.buffer}},
+        tensors);
     multiply("aten.bmm.default", slopes, key_, written(0));
     multiply("aten.bmm.default", turned(slopes), query_, written(1));
     multiply("aten.bmm.default", turned(weights), gradient, written(2));
     return true;
   }
 
-  struct Positions {
-    std::size_t dropout, causal, mask, scale;
-  };
-  /// Reads query, key, value from `first` on, and numbers. False where the call is another's.
-  auto find(std::size_t first, const Positions& at) -> bool {
+  /// Reads query, key, value, mask and numbers. False where the call is another's.
+  auto find(const AttentionRow& at) -> bool {
+    const auto first = at.query;
     std::vector<Operand> operands;
     for (std::size_t i = first; i < first + 3; ++i) {
       const auto* operand = call().args[i].real();
@@ -215,8 +289,29 @@ class AttentionCall : CallLaunches {
     is_causal_ = real(at.causal, 0) != 0;
     scale_ = real(at.scale, 1 / std::sqrt(static_cast<double>(query_.meta.sizes[3])));
     const bool is_half = dtype_ == DType::float16 || dtype_ == DType::bfloat16;
+    if (batch_ * heads_ * queries_ > std::numeric_limits<std::int32_t>::max()) return false;
     return query_.meta.device.type == "cuda" && is_half && heads_ % shared_ == 0 &&
-           call().args[at.mask].is_none() && real(at.dropout, 0) == 0;
+           real(at.dropout, 0) == 0 && find_mask(call().args[at.mask]);
+  }
+  /// Of its own rows and columns each is for one or for all.
+  auto find_mask(const Datum& mask) -> bool {
+    const auto* const tensor = mask.real();
+    if (tensor == nullptr) return mask.is_none();
+    constexpr int kRank = 4;
+    auto meta = tensor->meta;
+    if (meta.dtype != dtype_ || meta.rank() > kRank) return false;
+    while (meta.rank() < kRank) {
+      meta.sizes.insert(meta.sizes.begin(), 1);
+      meta.strides.insert(meta.strides.begin(), 0);
+    }
+    const Ints all = {batch_, heads_, queries_, keys_};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (meta.sizes[i] == 1) meta.strides[i] = 0;
+      if (meta.sizes[i] != 1 && meta.sizes[i] != all[i]) return false;
+    }
+    meta.sizes = all;
+    mask_ = {argument(call().arg_tensors - 1), std::move(meta)};
+    return true;
   }
   [[nodiscard]] auto real(std::size_t i, double fallback) const -> double {
     const auto* scalar = call().args[i].scalar();
@@ -279,41 +374,58 @@ class AttentionCall : CallLaunches {
     return {std::move(made)};
   }
 
-  /// A kernel over rows of `columns`: what is in rows, and tensors by their strides.
-  void launch(const std::string& kind, std::int64_t columns,
+  [[nodiscard]] auto kind_of_mask() const -> Mask {
+    if (!mask_) return Mask::none;
+    return mask_->meta.strides[3] == 1 ? Mask::in_rows : Mask::apart;
+  }
+
+  struct Kind {
+    std::string name;
+    bool is_causal;
+    Mask mask;
+    Ints rows;  ///< batch, heads, queries
+    std::int64_t columns;
+  };
+  /// A kernel over rows: what is in rows, and tensors by their strides.
+  void launch(const Kind& kind,
               const std::function<std::shared_ptr<const TileKernel>(const std::string&)>& make,
               const std::vector<std::pair<std::string, std::size_t>>& in_rows,
               const std::vector<std::pair<std::string, Operand>>& tensors) {
+    constexpr std::array kMasks = {"", "_masked", "_masked_apart"};
     const auto name =
-        fmt::format("{}_{}{}", kind, assay::name(dtype_), is_causal_ ? "_causal" : "");
+        fmt::format("{}_{}{}{}", kind.name, assay::name(dtype_), kind.is_causal ? "_causal" : "",
+                    kMasks.at(static_cast<std::size_t>(kind.mask)));
     const auto& kernel = kernels().kernel(name, [&](const Expr&) { return make(name); });
     auto launch = start(kernel);
     const auto element = [&](const std::string& buffer) {
       const auto* param = kernel.param(buffer);
       return param == nullptr ? 1 : size_bytes(param->dtype);
     };
-    const auto rows = batch_ * heads_ * queries_;
-    Numbers numbers = {
-        {"rows", rows}, {"columns", columns}, {"queries", queries_}, {"heads", heads_}};
+    const auto rows = kind.rows[0] * kind.rows[1] * kind.rows[2];
+    Numbers numbers = {{"rows", rows},
+                       {"columns", kind.columns},
+                       {"queries", kind.rows[2]},
+                       {"heads", kind.rows[1]}};
     for (const auto& [buffer, place] : in_rows)
       give(launch, kernel, buffer, place, 0, element(buffer));
     for (const auto& [tensor, operand] : tensors) {
       const auto& meta = operand.meta;
       give(launch, kernel, tensor, operand.buffer, meta.offset, element(tensor));
-      numbers[tensor + "_batch"] = meta.strides[0];
-      numbers[tensor + "_head"] = meta.strides[1];
-      numbers[tensor + "_query"] = meta.strides[2];
+      constexpr std::array kAlong = {"_batch", "_head", "_query", "_column"};
+      for (std::size_t i = 0; i < meta.strides.size(); ++i)
+        numbers[tensor + kAlong.at(i)] = meta.strides[i];
     }
     put(launch, kernel, numbers, {{"scale", scale_}});
-    launch.extents = launch.blocks = {rows, columns};
+    launch.extents = launch.blocks = {rows, kind.columns};
     launch.blocks[0] = 1;
     launch.grid = {rows, 1, 1};
     launch.scalars[kernels().symbol("rows")] = Expr(rows);
-    launch.scalars[kernels().symbol("columns")] = Expr(columns);
+    launch.scalars[kernels().symbol("columns")] = Expr(kind.columns);
     bound().steps.emplace_back(std::move(launch));
   }
 
   Operand query_, key_, value_;
+  std::optional<Operand> mask_;  ///< [batch, heads, queries, keys]; what is repeated has stride 0
   DType dtype_ = DType::float16;
   std::int64_t batch_ = 0, heads_ = 0, shared_ = 0, queries_ = 0, keys_ = 0;
   bool is_causal_ = false;
@@ -322,8 +434,14 @@ class AttentionCall : CallLaunches {
 
 }  // namespace
 
+auto is_attention(const OpRow& row) -> bool {
+  return row.name() == kAttention.name || row.name() == kAttentionGradients.name;
+}
 auto expand_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels) -> bool {
   return AttentionCall(call, bound, kernels).expand();
+}
+auto complete_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels) -> bool {
+  return AttentionCall(call, bound, kernels).complete();
 }
 
 }  // namespace assay

@@ -23,6 +23,8 @@ class CallKernels {
   /// What a library takes stays a call, and what no kernels are for (rows that lie in no order of
   /// two strides, dtypes without an order, random numbers of the CPU's generator or of float64).
   void expand(BoundProgram& bound, const std::function<bool(const BoundCall&)>& is_taken = {});
+  /// May there be kernels for calls of the operator ("aten.sort.default")?
+  [[nodiscard]] auto has(std::string_view name) const -> bool;
   /// Null where none has the name.
   [[nodiscard]] auto find(const std::string& name) const -> std::shared_ptr<const TileKernel>;
 

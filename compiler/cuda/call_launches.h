@@ -77,11 +77,19 @@ class CallLaunches {
   std::size_t given_;  ///< buffers that the program had
 };
 
-/// Appends launches in the place of the call; false where there are none for it.
+/// Families of operators.
+[[nodiscard]] auto is_sort(const OpRow& row) -> bool;
+[[nodiscard]] auto is_random(const OpRow& row) -> bool;
+[[nodiscard]] auto is_attention(const OpRow& row) -> bool;
+/// Appends launches in the place of a call of the family; false where there are none for it.
 [[nodiscard]] auto expand_sort(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
     -> bool;
 [[nodiscard]] auto expand_attention(const BoundCall& call, BoundProgram& bound,
                                     CallKernels& kernels) -> bool;
+/// Appends the call, which a library takes, and what the library leaves undone; false where that is
+/// nothing.
+[[nodiscard]] auto complete_attention(const BoundCall& call, BoundProgram& bound,
+                                      CallKernels& kernels) -> bool;
 [[nodiscard]] auto expand_random(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
     -> bool;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "compiler/cuda/attention_row.h"
 #include "compiler/cuda/window_products.h"
 
 namespace assay {
@@ -225,33 +226,54 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
 
 // ---- attention ----------------------------------------------------------------------------------
 
-/// Positions of what comes behind the operands.
-struct AttentionArguments {
-  std::size_t dropout, causal, mask, scale;
-};
+constexpr std::int64_t kMostFeatures = 256;
+
 /// Features are neighbours, and rows of them begin at sixteen bytes: the library does not look.
-auto is_aligned(const GpuTensor& one) -> bool {
-  constexpr std::int64_t kElements = 8, kBytes = 16, kMostFeatures = 256;
-  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) || one.sizes[3] > kMostFeatures)
+auto is_aligned(const GpuTensor& one, std::optional<std::int64_t> most_features) -> bool {
+  constexpr std::int64_t kElements = 8, kBytes = 16;
+  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) ||
+      (most_features && one.sizes[3] > *most_features))
     return false;
   const auto is_whole = [](std::int64_t number) { return number % kElements == 0; };
   return one.at % kBytes == 0 && is_whole(one.sizes[3]) && is_whole(one.strides[0]) &&
          is_whole(one.strides[1]) && is_whole(one.strides[2]);
 }
-/// Fills in the numbers. Errors: unsupported, of what no kernel of a library is for.
-auto checked_attention(const Operands& operands, cuda::GpuAttention what,
-                       const AttentionArguments& at) -> Result<cuda::GpuAttention> {
+/// Of [queries, keys], or with batch and heads before them; what is repeated stands once.
+auto mask_of(GpuTensor mask, const cuda::GpuAttention& what) -> Result<GpuTensor> {
+  constexpr std::size_t kRank = 4;
+  if (what.is_causal) return unsupported("a mask beside causal order");
+  for (std::size_t d = 0; d < mask.sizes.size(); ++d)
+    if (mask.strides[d] == 0) mask.sizes[d] = 1;
+  while (mask.sizes.size() < kRank) {
+    mask.sizes.insert(mask.sizes.begin(), 1);
+    mask.strides.insert(mask.strides.begin(), 0);
+  }
+  // The library asks for a stride of what is one as well.
+  for (auto d = kRank; d-- > 0;)
+    if (mask.sizes[d] == 1)
+      mask.strides[d] = d + 1 == kRank ? 1 : mask.strides[d + 1] * mask.sizes[d + 1];
+  const bool is_whole = mask.sizes[2] == what.query.sizes[2] && mask.sizes[3] == what.key.sizes[2];
+  if (mask.dtype != what.query.dtype || !is_whole || !is_aligned(mask, {}))
+    return unsupported("a mask of this kind");
+  return mask;
+}
+/// Fills in the mask and the numbers. Errors: unsupported, of what no kernel of a library is for.
+auto checked_attention(const Operands& operands, cuda::GpuAttention what, const AttentionRow& at)
+    -> Result<cuda::GpuAttention> {
   const auto dtype = what.query.dtype;
-  if (operands.has(at.mask) || operands.number(at.dropout, 0) != 0)
-    return unsupported("a mask or dropout");
+  if (operands.number(at.dropout, 0) != 0) return unsupported("dropout");
   if (dtype != DType::float16 && dtype != DType::bfloat16)
     return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
-    if (!is_aligned(*one)) return unsupported("heads that are not in sixteen bytes each");
+    if (!is_aligned(*one, kMostFeatures))
+      return unsupported("heads that are not in sixteen bytes each");
   if (what.sums.dtype != DType::float32 || what.sums.strides != contiguous_strides(what.sums.sizes))
     return unsupported("sums that are not float32 in rows");
   what.scale = operands.number(at.scale, 1 / std::sqrt(static_cast<double>(what.query.sizes[3])));
   what.is_causal = operands.flag(at.causal);
+  if (operands.has(at.mask)) {
+    ASSAY_TRY(what.mask, mask_of(operands.arg(at.mask), what));
+  }
   return what;
 }
 /// query, key, value; out, sums.
@@ -261,8 +283,9 @@ auto attention_of(const Operands& operands) -> Result<cuda::GpuAttention> {
                             .key = operands.arg(1),
                             .value = operands.arg(2),
                             .out = *operands.result(0),
-                            .sums = *operands.result(1)},
-                           {.dropout = 3, .causal = 4, .mask = 5, .scale = 6});
+                            .sums = *operands.result(1),
+                            .mask = {}},
+                           kAttention);
 }
 /// gradient, query, key, value, out, sums; three gradients.
 auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttentionGradients> {
@@ -271,8 +294,9 @@ auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttenti
                                         .key = operands.arg(2),
                                         .value = operands.arg(3),
                                         .out = operands.arg(4),
-                                        .sums = operands.arg(5)},
-                                       {.dropout = 6, .causal = 7, .mask = 8, .scale = 9}));
+                                        .sums = operands.arg(5),
+                                        .mask = {}},
+                                       kAttentionGradients));
   if (of.key.sizes[1] != of.query.sizes[1])
     return unsupported("gradients of heads that share keys");
   cuda::GpuAttentionGradients what{.of = std::move(of),
@@ -282,7 +306,8 @@ auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttenti
                                    .value_gradient = *operands.result(2)};
   for (const auto* one :
        {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
-    if (!is_aligned(*one)) return unsupported("heads that are not in sixteen bytes each");
+    if (!is_aligned(*one, kMostFeatures))
+      return unsupported("heads that are not in sixteen bytes each");
   return what;
 }
 template <class What>
@@ -319,9 +344,6 @@ auto takes_attention(GpuLibraries& libraries, const Operands& operands,
   const auto dnn = libraries.dnn();
   return dnn && (*dnn)->takes(*what);
 }
-constexpr std::string_view kAttention = "aten._scaled_dot_product_flash_attention_for_cpu.default",
-                           kAttentionBackward =
-                               "aten._scaled_dot_product_flash_attention_for_cpu_backward.default";
 
 struct CallRow {
   std::string_view name;
@@ -336,8 +358,8 @@ constexpr std::array kCalls = {
     CallRow{"aten.baddbmm.default", added_product},
     CallRow{"aten.convolution.default", convolution},
     CallRow{"aten.convolution_backward.default", convolution_backward},
-    CallRow{kAttention, attention},
-    CallRow{kAttentionBackward, attention_backward},
+    CallRow{kAttention.name, attention},
+    CallRow{kAttentionGradients.name, attention_backward},
 };
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -384,10 +406,11 @@ auto GpuLibraries::has(std::string_view name) -> bool {
 
 auto GpuLibraries::takes(const BoundCall& call) -> bool {
   const auto name = call.row->name();
-  if (name != kAttention && name != kAttentionBackward) return false;
+  const bool is_forward = name == kAttention.name;
+  if (!is_forward && name != kAttentionGradients.name) return false;
   const Operands operands(call, Places(buffers_of(call), 0));
-  return name == kAttention ? takes_attention(*this, operands, attention_of)
-                            : takes_attention(*this, operands, attention_gradients_of);
+  return is_forward ? takes_attention(*this, operands, attention_of)
+                    : takes_attention(*this, operands, attention_gradients_of);
 }
 
 auto GpuLibraries::prepare(const BoundCopy& copy, const Places& places) -> Result<Works> {

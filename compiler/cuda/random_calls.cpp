@@ -135,6 +135,9 @@ class RandomCall : CallLaunches {
 
 }  // namespace
 
+auto is_random(const OpRow& row) -> bool {
+  return random_law(row).has_value();
+}
 auto expand_random(const BoundCall& call, BoundProgram& bound, CallKernels& kernels) -> bool {
   return RandomCall(call, bound, kernels).expand();
 }

@@ -73,21 +73,26 @@ auto block_for(std::int64_t count) -> std::int64_t {
   return std::max(static_cast<std::int64_t>(lanes), kLeastSorted);
 }
 
+struct SortRow {
+  std::string_view name, descending, keep;  ///< the last two: parameters
+};
+auto find_row(const OpRow& row) -> const SortRow* {
+  static constexpr std::array kRows = {
+      SortRow{"aten.sort.default", "descending", ""},
+      SortRow{"aten.sort.stable", "descending", ""},
+      SortRow{"aten.topk.default", "largest", "k"},
+  };
+  const auto* const known = std::ranges::find(kRows, row.name(), &SortRow::name);
+  return known == kRows.end() ? nullptr : known;
+}
+
 class SortCall : CallLaunches {
  public:
   using CallLaunches::CallLaunches;
 
   auto expand() -> bool {
-    struct Row {
-      std::string_view name, descending, keep;
-    };
-    constexpr std::array kRows = {
-        Row{"aten.sort.default", "descending", ""},
-        Row{"aten.sort.stable", "descending", ""},
-        Row{"aten.topk.default", "largest", "k"},
-    };
-    const auto* const row = std::ranges::find(kRows, call().row->name(), &Row::name);
-    if (row == kRows.end()) return false;
+    const auto* const row = find_row(*call().row);
+    if (row == nullptr) return false;
     const auto* self = call().args[0].real();
     const auto* results = call().result.list();
     const auto dim = integer("dim"), descending = integer(row->descending);
@@ -251,6 +256,9 @@ class SortCall : CallLaunches {
 
 }  // namespace
 
+auto is_sort(const OpRow& row) -> bool {
+  return find_row(row) != nullptr;
+}
 auto expand_sort(const BoundCall& call, BoundProgram& bound, CallKernels& kernels) -> bool {
   return SortCall(call, bound, kernels).expand();
 }

@@ -141,6 +141,19 @@ def drawn(folder, dtype, sizes):
     return None if code == 0 and len(got) == 8 and got == wanted and "on the host: " not in out else out[-900:]
 
 
+def unbound(folder, name, dtype, sizes):
+    """Statement by statement, which a seed asks for: what the reference prints."""
+    path = Path(folder) / f"unbound {name} {dtype} {sizes}.txt"
+    path.write_text(text(name, dtype))
+    options = ("run", str(path), "--seed", "3", "--at", "s0={},s1={}".format(*sizes))
+    code, out = run(*options)
+    wanted = subprocess.run([assay, *options], env=ENV, text=True, capture_output=True).stdout
+    got, wanted = (re.findall(r"^output.*", text, re.M) for text in (out, wanted))
+    launches = int(re.search(r"emulated launches: (\d+)|$", out)[1] or 0)
+    # The kernel that is the program's own, and those that stand for the call.
+    return None if code == 0 and launches > 1 and got and got == wanted else out[-900:]
+
+
 def program(path, *options, code=0):
     got, out = run("run", str(path), *options)
     return None if got == code else out[-500:]
@@ -162,6 +175,8 @@ def cases(folder):
     for dtype in ("f32", "bf16"):
         for sizes in ((3, 7), (5, 250), (40, 96)):
             yield f"drawn numbers of {dtype} at {sizes}", drawn, (folder, dtype, sizes)
+    for name in ("sorted", "largest"):
+        yield f"{name}, statement by statement", unbound, (folder, name, "f32", (5, 65))
     for dtype in ("f32", "i64"):  # tiles that are merged
         yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 4100))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):

@@ -27,11 +27,12 @@ struct GpuConvolution {
   std::int64_t groups = 1;
 };
 
-/// softmax(scale * query key^T) value, of tensors [batch, heads, positions, features]; several
-/// heads of queries may share keys. `sums` [batch, heads, positions] in rows: logarithms of sums of
-/// exponentials.
+/// softmax(scale * query key^T + mask) value, of tensors [batch, heads, positions, features];
+/// several heads of queries may share keys. `sums` [batch, heads, positions] in rows: logarithms of
+/// sums of exponentials. Where a mask lets nothing be seen they mean nothing.
 struct GpuAttention {
   GpuTensor query, key, value, out, sums;
+  std::optional<GpuTensor> mask;  ///< [batch, heads, positions, positions], the first two may be 1
   double scale = 1;
   bool is_causal = false;  ///< what follows a position is not seen
   float lowest = 0;        ///< of scores that are not seen: filled in

@@ -48,6 +48,10 @@ auto key_of(const GpuAttention& what, const std::vector<const GpuTensor*>& other
   };
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out}) add(*one);
   for (const auto* one : others) add(*one);
+  if (what.mask) {
+    key += fmt::format(" mask {}", what.mask->sizes[0]);
+    add(*what.mask);
+  }
   return key;
 }
 
@@ -60,6 +64,7 @@ void take(GpuTensor& tensor, std::int64_t first, std::int64_t count) {
 auto part_of(GpuAttention what, std::int64_t first, std::int64_t count) -> GpuAttention {
   for (auto* one : {&what.query, &what.key, &what.value, &what.out, &what.sums})
     take(*one, first, count);
+  if (what.mask && what.mask->sizes[0] > 1) take(*what.mask, first, count);
   return what;
 }
 auto part_of(GpuAttentionGradients what, std::int64_t first, std::int64_t count)
@@ -88,7 +93,7 @@ class AttentionGraph {
   void describe() {
     const auto query = given(what_.query), key = given_turned(what_.key);
     const auto value = given(what_.value), out = given(what_.out), sums = given_rows();
-    auto last = seen(scaled(product(query, key)));
+    auto last = seen(masked(scaled(product(query, key))));
     const auto largest = rows(), sum = rows();
     graph_.reduce(DnnReduction::max, last, largest);
     last = applied(DnnOp::exp, {applied(DnnOp::sub, {last, largest})});
@@ -116,7 +121,7 @@ class AttentionGraph {
     graph_.reduce(DnnReduction::add, products, common);
     applied(DnnOp::mul, {common, graph_.number(1, kRank)}, share);
     // Weights, and what the values get
-    const auto centred = applied(DnnOp::sub, {scaled(product(query, key)), sums});
+    const auto centred = applied(DnnOp::sub, {masked(scaled(product(query, key))), sums});
     const auto weights = applied(DnnOp::exp, {seen(centred)});
     graph_.multiply(on_its_side(weights), gradient, value_gradient);
     // Slopes of scores, and what queries and keys get
@@ -155,6 +160,8 @@ class AttentionGraph {
   auto scaled(Id x) -> Id {
     return applied(DnnOp::mul, {x, graph_.number(static_cast<float>(what_.scale), kRank)});
   }
+  /// The mask is the last of the graph's tensors.
+  auto masked(Id x) -> Id { return what_.mask ? applied(DnnOp::add, {x, given(*what_.mask)}) : x; }
   /// The lowest number where the position is not seen.
   auto seen(Id x) -> Id {
     if (!what_.is_causal) return x;
@@ -285,8 +292,10 @@ auto Dnn::attention(GpuAttention what) -> Result<std::unique_ptr<GpuWork>> {
   for (const auto& [first, count, plan] : all) {
     const auto part = part_of(what, first, count);
     ASSAY_TRY(const auto workspace, room(plan->workspace_bytes()));
-    made->add(plan, {part.query.at, part.key.at, part.value.at, part.out.at, part.sums.at},
-              workspace);
+    std::vector<Address> places = {part.query.at, part.key.at, part.value.at, part.out.at,
+                                   part.sums.at};
+    if (part.mask) places.push_back(part.mask->at);
+    made->add(plan, std::move(places), workspace);
   }
   return made;
 }
@@ -301,10 +310,18 @@ auto Dnn::attention(GpuAttentionGradients what) -> Result<std::unique_ptr<GpuWor
     const auto share = numel(of.sums.sizes) * size_bytes(DType::float32);
     const auto before = (share + kAlignment - 1) / kAlignment * kAlignment;
     ASSAY_TRY(const auto place, room(before + plan->workspace_bytes()));
-    made->add(plan,
-              {of.query.at, of.key.at, of.value.at, of.out.at, of.sums.at, part.gradient.at,
-               part.query_gradient.at, part.key_gradient.at, part.value_gradient.at, place},
-              place + static_cast<Address>(before));
+    std::vector<Address> places = {of.query.at,
+                                   of.key.at,
+                                   of.value.at,
+                                   of.out.at,
+                                   of.sums.at,
+                                   part.gradient.at,
+                                   part.query_gradient.at,
+                                   part.key_gradient.at,
+                                   part.value_gradient.at,
+                                   place};
+    if (of.mask) places.push_back(of.mask->at);
+    made->add(plan, std::move(places), place + static_cast<Address>(before));
   }
   return made;
 }

@@ -12,7 +12,18 @@ namespace {
 struct Row {
   std::string name, query, keys, arguments;
   std::size_t calls = 2;
+  /// Of `w`, which is forbidden where `x`, of the same sizes or one instead of them, is above 0.
+  std::string mask = {}, forbidden = {};
 };
+/// Inputs and statements that make `w`, by a kernel of the program's own.
+auto masked(const Row& row) -> testing::SmallGraph {
+  return {fmt::format("; w0: {}; x: {}", row.mask, row.forbidden),
+          fmt::format("hides = aten.gt.Scalar(x, 0.0)\n"
+                      "t = aten.scalar_tensor.default(float('-inf'), dtype = torch.float16, "
+                      "device = torch.device('cuda:0'))\n"
+                      "w = aten.where.self(hides, t, w0)\n"),
+          ""};
+}
 void PrintTo(const Row& row, std::ostream* out) {
   *out << row.name;
 }
@@ -49,14 +60,15 @@ class AttentionCalls : public ::testing::TestWithParam<Row> {};
 TEST_P(AttentionCalls, AttendAsTheOperatorDoes) {
   const auto& row = GetParam();
   constexpr double kFloat = 1e-5;  // of sums, which nothing rounds
+  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
   expect_close(
       row,
-      {fmt::format("q: {0}; k: {1}; v: {1}", row.query, row.keys),
-       fmt::format("m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
+      {fmt::format("q: {0}; k: {1}; v: {1}{2}", row.query, row.keys, mask.inputs),
+       fmt::format("{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
                    "a = m[0]\nb = m[1]",
-                   row.arguments),
+                   mask.body, row.arguments),
        "a, b"},
-      1, {3 * unit_of(row), kFloat});
+      row.mask.empty() ? 1 : 2, {3 * unit_of(row), kFloat});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -69,7 +81,17 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"by_position", "f16[2, 3, 7, 8][168, 8, 24, 1]cuda:0",
             "f16[2, 3, 9, 8][216, 8, 24, 1]cuda:0", "", 4},
         Row{"shared_heads", "f16[2, 6, 7, 8]cuda:0", "f16[2, 2, 9, 8]cuda:0", ", 0.0, True", 8},
-        Row{"one_position", "f16[3, 2, 1, 8]cuda:0", "f16[3, 2, 5, 8]cuda:0", ""}),
+        Row{"one_position", "f16[3, 2, 1, 8]cuda:0", "f16[3, 2, 5, 8]cuda:0", ""},
+        Row{"masked", "f16[2, 3, 7, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", attn_mask = w", 3,
+            "f16[7, 9]cuda:0", "f16[7, 9]cuda:0"},
+        Row{"masked_by_batch_and_causal", "f16[2, 3, 7, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0",
+            ", 0.0, True, attn_mask = w", 3, "f16[2, 1, 7, 9]cuda:0", "f16[2, 1, 1, 9]cuda:0"},
+        Row{"masked_by_key", "f16[2, 4, 7, 8]cuda:0", "f16[2, 2, 9, 8]cuda:0", ", attn_mask = w", 8,
+            "f16[2, 1, 1, 9]cuda:0", "f16[2, 1, 1, 9]cuda:0"},
+        Row{"masked_throughout", "f16[2, 3, 17, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0",
+            ", attn_mask = w", 3, "f16[1, 3, 17, 9]cuda:0", "f16[1, 1, 17, 1]cuda:0"},
+        Row{"masked_by_query", "f16[2, 3, 17, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", attn_mask = w",
+            3, "f16[17, 1]cuda:0", "f16[17, 1]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
 /// Gradients of the operator's own result.
@@ -77,17 +99,20 @@ class AttentionGradients : public ::testing::TestWithParam<Row> {};
 
 TEST_P(AttentionGradients, AreTheOperators) {
   const auto& row = GetParam();
+  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
+  const auto backward =
+      row.arguments.starts_with(", 0.0") ? row.arguments : ", 0.0, False" + row.arguments;
   expect_close(
       row,
-      {fmt::format("q: {0}; k: {1}; v: {1}; g: {0}", row.query, row.keys),
+      {fmt::format("q: {0}; k: {1}; v: {1}; g: {0}{2}", row.query, row.keys, mask.inputs),
        fmt::format(
-           "m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{0})\n"
+           "{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
            "o = m[0]\nl = m[1]\n"
            "n = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, o, "
-           "l{1})\na = n[0]\nb = n[1]\nc = n[2]",
-           row.arguments, row.arguments.empty() ? ", 0.0, False" : row.arguments),
+           "l{})\na = n[0]\nb = n[1]\nc = n[2]",
+           mask.body, row.arguments, backward),
        "a, b, c"},
-      3, std::vector(3, 4 * unit_of(row)));
+      row.mask.empty() ? 3 : 4, std::vector(3, 4 * unit_of(row)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -97,8 +122,62 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"packed", "bf16[1, 3, 7, 8]cuda:0", "bf16[1, 3, 9, 8]cuda:0", "", 7},
         Row{"causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", 0.0, True", 8},
         Row{"scaled", "f16[1, 2, 5, 16]cuda:0", "f16[1, 2, 9, 16]cuda:0",
-            ", 0.0, True, scale = 0.3", 7}),
+            ", 0.0, True, scale = 0.3", 7},
+        Row{"masked", "f16[2, 3, 17, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", attn_mask = w", 8,
+            "f16[2, 1, 17, 9]cuda:0", "f16[1, 1, 17, 1]cuda:0"},
+        Row{"masked_by_key", "f16[2, 3, 7, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0",
+            ", 0.0, True, attn_mask = w", 8, "f16[2, 1, 1, 9]cuda:0", "f16[1, 1, 1, 9]cuda:0"}),
     [](const auto& row) { return row.param.name; });
+
+/// A library's rows that see nothing mean nothing: they become 0, and all others stay. Here it is
+/// one that does not look at masks.
+TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDone) {
+  const Row row{.name = "",
+                .query = "f16[2, 3, 17, 8]cuda:0",
+                .keys = "f16[2, 3, 9, 8]cuda:0",
+                .arguments = "",
+                .mask = "f16[2, 1, 17, 9]cuda:0",
+                .forbidden = "f16[1, 1, 17, 1]cuda:0"};
+  const auto mask = masked(row);
+  const auto call = [](const char* results, const char* arguments) {
+    return fmt::format(
+        "{0} = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k{1})\n", results,
+        arguments);
+  };
+  auto made =
+      testing::bound_graph({fmt::format("q: {}; k: {}{}", row.query, row.keys, mask.inputs),
+                            mask.body + call("m", ", attn_mask = w") + "a = m[0]\nb = m[1]\n" +
+                                call("n", "") + "c = n[0]\nd = n[1]",
+                            "a, b, c, d, hides"},
+                           testing::op_table());
+  ASSERT_TRUE(made) << made.error().message;
+  CallKernels kernels(testing::op_table());
+  auto& steps = made->bound.steps;
+  const auto before = steps.size();
+  kernels.expand(made->bound, [](const BoundCall&) { return true; });
+  EXPECT_EQ(steps.size(), before + 2);
+  for (auto& step : steps)
+    if (auto* const taken = std::get_if<BoundCall>(&step);
+        taken != nullptr && taken->arg_tensors == 4) {
+      taken->args[5] = {};
+      taken->buffers.erase(taken->buffers.begin() + 3);
+      taken->arg_tensors = 3;
+    }
+  const testing::CallDevice device(kernels, made->kernels);
+  const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
+  const auto run = ReadyProgram(made->bound, device, options).run(made->inputs);
+  ASSERT_TRUE(run) << run.error().message;
+  const auto values = [&](std::size_t i) { return to_vector<double>(*run->outputs[i].real()); };
+  const auto forbidden = values(4);
+  const auto rows = static_cast<std::size_t>(std::ranges::count(forbidden, 1));
+  ASSERT_TRUE(rows > 0 && rows < forbidden.size());
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto got = values(k), all = values(k + 2);
+    const auto each = k == 0 ? 8U : 1U;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_EQ(got[i], forbidden[i / each % forbidden.size()] == 1 ? 0 : all[i]) << k << ", " << i;
+  }
+}
 
 TEST(AttentionCalls, WhatALibraryTakesStays) {
   auto made = testing::bound_graph(
