@@ -8,9 +8,6 @@ namespace {
 constexpr int kPairs = 80;          ///< architectures from here on have them
 constexpr std::size_t kFewest = 4;  ///< registers for which it pays
 
-auto is_half(DType of) -> bool {
-  return of == DType::bfloat16 || of == DType::float16;
-}
 /// What an element was before it was cast to a wider type, as long as it has two bytes; or nothing.
 auto halves_of(TileId id, const TileKernel& kernel, const AccessSteps& steps) -> TileId {
   if (is_half(kernel.type(id).dtype)) return id;

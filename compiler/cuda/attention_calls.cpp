@@ -288,9 +288,8 @@ class AttentionCall : CallLaunches {
     keys_ = key_.meta.sizes[2];
     is_causal_ = real(at.causal, 0) != 0;
     scale_ = real(at.scale, 1 / std::sqrt(static_cast<double>(query_.meta.sizes[3])));
-    const bool is_half = dtype_ == DType::float16 || dtype_ == DType::bfloat16;
     if (batch_ * heads_ * queries_ > std::numeric_limits<std::int32_t>::max()) return false;
-    return query_.meta.device.type == "cuda" && is_half && heads_ % shared_ == 0 &&
+    return query_.meta.device.type == "cuda" && is_half(dtype_) && heads_ % shared_ == 0 &&
            real(at.dropout, 0) == 0 && find_mask(call().args[at.mask]);
   }
   /// Of its own rows and columns each is for one or for all.

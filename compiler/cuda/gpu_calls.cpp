@@ -262,8 +262,7 @@ auto checked_attention(const Operands& operands, cuda::GpuAttention what, const 
     -> Result<cuda::GpuAttention> {
   const auto dtype = what.query.dtype;
   if (operands.number(at.dropout, 0) != 0) return unsupported("dropout");
-  if (dtype != DType::float16 && dtype != DType::bfloat16)
-    return unsupported("attention of {}", name(dtype));
+  if (!is_half(dtype)) return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
     if (!is_aligned(*one, kMostFeatures))
       return unsupported("heads that are not in sixteen bytes each");

@@ -88,9 +88,7 @@ class RandomCall : CallLaunches {
   }
   auto find_chances(KernelCall& k) -> bool {
     const int p = std::max(k.row().schema.index_of("p"), 0);
-    if (!k.is_tensor(p)) {
-      return keep(k.real(p));
-    }
+    if (!k.is_tensor(p)) return keep(k.real(p));
     // A thread takes four neighbours, and there is one for each four.
     what_.has_chances = true;
     what_.width = 4;

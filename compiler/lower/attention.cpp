@@ -87,9 +87,8 @@ auto is_left_to_gpus(Composer& c, const ScoreArguments& at) -> bool {
   if (is_backward && (c.meta(at.query + 1).sizes[1] != query.sizes[1] ||
                       c.meta(at.query + 4).dtype != DType::float32))
     return false;
-  const bool is_half = query.dtype == DType::float16 || query.dtype == DType::bfloat16;
   const bool is_added = !c.has(at.mask) || c.meta(at.mask).dtype == query.dtype;
-  return query.device.type == "cuda" && is_half && is_added;
+  return query.device.type == "cuda" && is_half(query.dtype) && is_added;
 }
 auto factor(Composer& c, const ScoreArguments& at) -> Datum {
   if (c.has(at.scale)) return real(c.real(at.scale));

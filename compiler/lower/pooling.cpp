@@ -331,8 +331,7 @@ auto convolution_backward_in_parts(Composer& c) -> Datum {
 /// Arguments: gradient, input, weight, sizes of the bias, the window, which gradients are wanted.
 auto convolution_backward(Composer& c) -> Datum {
   const auto input = c.meta(1), weight = c.meta(2);
-  const bool is_half = is_floating(input.dtype) && size_bytes(input.dtype) == 2;
-  if (is_half && input.device.type == "cuda" && c.flags(10)[2])
+  if (is_half(input.dtype) && input.device.type == "cuda" && c.flags(10)[2])
     return convolution_backward_in_parts(c);
   const auto taps = depthwise_taps(c, input, weight, 4);
   if (!taps) return {};

@@ -179,8 +179,7 @@ auto TileBuilder::common(const TritonValue& a, const TritonValue& b, bool divide
   if (a.is_python() != b.is_python()) {
     const auto [scalar, tensor] = a.is_python() ? std::pair(of_a, of_b) : std::pair(of_b, of_a);
     if (kind_of(scalar) <= kind_of(tensor)) {
-      const bool is_half = tensor == DType::float16 || tensor == DType::bfloat16;
-      return divides && is_half ? DType::float32 : tensor;
+      return divides && is_half(tensor) ? DType::float32 : tensor;
     }
   }
   return promote_tensors(of_a, of_b, divides);

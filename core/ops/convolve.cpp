@@ -61,7 +61,7 @@ void gather_columns(const Window& w, std::int64_t channels, const T* input, Chun
 /// Is a sum of T rounded when kept in the dtype?
 template <class T>
 auto rounds(DType dtype) -> bool {
-  return std::is_same_v<T, float> && (dtype == DType::float16 || dtype == DType::bfloat16);
+  return std::is_same_v<T, float> && is_half(dtype);
 }
 
 /// The transpose of gather_columns: adds the columns to the input elements they came from.

@@ -68,8 +68,7 @@ auto half_draws(std::string_view torch_version) -> HalfDraws {
   return read.ec == std::errc() && minor < 12 ? HalfDraws::in_dtype : HalfDraws::in_float;
 }
 auto CpuGenerator::drawn_as(DType dtype) const -> DType {
-  const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
-  return is_half && halves_ == HalfDraws::in_float ? DType::float32 : dtype;
+  return is_half(dtype) && halves_ == HalfDraws::in_float ? DType::float32 : dtype;
 }
 auto CpuGenerator::uniform(DType dtype) -> double {
   const int bits = significand_bits(drawn_as(dtype));

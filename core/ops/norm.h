@@ -18,7 +18,7 @@ inline auto statistics_dtype(MetaCall& c, std::initializer_list<int> params) -> 
 
 /// CUDA's kernels keep the statistics of half types in float32.
 inline auto accumulated_dtype(MetaCall& c, DType dtype) -> DType {
-  const bool half = dtype == DType::bfloat16 || dtype == DType::float16;
+  const bool half = is_half(dtype);
   return half && on_cuda(c.meta(0)) ? DType::float32 : dtype;
 }
 

@@ -66,6 +66,10 @@ struct DTypeInfo {
 [[nodiscard]] auto dtype_from_pt2_code(int code) -> std::optional<DType>;
 
 [[nodiscard]] auto is_floating(DType dtype) -> bool;
+/// float16 or bfloat16.
+[[nodiscard]] constexpr auto is_half(DType dtype) -> bool {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
 [[nodiscard]] auto is_complex(DType dtype) -> bool;
 /// Signed or unsigned integers, not bool.
 [[nodiscard]] auto is_integer(DType dtype) -> bool;

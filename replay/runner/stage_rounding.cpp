@@ -26,10 +26,6 @@ auto is_inexact(DType dtype) -> bool {
   return is_floating(dtype) || is_complex(dtype);
 }
 
-auto is_half(DType dtype) -> bool {
-  return dtype == DType::float16 || dtype == DType::bfloat16;
-}
-
 auto wide(DType dtype) -> DType {
   return is_complex(dtype) ? DType::complex128 : is_floating(dtype) ? DType::float64 : dtype;
 }

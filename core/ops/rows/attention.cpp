@@ -410,7 +410,7 @@ auto per_query_head(Composer& c, int arg) -> Datum {
 /// at::_scaled_dot_product_attention_math: half types compute in float.
 auto attention_math(Composer& c) -> Datum {
   const auto query = c.meta(0);
-  const bool half = query.dtype == DType::float16 || query.dtype == DType::bfloat16;
+  const bool half = is_half(query.dtype);
   const auto compute = half ? DType::float32 : query.dtype;
   const auto widened = [&](const Datum& tensor) {
     return half ? c.call("prims.convert_element_type.default", {tensor, Datum{compute}}) : tensor;

@@ -58,8 +58,7 @@ template <MetaRule kRule>
 auto widened_product_rule(MetaCall& c) -> Datum {
   const auto from = c.meta(0).dtype;
   const auto to = c.dtype(param(c, "out_dtype")).value_or(from);
-  const bool is_half = from == DType::float16 || from == DType::bfloat16;
-  if (!c.require(to == from || (is_half && to == DType::float32),
+  if (!c.require(to == from || (is_half(from) && to == DType::float32),
                  "the product has the operands' dtype, or float32"))
     return {};
   auto made = kRule(c);

@@ -176,7 +176,7 @@ auto broadcast_tensors(Composer& c) -> Datum {
 /// v, g, dim: the fused form along the first or last dimension, for other than half types.
 auto weight_norm(Composer& c) -> Datum {
   const auto v = c.meta(0);
-  const bool half = v.dtype == DType::float16 || v.dtype == DType::bfloat16;
+  const bool half = is_half(v.dtype);
   const bool at_end = c.integer(2) == 0 || c.integer(2) == v.rank() - 1;
   if (half || !at_end) return c.unsupported("weight normalisation in parts"), Datum{};
   const auto packed = [&](int arg) { return c.call("aten.contiguous.default", {c.arg(arg)}); };

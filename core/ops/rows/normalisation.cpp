@@ -315,7 +315,7 @@ auto weight_norm_rule(MetaCall& c) -> Datum {
   const int dim = c.dim_arg(2, v.rank());
   const auto count = v.rank() == 0 ? Expr(1) : v.sizes[static_cast<std::size_t>(dim)];
   if (!require_count(c, 1, count, "one g per slice")) return {};
-  const bool reduced = g.dtype == DType::bfloat16 || g.dtype == DType::float16;
+  const bool reduced = is_half(g.dtype);
   return {DatumList{c.fresh(v.dtype, v.sizes),
                     c.fresh(reduced ? DType::float32 : g.dtype, g.sizes, g.strides)}};
 }

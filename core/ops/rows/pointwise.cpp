@@ -81,8 +81,7 @@ class RoundedQuotient {
   explicit RoundedQuotient(KernelCall& k)
       : dtype_(compute_dtype(k.args(), k.row()).value_or(DType::float64)) {
     const bool one_divisor = !k.is_tensor(1) || k.in(1).numel() == 1;
-    if (one_divisor && (dtype_ == DType::float16 || dtype_ == DType::bfloat16))
-      dtype_ = DType::float32;
+    if (one_divisor && is_half(dtype_)) dtype_ = DType::float32;
   }
 
  protected:

@@ -190,8 +190,7 @@ struct Stepwise {
   DType dtype = DType::float32;
   [[nodiscard]] auto rounded(T value) const -> T {
     if constexpr (std::is_same_v<T, float>)
-      if (dtype == DType::float16 || dtype == DType::bfloat16)
-        return static_cast<T>(round_to(dtype, value));
+      if (is_half(dtype)) return static_cast<T>(round_to(dtype, value));
     return value;
   }
   [[nodiscard]] auto divided(T value, const Triple& divisors) const -> T {
