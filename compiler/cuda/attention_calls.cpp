@@ -1,5 +1,5 @@
 // Attention of halves, and its gradients, that no library takes: products by calls, and kernels
-// between. Scores are in memory.
+// between, with scores in memory. Where a library takes a mask, what it leaves undone.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -208,7 +208,14 @@ class AttentionCall : CallLaunches {
     RealMeta meta;  ///< [batch, heads, rows, columns]
   };
 
-  auto written(std::size_t i) const -> Operand {
+  using Tensors = std::vector<std::pair<std::string, Operand>>;
+
+  [[nodiscard]] auto with_mask(const Operand& sums) const -> Tensors {
+    Tensors all = {{"sums", sums}};
+    if (mask_) all.emplace_back("mask", *mask_);
+    return all;
+  }
+  [[nodiscard]] auto written(std::size_t i) const -> Operand {
     return {result(i), (*call().result.list())[i].real()->meta};
   }
 
@@ -216,14 +223,12 @@ class AttentionCall : CallLaunches {
     if (!find(kAttention)) return false;
     const auto scores = buffer("scores", DType::float32), weights = buffer("weights", dtype_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
-    std::vector<std::pair<std::string, Operand>> tensors = {{"sums", written(1)}};
-    if (mask_) tensors.emplace_back("mask", *mask_);
     launch(
         {"attention_weights", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
         [&](const std::string& made) {
           return WeightsMaker(made, kernels()).run(dtype_, is_causal_, kind_of_mask());
         },
-        {{"scores", scores.buffer}, {"weights", weights.buffer}}, tensors);
+        {{"scores", scores.buffer}, {"weights", weights.buffer}}, with_mask(written(1)));
     multiply("aten.bmm.default", weights, value_, written(0));
     return true;
   }
@@ -248,8 +253,6 @@ class AttentionCall : CallLaunches {
            [&](const std::string& made) { return ShareMaker(made, kernels()).run(dtype_); },
            {{"share", share}}, {{"gradient", gradient}, {"out", out}});
     multiply("aten.bmm.dtype", gradient, turned(value_), towards);
-    std::vector<std::pair<std::string, Operand>> tensors = {{"sums", sums}};
-    if (mask_) tensors.emplace_back("mask", *mask_);
     launch(
         {"attention_slopes", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
         [&](const std::string& made) {
@@ -260,7 +263,7 @@ class AttentionCall : CallLaunches {
          {"share", share},
          {"weights", weights.buffer},
          {"slopes", slopes.buffer}},
-        tensors);
+        with_mask(sums));
     multiply("aten.bmm.default", slopes, key_, written(0));
     multiply("aten.bmm.default", turned(slopes), query_, written(1));
     multiply("aten.bmm.default", turned(weights), gradient, written(2));
@@ -389,7 +392,7 @@ class AttentionCall : CallLaunches {
   void launch(const Kind& kind,
               const std::function<std::shared_ptr<const TileKernel>(const std::string&)>& make,
               const std::vector<std::pair<std::string, std::size_t>>& in_rows,
-              const std::vector<std::pair<std::string, Operand>>& tensors) {
+              const Tensors& tensors) {
     constexpr std::array kMasks = {"", "_masked", "_masked_apart"};
     const auto name =
         fmt::format("{}_{}{}{}", kind.name, assay::name(dtype_), kind.is_causal ? "_causal" : "",

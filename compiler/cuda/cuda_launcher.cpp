@@ -153,11 +153,7 @@ auto CudaLauncher::issue(const BoundCall& call, const Places& places) -> bool {
 auto CudaLauncher::issue(const BoundProgram& made, const BoundLaunch& launch, const Places& places)
     -> Result<bool> {
   auto& kernel = *state_.loaded(state_.call_kernels.find(made.kernels[launch.kernel]));
-  TileLaunch asked;
-  asked.extents = launch.extents;
-  asked.blocks = launch.blocks;
-  asked.grid = launch.grid;
-  asked.scalars = launch.scalars;
+  auto asked = GpuProgram::asked(launch);
   std::vector<Memory> memory;
   for (const auto& argument : launch.arguments) {
     TileArgument value;

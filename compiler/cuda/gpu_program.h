@@ -85,6 +85,7 @@ class GpuProgram {
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
   auto operator=(const GpuProgram&) -> GpuProgram& = delete;
+  [[nodiscard]] static auto asked(const BoundLaunch& launch) -> TileLaunch;  ///< no arguments
 
   /// Inputs must fit the binding; they come back as the program left them.
   [[nodiscard]] auto run(const DatumList& inputs) -> Result<ProgramRun>;
@@ -152,7 +153,6 @@ class GpuProgram {
   [[nodiscard]] auto written_by(const BoundStep& step) const -> std::vector<std::size_t>;
   [[nodiscard]] auto own(std::int64_t bytes) -> Result<cuda::Address>;
   [[nodiscard]] auto counters(std::int64_t count) -> Result<cuda::Address>;
-  [[nodiscard]] static auto asked(const BoundLaunch& launch) -> TileLaunch;
   /// All of them, since what has no code shall be known before anything is issued.
   [[nodiscard]] auto prepare_kernels(GpuLoader& loader) -> Result<void>;
   [[nodiscard]] auto add(const BoundLaunch& launch, const TileLaunch& asked, Step& step,

@@ -114,6 +114,9 @@ auto is_row(const TilePlan& plan) -> bool {
 
 }  // namespace
 
+auto column_rounds(const TilePlan& plan, std::int64_t at_once) -> std::int64_t {
+  return floor_power_of_two(at_once / std::max(plan.loads, 1));
+}
 auto most_threads(const TilePlan& plan) -> std::int64_t {
   return is_row(plan) && plan.loads_little ? kRowThreads : kColumnThreads;
 }
@@ -185,7 +188,7 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
 auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
   choice.loops = true;
   const auto at_once = choice.neighbours > 1 ? kColumnLoads : kColumnLanes;
-  choice.rounds = floor_power_of_two(at_once / std::max(plan.loads, 1));
+  choice.rounds = column_rounds(plan, at_once);
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
   threads.x = width(across, kWarpThreads);

@@ -1,7 +1,6 @@
 #include "compiler/cuda/tile_tail.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <vector>
 
@@ -11,7 +10,7 @@ namespace assay {
 namespace {
 
 /// Loads of a thread at once: parts are few, and wider than what they are made of.
-constexpr int kTailLoads = 4;
+constexpr std::int64_t kTailLoads = 4;
 
 /// Statements of one tile kernel behind those of another, of the same parameters and with axes of
 /// the same names.
@@ -123,9 +122,7 @@ auto plan_tail(const SplitKernel& split, const TilePlan& plan) -> std::optional<
 auto with_tail(TiledKernel parts, const TileTail& tail, const TileChoice& choice)
     -> Result<TiledKernel> {
   auto of_tail = choice;
-  const auto most = std::max(kTailLoads / std::max(tail.plan.loads, 1), 1);
-  of_tail.rounds = std::min(choice.rounds,
-                            static_cast<std::int64_t>(std::bit_floor(static_cast<unsigned>(most))));
+  of_tail.rounds = std::min(choice.rounds, column_rounds(tail.plan, kTailLoads));
   ASSAY_TRY(const auto made, tile_kernel(*tail.kernel, tail.plan, of_tail));
   return Joiner(std::move(parts), made).run(tail, choice);
 }

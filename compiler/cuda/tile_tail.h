@@ -16,7 +16,7 @@ struct TileTail {
   std::size_t counter = 0;  ///< parameter, an int32 per tile of columns
 };
 /// `plan`: of the first kernel. Nothing where parts are no columns (a sum of everything loses by
-/// it: a fence at the end of each of its many short programs), or there are other axes.
+/// it: a count at the end of each of its many short programs), or there are other axes.
 [[nodiscard]] auto plan_tail(const SplitKernel& split, const TilePlan& plan)
     -> std::optional<TileTail>;
 /// Errors: unsupported (what tile_kernel refuses of the tail).

@@ -112,6 +112,8 @@ struct TilePlan {
 /// one.
 [[nodiscard]] auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
                                   const std::vector<std::int64_t>& extents) -> std::int64_t;
+/// Other registers of a thread of columns, so that it asks for `at_once` loads together.
+[[nodiscard]] auto column_rounds(const TilePlan& plan, std::int64_t at_once) -> std::int64_t;
 /// Of a placed kernel's block, in all its launches.
 [[nodiscard]] auto most_threads(const TilePlan& plan) -> std::int64_t;
 /// Registers of the machine that a thread may take, so that enough are at work at once; 0: all.
