@@ -58,7 +58,9 @@ class RowsMaker : protected KernelWords {
   /// The scaled score, of what is not seen the lowest there is.
   auto score(bool is_causal) -> TileId {
     const auto made = of(Op::mul, load("scores", DType::float32, at_, kNoTile), real("scale"));
-    if (!is_causal) return made;
+    return is_causal ? seen_before(made) : made;
+  }
+  auto seen_before(TileId made) -> TileId {
     return select(of(Op::le, column_, query_), made, real(kLowest));
   }
   /// What is added to a score.
@@ -126,6 +128,18 @@ class NothingMaker : RowsMaker {
   }
 };
 
+/// `mask` as a library takes it: a row for each query, and what causal order forbids in it.
+class MaskMaker : RowsMaker {
+ public:
+  MaskMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
+  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
+    const auto given = mask(dtype, kind);
+    const auto made = is_causal ? seen_before(given) : given;
+    store("packed", dtype, of(Op::add, row_of("packed"), column_), made, kNoTile);
+    return finished();
+  }
+};
+
 /// Makes `out` and `sums` 0 where `nothing` is seen.
 class UnseenMaker : RowsMaker {
  public:
@@ -176,10 +190,67 @@ class AttentionCall : CallLaunches {
   AttentionCall(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
       : CallLaunches(call, bound, kernels) {}
 
-  auto expand() -> bool { return call().row->name() == kAttention.name ? forward() : backward(); }
+  auto expand() -> bool { return is_forward() ? forward() : backward(); }
   auto complete() -> bool {
-    if (call().row->name() != kAttention.name || !find(kAttention) || !mask_) return false;
+    if (!is_forward() || !find(kAttention) || !mask_) return false;
     bound().steps.emplace_back(call());
+    mend();
+    return true;
+  }
+  auto adapt(const CallKernels::IsTaken& is_taken) -> bool {
+    const auto& at = is_forward() ? kAttention : kAttentionGradients;
+    if (!find(at) || !mask_) return false;
+    // What stands for all of a batch or for all heads stands once.
+    Operand packed{bound().buffers.size(), mask_->meta};
+    auto& meta = packed.meta;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (meta.strides[i] == 0) meta.sizes[i] = 1;
+    const auto row = divided_up(keys_, kRowElements) * kRowElements;
+    meta.strides = {meta.sizes[1] * queries_ * row, queries_ * row, row, 1};
+    meta.offset = 0;
+    const auto elements = meta.sizes[0] * meta.strides[0];
+    meta.storage_bytes = elements * size_bytes(dtype_);
+    auto made = call();
+    made.args[at.mask] = tensor(meta);
+    made.args[at.causal] = {Expr::boolean(false)};
+    made.buffers[made.arg_tensors - 1] = packed.buffer;
+    if (!is_taken(made)) return false;
+    packed.buffer = add_buffer(bound(), "mask", dtype_, elements);
+    auto to = packed;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (meta.sizes[i] == 1) to.meta.strides[i] = 0;
+    launch({"attention_mask", is_causal_, kind_of_mask(), meta.sizes, keys_},
+           [&](const std::string& name) {
+             return MaskMaker(name, kernels()).run(dtype_, is_causal_, kind_of_mask());
+           },
+           {}, {{"mask", *mask_}, {"packed", to}});
+    use({packed.buffer});
+    bound().steps.emplace_back(std::move(made));
+    if (is_causal_) mask_ = to;
+    if (is_forward()) mend();
+    return true;
+  }
+
+ private:
+  struct Operand {
+    std::size_t buffer;
+    RealMeta meta;  ///< [batch, heads, rows, columns]
+  };
+
+  using Tensors = std::vector<std::pair<std::string, Operand>>;
+
+  [[nodiscard]] auto is_forward() const -> bool { return call().row->name() == kAttention.name; }
+  [[nodiscard]] auto with_mask(const Operand& sums) const -> Tensors {
+    Tensors all = {{"sums", sums}};
+    if (mask_) all.emplace_back("mask", *mask_);
+    return all;
+  }
+  [[nodiscard]] auto written(std::size_t i) const -> Operand {
+    return {result(i), (*call().result.list())[i].real()->meta};
+  }
+
+  /// What a library makes of queries that see nothing becomes 0.
+  void mend() {
     // Of each row of the mask, then of all that it is for.
     auto nothing = *mask_;
     for (std::size_t i = 0; i < 3; ++i)
@@ -199,24 +270,6 @@ class AttentionCall : CallLaunches {
     launch({"attention_unseen", false, Mask::none, query_.meta.sizes, value_.meta.sizes[3]},
            [&](const std::string& made) { return UnseenMaker(made, kernels()).run(dtype_); }, {},
            {{"nothing", nothing}, {"out", written(0)}, {"sums", written(1)}});
-    return true;
-  }
-
- private:
-  struct Operand {
-    std::size_t buffer;
-    RealMeta meta;  ///< [batch, heads, rows, columns]
-  };
-
-  using Tensors = std::vector<std::pair<std::string, Operand>>;
-
-  [[nodiscard]] auto with_mask(const Operand& sums) const -> Tensors {
-    Tensors all = {{"sums", sums}};
-    if (mask_) all.emplace_back("mask", *mask_);
-    return all;
-  }
-  [[nodiscard]] auto written(std::size_t i) const -> Operand {
-    return {result(i), (*call().result.list())[i].real()->meta};
   }
 
   auto forward() -> bool {
@@ -444,6 +497,10 @@ auto expand_attention(const BoundCall& call, BoundProgram& bound, CallKernels& k
 }
 auto complete_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels) -> bool {
   return AttentionCall(call, bound, kernels).complete();
+}
+auto adapt_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels,
+                     const CallKernels::IsTaken& is_taken) -> bool {
+  return AttentionCall(call, bound, kernels).adapt(is_taken);
 }
 
 }  // namespace assay

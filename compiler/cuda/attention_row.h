@@ -2,6 +2,7 @@
 // header.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace assay {
@@ -26,5 +27,8 @@ inline constexpr AttentionRow kAttentionGradients = {
     .causal = 7,
     .mask = 8,
     .scale = 9};
+
+/// Rows of halves begin at multiples of so many elements, where a library takes them.
+inline constexpr std::int64_t kRowElements = 8;
 
 }  // namespace assay

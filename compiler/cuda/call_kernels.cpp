@@ -13,12 +13,18 @@ struct Family {
   using Append = bool (*)(const BoundCall& call, BoundProgram& bound, CallKernels& kernels);
   bool (*has)(const OpRow& row);
   Append expand;
-  Append complete;  ///< what a library takes; null: it does all
+  Append complete = nullptr;  ///< what a library takes; null: it does all
+  /// What a library takes with other arguments; null: nothing.
+  bool (*adapt)(const BoundCall& call, BoundProgram& bound, CallKernels& kernels,
+                const CallKernels::IsTaken& is_taken) = nullptr;
 };
 constexpr std::array kFamilies = {
-    Family{is_sort, expand_sort, nullptr},
-    Family{is_random, expand_random, nullptr},
-    Family{is_attention, expand_attention, complete_attention},
+    Family{.has = is_sort, .expand = expand_sort},
+    Family{.has = is_random, .expand = expand_random},
+    Family{.has = is_attention,
+           .expand = expand_attention,
+           .complete = complete_attention,
+           .adapt = adapt_attention},
 };
 
 }  // namespace
@@ -26,16 +32,18 @@ constexpr std::array kFamilies = {
 CallKernels::CallKernels(const OpTable& table)
     : table_(table), programs_(pool_.symbol("programs")) {}
 
-void CallKernels::expand(BoundProgram& bound,
-                         const std::function<bool(const BoundCall&)>& is_taken) {
+void CallKernels::expand(BoundProgram& bound, const IsTaken& is_taken) {
   replace_steps(bound, [&](const BoundStep& step) {
     const auto* const call = std::get_if<BoundCall>(&step);
     if (call == nullptr) return false;
-    const bool stays = is_taken && is_taken(*call);
-    return std::ranges::any_of(kFamilies, [&](const Family& one) {
-      const auto append = stays ? one.complete : one.expand;
-      return append != nullptr && one.has(*call->row) && append(*call, bound, *this);
-    });
+    const auto* const family =
+        std::ranges::find_if(kFamilies, [&](const Family& one) { return one.has(*call->row); });
+    if (family == kFamilies.end()) return false;
+    if (is_taken && is_taken(*call))
+      return family->complete != nullptr && family->complete(*call, bound, *this);
+    if (is_taken && family->adapt != nullptr && family->adapt(*call, bound, *this, is_taken))
+      return true;
+    return family->expand(*call, bound, *this);
   });
 }
 

@@ -15,14 +15,16 @@ namespace assay {
 class CallKernels {
  public:
   using Maker = std::function<std::shared_ptr<const TileKernel>(const Expr& programs)>;
+  using IsTaken = std::function<bool(const BoundCall&)>;  ///< by a library
 
   /// Whose operators take the place of others.
   explicit CallKernels(const OpTable& table);
   CallKernels(const CallKernels&) = delete;
   auto operator=(const CallKernels&) -> CallKernels& = delete;
-  /// What a library takes stays a call, and what no kernels are for (rows that lie in no order of
-  /// two strides, dtypes without an order, random numbers of the CPU's generator or of float64).
-  void expand(BoundProgram& bound, const std::function<bool(const BoundCall&)>& is_taken = {});
+  /// What a library takes stays a call, perhaps of other arguments, and what no kernels are for
+  /// (rows that lie in no order of two strides, dtypes without an order, random numbers of the
+  /// CPU's generator or of float64).
+  void expand(BoundProgram& bound, const IsTaken& is_taken = {});
   /// May there be kernels for calls of the operator ("aten.sort.default")?
   [[nodiscard]] auto has(std::string_view name) const -> bool;
   /// Null where none has the name.

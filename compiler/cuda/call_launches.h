@@ -90,6 +90,10 @@ class CallLaunches {
 /// nothing.
 [[nodiscard]] auto complete_attention(const BoundCall& call, BoundProgram& bound,
                                       CallKernels& kernels) -> bool;
+/// Appends the call with a mask that a library takes, what makes that mask, and what the library
+/// leaves undone; false where no library takes it then either.
+[[nodiscard]] auto adapt_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels,
+                                   const CallKernels::IsTaken& is_taken) -> bool;
 [[nodiscard]] auto expand_random(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
     -> bool;
 

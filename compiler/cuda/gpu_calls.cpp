@@ -226,17 +226,17 @@ auto convolution_backward(GpuLibraries& libraries, const Operands& operands) -> 
 
 // ---- attention ----------------------------------------------------------------------------------
 
-constexpr std::int64_t kMostFeatures = 256;
+constexpr std::int64_t kMostFeatures = 256, kRowBytes = 16;
 
-/// Features are neighbours, and rows of them begin at sixteen bytes: the library does not look.
-auto is_aligned(const GpuTensor& one, std::optional<std::int64_t> most_features) -> bool {
-  constexpr std::int64_t kElements = 8, kBytes = 16;
-  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one) ||
-      (most_features && one.sizes[3] > *most_features))
-    return false;
-  const auto is_whole = [](std::int64_t number) { return number % kElements == 0; };
-  return one.at % kBytes == 0 && is_whole(one.sizes[3]) && is_whole(one.strides[0]) &&
-         is_whole(one.strides[1]) && is_whole(one.strides[2]);
+/// Columns are neighbours, and rows of them begin at sixteen bytes: the library does not look.
+auto is_aligned(const GpuTensor& one) -> bool {
+  if (one.sizes.size() != 4 || one.strides[3] != 1 || is_empty(one)) return false;
+  const auto is_whole = [](std::int64_t number) { return number % kRowElements == 0; };
+  return one.at % kRowBytes == 0 && is_whole(one.strides[0]) && is_whole(one.strides[1]) &&
+         is_whole(one.strides[2]);
+}
+auto has_heads(const GpuTensor& one) -> bool {
+  return is_aligned(one) && one.sizes[3] % kRowElements == 0 && one.sizes[3] <= kMostFeatures;
 }
 /// Of [queries, keys], or with batch and heads before them; what is repeated stands once.
 auto mask_of(GpuTensor mask, const cuda::GpuAttention& what) -> Result<GpuTensor> {
@@ -253,7 +253,7 @@ auto mask_of(GpuTensor mask, const cuda::GpuAttention& what) -> Result<GpuTensor
     if (mask.sizes[d] == 1)
       mask.strides[d] = d + 1 == kRank ? 1 : mask.strides[d + 1] * mask.sizes[d + 1];
   const bool is_whole = mask.sizes[2] == what.query.sizes[2] && mask.sizes[3] == what.key.sizes[2];
-  if (mask.dtype != what.query.dtype || !is_whole || !is_aligned(mask, {}))
+  if (mask.dtype != what.query.dtype || !is_whole || !is_aligned(mask))
     return unsupported("a mask of this kind");
   return mask;
 }
@@ -264,8 +264,7 @@ auto checked_attention(const Operands& operands, cuda::GpuAttention what, const 
   if (operands.number(at.dropout, 0) != 0) return unsupported("dropout");
   if (!is_half(dtype)) return unsupported("attention of {}", name(dtype));
   for (const auto* one : {&what.query, &what.key, &what.value, &what.out})
-    if (!is_aligned(*one, kMostFeatures))
-      return unsupported("heads that are not in sixteen bytes each");
+    if (!has_heads(*one)) return unsupported("heads that are not in sixteen bytes each");
   if (what.sums.dtype != DType::float32 || what.sums.strides != contiguous_strides(what.sums.sizes))
     return unsupported("sums that are not float32 in rows");
   what.scale = operands.number(at.scale, 1 / std::sqrt(static_cast<double>(what.query.sizes[3])));
@@ -305,8 +304,7 @@ auto attention_gradients_of(const Operands& operands) -> Result<cuda::GpuAttenti
                                    .value_gradient = *operands.result(2)};
   for (const auto* one :
        {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient})
-    if (!is_aligned(*one, kMostFeatures))
-      return unsupported("heads that are not in sixteen bytes each");
+    if (!has_heads(*one)) return unsupported("heads that are not in sixteen bytes each");
   return what;
 }
 template <class What>

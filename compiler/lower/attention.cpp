@@ -84,9 +84,7 @@ auto is_plain(Composer& c, const ScoreArguments& at, int dropout) -> bool {
 auto is_left_to_gpus(Composer& c, const ScoreArguments& at) -> bool {
   const auto query = c.meta(at.query);
   const bool is_backward = at.query > 0;
-  if (is_backward && (c.meta(at.query + 1).sizes[1] != query.sizes[1] ||
-                      c.meta(at.query + 4).dtype != DType::float32))
-    return false;
+  if (is_backward && c.meta(at.query + 4).dtype != DType::float32) return false;
   const bool is_added = !c.has(at.mask) || c.meta(at.mask).dtype == query.dtype;
   return query.device.type == "cuda" && is_half(query.dtype) && is_added;
 }
@@ -127,6 +125,32 @@ auto zero(Composer& c, const Datum& like) -> Datum {
   return c.call("aten.scalar_tensor.default", {real(0), {c.meta(like).dtype}});
 }
 
+/// Of what each head of queries gave ([batch, heads, keys, features]) the sum for those that share
+/// keys of sizes `shared`.
+auto summed(Composer& c, const Datum& each, const Dims& shared, DType dtype) -> Datum {
+  const auto made = c.meta(each);
+  if (made.sizes[1] == shared[1]) return to(c, each, dtype);
+  const Dims groups{shared[0], shared[1], floor_div(made.sizes[1], shared[1]), shared[2],
+                    shared[3]};
+  const auto sum =
+      c.call("aten.sum.dim_IntList", {widened(c, reshaped(c, each, groups)), int_list(Ints{2})});
+  return to(c, sum, dtype);
+}
+/// Gradients of heads that share keys, as those of keys that are there for each.
+auto gradients_of_repeated(Composer& c) -> Datum {
+  const auto heads = c.meta(1).sizes[1];
+  const auto each =
+      c.call("aten._scaled_dot_product_flash_attention_for_cpu_backward.default",
+             {c.arg(0), c.arg(1), repeated(c, c.arg(2), heads), repeated(c, c.arg(3), heads),
+              c.arg(4), c.arg(5), c.arg(6), c.arg(7), c.arg(8), c.arg(9)});
+  DatumList results = {c.item(each, 0)};
+  for (int i = 1; i < 3; ++i) {
+    const auto like = c.meta(i + 1);
+    results.push_back(summed(c, c.item(each, static_cast<std::size_t>(i)), like.sizes, like.dtype));
+  }
+  return {std::move(results)};
+}
+
 }  // namespace
 
 auto attention(Composer& c) -> Datum {
@@ -158,8 +182,11 @@ auto attention(Composer& c) -> Datum {
 
 auto attention_backward(Composer& c) -> Datum {
   constexpr ScoreArguments kAt{.query = 1, .causal = 7, .mask = 8, .scale = 9};
-  if (!is_plain(c, kAt, 6) || is_left_to_gpus(c, kAt))
+  const bool is_left = is_left_to_gpus(c, kAt);
+  const bool has_own_keys = c.meta(2).sizes[1] == c.meta(1).sizes[1];
+  if (!is_plain(c, kAt, 6) || (is_left && has_own_keys))
     return c.unsupported("attention of this kind"), Datum{};
+  if (is_left) return gradients_of_repeated(c);
   const auto factors = factor_dtype(c);
   const auto sizes = c.meta(1).sizes, keys = c.meta(2).sizes, values = c.meta(3).sizes;
   const auto operand = [&](int i) {
@@ -180,13 +207,8 @@ auto attention_backward(Composer& c) -> Datum {
     return view(c, to(c, x, factors), heads.flat(sizes[2], keys[2]));
   };
   const auto result = [&](const Datum& a, const Datum& b, const Dims& rows, int like) {
-    const auto made = product(c, a, b);
-    if (rows[1] == sizes[1])
-      return to(c, view(c, made, heads.deep(rows[2], rows[3])), c.meta(like).dtype);
-    const Dims each{rows[0], rows[1], floor_div(sizes[1], rows[1]), rows[2], rows[3]};
-    const auto sum =
-        c.call("aten.sum.dim_IntList", {widened(c, view(c, made, each)), int_list(Ints{2})});
-    return to(c, sum, c.meta(like).dtype);
+    const auto each = view(c, product(c, a, b), heads.deep(rows[2], rows[3]));
+    return summed(c, each, rows, c.meta(like).dtype);
   };
   const auto slopes = flat(slope);
   return {DatumList{result(slopes, key, sizes, 1), result(turned(c, slopes), query, keys, 2),

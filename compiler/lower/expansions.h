@@ -62,9 +62,10 @@ inline auto widened(Composer& c, const Datum& a) -> Datum {
 
 /// Scores, softmax and mean of values as two batched products with kernels between. Arguments:
 /// query, key, value of [batch, heads, positions, features], dropout_p, is_causal, attn_mask,
-/// scale. Without a mask those of halves on CUDA stay library calls.
+/// scale. Those of halves on CUDA stay library calls, unless the mask has another dtype.
 [[nodiscard]] auto attention(Composer& c) -> Datum;
 /// Arguments: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale.
+/// Of heads that share keys the library call is for keys that are there for each.
 [[nodiscard]] auto attention_backward(Composer& c) -> Datum;
 
 /// Arguments: input of [.., height, width], kernel, stride, padding, dilation, ceil_mode. Values,

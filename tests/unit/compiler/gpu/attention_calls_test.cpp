@@ -19,9 +19,10 @@ struct Row {
 auto masked(const Row& row) -> testing::SmallGraph {
   return {fmt::format("; w0: {}; x: {}", row.mask, row.forbidden),
           fmt::format("hides = aten.gt.Scalar(x, 0.0)\n"
-                      "t = aten.scalar_tensor.default(float('-inf'), dtype = torch.float16, "
+                      "t = aten.scalar_tensor.default(float('-inf'), dtype = torch.{}, "
                       "device = torch.device('cuda:0'))\n"
-                      "w = aten.where.self(hides, t, w0)\n"),
+                      "w = aten.where.self(hides, t, w0)\n",
+                      row.mask.starts_with("bf16") ? "bfloat16" : "float16"),
           ""};
 }
 void PrintTo(const Row& row, std::ostream* out) {
@@ -35,10 +36,10 @@ auto unit_of(const Row& row) -> double {
 /// As many launches and calls, and results that are no farther apart than a part of the largest
 /// number of each.
 void expect_close(const Row& row, const testing::SmallGraph& graph, std::size_t launches,
-                  const std::vector<double>& parts) {
+                  const std::vector<double>& parts, const CallKernels::IsTaken& is_taken = {}) {
   auto made = testing::bound_graph(graph, testing::op_table());
   ASSERT_TRUE(made) << made.error().message;
-  const auto both = testing::run_both(*made);
+  const auto both = testing::run_both(*made, is_taken);
   ASSERT_TRUE(both) << both.error().message;
   EXPECT_EQ(both->launches, launches);
   EXPECT_EQ(both->calls, row.calls);
@@ -55,20 +56,36 @@ void expect_close(const Row& row, const testing::SmallGraph& graph, std::size_t 
   }
 }
 
+/// Results and sums.
+auto forward(const Row& row) -> testing::SmallGraph {
+  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
+  return {fmt::format("q: {0}; k: {1}; v: {1}{2}", row.query, row.keys, mask.inputs),
+          fmt::format("{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
+                      "a = m[0]\nb = m[1]",
+                      mask.body, row.arguments),
+          "a, b"};
+}
+/// Gradients of the operator's own result.
+auto backward(const Row& row) -> testing::SmallGraph {
+  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
+  const auto arguments =
+      row.arguments.starts_with(", 0.0") ? row.arguments : ", 0.0, False" + row.arguments;
+  return {fmt::format("q: {0}; k: {1}; v: {1}; g: {0}{2}", row.query, row.keys, mask.inputs),
+          fmt::format(
+              "{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
+              "o = m[0]\nl = m[1]\n"
+              "n = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, "
+              "o, l{})\na = n[0]\nb = n[1]\nc = n[2]",
+              mask.body, row.arguments, arguments),
+          "a, b, c"};
+}
+
 class AttentionCalls : public ::testing::TestWithParam<Row> {};
 
 TEST_P(AttentionCalls, AttendAsTheOperatorDoes) {
   const auto& row = GetParam();
   constexpr double kFloat = 1e-5;  // of sums, which nothing rounds
-  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
-  expect_close(
-      row,
-      {fmt::format("q: {0}; k: {1}; v: {1}{2}", row.query, row.keys, mask.inputs),
-       fmt::format("{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
-                   "a = m[0]\nb = m[1]",
-                   mask.body, row.arguments),
-       "a, b"},
-      row.mask.empty() ? 1 : 2, {3 * unit_of(row), kFloat});
+  expect_close(row, forward(row), row.mask.empty() ? 1 : 2, {3 * unit_of(row), kFloat});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -94,25 +111,11 @@ INSTANTIATE_TEST_SUITE_P(
             3, "f16[17, 1]cuda:0", "f16[17, 1]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
-/// Gradients of the operator's own result.
 class AttentionGradients : public ::testing::TestWithParam<Row> {};
 
 TEST_P(AttentionGradients, AreTheOperators) {
   const auto& row = GetParam();
-  const auto mask = row.mask.empty() ? testing::SmallGraph() : masked(row);
-  const auto backward =
-      row.arguments.starts_with(", 0.0") ? row.arguments : ", 0.0, False" + row.arguments;
-  expect_close(
-      row,
-      {fmt::format("q: {0}; k: {1}; v: {1}; g: {0}{2}", row.query, row.keys, mask.inputs),
-       fmt::format(
-           "{}m = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v{})\n"
-           "o = m[0]\nl = m[1]\n"
-           "n = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, o, "
-           "l{})\na = n[0]\nb = n[1]\nc = n[2]",
-           mask.body, row.arguments, backward),
-       "a, b, c"},
-      row.mask.empty() ? 3 : 4, std::vector(3, 4 * unit_of(row)));
+  expect_close(row, backward(row), row.mask.empty() ? 3 : 4, std::vector(3, 4 * unit_of(row)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -127,6 +130,47 @@ INSTANTIATE_TEST_SUITE_P(
             "f16[2, 1, 17, 9]cuda:0", "f16[1, 1, 17, 1]cuda:0"},
         Row{"masked_by_key", "f16[2, 3, 7, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0",
             ", 0.0, True, attn_mask = w", 8, "f16[2, 1, 1, 9]cuda:0", "f16[1, 1, 1, 9]cuda:0"}),
+    [](const auto& row) { return row.param.name; });
+
+/// A library that takes masks with a row of eight or a multiple for each query, and no causal order
+/// beside them.
+auto takes_rows(const BoundCall& call) -> bool {
+  const auto is_forward = call.args.size() == 7;
+  const auto* const mask = call.args[is_forward ? 5 : 8].real();
+  if (mask == nullptr || call.args[is_forward ? 4 : 7].scalar()->as_bool().value_or(false))
+    return false;
+  const auto& [sizes, strides] = std::tie(mask->meta.sizes, mask->meta.strides);
+  constexpr std::int64_t kRun = 8;
+  const auto queries = call.args[is_forward ? 0 : 1].real()->meta.sizes[2];
+  return sizes.size() == 4 && sizes[2] == queries && sizes[3] > 1 && strides[3] == 1 &&
+         strides[2] >= sizes[3] && strides[2] % kRun == 0;
+}
+/// The operator is the library, so that only its argument is another.
+class AdaptedMasks : public ::testing::TestWithParam<Row> {};
+
+TEST_P(AdaptedMasks, GiveTheSame) {
+  const auto& row = GetParam();
+  constexpr std::size_t kOwn = 1, kMask = 1, kMended = 2;
+  expect_close(row, forward(row), kOwn + kMask + kMended, {0, 0}, takes_rows);
+}
+TEST_P(AdaptedMasks, GiveTheSameGradients) {
+  auto row = GetParam();
+  row.calls = 2;
+  constexpr std::size_t kOwn = 1, kMask = 1, kMended = 2;
+  expect_close(row, backward(row), kOwn + 2 * kMask + kMended, {0, 0, 0}, takes_rows);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, AdaptedMasks,
+    ::testing::Values(
+        Row{"of_keys", "bf16[2, 3, 7, 8]cuda:0", "bf16[2, 3, 16, 8]cuda:0", ", attn_mask = w", 1,
+            "bf16[2, 1, 1, 16]cuda:0", "bf16[2, 1, 1, 16]cuda:0"},
+        Row{"rows_that_begin_anywhere", "f16[2, 3, 7, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0",
+            ", attn_mask = w", 1, "f16[7, 9]cuda:0", "f16[7, 9]cuda:0"},
+        Row{"of_heads_and_causal", "f16[2, 3, 9, 8]cuda:0", "f16[2, 3, 16, 8]cuda:0",
+            ", 0.0, True, attn_mask = w", 1, "f16[1, 3, 9, 16]cuda:0", "f16[1, 1, 9, 1]cuda:0"},
+        Row{"of_queries", "f16[2, 3, 17, 8]cuda:0", "f16[2, 3, 9, 8]cuda:0", ", attn_mask = w", 1,
+            "f16[2, 1, 17, 1]cuda:0", "f16[2, 1, 17, 1]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
 /// A library's rows that see nothing mean nothing: they become 0, and all others stay. Here it is

@@ -47,14 +47,15 @@ struct CallRuns {
   ProgramRun called, launched;
   std::size_t launches = 0, calls = 0;  ///< of the second
 };
-inline auto run_both(BoundGraph& graph) -> Result<CallRuns> {
+inline auto run_both(BoundGraph& graph, const CallKernels::IsTaken& is_taken = {})
+    -> Result<CallRuns> {
   CallKernels kernels(op_table());
   const CallDevice device(kernels, graph.kernels);
   const BoundOptions options{.memory = {.redzone_bytes = 256}, .is_checked = true};
   CallRuns runs;
   ASSAY_TRY(runs.called, ReadyProgram(graph.bound, device, options).run(graph.inputs));
   auto expanded = graph.bound;
-  kernels.expand(expanded);
+  kernels.expand(expanded, is_taken);
   for (const auto& step : expanded.steps) {
     runs.launches += std::holds_alternative<BoundLaunch>(step) ? 1U : 0U;
     runs.calls += std::holds_alternative<BoundCall>(step) ? 1U : 0U;
