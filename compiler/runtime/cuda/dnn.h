@@ -86,8 +86,13 @@ class Dnn {
     std::int64_t first, count;
     std::shared_ptr<const DnnGraph> plan;
   };
+  /// `key` is all that a plan is for but the batch, `family` what lengths do not say.
+  struct Asked {
+    std::string key, family;
+    std::int64_t batch;
+  };
   using Describe = std::function<void(DnnGraph&, std::int64_t count)>;
-  [[nodiscard]] auto parts(const std::string& key, std::int64_t batch, const Describe& describe)
+  [[nodiscard]] auto parts(const Asked& asked, const Describe& describe)
       -> Result<std::vector<Part>>;
   [[nodiscard]] auto parts(const GpuAttention& what) -> Result<std::vector<Part>>;
   [[nodiscard]] auto parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>>;

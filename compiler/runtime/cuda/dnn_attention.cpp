@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 #include <ranges>
+#include <set>
+#include <string_view>
 
 #include "compiler/runtime/cuda/dnn.h"
 #include "compiler/runtime/cuda/dnn_graph.h"
@@ -53,6 +55,11 @@ auto key_of(const GpuAttention& what, const std::vector<const GpuTensor*>& other
     add(*what.mask);
   }
   return key;
+}
+/// What differs in lengths, masks and layouts alone has the same name.
+auto family_of(const GpuAttention& what, std::string_view pass) -> std::string {
+  return fmt::format("{} {} {} {} {} {} {}", pass, static_cast<int>(what.query.dtype), what.scale,
+                     what.is_causal, what.query.sizes[1], what.key.sizes[1], what.query.sizes[3]);
 }
 
 /// A part of the batch.
@@ -194,6 +201,7 @@ struct DnnPlans {
   using Batches = std::map<std::int64_t, std::shared_ptr<const DnnGraph>, std::greater<>>;
   std::shared_ptr<DnnGraphFunctions> functions;
   std::map<std::string, Batches> attention;
+  std::set<std::string> families;
 };
 
 void DnnPlansDeleter::operator()(DnnPlans* plans) const {
@@ -201,9 +209,10 @@ void DnnPlansDeleter::operator()(DnnPlans* plans) const {
 }
 
 /// A plan takes the library some 50 ms. So other batches are made of parts that there are plans
-/// for, if they are few.
-auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& describe)
-    -> Result<std::vector<Part>> {
+/// for, if they are few; the first call of a family, which waits for much else, makes those that
+/// most batches are made of.
+auto Dnn::parts(const Asked& asked, const Describe& describe) -> Result<std::vector<Part>> {
+  const auto& [key, family, batch] = asked;
   constexpr std::size_t kMostParts = 4;
   constexpr std::array<std::int64_t, 2> kUsual = {4, 1};
   if (!plans_) {
@@ -226,16 +235,17 @@ auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& desc
     plan = std::move(graph);
     return {};
   };
-  if (known.empty())
+  const bool is_first = known.empty();
+  if (plans_->families.insert(family).second)
     for (const auto count : kUsual)
       if (count < batch) ASSAY_TRY_VOID(make(count));
-  if (!known.contains(batch)) {
+  if (!is_first && !known.contains(batch)) {
     std::vector<Part> all;
     std::int64_t first = 0;
     for (const auto& [count, plan] : known)
       for (; plan != nullptr && count <= batch - first && all.size() <= kMostParts; first += count)
         all.push_back({first, count, plan});
-    if (first == batch && all.size() <= kMostParts && known.size() > kUsual.size()) return all;
+    if (first == batch && all.size() <= kMostParts) return all;
   }
   ASSAY_TRY_VOID(make(batch));
   if (known[batch] == nullptr) return unsupported("cuDNN has no plan for this attention");
@@ -243,7 +253,8 @@ auto Dnn::parts(const std::string& key, std::int64_t batch, const Describe& desc
 }
 
 auto Dnn::parts(const GpuAttention& what) -> Result<std::vector<Part>> {
-  return parts(key_of(what, {}), what.query.sizes[0], [&](DnnGraph& graph, std::int64_t count) {
+  const Asked asked{key_of(what, {}), family_of(what, "forward"), what.query.sizes[0]};
+  return parts(asked, [&](DnnGraph& graph, std::int64_t count) {
     AttentionGraph(graph, part_of(what, 0, count)).describe();
   });
 }
@@ -254,7 +265,8 @@ auto Dnn::parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>> 
     return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kKeys);
   const auto key = key_of(
       what.of, {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient});
-  return parts(key, what.of.query.sizes[0], [&](DnnGraph& graph, std::int64_t count) {
+  const Asked asked{key, family_of(what.of, "backward"), what.of.query.sizes[0]};
+  return parts(asked, [&](DnnGraph& graph, std::int64_t count) {
     const auto part = part_of(what, 0, count);
     AttentionGraph(graph, part.of).describe(part);
   });
