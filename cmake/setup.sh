@@ -9,6 +9,7 @@ packages=(
   libfmt-dev libsimdjson-dev libzip-dev nlohmann-json3-dev libssl-dev zlib1g-dev libsqlite3-dev
   libz3-dev libcli11-dev libopenblas-dev libboost-math-dev libgtest-dev libbenchmark-dev
   llvm-19-dev  # machine code; without it programs are interpreted
+  libmimalloc-dev  # optional: a faster allocator
   file dpkg-dev  # cpack
   tar xz-utils unzip  # the reference corpus and bundles
 )
