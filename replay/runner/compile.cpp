@@ -126,14 +126,15 @@ class MeasuredRounding {
                    const OpTable& table)
       : graph_(graph), inputs_(inputs), outputs_(outputs), table_(table) {}
 
-  auto of(const std::string& what) -> const Rounding* {
-    if (!measured_) measured_ = measure();
-    const auto known = measured_->find(what);
-    return known == measured_->end() ? nullptr : &known->second;
+  auto of(const std::string& what, RoundingRuns runs) -> const Rounding* {
+    const auto [known, is_new] = measured_.try_emplace(runs);
+    if (is_new) known->second = measure(runs);
+    const auto found = known->second.find(what);
+    return found == known->second.end() ? nullptr : &found->second;
   }
 
  private:
-  auto measure() -> Roundings {
+  auto measure(RoundingRuns runs) -> Roundings {
     Stage stage;
     stage.role = StageRole::inference;
     stage.graph.emplace();
@@ -144,22 +145,23 @@ class MeasuredRounding {
       given[stage.inputs.back()] = {inputs_.values[i], Randomness::none, {}};
     }
     for (std::size_t i = 0; i < outputs_; ++i) stage.outputs.push_back(fmt::format("output {}", i));
-    return measure_rounding(stage, given, inputs_.attributes, table_, RoundedBy::assay);
+    return measure_rounding(stage, given, inputs_.attributes, table_, RoundedBy::assay, runs);
   }
 
   const Graph& graph_;
   const RunInputs& inputs_;
   std::size_t outputs_;
   const OpTable& table_;
-  std::optional<Roundings> measured_;
+  std::map<RoundingRuns, Roundings> measured_;
 };
 
 /// What differs by more than a tolerance differs if rounding does not explain it.
 void judge(TensorDifference& difference, const Datum& actual, const Datum& expected,
            MeasuredRounding& rounding, std::vector<std::string>& notes) {
   if (difference.message.empty()) return;
-  const auto distance =
-      compare_values(expected, actual, true, [&] { return rounding.of(difference.what); });
+  const auto distance = compare_values(expected, actual, true, [&](RoundingRuns runs) {
+    return rounding.of(difference.what, runs);
+  });
   if (distance.undecided > 0)
     notes.push_back(fmt::format("{}: {} elements are undecided: numbers overflow on these inputs",
                                 difference.what, distance.undecided));

@@ -1,6 +1,7 @@
 // How far rounding alone can move what a stage gives, measured.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "replay/runner/execute.h"
@@ -22,11 +23,15 @@ using Roundings = std::map<std::string, Rounding>;
 /// may round their operands to TF32 (`torch.backends.cudnn.allow_tf32`, which is on by default).
 enum class RoundedBy : std::uint8_t { assay, device };
 
+/// How many runs a measurement is of. Of very many elements some hardly move in any of a few.
+enum class RoundingRuns : std::uint8_t { few = 4, many = 16 };
+
 /// Runs a graph stage in float64, else, where an operator does not take that, in its own dtypes.
 /// Empty where it does not run.
 [[nodiscard]] auto measure_rounding(const Stage& stage, const StageValues& inputs,
                                     const std::map<std::string, Datum>& attributes,
-                                    const OpTable& table, RoundedBy by) -> Roundings;
+                                    const OpTable& table, RoundedBy by,
+                                    RoundingRuns runs = RoundingRuns::few) -> Roundings;
 
 /// Distances of two values to the float64 run.
 struct StageDistance {
@@ -39,10 +44,12 @@ struct StageDistance {
   std::int64_t ties = 0;
   double expected_error = 0, actual_error = 0;  ///< to float64; NaN where there was no such run
 };
+/// Gives a measurement of so many runs; null: there is none.
+using AskRounding = std::function<const Rounding*(RoundingRuns)>;
 /// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are
-/// not equal; null: no such run, a tolerance in units of the dtype takes its place.
+/// not equal, and for many runs where few do not explain a difference but nearly; null: no such
+/// run, a tolerance in units of the dtype takes its place.
 [[nodiscard]] auto compare_values(const Datum& expected, const Datum& actual, bool with_strides,
-                                  const std::function<const Rounding*()>& rounding)
-    -> StageDistance;
+                                  const AskRounding& rounding) -> StageDistance;
 
 }  // namespace assay

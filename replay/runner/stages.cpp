@@ -158,12 +158,12 @@ class StageDebugger {
     problem.blame.line = op->line;
   }
 
-  auto rounding_of(std::size_t i, const std::string& value, RoundedBy by = RoundedBy::assay)
-      -> const Rounding* {
+  auto rounding_of(std::size_t i, const std::string& value, RoundingRuns runs,
+                   RoundedBy by = RoundedBy::assay) -> const Rounding* {
     if (i == kRecorded || !stages_[i].graph) return nullptr;
-    const auto [known, is_new] = roundings_.try_emplace({i, by});
+    const auto [known, is_new] = roundings_.try_emplace({i, by, runs});
     auto& all = known->second;
-    if (is_new) all = measure_rounding(stages_[i], given_[i], inputs_.attributes, table_, by);
+    if (is_new) all = measure_rounding(stages_[i], given_[i], inputs_.attributes, table_, by, runs);
     const auto found = all.find(value);
     return found == all.end() ? nullptr : &found->second;
   }
@@ -219,9 +219,9 @@ class StageDebugger {
         return {};
     }
     const bool has_strides = name.starts_with("output ") && !restores_strides(i);
-    return compare_values(expected.value.value, value.value, has_strides, [&] {
-      if (expected.stage == kRecorded) return rounding_of(i, name, RoundedBy::device);
-      return rounding_of(expected.stage, name);
+    return compare_values(expected.value.value, value.value, has_strides, [&](RoundingRuns runs) {
+      if (expected.stage == kRecorded) return rounding_of(i, name, runs, RoundedBy::device);
+      return rounding_of(expected.stage, name, runs);
     });
   }
 
@@ -230,8 +230,9 @@ class StageDebugger {
     const auto known = values.find(now.value);
     if (known == values.end()) return false;
     const auto mine = runs_[now.stage].values.at(now.value);
-    return compare_values(known->second.value, mine.value, false,
-                          [&] { return rounding_of(earlier.stage, now.value); })
+    return compare_values(
+               known->second.value, mine.value, false,
+               [&](RoundingRuns runs) { return rounding_of(earlier.stage, now.value, runs); })
         .message.empty();
   }
 
@@ -320,9 +321,10 @@ class StageDebugger {
       if (roughly.message.empty()) continue;
       StageDistance distance;
       if (answer->has_data)
-        distance = compare_values(Datum{answer->tensor}, mine->second.value, false, [&] {
-          return rounding_of(last_graph(i), name, RoundedBy::device);
-        });
+        distance = compare_values(
+            Datum{answer->tensor}, mine->second.value, false, [&](RoundingRuns runs) {
+              return rounding_of(last_graph(i), name, runs, RoundedBy::device);
+            });
       else
         distance.message = roughly.message;
       if (distance.message.empty()) continue;
@@ -470,7 +472,7 @@ class StageDebugger {
   std::vector<StageRun> runs_;
   std::vector<StageValues> given_;
   std::map<std::string, Agreed> agreed_;
-  std::map<std::pair<std::size_t, RoundedBy>, Roundings> roundings_;
+  std::map<std::tuple<std::size_t, RoundedBy, RoundingRuns>, Roundings> roundings_;
   std::vector<Difference> differences_;
   std::optional<std::size_t> last_;
   CompilationStages result_;

@@ -39,7 +39,7 @@ TEST(CompareValues, WhatNothingFlushesIsNot) {
 auto is_told(double distance, double noise, double narrow_noise) -> bool {
   const Rounding rounding{.reference = {16}, .noise = {noise}, .narrow_noise = {narrow_noise}};
   const auto far = compare_values(tensor(DType::float32, 16), tensor(DType::float32, 16 + distance),
-                                  true, [&] { return &rounding; });
+                                  true, [&](RoundingRuns) { return &rounding; });
   return !far.message.empty();
 }
 
@@ -54,12 +54,32 @@ TEST(CompareValues, AValueIsJudgedByItsDistanceToTheExactOne) {
   const auto is_told = [](double expected, double actual) {
     const Rounding rounding{.reference = {16}, .noise = {0.001}, .narrow_noise = {0}};
     return !compare_values(tensor(DType::float32, expected), tensor(DType::float32, actual), true,
-                           [&] { return &rounding; })
+                           [&](RoundingRuns) { return &rounding; })
                 .message.empty();
   };
   EXPECT_FALSE(is_told(16.05, 15.95));  // either is off by less than the noise explains
   EXPECT_TRUE(is_told(16.05, 15.9));
   EXPECT_TRUE(is_told(17, 16));  // the expected one is wrong, which makes no other right
+}
+
+/// Whether 16 and 16.4 differ, and how often it was measured, where many runs find more noise.
+TEST(CompareValues, WhatNearlyExplainsADifferenceIsMeasuredAgain) {
+  constexpr double kFew = 0.01, kMany = 0.02;  // times 32
+  const auto compared = [](double actual, double many) {
+    const Rounding few{.reference = {16}, .noise = {kFew / 2}, .narrow_noise = {0}};
+    const Rounding more{.reference = {16}, .noise = {many / 2}, .narrow_noise = {0}};
+    std::vector<RoundingRuns> asked;
+    const auto distance = compare_values(tensor(DType::float32, 16), tensor(DType::float32, actual),
+                                         true, [&](RoundingRuns runs) {
+                                           asked.push_back(runs);
+                                           return runs == RoundingRuns::few ? &few : &more;
+                                         });
+    return std::pair(distance.message.empty(), asked.size());
+  };
+  EXPECT_EQ(compared(16.2, kMany), std::pair(true, std::size_t{1}));
+  EXPECT_EQ(compared(16.4, kMany), std::pair(true, std::size_t{2}));
+  EXPECT_EQ(compared(16.4, kFew), std::pair(false, std::size_t{2}));
+  EXPECT_EQ(compared(20, kMany), std::pair(false, std::size_t{1}));  // far off
 }
 
 /// A truth value for each of `count` elements; these are false.
@@ -78,7 +98,8 @@ TEST(CompareValues, RareTiesOfManyAreUndecidedWhereOthersMove) {
   rounding.noise.assign(kCount, 0);
   rounding.narrow_noise.assign(kCount, 0);
   const auto compared = [&](std::span<const std::size_t> but) {
-    return compare_values(truths(kCount, {}), truths(kCount, but), true, [&] { return &rounding; });
+    return compare_values(truths(kCount, {}), truths(kCount, but), true,
+                          [&](RoundingRuns) { return &rounding; });
   };
   const std::array<std::size_t, 1> one = {5};
   const std::array<std::size_t, 2> two = {5, 9};
@@ -140,6 +161,35 @@ TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
   EXPECT_EQ(noise[1], 1);  // some twenty roundings away
   EXPECT_EQ(noise[2], 0);
   EXPECT_EQ(noise[3], 0);
+}
+
+TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
+  Stage stage;
+  stage.graph.emplace();
+  stage.graph->graph = parse_graph(
+                           "class G(torch.nn.Module):\n"
+                           "    def forward(self, x: \"f32[256][1]cpu\", y: \"f32[256][1]cpu\"):\n"
+                           "        a: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(x)\n"
+                           "        b: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(y)\n"
+                           "        c: \"f32[256][1]cpu\" = torch.ops.aten.sub.Tensor(a, b)\n"
+                           "        return (c,)\n")
+                           .value();
+  stage.inputs = {"input 0", "input 1"};
+  stage.outputs = {"output 0"};
+  StageValues inputs;
+  for (const auto& [name, value] : {std::pair{"input 0", 1.0}, {"input 1", 0.5}}) {
+    auto made = Tensor::contiguous(DType::float32, {256}).value();
+    from_vector(made, std::span<const double>(std::vector<double>(256, value)));
+    inputs[name] = {Datum{std::move(made)}, Randomness::none, {}};
+  }
+  const auto least = [&](RoundingRuns runs) {
+    const auto all = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay, runs);
+    return std::ranges::minmax(all.at("output 0").noise);
+  };
+  const auto few = least(RoundingRuns::few), many = least(RoundingRuns::many);
+  EXPECT_LT(few.min, 0.6 * few.max);
+  EXPECT_GT(many.min, 1.2 * few.min);
+  EXPECT_LT(many.max, 2 * few.max);
 }
 
 TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
