@@ -1,189 +1,16 @@
-// Attention of halves, and its gradients, that no library takes: products by calls, and kernels
-// between, with scores in memory. Where a library takes a mask, what it leaves undone.
+// Attention of halves, and its gradients: as libraries take it, and what they leave undone; where
+// none takes it, products by calls, and kernels between, with scores in memory.
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 
+#include "compiler/cuda/attention_kernels.h"
 #include "compiler/cuda/attention_row.h"
 #include "compiler/cuda/call_launches.h"
-#include "compiler/cuda/kernel_words.h"
 
 namespace assay {
 namespace {
-
-/// Of sums of nothing.
-constexpr double kLowest = -std::numeric_limits<double>::infinity();
-
-enum class Mask : std::uint8_t {
-  none,
-  in_rows,  ///< a row's columns are neighbours
-  apart,
-};
-
-/// Kernels over rows of scores: of a batch, a head, a query; below 2^31. Numbers: `rows`,
-/// `columns`, `queries` (of a head), `heads`; of a tensor by rows NAME_batch, NAME_head,
-/// NAME_query, and NAME_column where its columns may be apart.
-class RowsMaker : protected KernelWords {
- public:
-  explicit RowsMaker(std::string name, CallKernels& kernels, bool is_reduced = true) {
-    kernel().name = std::move(name);
-    kernel().heuristic = "cpp";
-    exact_axis("row", TileAxis::Kind::parallel, "rows", kernels);
-    exact_axis("column", is_reduced ? TileAxis::Kind::reduction : TileAxis::Kind::parallel,
-               "columns", kernels);
-    row_ = b_.add(TileIndex{0}, {}, DType::int64, 1);
-    column_ = b_.add(TileIndex{1}, {}, DType::int64, 2);
-    // Divisions of 64 bits are a hundred instructions each.
-    const auto near = [&](TileId id) { return as(id, DType::int32); };
-    const auto queries = near(number("queries")), heads = near(number("heads"));
-    const auto outer = of(Op::quotient, near(row_), queries);
-    const auto far = [&](Op op, TileId a, TileId b) { return as(of(op, a, b), DType::int64); };
-    query_ = far(Op::remainder, near(row_), queries);
-    batch_ = far(Op::quotient, outer, heads);
-    head_ = far(Op::remainder, outer, heads);
-    at_ = of(Op::add, of(Op::mul, row_, number("columns")), column_);
-  }
-
- protected:
-  /// Where a tensor's row is.
-  auto row_of(const std::string& tensor) -> TileId {
-    const auto placed = [&](TileId i, const char* stride) {
-      return of(Op::mul, i, number(tensor + stride));
-    };
-    return of(Op::add, of(Op::add, placed(batch_, "_batch"), placed(head_, "_head")),
-              placed(query_, "_query"));
-  }
-  /// The scaled score, of what is not seen the lowest there is.
-  auto score(bool is_causal) -> TileId {
-    const auto made = of(Op::mul, load("scores", DType::float32, at_, kNoTile), real("scale"));
-    return is_causal ? seen_before(made) : made;
-  }
-  auto seen_before(TileId made) -> TileId {
-    return select(of(Op::le, column_, query_), made, real(kLowest));
-  }
-  /// What is added to a score.
-  auto mask(DType dtype, Mask kind) -> TileId {
-    const auto along =
-        kind == Mask::in_rows ? column_ : of(Op::mul, column_, number("mask_column"));
-    return as(load("mask", dtype, of(Op::add, row_of("mask"), along), kNoTile), DType::float32);
-  }
-  auto masked(TileId score, DType dtype, Mask kind) -> TileId {
-    return kind == Mask::none ? score : of(Op::add, score, mask(dtype, kind));
-  }
-  auto finished() -> std::shared_ptr<const TileKernel> {
-    return std::make_shared<TileKernel>(std::move(kernel()));
-  }
-
-  TileId row_ = kNoTile, column_ = kNoTile, at_ = kNoTile;
-  TileId batch_ = kNoTile, head_ = kNoTile, query_ = kNoTile;
-
- private:
-  void exact_axis(const char* name, TileAxis::Kind kind, const char* count, CallKernels& kernels) {
-    const auto param = b_.scalar_param(count);
-    const auto symbol = kernels.symbol(count);
-    kernel().params[param].symbol = symbol;
-    kernel().axes.push_back({.name = name,
-                             .kind = kind,
-                             .extent = symbol,
-                             .block = Expr(1),
-                             .max_block = 1024,
-                             .exact = true});
-  }
-};
-
-/// `weights`, the softmax of `scores` (float32) and `mask`, and `sums`, the logarithms of what they
-/// are divided by. A row that sees nothing is 0, and so is its sum.
-class WeightsMaker : RowsMaker {
- public:
-  using RowsMaker::RowsMaker;
-  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
-    const bool is_masked = kind != Mask::none;
-    const auto scaled = masked(score(is_causal), dtype, kind);
-    auto largest = b_.reduce(TileCombine::max, 1, {scaled})[0];
-    auto nothing = kNoTile;
-    if (is_masked) {
-      nothing = of(Op::eq, largest, real(kLowest));
-      largest = select(nothing, real(0.0), largest);
-    }
-    const auto power = b_.compute(Op::exp, {of(Op::sub, scaled, largest)});
-    auto sum = b_.reduce(TileCombine::sum, 1, {power})[0];
-    if (is_masked) sum = select(nothing, real(1.0), sum);
-    store("weights", dtype, at_, of(Op::divide, power, sum), kNoTile);
-    store("sums", DType::float32, row_of("sums"), of(Op::add, b_.compute(Op::log, {sum}), largest),
-          kNoTile);
-    return finished();
-  }
-};
-
-/// Which rows of `mask` see `nothing`.
-class NothingMaker : RowsMaker {
- public:
-  using RowsMaker::RowsMaker;
-  auto run(DType dtype, Mask kind) -> std::shared_ptr<const TileKernel> {
-    const auto largest = b_.reduce(TileCombine::max, 1, {mask(dtype, kind)})[0];
-    store("nothing", DType::boolean, row_, of(Op::eq, largest, real(kLowest)), kNoTile);
-    return finished();
-  }
-};
-
-/// `mask` as a library takes it: a row for each query, and what causal order forbids in it.
-class MaskMaker : RowsMaker {
- public:
-  MaskMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
-  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
-    const auto given = mask(dtype, kind);
-    const auto made = is_causal ? seen_before(given) : given;
-    store("packed", dtype, of(Op::add, row_of("packed"), column_), made, kNoTile);
-    return finished();
-  }
-};
-
-/// Makes `out` and `sums` 0 where `nothing` is seen.
-class UnseenMaker : RowsMaker {
- public:
-  UnseenMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
-  auto run(DType dtype) -> std::shared_ptr<const TileKernel> {
-    const auto nothing = load("nothing", DType::boolean, row_of("nothing"), kNoTile);
-    store("out", dtype, of(Op::add, row_of("out"), column_), real(0.0), nothing);
-    store("sums", DType::float32, row_of("sums"), real(0.0), nothing);
-    return finished();
-  }
-};
-
-/// `share` of a row, the sum of the products of `gradient` and `out`.
-class ShareMaker : RowsMaker {
- public:
-  using RowsMaker::RowsMaker;
-  auto run(DType dtype) -> std::shared_ptr<const TileKernel> {
-    const auto element = [&](const std::string& tensor) {
-      const auto at = of(Op::add, row_of(tensor), column_);
-      return as(load(tensor, dtype, at, kNoTile), DType::float32);
-    };
-    const auto product = of(Op::mul, element("gradient"), element("out"));
-    store("share", DType::float32, row_, b_.reduce(TileCombine::sum, 1, {product})[0], kNoTile);
-    return finished();
-  }
-};
-
-/// `weights` again, from `scores` and `sums`, and `slopes` of the scores, from `towards` (what each
-/// weight would add) and `share`.
-class SlopesMaker : RowsMaker {
- public:
-  SlopesMaker(const std::string& name, CallKernels& kernels) : RowsMaker(name, kernels, false) {}
-  auto run(DType dtype, bool is_causal, Mask kind) -> std::shared_ptr<const TileKernel> {
-    const auto read = [&](const char* name, TileId at) {
-      return load(name, DType::float32, at, kNoTile);
-    };
-    const auto made = masked(score(is_causal), dtype, kind);
-    const auto weight = b_.compute(Op::exp, {of(Op::sub, made, read("sums", row_of("sums")))});
-    const auto slope = of(Op::mul, weight, of(Op::sub, read("towards", at_), read("share", row_)));
-    store("weights", dtype, at_, weight, kNoTile);
-    store("slopes", dtype, at_, of(Op::mul, slope, real("scale")), kNoTile);
-    return finished();
-  }
-};
 
 class AttentionCall : CallLaunches {
  public:
@@ -198,37 +25,8 @@ class AttentionCall : CallLaunches {
     return true;
   }
   auto adapt(const CallKernels::IsTaken& is_taken) -> bool {
-    const auto& at = is_forward() ? kAttention : kAttentionGradients;
-    if (!find(at) || !mask_) return false;
-    // What stands for all of a batch or for all heads stands once.
-    Operand packed{bound().buffers.size(), mask_->meta};
-    auto& meta = packed.meta;
-    for (std::size_t i = 0; i < 2; ++i)
-      if (meta.strides[i] == 0) meta.sizes[i] = 1;
-    const auto row = divided_up(keys_, kRowElements) * kRowElements;
-    meta.strides = {meta.sizes[1] * queries_ * row, queries_ * row, row, 1};
-    meta.offset = 0;
-    const auto elements = meta.sizes[0] * meta.strides[0];
-    meta.storage_bytes = elements * size_bytes(dtype_);
-    auto made = call();
-    made.args[at.mask] = tensor(meta);
-    made.args[at.causal] = {Expr::boolean(false)};
-    made.buffers[made.arg_tensors - 1] = packed.buffer;
-    if (!is_taken(made)) return false;
-    packed.buffer = add_buffer(bound(), "mask", dtype_, elements);
-    auto to = packed;
-    for (std::size_t i = 0; i < 2; ++i)
-      if (meta.sizes[i] == 1) to.meta.strides[i] = 0;
-    launch({"attention_mask", is_causal_, kind_of_mask(), meta.sizes, keys_},
-           [&](const std::string& name) {
-             return MaskMaker(name, kernels()).run(dtype_, is_causal_, kind_of_mask());
-           },
-           {}, {{"mask", *mask_}, {"packed", to}});
-    use({packed.buffer});
-    bound().steps.emplace_back(std::move(made));
-    if (is_causal_) mask_ = to;
-    if (is_forward()) mend();
-    return true;
+    if (!find(is_forward() ? kAttention : kAttentionGradients)) return false;
+    return is_forward() ? mask_ && adapt_forward(is_taken) : adapt_backward(is_taken);
   }
 
  private:
@@ -236,8 +34,8 @@ class AttentionCall : CallLaunches {
     std::size_t buffer;
     RealMeta meta;  ///< [batch, heads, rows, columns]
   };
-
   using Tensors = std::vector<std::pair<std::string, Operand>>;
+  using Step = AttentionStep;
 
   [[nodiscard]] auto is_forward() const -> bool { return call().row->name() == kAttention.name; }
   [[nodiscard]] auto with_mask(const Operand& sums) const -> Tensors {
@@ -249,26 +47,130 @@ class AttentionCall : CallLaunches {
     return {result(i), (*call().result.list())[i].real()->meta};
   }
 
+  auto adapt_forward(const CallKernels::IsTaken& is_taken) -> bool {
+    auto made = call();
+    const auto packed = with_packed_mask(made, kAttention, keys_);
+    if (!is_taken(made)) return false;
+    pack_mask(packed);
+    bound().steps.emplace_back(std::move(made));
+    if (is_causal_) mask_ = repeated(packed);
+    mend();
+    return true;
+  }
+  auto adapt_backward(const CallKernels::IsTaken& is_taken) -> bool {
+    constexpr std::int64_t kKeys = 128;  ///< of which libraries want a multiple
+    if (mask_) {
+      auto made = call();
+      const auto packed = with_packed_mask(made, kAttentionGradients, keys_);
+      if (is_taken(made)) {
+        pack_mask(packed);
+        bound().steps.emplace_back(std::move(made));
+        return true;
+      }
+    }
+    const auto keys = divided_up(keys_, kKeys) * kKeys;
+    return keys != keys_ && with_more_keys(keys, is_taken);
+  }
+  /// Those that are added are 0, and nobody sees them.
+  auto with_more_keys(std::int64_t keys, const CallKernels::IsTaken& is_taken) -> bool {
+    auto made = call();
+    std::optional<Operand> packed;
+    // Causal order alone shows no key beyond the queries.
+    if (mask_ || !is_causal_ || queries_ > keys_)
+      packed = with_packed_mask(made, kAttentionGradients, keys);
+    struct Padded {
+      Operand given, padded;
+      std::size_t at;  ///< among the arguments, or the results
+      bool is_result;
+    };
+    auto next = next_buffer() + (packed ? 1 : 0);
+    std::vector<Padded> all;
+    auto results = *made.result.list();
+    for (const bool is_result : {false, true})
+      for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
+        const auto given = is_result ? written(at) : at == 1 ? key_ : value_;
+        Operand padded{next++, given.meta};
+        padded.meta.sizes[2] = keys;
+        padded.meta.strides = contiguous_strides(padded.meta.sizes);
+        padded.meta.offset = 0;
+        padded.meta.storage_bytes = numel(padded.meta) * size_bytes(dtype_);
+        const auto i = kAttentionGradients.query + at;
+        (is_result ? results[at] : made.args[i]) = tensor(padded.meta);
+        made.buffers[is_result ? made.arg_tensors + at : i] = padded.buffer;
+        all.push_back({given, padded, at, is_result});
+      }
+    made.result = {std::move(results)};
+    if (!is_taken(made)) return false;
+    if (packed) pack_mask(*packed);
+    for (const auto& one : all) {
+      [[maybe_unused]] const auto added =
+          add_buffer(bound(), one.is_result ? "gradient" : "keys", dtype_, numel(one.padded.meta));
+      if (!one.is_result) copy(one.given, one.padded);
+    }
+    use(made.buffers);
+    bound().steps.emplace_back(std::move(made));
+    for (const auto& one : all)
+      if (one.is_result) copy(one.padded, one.given);
+    return true;
+  }
+  /// The call with a mask in a buffer that is added next, which has a row for each query; causal
+  /// order is in it. What stands for all of a batch or for all heads stands once.
+  auto with_packed_mask(BoundCall& made, const AttentionRow& at, std::int64_t keys) const
+      -> Operand {
+    Operand packed{next_buffer(), mask_ ? mask_->meta : query_.meta};
+    auto& meta = packed.meta;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (!mask_ || meta.strides[i] == 0) meta.sizes[i] = 1;
+    meta.sizes[3] = keys;
+    const auto row = divided_up(keys, kRowElements) * kRowElements;
+    meta.strides = {meta.sizes[1] * queries_ * row, queries_ * row, row, 1};
+    meta.offset = 0;
+    meta.storage_bytes = meta.sizes[0] * meta.strides[0] * size_bytes(dtype_);
+    made.args[at.mask] = tensor(meta);
+    made.args[at.causal] = {Expr::boolean(false)};
+    if (!mask_) {
+      made.buffers.insert(made.buffers.begin() + static_cast<std::ptrdiff_t>(made.arg_tensors), 0);
+      ++made.arg_tensors;
+    }
+    made.buffers[made.arg_tensors - 1] = packed.buffer;
+    return packed;
+  }
+  void pack_mask(const Operand& packed) {
+    [[maybe_unused]] const auto added =
+        add_buffer(bound(), "mask", dtype_, packed.meta.storage_bytes / size_bytes(dtype_));
+    Tensors tensors = {{"packed", repeated(packed)}};
+    if (mask_) tensors.emplace_back("mask", *mask_);
+    launch(Step::mask, packed.meta.sizes, tensors, {}, {{"keys", keys_}});
+    use({packed.buffer});
+  }
+  /// What stands once stands for all.
+  static auto repeated(Operand one) -> Operand {
+    for (std::size_t i = 0; i < 2; ++i)
+      if (one.meta.sizes[i] == 1) one.meta.strides[i] = 0;
+    return one;
+  }
+  void copy(const Operand& from, const Operand& to) {
+    const auto given = from.meta.sizes[2];
+    launch(Step::copy, to.meta.sizes, {{"from", from}, {"to", to}}, {}, {{"given", given}});
+  }
+
   /// What a library makes of queries that see nothing becomes 0.
   void mend() {
     // Of each row of the mask, then of all that it is for.
     auto nothing = *mask_;
     for (std::size_t i = 0; i < 3; ++i)
       if (nothing.meta.strides[i] == 0) nothing.meta.sizes[i] = 1;
-    const auto& sizes = nothing.meta.sizes;
-    const auto rows = sizes[0] * sizes[1] * sizes[2];
-    nothing.buffer = add_buffer(bound(), "nothing", DType::boolean, rows);
-    launch({"attention_nothing", false, kind_of_mask(), sizes, keys_},
-           [&](const std::string& made) {
-             return NothingMaker(made, kernels()).run(dtype_, kind_of_mask());
-           },
-           {{"nothing", nothing.buffer}}, {{"mask", *mask_}});
+    const auto sizes = nothing.meta.sizes;
+    nothing.buffer = add_buffer(bound(), "nothing", DType::boolean, sizes[0] * sizes[1] * sizes[2]);
+    launch(Step::nothing, {sizes[0], sizes[1], sizes[2], keys_}, {{"mask", *mask_}},
+           {{"nothing", nothing.buffer}});
     nothing.meta.strides = {sizes[1] * sizes[2], sizes[2], 1, 0};
     for (std::size_t i = 0; i < 3; ++i)
       if (sizes[i] == 1) nothing.meta.strides[i] = 0;
     nothing.meta.offset = 0;
-    launch({"attention_unseen", false, Mask::none, query_.meta.sizes, value_.meta.sizes[3]},
-           [&](const std::string& made) { return UnseenMaker(made, kernels()).run(dtype_); }, {},
+    auto columns = query_.meta.sizes;
+    columns[3] = value_.meta.sizes[3];
+    launch(Step::unseen, columns,
            {{"nothing", nothing}, {"out", written(0)}, {"sums", written(1)}});
   }
 
@@ -276,12 +178,8 @@ class AttentionCall : CallLaunches {
     if (!find(kAttention)) return false;
     const auto scores = buffer("scores", DType::float32), weights = buffer("weights", dtype_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
-    launch(
-        {"attention_weights", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
-        [&](const std::string& made) {
-          return WeightsMaker(made, kernels()).run(dtype_, is_causal_, kind_of_mask());
-        },
-        {{"scores", scores.buffer}, {"weights", weights.buffer}}, with_mask(written(1)));
+    launch(Step::weights, scores.meta.sizes, with_mask(written(1)),
+           {{"scores", scores.buffer}, {"weights", weights.buffer}});
     multiply("aten.bmm.default", weights, value_, written(0));
     return true;
   }
@@ -302,21 +200,14 @@ class AttentionCall : CallLaunches {
     const auto weights = buffer("weights", dtype_), slopes = buffer("slopes", dtype_);
     const auto share = add_buffer(bound(), "share", DType::float32, batch_ * heads_ * queries_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
-    launch({"attention_share", false, Mask::none, query_.meta.sizes, out.meta.sizes[3]},
-           [&](const std::string& made) { return ShareMaker(made, kernels()).run(dtype_); },
-           {{"share", share}}, {{"gradient", gradient}, {"out", out}});
+    launch(Step::share, out.meta.sizes, {{"gradient", gradient}, {"out", out}}, {{"share", share}});
     multiply("aten.bmm.dtype", gradient, turned(value_), towards);
-    launch(
-        {"attention_slopes", is_causal_, kind_of_mask(), query_.meta.sizes, keys_},
-        [&](const std::string& made) {
-          return SlopesMaker(made, kernels()).run(dtype_, is_causal_, kind_of_mask());
-        },
-        {{"scores", scores.buffer},
-         {"towards", towards.buffer},
-         {"share", share},
-         {"weights", weights.buffer},
-         {"slopes", slopes.buffer}},
-        with_mask(sums));
+    launch(Step::slopes, scores.meta.sizes, with_mask(sums),
+           {{"scores", scores.buffer},
+            {"towards", towards.buffer},
+            {"share", share},
+            {"weights", weights.buffer},
+            {"slopes", slopes.buffer}});
     multiply("aten.bmm.default", slopes, key_, written(0));
     multiply("aten.bmm.default", turned(slopes), query_, written(1));
     multiply("aten.bmm.default", turned(weights), gradient, written(2));
@@ -429,38 +320,35 @@ class AttentionCall : CallLaunches {
     return {std::move(made)};
   }
 
-  [[nodiscard]] auto kind_of_mask() const -> Mask {
-    if (!mask_) return Mask::none;
-    return mask_->meta.strides[3] == 1 ? Mask::in_rows : Mask::apart;
+  [[nodiscard]] auto kind_of_mask() const -> AttentionMask {
+    if (!mask_) return AttentionMask::none;
+    return mask_->meta.strides[3] == 1 ? AttentionMask::in_rows : AttentionMask::apart;
   }
-
-  struct Kind {
-    std::string name;
-    bool is_causal;
-    Mask mask;
-    Ints rows;  ///< batch, heads, queries
-    std::int64_t columns;
-  };
-  /// A kernel over rows: what is in rows, and tensors by their strides.
-  void launch(const Kind& kind,
-              const std::function<std::shared_ptr<const TileKernel>(const std::string&)>& make,
-              const std::vector<std::pair<std::string, std::size_t>>& in_rows,
-              const Tensors& tensors) {
-    constexpr std::array kMasks = {"", "_masked", "_masked_apart"};
-    const auto name =
-        fmt::format("{}_{}{}{}", kind.name, assay::name(dtype_), kind.is_causal ? "_causal" : "",
-                    kMasks.at(static_cast<std::size_t>(kind.mask)));
-    const auto& kernel = kernels().kernel(name, [&](const Expr&) { return make(name); });
+  /// Whether a kernel asks for causal order and for the mask.
+  static auto looks_at(Step step) -> std::pair<bool, bool> {
+    const bool makes_scores = step == Step::weights || step == Step::slopes;
+    return {makes_scores || step == Step::mask,
+            makes_scores || step == Step::mask || step == Step::nothing};
+  }
+  /// A kernel over rows of `sizes`: of tensors by their strides, and of what is in rows.
+  void launch(Step step, const Ints& sizes, const Tensors& tensors,
+              const std::vector<std::pair<std::string, std::size_t>>& in_rows = {},
+              Numbers numbers = {}) {
+    const auto [is_ordered, is_masked] = looks_at(step);
+    const auto& kernel =
+        attention_kernel(step,
+                         {.dtype = dtype_,
+                          .is_causal = is_ordered && is_causal_,
+                          .mask = is_masked ? kind_of_mask() : AttentionMask::none},
+                         kernels());
     auto launch = start(kernel);
     const auto element = [&](const std::string& buffer) {
       const auto* param = kernel.param(buffer);
       return param == nullptr ? 1 : size_bytes(param->dtype);
     };
-    const auto rows = kind.rows[0] * kind.rows[1] * kind.rows[2];
-    Numbers numbers = {{"rows", rows},
-                       {"columns", kind.columns},
-                       {"queries", kind.rows[2]},
-                       {"heads", kind.rows[1]}};
+    const auto rows = sizes[0] * sizes[1] * sizes[2];
+    numbers.merge(
+        Numbers{{"rows", rows}, {"columns", sizes[3]}, {"queries", sizes[2]}, {"heads", sizes[1]}});
     for (const auto& [buffer, place] : in_rows)
       give(launch, kernel, buffer, place, 0, element(buffer));
     for (const auto& [tensor, operand] : tensors) {
@@ -471,11 +359,11 @@ class AttentionCall : CallLaunches {
         numbers[tensor + kAlong.at(i)] = meta.strides[i];
     }
     put(launch, kernel, numbers, {{"scale", scale_}});
-    launch.extents = launch.blocks = {rows, kind.columns};
+    launch.extents = launch.blocks = {rows, sizes[3]};
     launch.blocks[0] = 1;
     launch.grid = {rows, 1, 1};
     launch.scalars[kernels().symbol("rows")] = Expr(rows);
-    launch.scalars[kernels().symbol("columns")] = Expr(kind.columns);
+    launch.scalars[kernels().symbol("columns")] = Expr(sizes[3]);
     bound().steps.emplace_back(std::move(launch));
   }
 

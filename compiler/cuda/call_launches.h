@@ -26,6 +26,9 @@ class CallLaunches {
     return call_.buffers[call_.arg_tensors + i];
   }
 
+  /// The number of a buffer that is added next.
+  [[nodiscard]] auto next_buffer() const -> std::size_t { return bound_.buffers.size(); }
+
   auto start(const TileKernel& kernel) -> BoundLaunch {
     BoundLaunch launch;
     launch.op = call_.op;
@@ -90,8 +93,8 @@ class CallLaunches {
 /// nothing.
 [[nodiscard]] auto complete_attention(const BoundCall& call, BoundProgram& bound,
                                       CallKernels& kernels) -> bool;
-/// Appends the call with a mask that a library takes, what makes that mask, and what the library
-/// leaves undone; false where no library takes it then either.
+/// Appends the call with a mask and as many keys as a library takes, what makes them, and what the
+/// library leaves undone; false where none takes it then either.
 [[nodiscard]] auto adapt_attention(const BoundCall& call, BoundProgram& bound, CallKernels& kernels,
                                    const CallKernels::IsTaken& is_taken) -> bool;
 [[nodiscard]] auto expand_random(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)

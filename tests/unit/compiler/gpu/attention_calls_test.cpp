@@ -173,6 +173,37 @@ INSTANTIATE_TEST_SUITE_P(
             "f16[2, 1, 17, 1]cuda:0", "f16[2, 1, 17, 1]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
+/// One whose gradients want 128 keys or a multiple; it gives nothing else.
+auto takes_many_keys(const BoundCall& call) -> bool {
+  constexpr std::int64_t kKeys = 128;
+  if (call.args.size() == 7 || call.args[2].real()->meta.sizes[2] % kKeys != 0) return false;
+  return call.args[8].is_none() || takes_rows(call);
+}
+class AddedKeys : public ::testing::TestWithParam<Row> {};
+
+TEST_P(AddedKeys, GetNoGradients) {
+  const auto& row = GetParam();
+  // The operator's result is made by kernels; keys and values, and what they get, are copied.
+  constexpr std::size_t kCopies = 4;
+  const bool has_mask = !row.mask.empty();
+  const auto own = has_mask ? 2U : 1U;
+  const auto masks = has_mask || !row.arguments.contains("True") || row.name == "more_queries";
+  expect_close(row, backward(row), own + kCopies + (masks ? 1U : 0U),
+               std::vector(3, 4 * unit_of(row)), takes_many_keys);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, AddedKeys,
+    ::testing::Values(
+        Row{"plain", "bf16[2, 1, 3, 8]cuda:0", "bf16[2, 1, 5, 8]cuda:0", "", 4},
+        Row{"causal", "f16[1, 2, 5, 8]cuda:0", "f16[1, 2, 7, 8]cuda:0", ", 0.0, True", 3},
+        Row{"more_queries", "f16[1, 1, 5, 8]cuda:0", "f16[1, 1, 3, 8]cuda:0", ", 0.0, True", 3},
+        Row{"by_position", "f16[1, 2, 3, 8][48, 8, 16, 1]cuda:0",
+            "f16[1, 2, 5, 8][80, 8, 16, 1]cuda:0", "", 3},
+        Row{"masked", "f16[1, 2, 5, 8]cuda:0", "f16[1, 2, 7, 8]cuda:0", ", attn_mask = w", 3,
+            "f16[1, 1, 1, 7]cuda:0", "f16[1, 1, 1, 7]cuda:0"}),
+    [](const auto& row) { return row.param.name; });
+
 /// A library's rows that see nothing mean nothing: they become 0, and all others stay. Here it is
 /// one that does not look at masks.
 TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDone) {
