@@ -8,6 +8,7 @@
 #include "compiler/cuda/attention_kernels.h"
 #include "compiler/cuda/attention_row.h"
 #include "compiler/cuda/call_launches.h"
+#include "core/base/check.h"
 
 namespace assay {
 namespace {
@@ -78,40 +79,45 @@ class AttentionCall : CallLaunches {
     // Causal order alone shows no key beyond the queries.
     if (mask_ || !is_causal_ || queries_ > keys_)
       packed = with_packed_mask(made, kAttentionGradients, keys);
-    struct Padded {
-      Operand given, padded;
-      std::size_t at;  ///< among the arguments, or the results
-      bool is_result;
-    };
     auto next = next_buffer() + (packed ? 1 : 0);
-    std::vector<Padded> all;
-    auto results = *made.result.list();
-    for (const bool is_result : {false, true})
-      for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
-        const auto given = is_result ? written(at) : at == 1 ? key_ : value_;
-        Operand padded{next++, given.meta};
-        padded.meta.sizes[2] = keys;
-        padded.meta.strides = contiguous_strides(padded.meta.sizes);
-        padded.meta.offset = 0;
-        padded.meta.storage_bytes = numel(padded.meta) * size_bytes(dtype_);
-        const auto i = kAttentionGradients.query + at;
-        (is_result ? results[at] : made.args[i]) = tensor(padded.meta);
-        made.buffers[is_result ? made.arg_tensors + at : i] = padded.buffer;
-        all.push_back({given, padded, at, is_result});
-      }
-    made.result = {std::move(results)};
+    const auto padded = [&](const Operand& given) {
+      Operand all{next++, given.meta};
+      auto& meta = all.meta;
+      meta.sizes[2] = keys;
+      meta.strides = contiguous_strides(meta.sizes);
+      meta.offset = 0;
+      meta.storage_bytes = numel(meta) * size_bytes(dtype_);
+      return all;
+    };
+    constexpr auto kKey = kAttentionGradients.query + 1;
+    const std::array given = {key_, value_}, gradients = {written(1), written(2)};
+    const std::array operands = {padded(key_), padded(value_)};
+    const std::array results = {padded(gradients[0]), padded(gradients[1])};
+    auto made_results = *made.result.list();
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      made.args[kKey + i] = tensor(operands[i].meta);
+      made.buffers[kKey + i] = operands[i].buffer;
+      made_results[i + 1] = tensor(results[i].meta);
+      made.buffers[made.arg_tensors + i + 1] = results[i].buffer;
+    }
+    made.result = {std::move(made_results)};
     if (!is_taken(made)) return false;
     if (packed) pack_mask(*packed);
-    for (const auto& one : all) {
-      [[maybe_unused]] const auto added =
-          add_buffer(bound(), one.is_result ? "gradient" : "keys", dtype_, numel(one.padded.meta));
-      if (!one.is_result) copy(one.given, one.padded);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      add(operands[i], "keys");
+      copy(given[i], operands[i]);
     }
+    for (const auto& one : results) add(one, "gradient");
     use(made.buffers);
     bound().steps.emplace_back(std::move(made));
-    for (const auto& one : all)
-      if (one.is_result) copy(one.padded, one.given);
+    for (std::size_t i = 0; i < given.size(); ++i) copy(results[i], gradients[i]);
     return true;
+  }
+  /// The buffer that its number says.
+  void add(const Operand& one, const std::string& name) {
+    const auto number =
+        add_buffer(bound(), name, dtype_, one.meta.storage_bytes / size_bytes(dtype_));
+    ASSAY_CHECK(number == one.buffer, "buffer {} was to be {}", number, one.buffer);
   }
   /// The call with a mask in a buffer that is added next, which has a row for each query; causal
   /// order is in it. What stands for all of a batch or for all heads stands once.
@@ -136,8 +142,7 @@ class AttentionCall : CallLaunches {
     return packed;
   }
   void pack_mask(const Operand& packed) {
-    [[maybe_unused]] const auto added =
-        add_buffer(bound(), "mask", dtype_, packed.meta.storage_bytes / size_bytes(dtype_));
+    add(packed, "mask");
     Tensors tensors = {{"packed", repeated(packed)}};
     if (mask_) tensors.emplace_back("mask", *mask_);
     launch(Step::mask, packed.meta.sizes, tensors, {}, {{"keys", keys_}});
