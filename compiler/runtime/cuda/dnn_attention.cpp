@@ -226,20 +226,23 @@ auto Dnn::parts(const Asked& asked, const Describe& describe) -> Result<std::vec
   if (plans_->attention.size() >= kMostKeys && !plans_->attention.contains(key))
     plans_->attention.clear();
   auto& known = plans_->attention[key];
+  const auto whole = [&]() -> Result<std::vector<Part>> {
+    if (known[batch] == nullptr) return unsupported("cuDNN has no plan for this attention");
+    return std::vector{Part{0, batch, known[batch]}};
+  };
+  if (known.contains(batch)) return whole();
   const auto make = [&](std::int64_t count) -> Result<void> {
-    if (known.contains(count)) return {};
-    auto& plan = known[count];
+    known.try_emplace(batch);  // is not tried again
     auto graph = std::make_shared<DnnGraph>(*plans_->functions, handle_);
     describe(*graph, count);
     ASSAY_TRY_VOID(graph->finish());
-    plan = std::move(graph);
+    known[count] = std::move(graph);
     return {};
   };
-  const bool is_first = known.empty();
-  if (plans_->families.insert(family).second)
+  if (!plans_->families.contains(family)) {
     for (const auto count : kUsual)
       if (count < batch) ASSAY_TRY_VOID(make(count));
-  if (!is_first && !known.contains(batch)) {
+  } else {
     std::vector<Part> all;
     std::int64_t first = 0;
     for (const auto& [count, plan] : known)
@@ -248,8 +251,8 @@ auto Dnn::parts(const Asked& asked, const Describe& describe) -> Result<std::vec
     if (first == batch && all.size() <= kMostParts) return all;
   }
   ASSAY_TRY_VOID(make(batch));
-  if (known[batch] == nullptr) return unsupported("cuDNN has no plan for this attention");
-  return std::vector{Part{0, batch, known[batch]}};
+  plans_->families.insert(family);
+  return whole();
 }
 
 auto Dnn::parts(const GpuAttention& what) -> Result<std::vector<Part>> {
