@@ -8,6 +8,7 @@
 #include "compiler/cuda/attention_kernels.h"
 #include "compiler/cuda/attention_row.h"
 #include "compiler/cuda/call_launches.h"
+#include "compiler/runtime/cuda/dnn.h"
 #include "core/base/check.h"
 
 namespace assay {
@@ -18,16 +19,28 @@ class AttentionCall : CallLaunches {
   AttentionCall(const BoundCall& call, BoundProgram& bound, CallKernels& kernels)
       : CallLaunches(call, bound, kernels) {}
 
-  auto expand() -> bool { return is_forward() ? forward() : backward(); }
+  auto expand() -> bool { return find() && (is_forward() ? forward() : backward()); }
   auto complete() -> bool {
-    if (!is_forward() || !find(kAttention) || !mask_) return false;
+    if (!is_forward() || !find() || !mask_) return false;
     bound().steps.emplace_back(call());
     mend();
     return true;
   }
   auto adapt(const CallKernels::IsTaken& is_taken) -> bool {
-    if (!find(is_forward() ? kAttention : kAttentionGradients)) return false;
-    return is_forward() ? mask_ && adapt_forward(is_taken) : adapt_backward(is_taken);
+    if (!find()) return false;
+    if (mask_) {
+      auto made = call();
+      const auto packed = with_packed_mask(made, keys_);
+      if (is_taken(made)) {
+        pack_mask(packed);
+        bound().steps.emplace_back(std::move(made));
+        if (is_causal_) mask_ = repeated(packed);
+        if (is_forward()) mend();
+        return true;
+      }
+    }
+    const auto keys = divided_up(keys_, cuda::kGradientKeys) * cuda::kGradientKeys;
+    return !is_forward() && keys != keys_ && with_more_keys(keys, is_taken);
   }
 
  private:
@@ -39,6 +52,9 @@ class AttentionCall : CallLaunches {
   using Step = AttentionStep;
 
   [[nodiscard]] auto is_forward() const -> bool { return call().row->name() == kAttention.name; }
+  [[nodiscard]] auto row() const -> const AttentionRow& {
+    return is_forward() ? kAttention : kAttentionGradients;
+  }
   [[nodiscard]] auto with_mask(const Operand& sums) const -> Tensors {
     Tensors all = {{"sums", sums}};
     if (mask_) all.emplace_back("mask", *mask_);
@@ -48,37 +64,12 @@ class AttentionCall : CallLaunches {
     return {result(i), (*call().result.list())[i].real()->meta};
   }
 
-  auto adapt_forward(const CallKernels::IsTaken& is_taken) -> bool {
-    auto made = call();
-    const auto packed = with_packed_mask(made, kAttention, keys_);
-    if (!is_taken(made)) return false;
-    pack_mask(packed);
-    bound().steps.emplace_back(std::move(made));
-    if (is_causal_) mask_ = repeated(packed);
-    mend();
-    return true;
-  }
-  auto adapt_backward(const CallKernels::IsTaken& is_taken) -> bool {
-    constexpr std::int64_t kKeys = 128;  ///< of which libraries want a multiple
-    if (mask_) {
-      auto made = call();
-      const auto packed = with_packed_mask(made, kAttentionGradients, keys_);
-      if (is_taken(made)) {
-        pack_mask(packed);
-        bound().steps.emplace_back(std::move(made));
-        return true;
-      }
-    }
-    const auto keys = divided_up(keys_, kKeys) * kKeys;
-    return keys != keys_ && with_more_keys(keys, is_taken);
-  }
   /// Those that are added are 0, and nobody sees them.
   auto with_more_keys(std::int64_t keys, const CallKernels::IsTaken& is_taken) -> bool {
     auto made = call();
     std::optional<Operand> packed;
     // Causal order alone shows no key beyond the queries.
-    if (mask_ || !is_causal_ || queries_ > keys_)
-      packed = with_packed_mask(made, kAttentionGradients, keys);
+    if (mask_ || !is_causal_ || queries_ > keys_) packed = with_packed_mask(made, keys);
     auto next = next_buffer() + (packed ? 1 : 0);
     const auto padded = [&](const Operand& given) {
       Operand all{next++, given.meta};
@@ -121,19 +112,18 @@ class AttentionCall : CallLaunches {
   }
   /// The call with a mask in a buffer that is added next, which has a row for each query; causal
   /// order is in it. What stands for all of a batch or for all heads stands once.
-  auto with_packed_mask(BoundCall& made, const AttentionRow& at, std::int64_t keys) const
-      -> Operand {
+  auto with_packed_mask(BoundCall& made, std::int64_t keys) const -> Operand {
     Operand packed{next_buffer(), mask_ ? mask_->meta : query_.meta};
     auto& meta = packed.meta;
     for (std::size_t i = 0; i < 2; ++i)
       if (!mask_ || meta.strides[i] == 0) meta.sizes[i] = 1;
     meta.sizes[3] = keys;
-    const auto row = divided_up(keys, kRowElements) * kRowElements;
-    meta.strides = {meta.sizes[1] * queries_ * row, queries_ * row, row, 1};
+    const auto pitch = divided_up(keys, kRowElements) * kRowElements;
+    meta.strides = {meta.sizes[1] * queries_ * pitch, queries_ * pitch, pitch, 1};
     meta.offset = 0;
     meta.storage_bytes = meta.sizes[0] * meta.strides[0] * size_bytes(dtype_);
-    made.args[at.mask] = tensor(meta);
-    made.args[at.causal] = {Expr::boolean(false)};
+    made.args[row().mask] = tensor(meta);
+    made.args[row().causal] = {Expr::boolean(false)};
     if (!mask_) {
       made.buffers.insert(made.buffers.begin() + static_cast<std::ptrdiff_t>(made.arg_tensors), 0);
       ++made.arg_tensors;
@@ -180,7 +170,6 @@ class AttentionCall : CallLaunches {
   }
 
   auto forward() -> bool {
-    if (!find(kAttention)) return false;
     const auto scores = buffer("scores", DType::float32), weights = buffer("weights", dtype_);
     multiply("aten.bmm.dtype", query_, turned(key_), scores);
     launch(Step::weights, scores.meta.sizes, with_mask(written(1)),
@@ -191,7 +180,7 @@ class AttentionCall : CallLaunches {
 
   /// gradient, query, key, value, out, sums.
   auto backward() -> bool {
-    if (!find(kAttentionGradients) || heads_ != shared_) return false;
+    if (heads_ != shared_) return false;
     const auto given = [&](std::size_t i) {
       return Operand{argument(i), call().args[i].real()->meta};
     };
@@ -220,7 +209,8 @@ class AttentionCall : CallLaunches {
   }
 
   /// Reads query, key, value, mask and numbers. False where the call is another's.
-  auto find(const AttentionRow& at) -> bool {
+  auto find() -> bool {
+    const auto& at = row();
     const auto first = at.query;
     std::vector<Operand> operands;
     for (std::size_t i = first; i < first + 3; ++i) {
@@ -329,23 +319,12 @@ class AttentionCall : CallLaunches {
     if (!mask_) return AttentionMask::none;
     return mask_->meta.strides[3] == 1 ? AttentionMask::in_rows : AttentionMask::apart;
   }
-  /// Whether a kernel asks for causal order and for the mask.
-  static auto looks_at(Step step) -> std::pair<bool, bool> {
-    const bool makes_scores = step == Step::weights || step == Step::slopes;
-    return {makes_scores || step == Step::mask,
-            makes_scores || step == Step::mask || step == Step::nothing};
-  }
   /// A kernel over rows of `sizes`: of tensors by their strides, and of what is in rows.
   void launch(Step step, const Ints& sizes, const Tensors& tensors,
               const std::vector<std::pair<std::string, std::size_t>>& in_rows = {},
               Numbers numbers = {}) {
-    const auto [is_ordered, is_masked] = looks_at(step);
-    const auto& kernel =
-        attention_kernel(step,
-                         {.dtype = dtype_,
-                          .is_causal = is_ordered && is_causal_,
-                          .mask = is_masked ? kind_of_mask() : AttentionMask::none},
-                         kernels());
+    const auto& kernel = attention_kernel(
+        step, {.dtype = dtype_, .is_causal = is_causal_, .mask = kind_of_mask()}, kernels());
     auto launch = start(kernel);
     const auto element = [&](const std::string& buffer) {
       const auto* param = kernel.param(buffer);

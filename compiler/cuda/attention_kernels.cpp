@@ -142,17 +142,39 @@ class RowsMaker : KernelWords {
 struct StepRow {
   AttentionStep step;
   std::string_view name;
-  bool is_reduced;  ///< over columns
   void (RowsMaker::*make)();
+  bool is_reduced = false;  ///< over columns
+  bool is_ordered = false;  ///< asks for causal order
+  bool is_masked = false;   ///< and for the mask
 };
 constexpr std::array kSteps = {
-    StepRow{AttentionStep::weights, "weights", true, &RowsMaker::weights},
-    StepRow{AttentionStep::mask, "mask", false, &RowsMaker::mask},
-    StepRow{AttentionStep::nothing, "nothing", true, &RowsMaker::nothing},
-    StepRow{AttentionStep::unseen, "unseen", false, &RowsMaker::unseen},
-    StepRow{AttentionStep::share, "share", true, &RowsMaker::share},
-    StepRow{AttentionStep::slopes, "slopes", false, &RowsMaker::slopes},
-    StepRow{AttentionStep::copy, "copy", false, &RowsMaker::copy},
+    StepRow{.step = AttentionStep::weights,
+            .name = "weights",
+            .make = &RowsMaker::weights,
+            .is_reduced = true,
+            .is_ordered = true,
+            .is_masked = true},
+    StepRow{.step = AttentionStep::mask,
+            .name = "mask",
+            .make = &RowsMaker::mask,
+            .is_ordered = true,
+            .is_masked = true},
+    StepRow{.step = AttentionStep::nothing,
+            .name = "nothing",
+            .make = &RowsMaker::nothing,
+            .is_reduced = true,
+            .is_masked = true},
+    StepRow{.step = AttentionStep::unseen, .name = "unseen", .make = &RowsMaker::unseen},
+    StepRow{.step = AttentionStep::share,
+            .name = "share",
+            .make = &RowsMaker::share,
+            .is_reduced = true},
+    StepRow{.step = AttentionStep::slopes,
+            .name = "slopes",
+            .make = &RowsMaker::slopes,
+            .is_ordered = true,
+            .is_masked = true},
+    StepRow{.step = AttentionStep::copy, .name = "copy", .make = &RowsMaker::copy},
 };
 static_assert(std::ranges::all_of(kSteps, [](const StepRow& row) {
   return &row - kSteps.data() == static_cast<std::ptrdiff_t>(row.step);
@@ -160,10 +182,12 @@ static_assert(std::ranges::all_of(kSteps, [](const StepRow& row) {
 
 }  // namespace
 
-auto attention_kernel(AttentionStep step, const AttentionVariant& variant, CallKernels& kernels)
+auto attention_kernel(AttentionStep step, AttentionVariant variant, CallKernels& kernels)
     -> const TileKernel& {
   constexpr std::array kMasks = {"", "_masked", "_masked_apart"};
   const auto& row = kSteps.at(static_cast<std::size_t>(step));
+  variant.is_causal = variant.is_causal && row.is_ordered;
+  if (!row.is_masked) variant.mask = AttentionMask::none;
   const auto name = fmt::format("attention_{}_{}{}{}", row.name, assay::name(variant.dtype),
                                 variant.is_causal ? "_causal" : "",
                                 kMasks.at(static_cast<std::size_t>(variant.mask)));

@@ -33,10 +33,11 @@ struct AttentionVariant {
   bool is_causal = false;
   AttentionMask mask = AttentionMask::none;
 };
-/// Numbers that it takes: `rows` (of a batch, a head, a position; below 2^31), `columns`, `queries`
-/// (positions of a head), `heads`; of a tensor by rows NAME_batch, NAME_head, NAME_query, and
-/// NAME_column where its columns may be apart; `scale` of scores.
-[[nodiscard]] auto attention_kernel(AttentionStep step, const AttentionVariant& variant,
+/// What the step does not ask for makes no other kernel. Numbers that it takes: `rows` (of a batch,
+/// a head, a position; below 2^31), `columns`, `queries` (positions of a head), `heads`; of a
+/// tensor by rows NAME_batch, NAME_head, NAME_query, and NAME_column where its columns may be
+/// apart; `scale` of scores.
+[[nodiscard]] auto attention_kernel(AttentionStep step, AttentionVariant variant,
                                     CallKernels& kernels) -> const TileKernel&;
 
 }  // namespace assay

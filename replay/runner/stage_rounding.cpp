@@ -445,7 +445,7 @@ auto ties(const std::vector<Complex>& a, const std::vector<Complex>& b,
   return any_moved && count * kRare <= a.size() ? static_cast<std::int64_t>(count) : 0;
 }
 
-/// Distance of the element that is farthest off, for what rounding explains; without its name.
+/// Of the element that is farthest off, for what rounding explains there; without a message.
 auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::vector<Complex>& b,
               const Rounding* measured) -> StageDistance {
   StageDistance worst;

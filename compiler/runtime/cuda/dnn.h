@@ -38,6 +38,8 @@ struct GpuAttention {
   float lowest = 0;        ///< of scores that are not seen: filled in
 };
 
+/// Gradients want a multiple of so many keys: before 9.15.1, and 9.19 on an H200.
+inline constexpr std::int64_t kGradientKeys = 128;
 /// Its gradients. `query_gradient` and so on are written; as many heads of keys as of queries.
 struct GpuAttentionGradients {
   GpuAttention of;

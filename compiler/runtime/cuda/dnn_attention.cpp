@@ -263,9 +263,8 @@ auto Dnn::parts(const GpuAttention& what) -> Result<std::vector<Part>> {
 }
 auto Dnn::parts(const GpuAttentionGradients& what) -> Result<std::vector<Part>> {
   constexpr std::size_t kAnyKeysSince = 91501;
-  constexpr std::int64_t kKeys = 128;
-  if (version_ < kAnyKeysSince && what.of.key.sizes[2] % kKeys != 0)
-    return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kKeys);
+  if (version_ < kAnyKeysSince && what.of.key.sizes[2] % kGradientKeys != 0)
+    return unsupported("cuDNN before 9.15.1 wants a multiple of {} keys", kGradientKeys);
   const auto key = key_of(
       what.of, {&what.gradient, &what.query_gradient, &what.key_gradient, &what.value_gradient});
   const Asked asked{key, family_of(what.of, "backward"), what.of.query.sizes[0]};

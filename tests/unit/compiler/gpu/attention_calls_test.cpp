@@ -4,6 +4,8 @@
 #include <cmath>
 #include <ostream>
 
+#include "compiler/cuda/attention_row.h"
+#include "compiler/runtime/cuda/dnn.h"
 #include "tests/unit/compiler/gpu/call_runs.h"
 
 namespace assay {
@@ -133,32 +135,31 @@ INSTANTIATE_TEST_SUITE_P(
             ", 0.0, True, attn_mask = w", 8, "f16[2, 1, 1, 9]cuda:0", "f16[1, 1, 1, 9]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
+auto row_of(const BoundCall& call) -> const AttentionRow& {
+  return call.row->name() == kAttention.name ? kAttention : kAttentionGradients;
+}
 /// A library that takes masks with a row of eight or a multiple for each query, and no causal order
 /// beside them.
 auto takes_rows(const BoundCall& call) -> bool {
-  const auto is_forward = call.args.size() == 7;
-  const auto* const mask = call.args[is_forward ? 5 : 8].real();
-  if (mask == nullptr || call.args[is_forward ? 4 : 7].scalar()->as_bool().value_or(false))
-    return false;
+  const auto& at = row_of(call);
+  const auto* const mask = call.args[at.mask].real();
+  if (mask == nullptr || call.args[at.causal].scalar()->as_bool().value_or(false)) return false;
   const auto& [sizes, strides] = std::tie(mask->meta.sizes, mask->meta.strides);
-  constexpr std::int64_t kRun = 8;
-  const auto queries = call.args[is_forward ? 0 : 1].real()->meta.sizes[2];
+  const auto queries = call.args[at.query].real()->meta.sizes[2];
   return sizes.size() == 4 && sizes[2] == queries && sizes[3] > 1 && strides[3] == 1 &&
-         strides[2] >= sizes[3] && strides[2] % kRun == 0;
+         strides[2] >= sizes[3] && strides[2] % kRowElements == 0;
 }
-/// The operator is the library, so that only its argument is another.
+/// The operator is the library, so that only its argument is another. Launches: one that makes the
+/// mask that is given, one for each call that makes it as it is taken, and two behind the result.
 class AdaptedMasks : public ::testing::TestWithParam<Row> {};
 
 TEST_P(AdaptedMasks, GiveTheSame) {
-  const auto& row = GetParam();
-  constexpr std::size_t kOwn = 1, kMask = 1, kMended = 2;
-  expect_close(row, forward(row), kOwn + kMask + kMended, {0, 0}, takes_rows);
+  expect_close(GetParam(), forward(GetParam()), 1 + 1 + 2, {0, 0}, takes_rows);
 }
 TEST_P(AdaptedMasks, GiveTheSameGradients) {
   auto row = GetParam();
   row.calls = 2;
-  constexpr std::size_t kOwn = 1, kMask = 1, kMended = 2;
-  expect_close(row, backward(row), kOwn + 2 * kMask + kMended, {0, 0, 0}, takes_rows);
+  expect_close(row, backward(row), 1 + 2 + 2, {0, 0, 0}, takes_rows);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -174,11 +175,12 @@ INSTANTIATE_TEST_SUITE_P(
             "f16[2, 1, 17, 1]cuda:0", "f16[2, 1, 17, 1]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
-/// One whose gradients want 128 keys or a multiple; it gives nothing else.
+/// A library of gradients alone, which wants a multiple of keys.
 auto takes_many_keys(const BoundCall& call) -> bool {
-  constexpr std::int64_t kKeys = 128;
-  if (call.args.size() == 7 || call.args[2].real()->meta.sizes[2] % kKeys != 0) return false;
-  return call.args[8].is_none() || takes_rows(call);
+  const auto& at = row_of(call);
+  const auto keys = call.args[at.query + 1].real()->meta.sizes[2];
+  return at.name == kAttentionGradients.name && keys % cuda::kGradientKeys == 0 &&
+         (call.args[at.mask].is_none() || takes_rows(call));
 }
 class AddedKeys : public ::testing::TestWithParam<Row> {};
 
@@ -212,37 +214,33 @@ INSTANTIATE_TEST_SUITE_P(
             "f16[1, 1, 1, 7]cuda:0", "f16[1, 1, 1, 7]cuda:0"}),
     [](const auto& row) { return row.param.name; });
 
-/// A library's rows that see nothing mean nothing: they become 0, and all others stay. Here it is
-/// one that does not look at masks.
-TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDone) {
-  const Row row{.name = "",
-                .query = "f16[2, 3, 17, 8]cuda:0",
-                .keys = "f16[2, 3, 9, 8]cuda:0",
-                .arguments = "",
-                .mask = "f16[2, 1, 17, 9]cuda:0",
-                .forbidden = "f16[1, 1, 17, 1]cuda:0"};
+/// Rows of a library that see nothing mean nothing: they become 0, and all others stay. Here it is
+/// one that does not look at masks. `steps`: how many are added.
+void expect_mended(const Row& row, const CallKernels::IsTaken& is_taken, std::size_t steps) {
+  constexpr std::size_t kBatch = 2, kHeads = 3, kQueries = 17, kKeys = 9, kFeatures = 8;
   const auto mask = masked(row);
-  const auto call = [](const char* results, const char* arguments) {
+  const auto call = [](const char* results, const std::string& arguments) {
     return fmt::format(
         "{0} = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, k{1})\n", results,
         arguments);
   };
-  auto made =
-      testing::bound_graph({fmt::format("q: {}; k: {}{}", row.query, row.keys, mask.inputs),
-                            mask.body + call("m", ", attn_mask = w") + "a = m[0]\nb = m[1]\n" +
-                                call("n", "") + "c = n[0]\nd = n[1]",
-                            "a, b, c, d, hides"},
-                           testing::op_table());
+  auto made = testing::bound_graph(
+      {fmt::format("q: {}; k: {}; h: f16[{}, 1, {}, {}]cuda:0{}", row.query, row.keys, kBatch,
+                   kQueries, kKeys, mask.inputs),
+       mask.body + call("m", row.arguments) + "a = m[0]\nb = m[1]\n" + call("n", "") +
+           "c = n[0]\nd = n[1]\ne = aten.expand_as.default(hides, h)",
+       "a, b, c, d, e"},
+      testing::op_table());
   ASSERT_TRUE(made) << made.error().message;
   CallKernels kernels(testing::op_table());
-  auto& steps = made->bound.steps;
-  const auto before = steps.size();
-  kernels.expand(made->bound, [](const BoundCall&) { return true; });
-  EXPECT_EQ(steps.size(), before + 2);
-  for (auto& step : steps)
+  auto& all_steps = made->bound.steps;
+  const auto before = all_steps.size();
+  kernels.expand(made->bound, is_taken);
+  EXPECT_EQ(all_steps.size(), before + steps);
+  for (auto& step : all_steps)
     if (auto* const taken = std::get_if<BoundCall>(&step);
         taken != nullptr && taken->arg_tensors == 4) {
-      taken->args[5] = {};
+      taken->args[kAttention.mask] = {};
       taken->buffers.erase(taken->buffers.begin() + 3);
       taken->arg_tensors = 3;
     }
@@ -251,15 +249,48 @@ TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDone) {
   const auto run = ReadyProgram(made->bound, device, options).run(made->inputs);
   ASSERT_TRUE(run) << run.error().message;
   const auto values = [&](std::size_t i) { return to_vector<double>(*run->outputs[i].real()); };
-  const auto forbidden = values(4);
-  const auto rows = static_cast<std::size_t>(std::ranges::count(forbidden, 1));
-  ASSERT_TRUE(rows > 0 && rows < forbidden.size());
+  const auto hides = values(4);
+  const bool is_causal = row.arguments.contains("True");
+  const auto sees_nothing = [&](std::size_t batch, std::size_t query) {
+    const auto first =
+        hides.begin() + static_cast<std::ptrdiff_t>((batch * kQueries + query) * kKeys);
+    const auto keys = is_causal ? std::min(query + 1, kKeys) : kKeys;
+    return std::all_of(first, first + static_cast<std::ptrdiff_t>(keys),
+                       [](double one) { return one == 1; });
+  };
+  std::size_t rows = 0;
   for (std::size_t k = 0; k < 2; ++k) {
     const auto got = values(k), all = values(k + 2);
-    const auto each = k == 0 ? 8U : 1U;
-    for (std::size_t i = 0; i < got.size(); ++i)
-      EXPECT_EQ(got[i], forbidden[i / each % forbidden.size()] == 1 ? 0 : all[i]) << k << ", " << i;
+    const auto each = k == 0 ? kFeatures : 1;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto query = i / each % kQueries, batch = i / each / kQueries / kHeads;
+      const bool is_nothing = sees_nothing(batch, query);
+      rows += is_nothing && k == 1 ? 1 : 0;
+      EXPECT_EQ(got[i], is_nothing ? 0 : all[i]) << k << ", " << i;
+    }
   }
+  EXPECT_TRUE(rows > 0 && rows < kBatch * kHeads * kQueries) << rows;
+}
+
+const Row kUnseen{.name = "",
+                  .query = "f16[2, 3, 17, 8]cuda:0",
+                  .keys = "f16[2, 3, 9, 8]cuda:0",
+                  .arguments = ", attn_mask = w",
+                  .mask = "f16[2, 1, 17, 9]cuda:0",
+                  .forbidden = "f16[1, 1, 17, 1]cuda:0"};
+
+TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDone) {
+  expect_mended(kUnseen, [](const BoundCall&) { return true; }, 2);
+}
+/// Queries that causal order leaves the hidden keys alone.
+TEST(AttentionCalls, WhatALibraryLeavesUndoneIsDoneInOrderToo) {
+  auto row = kUnseen;
+  row.arguments = ", 0.0, True, attn_mask = w";
+  row.forbidden = row.mask;
+  const auto takes_no_order = [](const BoundCall& call) {
+    return call.args[kAttention.mask].is_none() || takes_rows(call);
+  };
+  expect_mended(row, takes_no_order, 3);
 }
 
 TEST(AttentionCalls, WhatALibraryTakesStays) {

@@ -111,52 +111,54 @@ TEST(CompareValues, RareTiesOfManyAreUndecidedWhereOthersMove) {
   EXPECT_EQ(compared(two).ties, 0);
 }
 
-/// Largest noise of a convolution of ones on this device.
-auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
+struct Input {
+  Ints sizes;
+  std::vector<double> values;
+  /// All the same.
+  static auto of(const Ints& sizes, double value) -> Input {
+    std::int64_t count = 1;
+    for (const auto size : sizes) count *= size;
+    return {sizes, std::vector<double>(static_cast<std::size_t>(count), value)};
+  }
+};
+/// Of the one result of a graph, whose text begins with its parameters.
+auto measured(const std::string& graph, const std::vector<Input>& given,
+              RoundedBy by = RoundedBy::assay, RoundingRuns runs = RoundingRuns::few) -> Rounding {
+  static const auto kTable = build_op_table();
   Stage stage;
   stage.graph.emplace();
   stage.graph->graph =
-      parse_graph(fmt::format("class G(torch.nn.Module):\n"
-                              "    def forward(self, x: \"f32[1, 2, 5][10, 5, 1]{0}\", w: \"f32[3, "
-                              "2, 3][6, 3, 1]{0}\"):\n"
-                              "        y: \"f32[1, 3, 3][9, 3, 1]{0}\" = "
-                              "torch.ops.aten.convolution.default(x, w, None, [1], "
-                              "[0], [1], False, [0], 1)\n        return (y,)\n",
-                              device))
-          .value();
-  stage.inputs = {"input 0", "input 1"};
+      parse_graph("class G(torch.nn.Module):\n    def forward(self, " + graph).value();
   stage.outputs = {"output 0"};
   StageValues inputs;
-  for (const auto& [name, sizes] : {std::pair{"input 0", Ints{1, 2, 5}}, {"input 1", {3, 2, 3}}}) {
-    auto tensor = Tensor::contiguous(DType::float32, sizes).value();
-    const std::vector<double> ones(static_cast<std::size_t>(tensor.numel()), 1);
-    from_vector(tensor, std::span<const double>(ones));
-    inputs[name] = {Datum{std::move(tensor)}, Randomness::none, {}};
+  for (const auto& [sizes, values] : given) {
+    auto made = Tensor::contiguous(DType::float32, sizes).value();
+    from_vector(made, std::span<const double>(values));
+    stage.inputs.push_back(fmt::format("input {}", stage.inputs.size()));
+    inputs[stage.inputs.back()] = {Datum{std::move(made)}, Randomness::none, {}};
   }
-  static const auto kTable = build_op_table();
-  const auto roundings = measure_rounding(stage, inputs, {}, kTable, by);
-  const auto found = roundings.find("output 0");
-  return found == roundings.end() ? -1 : std::ranges::max(found->second.noise);
+  return measure_rounding(stage, inputs, {}, kTable, by, runs).at("output 0");
+}
+
+/// Largest noise of a convolution of ones on this device.
+auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
+  const auto graph = fmt::format(
+      "x: \"f32[1, 2, 5][10, 5, 1]{0}\", w: \"f32[3, 2, 3][6, 3, 1]{0}\"):\n"
+      "        y: \"f32[1, 3, 3][9, 3, 1]{0}\" = torch.ops.aten.convolution.default(x, w, None, "
+      "[1], [0], [1], False, [0], 1)\n        return (y,)\n",
+      device);
+  return std::ranges::max(
+      measured(graph, {Input::of({1, 2, 5}, 1), Input::of({3, 2, 3}, 1)}, by).noise);
 }
 
 TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
-  Stage stage;
-  stage.graph.emplace();
-  stage.graph->graph = parse_graph(
-                           "class G(torch.nn.Module):\n"
-                           "    def forward(self, x: \"f32[4][1]cpu\"):\n"
-                           "        a: \"f32[4][1]cpu\" = torch.ops.aten.mul.Tensor(x, 3)\n"
-                           "        y: \"b8[4][1]cpu\" = torch.ops.aten.gt.Scalar(a, 3)\n"
-                           "        return (y,)\n")
-                           .value();
-  stage.inputs = {"input 0"};
-  stage.outputs = {"output 0"};
-  auto x = Tensor::contiguous(DType::float32, {4}).value();
-  from_vector(x, std::span<const double>(std::array{1.0, 1 + 1e-6, 1 + 1e-4, 2.0}));
-  StageValues inputs;
-  inputs["input 0"] = {Datum{std::move(x)}, Randomness::none, {}};
-  const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
-  const auto& noise = roundings.at("output 0").noise;
+  const auto noise = measured(
+                         "x: \"f32[4][1]cpu\"):\n"
+                         "        a: \"f32[4][1]cpu\" = torch.ops.aten.mul.Tensor(x, 3)\n"
+                         "        y: \"b8[4][1]cpu\" = torch.ops.aten.gt.Scalar(a, 3)\n"
+                         "        return (y,)\n",
+                         {{{4}, {1.0, 1 + 1e-6, 1 + 1e-4, 2.0}}})
+                         .noise;
   EXPECT_EQ(noise[0], 1);  // 3 is as often below as above
   EXPECT_EQ(noise[1], 1);  // some twenty roundings away
   EXPECT_EQ(noise[2], 0);
@@ -164,29 +166,17 @@ TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
 }
 
 TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
-  Stage stage;
-  stage.graph.emplace();
-  stage.graph->graph = parse_graph(
-                           "class G(torch.nn.Module):\n"
-                           "    def forward(self, x: \"f32[256][1]cpu\", y: \"f32[256][1]cpu\"):\n"
-                           "        a: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(x)\n"
-                           "        b: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(y)\n"
-                           "        c: \"f32[256][1]cpu\" = torch.ops.aten.sub.Tensor(a, b)\n"
-                           "        return (c,)\n")
-                           .value();
-  stage.inputs = {"input 0", "input 1"};
-  stage.outputs = {"output 0"};
-  StageValues inputs;
-  for (const auto& [name, value] : {std::pair{"input 0", 1.0}, {"input 1", 0.5}}) {
-    auto made = Tensor::contiguous(DType::float32, {256}).value();
-    from_vector(made, std::span<const double>(std::vector<double>(256, value)));
-    inputs[name] = {Datum{std::move(made)}, Randomness::none, {}};
-  }
-  const auto least = [&](RoundingRuns runs) {
-    const auto all = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay, runs);
-    return std::ranges::minmax(all.at("output 0").noise);
+  const auto ends = [](RoundingRuns runs) {
+    return std::ranges::minmax(
+        measured("x: \"f32[256][1]cpu\", y: \"f32[256][1]cpu\"):\n"
+                 "        a: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(x)\n"
+                 "        b: \"f32[256][1]cpu\" = torch.ops.aten.exp.default(y)\n"
+                 "        c: \"f32[256][1]cpu\" = torch.ops.aten.sub.Tensor(a, b)\n"
+                 "        return (c,)\n",
+                 {Input::of({256}, 1), Input::of({256}, 0.5)}, RoundedBy::assay, runs)
+            .noise);
   };
-  const auto few = least(RoundingRuns::few), many = least(RoundingRuns::many);
+  const auto few = ends(RoundingRuns::few), many = ends(RoundingRuns::many);
   EXPECT_LT(few.min, 0.6 * few.max);
   EXPECT_GT(many.min, 1.2 * few.min);
   EXPECT_LT(many.max, 2 * few.max);
@@ -194,29 +184,14 @@ TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
 
 TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
   const auto noise = [](int terms) {
-    Stage stage;
-    stage.graph.emplace();
-    stage.graph->graph =
-        parse_graph(
-            fmt::format("class G(torch.nn.Module):\n"
-                        "    def forward(self, x: \"f32[1, {0}][{0}, 1]cpu\", w: \"f32[{0}, "
-                        "1][1, 1]cpu\"):\n"
-                        "        y: \"f32[1, 1][1, 1]cpu\" = "
-                        "torch.ops.aten.mm.default(x, w)\n        return (y,)\n",
-                        terms))
-            .value();
-    stage.inputs = {"input 0", "input 1"};
-    stage.outputs = {"output 0"};
-    StageValues inputs;
-    for (const auto& [name, sizes] :
-         {std::pair{"input 0", Ints{1, terms}}, {"input 1", {terms, 1}}}) {
-      auto made = Tensor::contiguous(DType::float32, sizes).value();
-      const std::vector<double> same(static_cast<std::size_t>(terms), 1 / std::sqrt(terms));
-      from_vector(made, std::span<const double>(same));
-      inputs[name] = {Datum{std::move(made)}, Randomness::none, {}};
-    }
-    const auto roundings = measure_rounding(stage, inputs, {}, build_op_table(), RoundedBy::assay);
-    return std::ranges::max(roundings.at("output 0").noise);
+    const auto same = 1 / std::sqrt(terms);
+    const auto graph = fmt::format(
+        "x: \"f32[1, {0}][{0}, 1]cpu\", w: \"f32[{0}, 1][1, 1]cpu\"):\n"
+        "        y: \"f32[1, 1][1, 1]cpu\" = torch.ops.aten.mm.default(x, w)\n"
+        "        return (y,)\n",
+        terms);
+    return std::ranges::max(
+        measured(graph, {Input::of({1, terms}, same), Input::of({terms, 1}, same)}).noise);
   };
   EXPECT_GT(noise(6400), 5 * noise(64));  // of results that are 1
 }
