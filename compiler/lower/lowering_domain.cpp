@@ -1,6 +1,7 @@
 #include "compiler/lower/lowering_domain.h"
 
 #include <algorithm>
+#include <array>
 
 #include "compiler/lower/expand.h"
 #include "compiler/lower/lowering.h"
@@ -18,6 +19,19 @@ void visit_fakes(const Datum& datum, const std::function<void(const FakeTensor&)
   if (const auto* fake = datum.fake()) visit(*fake);
   if (const auto* list = datum.list())
     for (const auto& item : *list) visit_fakes(item, visit);
+}
+
+/// Views whose elements are others where they are read. Programs know none: they make them at once.
+struct Resolved {
+  std::string_view view, copy;
+};
+constexpr std::array kResolved = {
+    Resolved{"aten._conj.default", "aten._conj_physical.default"},
+    Resolved{"aten._neg_view.default", "aten.neg.default"},
+};
+auto resolved_form(std::string_view view) -> const Resolved* {
+  const auto known = std::ranges::find(kResolved, view, &Resolved::view);
+  return known == kResolved.end() ? nullptr : known;
 }
 
 auto has_lazy(const DatumList& args, const Datum& result) -> bool {
@@ -246,6 +260,12 @@ void LoweringDomain::define_views(const OpRow& row, const DatumList& args, const
 }
 
 auto LoweringDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+  if (const auto* resolved = resolved_form(row.schema.overload)) {
+    Composer composer(row, args, *this);
+    auto made = composer.call(resolved->copy, {args[0]});
+    if (const auto& error = composer.error()) return with_context(*error, row.name());
+    return made;
+  }
   const bool may_lower = !not_lowered_.contains(row.schema.overload);
   const auto lower = may_lower ? find_lowering(row.schema.overload) : nullptr;
   if (const auto expand = may_lower ? find_expansion(row.schema.overload) : nullptr) {

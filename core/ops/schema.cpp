@@ -26,7 +26,7 @@ constexpr std::string_view kOperatorNamespaces[] = {"aten", "prims", "torchvisio
 
 /// Tensors that PyTorch's own gradients leave undefined, though no schema says that they may be: a
 /// graph shows None. An operator that needs one says so itself.
-constexpr std::string_view kMayBeUndefined[] = {"cum_seq_q", "cum_seq_k"};
+constexpr std::string_view kMayBeUndefined[] = {"cum_seq_q", "cum_seq_k", "attn_bias"};
 
 struct KindName {
   std::string_view name;

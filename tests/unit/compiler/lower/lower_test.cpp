@@ -439,6 +439,14 @@ auto attention() -> std::vector<Row> {
         "m = aten._scaled_dot_product_flash_attention_backward.default(g, q, k, v, a, b, s, s, 7, "
         "9, 0.0, False, s, s)\nc = m[0]\nd = m[1]\ne = m[2]",
         "a, b, c, d, e"}},
+      {"AttentionCudnnOnCuda",  // its gradients get None for what its results leave out
+       {"q: bf16[2, 4, s0, 8]cuda:0; k: bf16[2, 4, 9, 8]cuda:0; g: bf16[2, 4, s0, 8]cuda:0",
+        "n = aten._scaled_dot_product_cudnn_attention.default(q, k, k, None, True, 0.0, True)\n"
+        "a = n[0]\nb = n[1]\ns = n[6]\nt = n[7]\n"
+        "m = aten._scaled_dot_product_cudnn_attention_backward.default(g, q, k, k, a, b, s, t, "
+        "None, None, None, s0, 9, 0.0, True)\nc = m[0]\nd = m[1]\ne = m[2]",
+        "a, b, c, d, e"},
+       {"s0=1", "s0=7"}},
       {"AttentionBackward",
        {"g: f32[2, 3, s0, 4]; q: f32[2, 3, s0, 4]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
         "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)\n"
@@ -493,6 +501,18 @@ auto viewed() -> std::vector<Row> {
         "a = aten.permute.default(x, [1, 0, 2])\nn = s0 * 24\nd = aten.view.default(x, [n])\n"
         "f = aten.neg.default(d)",
         "a, x, f"}},
+      {"Negated",
+       {in,
+        "v = aten._neg_view.default(x)\na = aten.select.int(v, 1, 2)\n"
+        "d = aten.mul.Tensor(a, 2)\nf = aten.sum.default(v)\nw = aten._neg_view.default(v)\n"
+        "g = aten.add.Tensor(w, x)",
+        "d, f, g"}},
+      {"Conjugated",
+       {"s0: Sym(s0); x: c64[s0, 3]; y: c64[s0, 3]",
+        "v = aten._conj.default(x)\na = aten.mul.Tensor(y, v)\nc = aten.clone.default(v)\n"
+        "d = aten.view_as_real.default(c)\ne = aten.neg.default(d)\n"
+        "t = aten.permute.default(v, [1, 0])\nm = aten.mm.default(t, y)",
+        "a, e, m"}},
       {"AsStrided",
        {in, e + "a = aten.as_strided.default(e, [s0, 3], [24, 2], 1)\nd = aten.neg.default(a)",
         "d"}},
