@@ -126,7 +126,8 @@ namespace {
 /// Threads that hold a whole row; nothing where it is too long.
 auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExtents& all,
                  std::int64_t most_ranks) -> std::optional<TileThreads> {
-  auto holders = power_of_two(tiles(all.r, choice.neighbours * choice.rounds));
+  const auto length = std::max<std::int64_t>(all.r, 1);  // rows of nothing have a result as well
+  auto holders = power_of_two(tiles(length, choice.neighbours * choice.rounds));
   TileThreads threads;
   // One row fills a warp at least; several share one.
   if (plan.loops.parallel.empty()) holders = std::max(holders, kWarpThreads);
@@ -140,7 +141,7 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   threads.x = std::min(holders, kWarpThreads);
   // As many warps as the row has.
   const auto lanes = threads.x * threads.ranks * choice.neighbours * choice.rounds;
-  threads.y = std::min(tiles(all.r, lanes), holders / threads.x);
+  threads.y = std::min(tiles(length, lanes), holders / threads.x);
   holders = threads.x * threads.y;
   if (plan.loops.parallel.empty()) return threads;
   const auto rows = std::min(power_of_two(all.y), kShortRowThreads / holders);

@@ -58,8 +58,9 @@ auto key_of(const GpuAttention& what, const std::vector<const GpuTensor*>& other
 }
 /// What differs in lengths, masks and layouts alone has the same name.
 auto family_of(const GpuAttention& what, std::string_view pass) -> std::string {
-  return fmt::format("{} {} {} {} {} {} {}", pass, static_cast<int>(what.query.dtype), what.scale,
-                     what.is_causal, what.query.sizes[1], what.key.sizes[1], what.query.sizes[3]);
+  return fmt::format("{} {} {} {} {} {} {} {}", pass, static_cast<int>(what.query.dtype),
+                     what.scale, what.is_causal, what.query.sizes[1], what.key.sizes[1],
+                     what.query.sizes[3], what.value.sizes[3]);
 }
 
 /// A part of the batch.

@@ -33,10 +33,13 @@ auto check_attention(MetaCall& c, int query_arg) -> bool {
   for (int i = 1; i <= 2; ++i) {
     const auto& other = c.meta(query_arg + i);
     if (c.error()) return false;
+    // Values may have features of their own on CUDA alone.
+    const bool has_own_features = i == 2 && on_cuda(query);
     if (!c.require(query.rank() == 4 && other.rank() == 4, "operands of rank 4") ||
         !c.require(query.dtype == other.dtype && is_floating(query.dtype), "one floating dtype") ||
         !c.require(eq(query.sizes[0], other.sizes[0]), "the batch sizes agree") ||
-        !c.require(eq(query.sizes[3], other.sizes[3]), "the feature sizes agree"))
+        (!has_own_features &&
+         !c.require(eq(query.sizes[3], other.sizes[3]), "the feature sizes agree")))
       return false;
   }
   const auto& key = c.meta(query_arg + 1);
@@ -56,6 +59,13 @@ auto check_mask(MetaCall& c, int query_arg, int mask_arg) -> bool {
                          "the mask broadcasts to the scores");
 }
 
+/// A row of the values' features for each query.
+auto output_sizes(MetaCall& c, int query_arg) -> Dims {
+  auto sizes = c.meta(query_arg).sizes;
+  sizes[3] = c.meta(query_arg + 2).sizes[3];
+  return sizes;
+}
+
 /// The output is laid out like the query, the logsumexp by position.
 auto flash_rule(MetaCall& c) -> Datum {
   if (!check_attention(c, 0) || !check_mask(c, 0, kForwardMask)) return {};
@@ -63,9 +73,11 @@ auto flash_rule(MetaCall& c) -> Datum {
   const Dims rows(query.sizes.begin(), query.sizes.begin() + 3);
   const auto sum_dtype = query.dtype == DType::float64 ? DType::float64 : DType::float32;
   // On CUDA it stands for the kernels there (attention_cuda.cpp), in their layout.
-  if (on_cuda(query))
-    return {DatumList{c.fresh(query.dtype, query.sizes, position_major_strides(query.sizes)),
+  if (on_cuda(query)) {
+    const auto sizes = output_sizes(c, 0);
+    return {DatumList{c.fresh(query.dtype, sizes, position_major_strides(sizes)),
                       c.fresh(sum_dtype, rows)}};
+  }
   return {DatumList{c.fresh(query.dtype, query.sizes, preserved_strides(c, query)),
                     c.fresh(sum_dtype, rows, position_major_strides(rows))}};
 }
@@ -74,8 +86,9 @@ auto flash_backward_rule(MetaCall& c) -> Datum {
   if (!check_attention(c, 1) || !check_mask(c, 1, kBackwardMask)) return {};
   const auto& query = c.meta(1).sizes;
   const Dims rows(query.begin(), query.begin() + 3);
+  const auto out = output_sizes(c, 1);
   for (const int i : {0, 4})
-    if (!require_same_sizes(c, c.meta(i).sizes, query, "outputs have the query's shape")) return {};
+    if (!require_same_sizes(c, c.meta(i).sizes, out, "outputs have the query's shape")) return {};
   if (!require_same_sizes(c, c.meta(5).sizes, rows, "one logsumexp per query position")) return {};
   DatumList grads;
   for (int i = 1; i <= 3; ++i) {
@@ -222,6 +235,7 @@ void flash_kernel(KernelCall& k) {
     const auto scores = make_scores<T>(k, 0, 4, kForwardMask, kForwardScale);
     Output<T> out(k.out(0));
     Output<T> sums(k.out(1));
+    const auto features = k.in(2).sizes()[3];
     for_each_block(sizes, [&](const Block& b) {
       const auto shared = b.head * key.count() / query.count();
       const auto keys = key.at(b.batch, shared);
@@ -230,7 +244,7 @@ void flash_kernel(KernelCall& k) {
       const auto row = (b.batch * sizes[1] + b.head) * sizes[2] + b.begin;
       std::ranges::copy(block_sums, sums.data() + row);
       add_product(T(1), packed_matrix<T>(weights.data(), b.end - b.begin, keys.rows),
-                  value.at(b.batch, shared), out.data() + row * sizes[3], sizes[3]);
+                  value.at(b.batch, shared), out.data() + row * features, features);
     });
   });
 }
@@ -295,7 +309,7 @@ void flash_backward_kernel(KernelCall& k) {
     Output<T> grad_query(k.out(0));
     Output<T> grad_key(k.out(1));
     Output<T> grad_value(k.out(2));
-    const auto features = sizes[3];
+    const auto features = sizes[3], value_features = k.in(3).sizes()[3];
     for_each_block(sizes, [&](const Block& b) {
       const auto shared = b.head * o.key.count() / o.query.count();
       const auto row = (b.batch * sizes[1] + b.head) * sizes[2] + b.begin;
@@ -305,7 +319,7 @@ void flash_backward_kernel(KernelCall& k) {
       const auto weights = packed_matrix<T>(g.weights.data(), rows, key_sizes[2]);
       const auto grads = packed_matrix<T>(g.scores.data(), rows, key_sizes[2]);
       add_product(T(1), weights.transposed(), o.grad_out.at(b.batch, b.head, b.begin, b.end),
-                  grad_value.data() + key_row * features, features);
+                  grad_value.data() + key_row * value_features, value_features);
       add_product(scores.scale, grads, o.key.at(b.batch, shared),
                   grad_query.data() + row * features, features);
       add_product(scores.scale, grads.transposed(), o.query.at(b.batch, b.head, b.begin, b.end),

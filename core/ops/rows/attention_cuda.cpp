@@ -121,6 +121,28 @@ auto flash(Composer& c) -> Datum {
   return {std::move(results)};
 }
 
+/// The dimensions of a tensor, those of large strides first (alloc_with_matching_layout).
+auto by_stride(Composer& c, const TensorMeta& like) -> Ints {
+  Ints order;
+  for (std::size_t d = 0; d < like.strides.size(); ++d) {
+    auto at = order.size();
+    const auto before = [&](std::int64_t other) {
+      return like.strides[static_cast<std::size_t>(other)];
+    };
+    while (at > 0 && c.decide(gt(like.strides[d], before(order[at - 1])), "order of strides")) --at;
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::int64_t>(d));
+  }
+  return order;
+}
+/// Contents of a tensor densely, its dimensions in the order that they have in another.
+auto ordered_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum {
+  const auto order = by_stride(c, c.meta(like));
+  Ints back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const auto turned = c.call("aten.permute.default", {tensor, int_list(order)});
+  return c.call("aten.permute.default", {row_major(c, turned), int_list(back)});
+}
 /// Contents of a tensor in the layout of another of its sizes.
 auto laid_out_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum {
   const auto made = c.meta(tensor), wanted = c.meta(like);
@@ -153,7 +175,9 @@ auto cudnn(Composer& c) -> Datum {
   if (c.flag(param(c, "return_debug_mask"))) return c.unsupported("the debug mask"), Datum{};
   auto results = forward(c, c.arg(3));
   if (c.error()) return {};
-  results[0] = laid_out_like(c, c.arg(0), results[0]);
+  const bool has_own_features = query.sizes[3] != c.meta(2).sizes[3];
+  results[0] = has_own_features ? ordered_like(c, c.arg(0), results[0])
+                                : laid_out_like(c, c.arg(0), results[0]);
   results[1] = c.flag(param(c, "compute_log_sumexp"))
                    ? c.call("aten.unsqueeze.default", {results[1], number(3)})
                    : Datum{};

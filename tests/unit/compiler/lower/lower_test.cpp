@@ -447,6 +447,21 @@ auto attention() -> std::vector<Row> {
         "None, None, None, s0, 9, 0.0, True)\nc = m[0]\nd = m[1]\ne = m[2]",
         "a, b, c, d, e"},
        {"s0=1", "s0=7"}},
+      {"AttentionOfOtherValuesOnCuda",  // with features of their own
+       {"p: bf16[2, s0, 4, 8]cuda:0; k: bf16[2, 2, 9, 8]cuda:0; v: bf16[2, 2, 9, 16]cuda:0; "
+        "x: f32[2, 4, s0, 8]cuda:0; y: f32[2, 4, 9, 6]cuda:0",
+        "q = aten.transpose.int(p, 1, 2)\n"
+        "n = aten._scaled_dot_product_cudnn_attention.default(q, k, v, None, True)\n"
+        "a = n[0]\nb = n[1]\ns = n[6]\n"
+        "m = aten._scaled_dot_product_cudnn_attention_backward.default(a, q, k, v, a, b, s, s, "
+        "None, None, None, s0, 9, 0.0, False)\nc = m[0]\nd = m[1]\ne = m[2]\n"
+        "z = aten.constant_pad_nd.default(y, [0, 2])\n"
+        "o = aten._scaled_dot_product_efficient_attention.default(x, z, y, None, True)\n"
+        "f = o[0]\ng = o[1]\nt = o[2]\n"
+        "r = aten._scaled_dot_product_efficient_attention_backward.default(f, x, z, y, None, f, g, "
+        "t, t, 0.0, [True, True, True, False])\nh = r[0]\ni = r[1]\nj = r[2]",
+        "a, b, c, d, e, f, h, i, j"},
+       {"s0=1", "s0=7"}},
       {"AttentionBackward",
        {"g: f32[2, 3, s0, 4]; q: f32[2, 3, s0, 4]; k: f32[2, 3, 5, 4]; v: f32[2, 3, 5, 4]",
         "n = aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)\n"
@@ -512,7 +527,7 @@ auto viewed() -> std::vector<Row> {
         "v = aten._conj.default(x)\na = aten.mul.Tensor(y, v)\nc = aten.clone.default(v)\n"
         "d = aten.view_as_real.default(c)\ne = aten.neg.default(d)\n"
         "t = aten.permute.default(v, [1, 0])\nm = aten.mm.default(t, y)",
-        "a, e, m"}},
+        "a, v, e, m, x"}},
       {"AsStrided",
        {in, e + "a = aten.as_strided.default(e, [s0, 3], [24, 2], 1)\nd = aten.neg.default(a)",
         "d"}},
