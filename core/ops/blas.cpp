@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <vector>
 
@@ -60,6 +61,19 @@ void add_integer_product(std::int64_t alpha, const MatrixView<std::int64_t>& a,
     }
 }
 
+/// 0: as many as the library began with.
+std::atomic<int> most_threads = 0;
+
+/// Waking threads costs more than a small product takes, and while they wait they turn.
+void set_threads(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr double kEach = 1 << 24;  // multiplications, some tenths of a millisecond
+  static const int kAll = openblas_get_num_threads();
+  const int limit = most_threads;
+  const int most = limit > 0 ? limit : kAll;
+  const auto work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  openblas_set_num_threads(static_cast<int>(std::clamp(work / kEach, 1.0, double(most))));
+}
+
 }  // namespace
 
 template <class T>
@@ -76,6 +90,7 @@ void add_product(T alpha, const MatrixView<T>& a, const MatrixView<T>& b, T* c,
     const auto m = static_cast<int>(a.rows);
     const auto n = static_cast<int>(b.cols);
     const auto k = static_cast<int>(a.cols);
+    set_threads(a.rows, b.cols, a.cols);
     const auto ldc = static_cast<int>(std::max<std::int64_t>(c_row_stride, n));
     if constexpr (std::is_same_v<T, float>) {
       cblas_sgemm(CblasRowMajor, left.transpose, right.transpose, m, n, k, alpha, left.data,
@@ -100,11 +115,9 @@ template void add_product(Complex, const MatrixView<Complex>&, const MatrixView<
 template void add_product(std::int64_t, const MatrixView<std::int64_t>&,
                           const MatrixView<std::int64_t>&, std::int64_t*, std::int64_t);
 
-BlasThreads::BlasThreads(int threads) : before_(openblas_get_num_threads()) {
-  openblas_set_num_threads(threads);
-}
+BlasThreads::BlasThreads(int threads) : before_(most_threads.exchange(threads)) {}
 BlasThreads::~BlasThreads() {
-  openblas_set_num_threads(before_);
+  most_threads = before_;
 }
 
 }  // namespace assay
