@@ -192,7 +192,6 @@ class GpuExponentials {
 
   auto many() -> Values {
     constexpr double kFar = -41;  // e^-41 is above 2^-60
-    constexpr std::uint32_t kWarp = 0xffffffff;
     auto& b = e_.b_;
     mask_ = meant_lanes(difference_->operands[0]);
     bundles_ = bundles();
@@ -202,15 +201,14 @@ class GpuExponentials {
     auto* largest = is_shared ? e_.lane(difference_->operands[1], 0)
                               : llvm::ConstantFP::get(b.getFloatTy(), 0.0);
     auto* least = least_meant(is_shared ? difference_->operands[0] : one_.operands[0], largest);
-    auto* everywhere = all_are_meant_ == nullptr
-                           ? nullptr
-                           : b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {},
-                                               {b.getInt32(kWarp), all_are_meant_});
+    // Each thread for itself: a vote of the warp before would be uniform, but the driver's
+    // assembler (580, linking) asks for it again in here, where threads have parted and the answer
+    // is anything.
     const auto near = [&] {
       auto values = powers(emit_exp_of_number);
-      if (everywhere != nullptr)
+      if (all_are_meant_ != nullptr)
         values = e_.either(
-            everywhere, [&] { return values; }, [&] { return without_any_others(values); });
+            all_are_meant_, [&] { return values; }, [&] { return without_any_others(values); });
       values.push_back(b.getTrue());
       return values;
     };

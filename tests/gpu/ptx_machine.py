@@ -178,7 +178,7 @@ class Machine:
                     block = range(rank * threads, (rank + 1) * threads)
                     if any(waiting.get(t) == "block" for t in block):
                         go_on(block)
-            elif name[0] in ("mma", "shfl", "vote"):
+            elif name[0] in ("mma", "shfl"):
                 for start in range(0, len(self.regs), 32):
                     warp = [t for t in here if start <= t < start + 32]
                     if warp:
@@ -195,13 +195,6 @@ class Machine:
         lanes = [self.value(operands[2], self.regs[t]) & 31 ^ t & own for t in warp]
         for t, lane in zip(warp, lanes):
             self.regs[t][operands[0].split("|")[0]] = held[lane]
-
-    def vote(self, name, operands, warp):
-        """.all: whether every lane says so."""
-        assert "all" in name, name
-        all_say = int(all(self.value(operands[1], self.regs[t]) for t in warp))
-        for t in warp:
-            self.regs[t][operands[0]] = all_say
 
     def value(self, text, regs, kind="b64"):
         if text in self.symbols:

@@ -29,8 +29,12 @@ auto constant_pad_rule(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const auto pads = pads_by_dim(c, c.exprs(1), self.sizes.size());
   auto sizes = self.sizes;
-  bool grows = false;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
+  const auto rank = sizes.size();
+  // What is row-major stays so either way, unless it may be taken for channels-last.
+  const bool may_be_channels_last = rank == 4 || rank == 5;
+  const bool stays = !may_be_channels_last && self.strides == contiguous_strides(self.sizes);
+  bool grows = stays;
+  for (std::size_t d = 0; d < rank; ++d) {
     sizes[d] = sizes[d] + pads[d].before + pads[d].after;
     if (!c.require(ge(sizes[d], 0), "padded sizes are not negative")) return {};
     grows = grows || c.decide(gt(pads[d].before, 0), "padding") ||

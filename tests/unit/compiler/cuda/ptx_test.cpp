@@ -209,6 +209,13 @@ TEST_F(PtxTest, TwoByteElementsGoInPairs) {
   EXPECT_EQ(count(made(shares("float32", "float32"), {1 << 16, 4096}).ptx, "max.NaN.bf16x2"), 0);
 }
 
+/// What a warp decides together is decided where all of its threads are, which an assembler that
+/// moves a vote to where some are does not keep.
+TEST_F(PtxTest, ThreadsAskForTheirOwnLanes) {
+  EXPECT_EQ(count(made(shares("float32", "float32"), {19, 27}).ptx, "vote"), 0);
+  EXPECT_EQ(count(made(shares("bfloat16", "float32"), {1 << 16, 1000}).ptx, "vote"), 0);
+}
+
 /// Of rows that fill all lanes only the row is asked for; where it is one and all is aligned,
 /// accesses behind the last reduction stand in a row without a question.
 TEST_F(PtxTest, WholeRowsAskNothing) {
