@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/expr/text.h"
+#include "replay/runner/sum_terms.h"
 
 namespace assay {
 namespace {
@@ -135,66 +136,6 @@ auto may_round_operands(const Graph& graph, const Node& node) -> bool {
   });
 }
 
-/// Results that add up many terms: those of a dimension of an operand (the last but one), all of
-/// its dimensions but the first, or as many as the operand has per element of the result.
-enum class Terms : std::uint8_t { inner, kernel, reduced };
-struct SumRow {
-  std::string_view name;
-  std::size_t operand;  ///< among those that are tensors
-  Terms terms;
-};
-constexpr std::array kSums = {
-    SumRow{"aten.mm.default", 1, Terms::inner},
-    SumRow{"aten.bmm.default", 1, Terms::inner},
-    SumRow{"aten.addmm.default", 2, Terms::inner},
-    SumRow{"aten.baddbmm.default", 2, Terms::inner},
-    SumRow{"aten.convolution.default", 1, Terms::kernel},
-    SumRow{"aten.sum.default", 0, Terms::reduced},
-    SumRow{"aten.sum.dim_IntList", 0, Terms::reduced},
-    SumRow{"aten.mean.default", 0, Terms::reduced},
-    SumRow{"aten.mean.dim", 0, Terms::reduced},
-    SumRow{"aten.var.correction", 0, Terms::reduced},
-    SumRow{"aten.var_mean.correction", 0, Terms::reduced},
-    SumRow{"aten.native_layer_norm.default", 0, Terms::reduced},
-    SumRow{"aten._native_batch_norm_legit.default", 0, Terms::reduced},
-    SumRow{"aten._native_batch_norm_legit_functional.default", 0, Terms::reduced}};
-
-auto count_of(const Ints& sizes, std::size_t first = 0) -> double {
-  double count = 1;
-  for (std::size_t d = first; d < sizes.size(); ++d) count *= static_cast<double>(sizes[d]);
-  return count;
-}
-
-/// Terms that an element of the node's result adds up in the run; 1 where it is no sum.
-auto terms_of(const Graph& graph, std::size_t at, const GraphRun& run) -> double {
-  const auto position = [&](NodeId id) -> std::size_t {
-    return static_cast<std::size_t>(std::ranges::find(graph.nodes, id, &Node::id) -
-                                    graph.nodes.begin());
-  };
-  const auto* maker = &graph.nodes[at];
-  auto ids = operands(*maker);
-  if (maker->target == "operator.getitem" && !ids.empty() && position(ids[0]) < at) {
-    maker = &graph.nodes[position(ids[0])];
-    ids = operands(*maker);
-  }
-  const auto row = std::ranges::find(kSums, maker->target, &SumRow::name);
-  if (row == kSums.end() || ids.size() <= row->operand) return 1;
-  const auto operand = position(ids[row->operand]);
-  if (operand >= run.nodes.size() || !run.nodes[operand].value.tensor ||
-      !run.nodes[at].value.tensor)
-    return 1;
-  const auto& sizes = run.nodes[operand].value.tensor->meta.sizes;
-  switch (row->terms) {
-    case Terms::inner:
-      return sizes.size() < 2 ? 1 : static_cast<double>(sizes[sizes.size() - 2]);
-    case Terms::kernel:
-      return count_of(sizes, 1);
-    case Terms::reduced:
-      return count_of(sizes) / std::max(1.0, count_of(run.nodes[at].value.tensor->meta.sizes));
-  }
-  return 1;
-}
-
 /// Attention on CUDA multiplies weights, and gradients of scores, that are rounded to halves like
 /// its operands, which nobody sees. Roundings of what they are multiplied with come to as much.
 struct HiddenRow {
@@ -255,16 +196,24 @@ class Measurement {
         runs_(static_cast<std::uint32_t>(runs)) {}
 
   auto run() -> Roundings {
-    const auto native = run_stage(stage_, inputs_, attributes_, table_);
+    const auto& nodes = stage_.graph->graph.nodes;
+    std::vector<Datum> values(nodes.size());
+    StageTaps taps;
+    taps.node = [&](std::size_t i, const Datum& value) {
+      values[i] = value;
+      if (auto* tensor = std::get_if<Tensor>(&values[i].value);
+          tensor != nullptr && is_inexact(tensor->dtype()))
+        tensor->storage = nullptr;  // nobody asks for its elements
+    };
+    const auto native = run_stage(stage_, inputs_, attributes_, table_, taps);
     if (!native.not_run.empty()) return {};
     dtypes_ = dtypes_of(native.graph);
     for (const auto dtype : dtypes_) units_.push_back(unit_of(dtype));
-    const auto& nodes = stage_.graph->graph.nodes;
     // Roundings of n terms add up like sqrt(n).
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!is_narrow(units_[i]))
         units_[i] *=
-            std::sqrt(std::max(1.0, terms_of(stage_.graph->graph, i, native.graph) / kFewTerms));
+            std::sqrt(std::max(1.0, sum_terms(stage_.graph->graph, i, values) / kFewTerms));
     for (std::size_t i = 0; i < nodes.size() && by_ == RoundedBy::device; ++i)
       if (dtypes_[i] == DType::float32 && may_round_operands(stage_.graph->graph, nodes[i]))
         units_[i] = kTf32;

@@ -196,6 +196,23 @@ TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
   EXPECT_GT(noise(6400), 5 * noise(64));  // of results that are 1
 }
 
+/// Of as many terms as there are the rounding is that of those that meet in one place.
+TEST(MeasureRounding, SumsOfManyInOnePlaceRoundMore) {
+  const auto noise = [](std::string_view index) {
+    const auto graph = fmt::format(
+        "x: \"f32[1024][1]cpu\", y: \"f32[6400, 1][1, 1]cpu\"):\n"
+        "        n: \"i64[6400][1]cpu\" = torch.ops.aten.arange.default(6400)\n"
+        "        i: \"i64[6400][1]cpu\" = torch.ops.aten.{}\n"
+        "        z: \"f32[1024, 1][1, 1]cpu\" = torch.ops.aten.view.default(x, [1024, 1])\n"
+        "        a: \"f32[1024, 1][1, 1]cpu\" = torch.ops.aten.index_add.default(z, 0, i, y)\n"
+        "        return (a,)\n",
+        index);
+    return measured(graph, {Input::of({1024}, 0), Input::of({6400, 1}, 1)}).noise[0];
+  };
+  const double all = 6400, few = 7;  // that come to the first place
+  EXPECT_GT(noise("mul.Tensor(n, 0)") / all, 5 * noise("remainder.Scalar(n, 1024)") / few);
+}
+
 TEST(MeasureRounding, ADeviceMayRoundTheOperandsOfConvolutions) {
   const auto exact = noise_of_convolution("cuda:0", RoundedBy::assay);
   EXPECT_GT(exact, 0);
