@@ -58,7 +58,11 @@ class TiledLauncher final : public KernelLauncher {
       one.extents = split.extents[i];
       for (const auto& storage : parts) one.arguments.push_back({.storage = storage.get()});
       for (const auto number : split.numbers) one.arguments.push_back({.integer = number});
-      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one, split.kernels[i]->key(one)));
+      auto key = split.kernels[i]->key(one);
+      // Parts end where their row does: threads of several rows loop apart, which the machine, all
+      // of whose lanes loop together, does not know.
+      if (key.choice.loops) key.choice.threads.z = 1;
+      ASSAY_TRY(const auto* const code, fit(*split.kernels[i], one, key));
       std::string problem;
       one.report = [&](const RunFinding& finding) { problem = finding.message; };
       ASSAY_TRY_VOID(TileMachine(*code, one).run());

@@ -389,6 +389,9 @@ auto TileMachine::loop(const TileStep& step) -> Result<void> {
   const auto& region = statement.regions[0];
   use(std::span(statement.operands).first(3));
   std::array<std::int64_t, 3> ends = {};
+  for (const auto end : std::span(statement.operands).first(3))
+    if (lanes(type(end).axes) > 1)
+      return unsupported("line {}: a loop that ends apart in its lanes", statement.line);
   for (std::size_t i = 0; i < 3; ++i) ends[i] = *integers(statement.operands[i], 0);
   const auto carried = region.params.size() - 1;
   for (std::size_t i = 0; i < carried; ++i) {

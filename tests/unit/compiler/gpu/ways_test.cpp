@@ -16,6 +16,7 @@ const std::vector<SmallGraph> kGraphs = {
     {"a: f32[300, 70]", "r = aten.sum.dim_IntList(a, [0])", "r"},
     {"a: f32[2100, 40]", "r = aten.mean.dim(a, [0])", "r"},  // in parts
     {"a: f32[2, 3000, 24]", "r = aten.sum.dim_IntList(a, [1])", "r"},
+    {"a: bf16[256, 256, 16]", "r = aten.mean.dim(a, [1])", "r"},  // several of them in a block
     {"a: bf16[2600, 19]", "b = aten.amax.default(a, [0])\nr = aten.relu.default(b)", "r"},
     {"a: f32[5, 3000]", "r = aten._softmax.default(a, -1, False)", "r"},
     {"a: f32[2, 70000]", "r = aten.sum.dim_IntList(a, [1])", "r"},
