@@ -30,7 +30,8 @@ template <class T>
 void add_product(T alpha, const MatrixView<T>& a, const MatrixView<T>& b, T* c,
                  std::int64_t c_row_stride);
 
-/// While it lives, products of this process run on at most so many threads; small ones run on one anyway.
+/// While it lives, products of this process run on at most so many threads; small ones run on one
+/// anyway.
 class BlasThreads {
  public:
   explicit BlasThreads(int threads);

@@ -543,6 +543,13 @@ auto viewed() -> std::vector<Row> {
         "n = torch.sym_max(s0, 4)\na = aten.full.default([n], 2.0)\n"
         "d = aten.arange.default(n)\nf = aten.add.Tensor(a, d)",
         "f"}},
+  };
+}
+INSTANTIATE_TEST_SUITE_P(Views, Lowering, rows_named(viewed()), row_name);
+
+auto written() -> std::vector<Row> {
+  const std::string in = "s0: Sym(s0); x: f32[s0, 4, 6]; i: i64[s0, 4]";
+  return {
       {"CopyAfterReads",
        {in,
         "a = aten.add.Tensor(x, 1)\nd = aten.neg.default(x)\n"
@@ -566,7 +573,7 @@ auto viewed() -> std::vector<Row> {
        {in, "a = aten.neg.default(x)\nb = aten.add_.Tensor(x, 1)\nd = aten.mul.Tensor(a, b)", "d"}},
   };
 }
-INSTANTIATE_TEST_SUITE_P(Views, Lowering, rows_named(viewed()), row_name);
+INSTANTIATE_TEST_SUITE_P(Writes, Lowering, rows_named(written()), row_name);
 
 }  // namespace
 }  // namespace assay
