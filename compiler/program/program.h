@@ -24,7 +24,7 @@ struct HostView {
   bool is_reinterpreted = false;  ///< false: the buffer as it is, the rest is empty
   Dims sizes, strides;
   Expr offset;
-  std::optional<DType> dtype;  ///< only where the text says so (alloc_from_pool)
+  std::optional<DType> dtype;  ///< only where it is another than the base's
 };
 
 struct HostArg;
@@ -74,6 +74,7 @@ struct HostBind {
   HostView source;
   bool is_reuse = false;   ///< the old value is dead: its name is deleted in the same line
   Expr pool_offset_bytes;  ///< alloc_from_pool only
+  [[nodiscard]] auto is_in_pool() const -> bool { return pool_offset_bytes.is_valid(); }
 };
 /// `ps0 = 8*s27`, `triton_poi_fused_0_xnumel = 16*s77`, `s77 = primals_1`
 struct HostScalar {

@@ -27,15 +27,23 @@ auto joined(const Dims& dims) -> std::string {
   return "(" + text + ")";
 }
 
-auto overrun_text(const HostStorage& storage, const Expr& needed, const Binding& at)
-    -> std::string {
+/// `needed` elements of the view's dtype, which is the storage's where it says nothing else.
+auto overrun_text(const HostStorage& storage, std::optional<DType> dtype, const Expr& needed,
+                  const Binding& at) -> std::string {
   if (!storage.elems) return {};
   const auto need = evaluate_int(needed, at);
   const auto have = evaluate_int(*storage.elems, at);
   if (!need || !have) return {};
   const auto bytes = size_bytes(storage.dtype.value_or(DType::uint8));
-  return fmt::format("needs {} {}, the storage of {} has {}", *need * bytes,
+  const auto own = storage.dtype ? size_bytes(dtype.value_or(*storage.dtype)) : bytes;
+  return fmt::format("needs {} {}, the storage of {} has {}", *need * own,
                      storage.dtype ? "bytes" : "elements", storage.name, *have * bytes);
+}
+
+/// A number of elements as that of another dtype.
+auto in_units(const Expr& elements, DType from, DType to) -> Expr {
+  const auto have = size_bytes(from), want = size_bytes(to);
+  return have == want ? elements : floor_div(elements * have, Expr(want));
 }
 
 }  // namespace
@@ -218,23 +226,26 @@ void WrapperWalk::check_extent(const HostOp& op, const HostBuffer& view) {
                        fmt::format("the storage of {} has no known extent", storage.name)});
   // A view without elements touches nothing.
   auto inside = bound(0);
+  const bool is_other = storage.dtype && view.dtype && *storage.dtype != *view.dtype;
+  const auto have =
+      is_other ? in_units(*storage.elems, *storage.dtype, *view.dtype) : *storage.elems;
   Expr last(view.offset);
   for (std::size_t i = 0; i < view.sizes.size(); ++i) {
     add_not_empty(view.sizes[i], view.strides[i], inside);
     last = last + (view.sizes[i] - 1) * view.strides[i];
   }
-  inside.value = *storage.elems - 1 - last;
+  inside.value = have - 1 - last;
   auto decision = both(decide(bound(view.offset)), decide(std::move(inside)));
   std::string message;
   if (const auto* refuted = std::get_if<Refuted>(&decision.answer)) {
-    message = overrun_text(storage, view.offset + span, refuted->witness);
+    message = overrun_text(storage, view.dtype, view.offset + span, refuted->witness);
     // What the recording itself would have run into says more than the smallest sizes.
     const auto need = evaluate_int(view.offset + span, hints_);
-    const auto have = evaluate_int(*storage.elems, hints_);
-    if (need && have && *need > *have)
+    const auto known = evaluate_int(have, hints_);
+    if (need && known && *need > *known)
       message +=
           fmt::format("; at the recorded {}: {}", hints_.empty() ? "sizes" : print_witness(hints_),
-                      overrun_text(storage, view.offset + span, hints_));
+                      overrun_text(storage, view.dtype, view.offset + span, hints_));
   }
   add(WrapperClaim::view_in_storage, {&op, {}, 0, {}}, std::move(claim), std::move(decision),
       std::move(message));
@@ -247,7 +258,10 @@ auto WrapperWalk::view_of(const HostOp& op, const HostView& view) -> std::option
   if (!view.is_reinterpreted) return result;
   result.sizes = view.sizes;
   result.strides = view.strides;
-  result.offset = base->second.offset + view.offset;
+  auto offset = base->second.offset;
+  if (view.dtype && result.dtype) offset = in_units(offset, *result.dtype, *view.dtype);
+  if (view.dtype) result.dtype = view.dtype;
+  result.offset = offset + view.offset;
   result.has_layout = true;
   check_extent(op, result);
   return result;
@@ -257,7 +271,7 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
   HostArg arg;
   arg.mentions = {bind.source.base};
   use(op, {arg});
-  if (bind.source.dtype) {  // alloc_from_pool: a part of the pool, of a dtype of its own
+  if (bind.is_in_pool()) {
     const auto pool = names_.find(bind.source.base);
     const auto whole = pool == names_.end() ? HostStorage{} : storages_[pool->second.storage];
     auto& buffer = fresh(bind.name);

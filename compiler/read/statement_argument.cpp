@@ -97,6 +97,9 @@ auto StatementReader::view(int node) -> Result<HostView> {
   if (args.size() > 3) {
     ASSAY_TRY(result.offset, expr(args[3]));
   }
+  if (args.size() > 4) {  // as programs of this compiler are printed
+    ASSAY_TRY(result.dtype, dtype(args[4]));
+  }
   return result;
 }
 

@@ -102,8 +102,9 @@ class Writer {
   }
   static auto text_of(const HostView& view) -> std::string {
     if (!view.is_reinterpreted) return view.base;
-    return fmt::format("reinterpret_tensor({}, {}, {}, {})", view.base, list_text(view.sizes),
-                       list_text(view.strides), print_expr(view.offset));
+    return fmt::format("reinterpret_tensor({}, {}, {}, {}{})", view.base, list_text(view.sizes),
+                       list_text(view.strides), print_expr(view.offset),
+                       view.dtype ? fmt::format(", {}", name(*view.dtype)) : std::string());
   }
 
   auto arg_of(const CallArg& arg) const -> HostArg {

@@ -249,6 +249,19 @@ TEST(WrapperBounds, ADeletedBufferMustNotBeUsed) {
             Kinds{});
 }
 
+/// Sizes, strides and offset are in elements of the view's dtype.
+TEST(WrapperBounds, AViewOfAnotherDtypeHasAsManyBytes) {
+  const auto returned = [](std::string_view view) {
+    return refuted(check(with_alloc(fmt::format("return (reinterpret_tensor(buf0, {}), )", view))));
+  };
+  const Kinds out{WrapperClaim::view_in_storage};
+  EXPECT_EQ(returned("(s77, 8), (8, 1), 0, torch.float16"), Kinds{});
+  EXPECT_EQ(returned("(s77, 8), (8, 1), 1, torch.float16"), out);
+  EXPECT_EQ(returned("(s77, 2), (2, 1), 0, torch.int64"), Kinds{});
+  EXPECT_EQ(returned("(s77, 4), (4, 1), 0, torch.int64"), out);
+  EXPECT_EQ(returned("(s77, 8), (8, 1), 0"), out);
+}
+
 TEST(WrapperBounds, AViewBehindItsStorageIsRefuted) {
   EXPECT_EQ(refuted(check(with_alloc("return (reinterpret_tensor(buf0, (s77, ), (4, ), 4), )"))),
             Kinds{WrapperClaim::view_in_storage});
