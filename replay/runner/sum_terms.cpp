@@ -4,7 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
+
+#include "core/ops/pointwise.h"
 
 namespace assay {
 namespace {
@@ -65,18 +68,13 @@ auto most_often(const Tensor& indices, double all) -> double {
   return most * all / std::max(1.0, count_of(indices.sizes()));
 }
 auto most_often(const std::vector<const Tensor*>& indices) -> double {
-  Ints together;
+  std::optional<Ints> together = Ints();
   for (const auto* one : indices) {
-    const auto& sizes = one->sizes();
-    if (sizes.size() > together.size())
-      together.insert(together.begin(), sizes.size() - together.size(), 1);
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      auto& size = together[together.size() - sizes.size() + d];
-      size = std::max(size, sizes[d]);
-    }
+    together = common_sizes(*together, one->sizes());
+    if (!together) return 1;
   }
-  double least = count_of(together);
-  for (const auto* one : indices) least = std::min(least, most_often(*one, count_of(together)));
+  double least = count_of(*together);
+  for (const auto* one : indices) least = std::min(least, most_often(*one, count_of(*together)));
   return least;
 }
 
@@ -115,7 +113,8 @@ auto sum_terms(const Graph& graph, std::size_t at, const std::vector<Datum>& val
     case Terms::placed: {
       std::vector<const Tensor*> indices;
       for (auto i = row->operand; i < ids.size(); ++i)
-        if (const auto* one = tensor(ids[i]); one != nullptr && !is_floating(one->dtype()))
+        if (const auto* one = tensor(ids[i]);
+            one != nullptr && !is_floating(one->dtype()) && one->dtype() != DType::boolean)
           indices.push_back(one);
       return indices.empty() ? 1 : most_often(indices);
     }

@@ -124,31 +124,21 @@ auto index_put(const Arguments& args) -> bool {
   const auto* self = args.tensor(0);
   const auto indices = args.tensors(1);
   if (self == nullptr || args.flag(3) || indices.size() > self->sizes().size()) return false;
-  Ints together;
+  std::optional<Ints> together = Ints();
   for (const auto* one : indices) {
     if (one == nullptr) continue;
     if (one->dtype() == DType::boolean || one->dtype() == DType::uint8) return false;
-    const auto rank = std::max(together.size(), one->sizes().size());
-    together.insert(together.begin(), rank - together.size(), 1);
-    for (std::size_t d = 0; d < one->sizes().size(); ++d) {
-      auto& size = together[rank - one->sizes().size() + d];
-      size = size == 1 ? one->sizes()[d] : size;
-    }
+    together = common_sizes(*together, one->sizes());
+    if (!together) return false;
   }
-  std::vector<std::int64_t> places(static_cast<std::size_t>(numel(together)), 0);
+  std::vector<std::int64_t> places(static_cast<std::size_t>(numel(*together)), 0);
   std::int64_t count = 1;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     if (indices[d] == nullptr) continue;
-    const auto chosen = integers(*indices[d]);
-    auto packed = *indices[d];
-    packed.meta.strides = contiguous_strides(packed.sizes());
-    const auto strides = broadcast_strides(packed, together);
+    const auto chosen = integers(expanded_view(*indices[d], *together));
     const auto size = self->sizes()[d];
-    for_each_position(together, [&](const Ints& at, std::size_t i) {
-      std::int64_t from = 0;
-      for (std::size_t k = 0; k < at.size(); ++k) from += at[k] * strides[k];
-      places[i] = places[i] * size + wrapped(chosen[static_cast<std::size_t>(from)], size);
-    });
+    for (std::size_t i = 0; i < places.size(); ++i)
+      places[i] = places[i] * size + wrapped(chosen[i], size);
     count *= size;
   }
   return has_repeated(places, count);
