@@ -156,7 +156,7 @@ auto HostMachine::step(const HostOp& op, const HostAlloc& what) -> Result<void> 
 
 auto HostMachine::step(const HostOp& op, const HostBind& what) -> Result<void> {
   RunValue made;
-  if (what.is_in_pool()) {
+  if (what.is_in_pool) {
     ASSAY_TRY(const auto* pool, find(op, what.source.base));
     ASSAY_TRY(const auto offset, number(what.pool_offset_bytes));
     ASSAY_TRY(auto sizes, numbers(what.source.sizes));

@@ -72,9 +72,9 @@ struct HostAlloc {
 struct HostBind {
   std::string name;
   HostView source;
-  bool is_reuse = false;   ///< the old value is dead: its name is deleted in the same line
-  Expr pool_offset_bytes;  ///< alloc_from_pool only
-  [[nodiscard]] auto is_in_pool() const -> bool { return pool_offset_bytes.is_valid(); }
+  bool is_reuse = false;    ///< the old value is dead: its name is deleted in the same line
+  bool is_in_pool = false;  ///< alloc_from_pool
+  Expr pool_offset_bytes = {};
 };
 /// `ps0 = 8*s27`, `triton_poi_fused_0_xnumel = 16*s77`, `s77 = primals_1`
 struct HostScalar {

@@ -271,7 +271,7 @@ void WrapperWalk::step(const HostOp& op, const HostBind& bind) {
   HostArg arg;
   arg.mentions = {bind.source.base};
   use(op, {arg});
-  if (bind.is_in_pool()) {
+  if (bind.is_in_pool) {
     const auto pool = names_.find(bind.source.base);
     const auto whole = pool == names_.end() ? HostStorage{} : storages_[pool->second.storage];
     auto& buffer = fresh(bind.name);

@@ -351,7 +351,7 @@ auto StatementReader::assign_scalar(const std::string& name, int right) -> Resul
 
 /// `buf2 = reinterpret_tensor(buf1, ...); del buf1  # reuse`: the next statement decides.
 auto StatementReader::assign_view(const std::string& name, const HostView& view) -> Result<void> {
-  HostBind bind{.name = name, .source = view, .pool_offset_bytes = {}};
+  HostBind bind{.name = name, .source = view};
   if (cursor_.at(";")) {
     auto ahead = cursor_.lexer();  // stands behind the semicolon
     const auto del = ahead.next();
@@ -447,6 +447,7 @@ auto StatementReader::pool_view(const std::string& name, int right) -> Result<vo
   if (args.size() != 5) return bad(right, "alloc_from_pool takes five arguments");
   HostBind result;
   result.name = name;
+  result.is_in_pool = true;
   ASSAY_TRY(result.source, view(args[0]));
   ASSAY_TRY(result.pool_offset_bytes, expr(args[1]));
   ASSAY_TRY(result.source.dtype, dtype(args[2]));

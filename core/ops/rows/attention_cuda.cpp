@@ -175,9 +175,9 @@ auto cudnn(Composer& c) -> Datum {
   if (c.flag(param(c, "return_debug_mask"))) return c.unsupported("the debug mask"), Datum{};
   auto results = forward(c, c.arg(3));
   if (c.error()) return {};
-  const bool has_own_features = query.sizes[3] != c.meta(2).sizes[3];
-  results[0] = has_own_features ? ordered_like(c, c.arg(0), results[0])
-                                : laid_out_like(c, c.arg(0), results[0]);
+  const bool has_its_size = c.decide(eq(query.sizes[3], c.meta(2).sizes[3]), "one feature size");
+  results[0] =
+      has_its_size ? laid_out_like(c, c.arg(0), results[0]) : ordered_like(c, c.arg(0), results[0]);
   results[1] = c.flag(param(c, "compute_log_sumexp"))
                    ? c.call("aten.unsqueeze.default", {results[1], number(3)})
                    : Datum{};

@@ -30,9 +30,14 @@ auto constant_pad_rule(MetaCall& c) -> Datum {
   const auto pads = pads_by_dim(c, c.exprs(1), self.sizes.size());
   auto sizes = self.sizes;
   const auto rank = sizes.size();
-  // What is row-major stays so either way, unless it may be taken for channels-last.
+  // What is row-major and loses nothing stays so either way, unless it may be taken for
+  // channels-last.
   const bool may_be_channels_last = rank == 4 || rank == 5;
-  const bool stays = !may_be_channels_last && self.strides == contiguous_strides(self.sizes);
+  const bool stays =
+      !may_be_channels_last && self.strides == contiguous_strides(self.sizes) &&
+      std::ranges::all_of(pads, [&](const Pad& pad) {
+        return c.decide(ge(pad.before, 0), "padding") && c.decide(ge(pad.after, 0), "padding");
+      });
   bool grows = stays;
   for (std::size_t d = 0; d < rank; ++d) {
     sizes[d] = sizes[d] + pads[d].before + pads[d].after;
