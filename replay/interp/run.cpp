@@ -472,6 +472,29 @@ auto to_datum(const Arg& arg, const Lookup& lookup) -> Result<Datum> {
   return std::visit(ArgConverter{lookup}, arg.value);
 }
 
+namespace {
+auto positional(const Node& node, const Lookup& lookup) -> Result<DatumList> {
+  DatumList args;
+  args.reserve(node.args.size());
+  for (const auto& arg : node.args) {
+    ASSAY_TRY(auto datum, to_datum(arg, lookup));
+    args.push_back(std::move(datum));
+  }
+  return args;
+}
+}  // namespace
+
+auto bound_arguments(const Node& node, const OpRow& row, const Lookup& lookup)
+    -> Result<DatumList> {
+  ASSAY_TRY(auto args, positional(node, lookup));
+  std::vector<std::pair<std::string, Datum>> keywords;
+  for (const auto& [key, arg] : node.kwargs) {
+    ASSAY_TRY(auto datum, to_datum(arg, lookup));
+    keywords.emplace_back(key, std::move(datum));
+  }
+  return bind_arguments(row.schema, std::move(args), std::move(keywords));
+}
+
 auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
     -> Result<Datum> {
   if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
@@ -479,19 +502,11 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
   const auto* row = domain.find(node.target);
   if (!row && node.target != "operator.getitem")
     return unsupported("no row for operator {}", node.target);
-  DatumList args;
-  args.reserve(node.args.size());
-  for (const auto& arg : node.args) {
-    ASSAY_TRY(auto datum, to_datum(arg, lookup));
-    args.push_back(std::move(datum));
+  if (!row) {
+    ASSAY_TRY(const auto args, positional(node, lookup));
+    return get_item(args);
   }
-  if (!row) return get_item(args);
-  std::vector<std::pair<std::string, Datum>> keywords;
-  for (const auto& [key, arg] : node.kwargs) {
-    ASSAY_TRY(auto datum, to_datum(arg, lookup));
-    keywords.emplace_back(key, std::move(datum));
-  }
-  ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), std::move(keywords)));
+  ASSAY_TRY(auto bound, bound_arguments(node, *row, lookup));
   return domain.run(*row, std::move(bound));
 }
 

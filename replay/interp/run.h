@@ -85,6 +85,11 @@ struct RunOptions {
 /// Python text.
 [[nodiscard]] auto to_datum(const Arg& arg, const std::function<const Datum*(NodeId)>& lookup)
     -> Result<Datum>;
+/// The arguments of a call of an operator, one for each parameter of its schema. Errors: as
+/// to_datum, bad_input (they do not fit the schema).
+[[nodiscard]] auto bound_arguments(const Node& node, const OpRow& row,
+                                   const std::function<const Datum*(NodeId)>& lookup)
+    -> Result<DatumList>;
 
 /// Runs one call on its operands in any domain: table rows, getitem, and higher-order operators
 /// (higher_order.h). Errors: unsupported if there is no row, else the row's own.

@@ -50,9 +50,10 @@ struct CompiledComparison {
 };
 /// Runs the program on these inputs and the graph on copies of them. What is further apart than
 /// compare_tensors allows differs unless rounding, measured by runs in float64, explains it; where
-/// intermediate results overflow, elements that are not finite are undecided, with a note. Outputs
-/// that share memory with others or with inputs in only one of the two differ. `is_blind` is a
-/// fault: nothing ever differs. Errors: of either run.
+/// intermediate results overflow, elements that are not finite are undecided, with a note, and so
+/// is what rests on results that PyTorch leaves open (undefined_results.h). Outputs that share
+/// memory with others or with inputs in only one of the two differ. `is_blind` is a fault: nothing
+/// ever differs. Errors: of either run.
 [[nodiscard]] auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
                                           const Executor& executor, const RunInputs& inputs,
                                           const OpTable& table, bool is_blind = false)

@@ -213,7 +213,7 @@ class Measurement {
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!is_narrow(units_[i]))
         units_[i] *=
-            std::sqrt(std::max(1.0, sum_terms(stage_.graph->graph, i, values) / kFewTerms));
+            std::sqrt(std::max(1.0, sum_terms(stage_.graph->graph, i, values, table_) / kFewTerms));
     for (std::size_t i = 0; i < nodes.size() && by_ == RoundedBy::device; ++i)
       if (dtypes_[i] == DType::float32 && may_round_operands(stage_.graph->graph, nodes[i]))
         units_[i] = kTf32;

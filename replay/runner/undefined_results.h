@@ -1,18 +1,13 @@
 // Results that PyTorch leaves open on some inputs, which numbers that are made up often are.
 #pragma once
-#include <functional>
-
-#include "core/graph/graph.h"
-#include "core/tensor/tensor.h"
+#include "core/ops/op_table.h"
 
 namespace assay {
 
-/// The value of a node; null: it is no tensor.
-using TensorOf = std::function<const Tensor*(NodeId)>;
-
-/// Is it open what the operator gives on these operands? Of several elements that are written to
-/// one place any may stay (index_put without accumulate, index_copy, put, scatter), and what a
-/// pool's gradient makes of indices that no pool gives is nobody's business.
-[[nodiscard]] auto is_undefined(const Node& node, const TensorOf& tensor) -> bool;
+/// Is it open what the operator gives on these operands, one for each parameter of the schema? Of
+/// several elements that are written to one place any may stay (index_put without accumulate,
+/// index_copy, put, scatter), and what a pool's gradient makes of indices that no pool gives is
+/// nobody's business.
+[[nodiscard]] auto is_undefined(const OpRow& row, const DatumList& args) -> bool;
 
 }  // namespace assay

@@ -30,15 +30,14 @@ auto constant_pad_rule(MetaCall& c) -> Datum {
   const auto pads = pads_by_dim(c, c.exprs(1), self.sizes.size());
   auto sizes = self.sizes;
   const auto rank = sizes.size();
-  // What is row-major and loses nothing stays so either way, unless it may be taken for
-  // channels-last.
+  // What is row-major and loses nothing stays so whether it grows or not, unless it may be taken
+  // for channels-last: nobody needs to know.
   const bool may_be_channels_last = rank == 4 || rank == 5;
-  const bool stays =
+  bool grows =
       !may_be_channels_last && self.strides == contiguous_strides(self.sizes) &&
       std::ranges::all_of(pads, [&](const Pad& pad) {
         return c.decide(ge(pad.before, 0), "padding") && c.decide(ge(pad.after, 0), "padding");
       });
-  bool grows = stays;
   for (std::size_t d = 0; d < rank; ++d) {
     sizes[d] = sizes[d] + pads[d].before + pads[d].after;
     if (!c.require(ge(sizes[d], 0), "padded sizes are not negative")) return {};

@@ -71,5 +71,43 @@ TEST(CompareWithReference, InfinityWithoutOverflowIsADifference) {
   EXPECT_NE(compare(wrong, right).compared.at(0).message, "");
 }
 
+/// Of elements that are written to one place any may stay; what does not rest on them is compared.
+TEST(CompareWithReference, WhatPyTorchLeavesOpenIsUndecided) {
+  const std::string in = kIn + "; i: i64[2]; s: f32[s0, 2]";
+  const auto graph = [&](const std::string& written, const std::string& factor) {
+    return SmallGraph{in,
+                      "a = aten.index_copy.default(x, 1, i, " + written +
+                          ")\nb = aten.neg.default(a)\nc = aten.mul.Tensor(x, " + factor + ")",
+                      "b, c", 3, 3};
+  };
+  const auto turned = [&] {
+    auto made = graph("t", "2");
+    made.body = "t = aten.flip.default(s, [1])\n" + made.body;
+    return made;
+  }();
+  const auto open = compare(turned, graph("s", "2"));
+  EXPECT_EQ(open.compared.at(0).message, "");
+  EXPECT_EQ(open.compared.at(1).message, "");
+  ASSERT_EQ(open.notes.size(), 1U);
+  EXPECT_NE(open.notes[0].find("output 0 is undecided"), std::string::npos);
+  const auto wrong = compare(graph("s", "2.001"), graph("s", "2"));
+  EXPECT_EQ(wrong.compared.at(0).message, "");
+  EXPECT_NE(wrong.compared.at(1).message, "");
+}
+
+/// An input that is written holds what is open as well.
+TEST(CompareWithReference, InputsMayHoldWhatIsOpen) {
+  const std::string in = kIn + "; i: i64[2]; s: f32[s0, 2]";
+  const SmallGraph one{in, "a = aten.index_copy.default(x, 1, i, s)\nc = aten.copy_.default(x, a)",
+                       "s", 3, 3};
+  const SmallGraph other{in,
+                         "t = aten.flip.default(s, [1])\na = aten.index_copy.default(x, 1, i, t)\n"
+                         "c = aten.copy_.default(x, a)",
+                         "s", 3, 3};
+  const auto result = compare(other, one);
+  for (const auto& one_of : result.compared) EXPECT_EQ(one_of.message, "") << one_of.what;
+  EXPECT_EQ(result.notes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace assay

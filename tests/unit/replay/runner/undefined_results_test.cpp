@@ -1,4 +1,5 @@
-// Which calls give what PyTorch leaves open, by the contents of their indices.
+// Which calls give what PyTorch leaves open, and what meets in one place, by the contents of
+// indices.
 #include "replay/runner/undefined_results.h"
 
 #include <gtest/gtest.h>
@@ -6,15 +7,56 @@
 #include <map>
 
 #include "core/graph/text.h"
+#include "replay/interp/run.h"
+#include "replay/runner/written_places.h"
 
 namespace assay {
 namespace {
 
+using Whole = std::vector<std::int64_t>;
+
+/// A call of x [3, 4], s [2, 2] and the indices j [2, 1] (0 and 2) and i, bound to its parameters.
+struct Bound {
+  const OpRow* row = nullptr;
+  DatumList args;
+};
+auto bound(const std::string& call, const Ints& sizes, const Whole& i, const Ints& x = {3, 4})
+    -> Bound {
+  static const auto kTable = build_op_table();
+  const auto graph = parse_graph(
+      "class G(torch.nn.Module):\n    def forward(self, x, s, i, j):\n        a = "
+      "torch.ops.aten." +
+      call + "\n        return (a,)\n");
+  EXPECT_TRUE(graph) << graph.error().message;
+  const auto indices = [](const Ints& of, const Whole& numbers) {
+    auto made = *Tensor::contiguous(DType::int64, of);
+    from_vector(made, std::span<const std::int64_t>(numbers));
+    return Datum{made};
+  };
+  const std::map<std::string, Datum> values = {{"x", {*Tensor::contiguous(DType::float32, x)}},
+                                               {"s", {*Tensor::contiguous(DType::float32, {2, 2})}},
+                                               {"i", indices(sizes, i)},
+                                               {"j", indices({2, 1}, {0, 2})}};
+  const auto value = [&](NodeId id) -> const Datum* {
+    const auto node = std::ranges::find(graph->nodes, id, &Node::id);
+    return &values.at(node->name);
+  };
+  for (const auto& node : graph->nodes)
+    if (node.kind == NodeKind::call_function)
+      if (const auto* row = kTable.find(node.target)) {
+        auto args = bound_arguments(node, *row, value);
+        EXPECT_TRUE(args) << args.error().message;
+        return {row, *std::move(args)};
+      }
+  ADD_FAILURE() << call;
+  return {};
+}
+
 struct Row {
-  std::string name;
-  std::string call;  ///< of x [3, 4], s (values) and of i and j
-  Ints sizes;        ///< of i
-  std::vector<std::int64_t> i;
+  std::string name, call;
+  Ints sizes;  ///< of i
+  Whole i;
+  std::int64_t most;  ///< elements in one place; 0: the operator writes none
   bool is_undefined;
 };
 
@@ -22,80 +64,68 @@ class UndefinedResults : public ::testing::TestWithParam<Row> {};
 
 TEST_P(UndefinedResults, AreKnownByIndices) {
   const auto& row = GetParam();
-  const auto graph = parse_graph(
-      "class G(torch.nn.Module):\n    def forward(self, x: \"f32[3, 4][4, 1]cpu\", s: \"f32[2, "
-      "2][2, "
-      "1]cpu\", i: \"i64[2][1]cpu\", j: \"i64[2, 1][1, 1]cpu\"):\n        a = torch.ops.aten." +
-      row.call + "\n        return (a,)\n");
-  ASSERT_TRUE(graph) << graph.error().message;
-  std::map<NodeId, Tensor> values;
-  const Node* call = nullptr;
-  for (const auto& node : graph->nodes) {
-    if (node.kind == NodeKind::call_function) call = &node;
-    if (node.name == "x") values[node.id] = *Tensor::contiguous(DType::float32, {3, 4});
-    if (node.name == "s") values[node.id] = *Tensor::contiguous(DType::float32, {2, 2});
-    if (node.name == "i" || node.name == "j") {
-      auto made = *Tensor::contiguous(DType::int64, node.name == "i" ? row.sizes : Ints{2, 1});
-      const std::vector<std::int64_t> first = {0, 2};
-      from_vector(made, std::span<const std::int64_t>(node.name == "i" ? row.i : first));
-      values[node.id] = made;
-    }
-  }
-  ASSERT_NE(call, nullptr);
-  const auto tensor = [&](NodeId id) -> const Tensor* {
-    const auto known = values.find(id);
-    return known == values.end() ? nullptr : &known->second;
-  };
-  EXPECT_EQ(is_undefined(*call, tensor), row.is_undefined);
+  const auto [op, args] = bound(row.call, row.sizes, row.i);
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(is_undefined(*op, args), row.is_undefined);
+  EXPECT_EQ(written_places(*op, args).value_or(WrittenPlaces()).most, row.most);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Calls, UndefinedResults,
     ::testing::Values(
-        Row{"CopyApart", "index_copy.default(x, 0, i, s)", {2}, {0, 2}, false},
-        Row{"CopyTwice", "index_copy.default(x, 0, i, s)", {2}, {1, 1}, true},
-        Row{"CopyTwiceFromTheEnd", "index_copy.default(x, 0, i, s)", {2}, {1, -2}, true},
-        Row{"ScatterInLines", "scatter.src(x, 1, i, s)", {2, 2}, {0, 1, 1, 0}, false},
-        Row{"ScatterTwiceInALine", "scatter.src(x, 1, i, s)", {2, 2}, {0, 1, 3, 3}, true},
-        Row{"ScatterDown", "scatter.src(x, 0, i, s)", {2, 2}, {0, 0, 1, 0}, true},
-        Row{"PutApart", "put.default(x, i, s)", {2, 2}, {0, 1, 2, 11}, false},
-        Row{"PutTwice", "put.default(x, i, s)", {2, 2}, {0, 1, 2, -12}, true},
-        Row{"PutAdds", "put.default(x, i, s, True)", {2, 2}, {0, 0, 0, 0}, false},
-        Row{"IndexTwice", "index_put.default(x, [None, i], s)", {2}, {3, 3}, true},
-        Row{"IndexAdds", "index_put.default(x, [None, i], s, True)", {2}, {3, 3}, false},
-        Row{"IndexGrid", "index_put.default(x, [j, i], s)", {2}, {3, 1}, false},
-        Row{"IndexGridTwice", "index_put.default(x, [j, i], s)", {2}, {3, -1}, true},
-        Row{"OtherOperator", "index_select.default(x, 0, i)", {2}, {1, 1}, false}),
+        Row{"CopyApart", "index_copy.default(x, 0, i, s)", {2}, {0, 2}, 1, false},
+        Row{"CopyTwice", "index_copy.default(x, 0, i, s)", {2}, {1, 1}, 2, true},
+        Row{"CopyTwiceFromTheEnd", "index_copy.default(x, -2, i, s)", {2}, {1, -2}, 2, true},
+        Row{"CopyInPlace", "index_copy_.default(x, 0, i, s)", {2}, {1, 1}, 2, true},
+        Row{"SlicesAreAdded", "index_add.default(x, 0, i, s)", {2}, {1, 1}, 2, false},
+        Row{"ScatterInLines", "scatter.src(x, 1, i, s)", {2, 2}, {0, 1, 1, 0}, 1, false},
+        Row{"ScatterTwiceInALine", "scatter.src(x, 1, i, s)", {2, 2}, {0, 1, 3, 3}, 2, true},
+        Row{"ScatterDown", "scatter.src(x, 0, i, s)", {2, 2}, {0, 0, 1, 0}, 2, true},
+        Row{"ScatterAdds", "scatter_add.default(x, 1, i, s)", {2, 2}, {3, 3, 3, 3}, 2, false},
+        Row{"ScatterSums", "scatter_reduce.two(x, 1, i, s, 'sum')", {2, 2}, {3, 3, 1, 0}, 2, false},
+        Row{"ScatterTakesTheLargest",
+            "scatter_reduce.two(x, 1, i, s, 'amax')",
+            {2, 2},
+            {3, 3, 1, 0},
+            0,
+            false},
+        Row{"PutApart", "put.default(x, i, s)", {2, 2}, {0, 1, 2, 11}, 1, false},
+        Row{"PutTwice", "put.default(x, i, s)", {2, 2}, {0, 1, 2, -12}, 2, true},
+        Row{"PutAdds", "put.default(x, i, s, True)", {2, 2}, {0, 0, 0, 0}, 4, false},
+        Row{"IndexTwice", "index_put.default(x, [None, i], s)", {2}, {3, 3}, 2, true},
+        Row{"IndexTwiceInPlace", "index_put_.default(x, [None, i], s)", {2}, {3, 3}, 2, true},
+        Row{"IndexAdds", "index_put.default(x, [None, i], s, True)", {2}, {3, 3}, 2, false},
+        Row{"IndexAddsByName",
+            "index_put.default(x, [None, i], s, accumulate = True)",
+            {2},
+            {3, 3},
+            2,
+            false},
+        Row{"IndexGrid", "index_put.default(x, [j, i], s)", {2}, {3, 1}, 1, false},
+        Row{"IndexGridTwice", "index_put.default(x, [j, i], s)", {2}, {3, -1}, 2, true},
+        Row{"Embedding",
+            "embedding_dense_backward.default(s, i, 9, -1, False)",
+            {3},
+            {7, 0, 7},
+            2,
+            false},
+        Row{"OtherOperator", "index_select.default(x, 0, i)", {2}, {1, 1}, 0, false}),
     [](const auto& row) { return row.param.name; });
 
 /// Of a plane of four by four, windows of two.
 TEST(UndefinedResults, IndicesOfAPoolAreInTheirWindows) {
-  const auto graph =
-      parse_graph(
-          "class G(torch.nn.Module):\n    def forward(self, g: \"f32[1, 2, 2][4, 2, 1]cpu\", x: "
-          "\"f32[1, 4, 4][16, 4, 1]cpu\", i: \"i64[1, 2, 2][4, 2, 1]cpu\"):\n        a = "
-          "torch.ops.aten.max_pool2d_with_indices_backward.default(g, x, [2, 2], [2, 2], [0, 0], "
-          "[1, 1], False, i)\n        return (a,)\n")
-          .value();
-  const auto is_open = [&](std::vector<std::int64_t> indices) {
-    std::map<NodeId, Tensor> values;
-    const Node* call = nullptr;
-    for (const auto& node : graph.nodes) {
-      if (node.kind == NodeKind::call_function) call = &node;
-      if (node.name == "x") values[node.id] = *Tensor::contiguous(DType::float32, {1, 4, 4});
-      if (node.name != "i") continue;
-      auto made = *Tensor::contiguous(DType::int64, {1, 2, 2});
-      from_vector(made, std::span<const std::int64_t>(indices));
-      values[node.id] = made;
-    }
-    return is_undefined(*call, [&](NodeId id) -> const Tensor* {
-      const auto known = values.find(id);
-      return known == values.end() ? nullptr : &known->second;
-    });
+  const auto is_open = [](const std::string& numbers, const Whole& indices) {
+    const auto [op, args] =
+        bound("max_pool2d_with_indices_backward.default(s, x, " + numbers + ", False, i)",
+              {1, 2, 2}, indices, {1, 4, 4});
+    return is_undefined(*op, args);
   };
-  EXPECT_FALSE(is_open({5, 2, 8, 15}));
-  EXPECT_TRUE(is_open({5, 2, 8, 9}));
-  EXPECT_TRUE(is_open({0, 0, 0, 0}));
+  for (const std::string numbers : {"[2, 2], [2, 2], [0, 0], [1, 1]", "[2], [], [0], [1]"}) {
+    EXPECT_FALSE(is_open(numbers, {5, 2, 8, 15})) << numbers;
+    EXPECT_TRUE(is_open(numbers, {5, 2, 8, 9})) << numbers;
+    EXPECT_TRUE(is_open(numbers, {0, 0, 0, 0})) << numbers;
+  }
+  EXPECT_TRUE(is_open("[2, 2], [2, 2], [1, 1], [1, 1]", {5, 2, 8, 15}));
 }
 
 }  // namespace
