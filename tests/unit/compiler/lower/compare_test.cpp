@@ -107,6 +107,9 @@ TEST(CompareWithReference, InputsMayHoldWhatIsOpen) {
   const auto result = compare(other, one);
   for (const auto& one_of : result.compared) EXPECT_EQ(one_of.message, "") << one_of.what;
   EXPECT_EQ(result.notes.size(), 1U);
+  // But a write that is lost is none of the results that there may be.
+  const SmallGraph lost{in, "a = aten.index_copy.default(x, 1, i, s)", "s", 3, 3};
+  EXPECT_NE(compare(lost, one).compared.at(1).message, "");
 }
 
 }  // namespace
