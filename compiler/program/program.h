@@ -205,6 +205,7 @@ struct HostExample {
   std::vector<std::int64_t> sizes, strides;
   DType dtype = DType::float32;
   std::string bytes = {};  ///< of the storage, where `recorded` gives them; else made up
+  Device device = {};
 };
 
 /// What a script asserts of its program's first output, element by element in row-major order.

@@ -392,7 +392,7 @@ auto StatementReader::assign_call(const std::vector<std::string>& names, int rig
       add(HostShape{name, std::move(from.buffer), from.source});
       return {};
     }
-    if (!target.contains('.'))  // max(1, s77), math on symbols
+    if (!target.contains('.') || target.starts_with("math."))  // max(1, s77), math on symbols
       if (const auto value = expr(right); value && !value->symbols().empty())
         return assign_scalar(name, right);
   }

@@ -29,7 +29,11 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 auto StatementReader::expr(int node) -> Result<Expr> {
   auto text = std::string(cursor_.source_of(node));
-  for (std::size_t at = 0; (at = text.find("math.", at)) != std::string::npos;) text.erase(at, 5);
+  for (const std::string_view space : {"math.", "torch.sym_"}) {
+    const auto prefix = space.substr(0, space.find('.') + 1);
+    for (std::size_t at = 0; (at = text.find(space, at)) != std::string::npos;)
+      text.erase(at, prefix.size());
+  }
   auto parsed = parse_expr(program_.env.pool(), text);
   if (!parsed) return bad(node, parsed.error().message);
   std::unordered_map<Expr, Expr> values;
@@ -219,6 +223,26 @@ auto StatementReader::argument(int node) -> HostArg {
   return result;
 }
 
+/// Constants that say how a new tensor lies in memory.
+const std::array<std::pair<std::string_view, HostValue>, 6> kLayouts = {{
+    {"torch.strided", Layout::strided},
+    {"torch.sparse_coo", Layout::sparse_coo},
+    {"torch.contiguous_format", MemoryFormat::contiguous},
+    {"torch.preserve_format", MemoryFormat::preserve},
+    {"torch.channels_last", MemoryFormat::channels_last},
+    {"torch.channels_last_3d", MemoryFormat::channels_last_3d},
+}};
+
+/// `1j`, `0.5j`.
+auto imaginary(std::string_view text) -> std::optional<double> {
+  if (!text.ends_with('j')) return std::nullopt;
+  text.remove_suffix(1);
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value)
+                                                                         : std::nullopt;
+}
+
 auto StatementReader::literal(int node) -> std::optional<HostValue> {
   const auto& syntax = cursor_.syntax(node);
   const auto text = cursor_.source_of(node);
@@ -227,6 +251,11 @@ auto StatementReader::literal(int node) -> std::optional<HostValue> {
   if (text.starts_with("torch."))
     if (const auto type = dtype_from_name(text)) return *type;
   if (callee(node) == "device" || callee(node) == "torch.device") return device(node);
+  if (const auto* known =
+          std::ranges::find(kLayouts, text, &std::pair<std::string_view, HostValue>::first);
+      known != kLayouts.end())
+    return known->second;
+  if (const auto part = imaginary(text)) return std::complex<double>(0, *part);
   constexpr std::array<std::pair<std::string_view, double>, 4> kNumbers = {
       {{"inf", kInfinity}, {"nan", kNan}, {"math.inf", kInfinity}, {"math.nan", kNan}}};
   const bool negative = syntax.kind == SyntaxKind::unary && syntax.text == "-";

@@ -63,6 +63,9 @@ auto StatementReader::example() -> Result<void> {
   const int type = cursor_.keyword(right, "dtype");
   if (type < 0) return {};
   ASSAY_TRY(result.dtype, dtype(type));
+  if (const int device = cursor_.keyword(right, "device"); device >= 0)
+    if (const auto text = decode_string(cursor_.syntax(device).text))
+      result.device = device_from_string(*text).value_or(Device{});
   if (const int data = cursor_.keyword(right, "data"); is_recorded && data >= 0) {
     ASSAY_TRY(const auto digits, decode_string(cursor_.syntax(data).text));
     result.bytes = bytes_of_hex(digits);

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/expr/text.h"
 #include "core/ops/generator.h"
+#include "core/ops/randomness.h"
 
 namespace assay {
 namespace {
@@ -296,11 +297,17 @@ auto FakeDomain::meta(const Datum& tensor) const -> TensorMeta {
 }
 
 RealDomain::RealDomain(const OpTable& table, std::shared_ptr<RandomState> random)
-    : table_(table), random_(random ? std::move(random) : std::make_shared<RandomState>()) {}
+    : table_(table),
+      random_(random ? random : std::make_shared<RandomState>()),
+      has_seed_(random != nullptr) {}
 
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
   ASSAY_TRY_VOID(resolve(row, args, *this));
+  if (!has_seed_ && is_dropping(row, args))
+    drawn_ = Randomness::numbers;
+  else if (row.random)
+    drawn_ = std::max(drawn_, randomness(row, args, has_seed_));
   ShapeContext context;
   if (row.measure) {
     Datum nothing;

@@ -2,8 +2,10 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "core/ops/call.h"
+#include "core/ops/counter_random.h"
 #include "core/ops/op_table.h"
 
 namespace assay {
@@ -45,11 +47,16 @@ class RealDomain final : public Domain {
   }
   [[nodiscard]] auto meta(const Datum& tensor) const -> TensorMeta override;
   [[nodiscard]] auto context() -> ShapeContext& override { return context_; }
+  /// What random numbers the calls since the last question drew, those that operators are composed
+  /// of too.
+  [[nodiscard]] auto take_drawn() -> Randomness { return std::exchange(drawn_, Randomness::none); }
 
  private:
   const OpTable& table_;
   ShapeContext context_;
   std::shared_ptr<RandomState> random_;
+  bool has_seed_ = false;  ///< the generators are somebody's
+  Randomness drawn_ = Randomness::none;
 };
 
 /// What RealDomain would return, without computing anything: host tensors in storages of the right

@@ -12,8 +12,11 @@
 namespace assay {
 
 struct AnsweredInput {
-  Tensor tensor;  ///< filled as recorded
+  Tensor tensor;  ///< as recorded: a fill, or the contents themselves
   bool requires_grad = false;
+  /// What Dynamo calls its placeholder, `L_self_modules_fc_parameters_weight_`; empty where nobody
+  /// recorded that: then guards say which parameter of the function is which.
+  std::string placeholder;
 };
 struct AnsweredTensor {
   Tensor tensor;

@@ -88,7 +88,8 @@ struct TraceCompilation {
 [[nodiscard]] auto compilations(const TraceLog& log) -> std::vector<TraceCompilation>;
 
 /// Did Dynamo compile what is left of a function behind a place where it gave up, and is there more
-/// than one program? Then no compilation (`all` of the log) is the whole function.
+/// than one program, or one that something follows? Then no compilation (`all` of the log) is the
+/// whole function.
 [[nodiscard]] auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all)
     -> bool;
 

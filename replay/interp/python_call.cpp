@@ -109,15 +109,19 @@ constexpr std::array<std::string_view, 10> kFunctionSpaces = {
 
 /// "aten.conv2d" for a function of Python; empty for other targets.
 auto function_name(NodeKind kind, std::string_view target) -> std::string {
+  bool is_low_level = false;
   if (kind == NodeKind::call_function) {
     const auto* space = std::ranges::find_if(
         kFunctionSpaces, [&](std::string_view prefix) { return target.starts_with(prefix); });
     if (space == kFunctionSpaces.end() || target.starts_with("torch.sym_")) return {};
+    is_low_level = target.starts_with("torch._VF.");
     target.remove_prefix(space->size());
   } else if (kind != NodeKind::call_method) {
     return {};
   }
   if (target.contains('.')) return {};
+  // What Python calls stft centres frames unless it is told not to (torch/functional.py).
+  if (target == "stft" && !is_low_level) return "aten.stft.center";
   const auto* renamed =
       std::ranges::find(kRenamed, target, &std::pair<std::string_view, std::string_view>::first);
   return "aten." + std::string(renamed == kRenamed.end() ? target : renamed->second);

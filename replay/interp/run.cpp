@@ -350,16 +350,24 @@ class GraphRunner {
         } else if (const auto written = written_operand(node)) {
           note_written(*written);
         }
-        return run_node(graph_, at_sizes(node), domain_, lookup);
+        return run_drawing(node, record, lookup);
       }
       case NodeKind::call_method:
         if (const auto written = written_operand(node)) note_written(*written);
-        return run_node(graph_, at_sizes(node), domain_, lookup);
+        return run_drawing(node, record, lookup);
       case NodeKind::call_module:
         if (is_input_guards(node)) return Datum{};
         return unsupported("{} is not an operator call", node.target);
     }
     return unsupported("unknown node kind");
+  }
+
+  /// Functions of Python draw where the operators do that they choose.
+  auto run_drawing(const Node& node, NodeRun& record, const Lookup& lookup) -> Result<Datum> {
+    (void)domain_.take_drawn();
+    auto result = run_node(graph_, at_sizes(node), domain_, lookup);
+    record.randomness = std::max(record.randomness, domain_.take_drawn());
+    return result;
   }
 
   /// Arguments may name sizes ("[s1]"), which values seen so far tell.

@@ -24,15 +24,14 @@ struct Compiled {
 };
 
 /// What `L['x'].size()[1]` is.
-auto sourced_number(std::string_view source, const std::map<std::string, std::size_t>& locals,
+auto sourced_number(std::string_view source, const InputPlan& plan,
                     const std::vector<Tensor>& given) -> std::optional<std::int64_t> {
-  const auto open = source.find("L['");
-  const auto close = source.find("']", open);
-  if (open != 0 || close == std::string_view::npos) return std::nullopt;
-  const auto known = locals.find(std::string(source.substr(3, close - 3)));
-  if (known == locals.end() || known->second >= given.size()) return std::nullopt;
+  const auto close = std::min(source.rfind(".size()["), source.rfind(".stride()["));
+  if (close == std::string_view::npos) return std::nullopt;
+  const auto known = plan.placeholders.find(placeholder_of(source.substr(0, close)));
+  if (known == plan.placeholders.end() || known->second >= given.size()) return std::nullopt;
   const auto& tensor = given[known->second];
-  auto rest = source.substr(close + 2);
+  auto rest = source.substr(close);
   const auto* values = rest.starts_with(".size()[")     ? &tensor.sizes()
                        : rest.starts_with(".stride()[") ? &tensor.strides()
                                                         : nullptr;
@@ -54,7 +53,8 @@ auto number_input(const HostFunction& function, const std::string& input) -> con
 }
 
 auto tensor_of(const HostExample& example) -> Result<Tensor> {
-  ASSAY_TRY(auto tensor, Tensor::allocate(example.dtype, example.sizes, example.strides));
+  ASSAY_TRY(auto tensor,
+            Tensor::allocate(example.dtype, example.sizes, example.strides, example.device));
   const auto bytes = tensor.storage->bytes();
   std::memcpy(bytes.data(), example.bytes.data(), std::min(bytes.size(), example.bytes.size()));
   return tensor;
@@ -167,14 +167,16 @@ class LogExecutor {
       if (const auto* number = number_input(function, input)) {
         if (const auto* symbol = program.env.find(number->symbol))
           for (const auto& source : symbol->sources)
-            if (const auto known = sourced_number(source, plan.locals, given_))
-              given.value = Expr(*known);
+            if (const auto known = sourced_number(source, plan, given_)) given.value = Expr(*known);
       } else {
         const auto position = next < plan.tensors.size() ? plan.tensors[next] : next;
         ++next;
         if (position >= given_.size())
           return bad_input("the program takes more tensors than there are inputs");
-        given.value = given_[position];
+        auto tensor = given_[position];
+        if (const auto known = program.examples.find(input); known != program.examples.end())
+          tensor.meta.device = known->second.device;
+        given.value = std::move(tensor);
         primals_.back() = position;
       }
       inputs.push_back(std::move(given));
@@ -389,8 +391,9 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
     if (compilation.output_codes.empty()) continue;
     ASSAY_TRY(auto programs, read_compilation(*log, compilation, name));
     const auto* answers = &compilation == last && !in_parts ? options.answers : nullptr;
-    executor.run_all(programs, input_plan(*log, compilation, answers ? answers->inputs.size() : 0),
-                     answers);
+    const auto inputs = answers ? std::span<const AnsweredInput>(answers->inputs)
+                                : std::span<const AnsweredInput>();
+    executor.run_all(programs, input_plan(*log, compilation, inputs), answers);
   }
   return executor.take();
 }

@@ -1,10 +1,12 @@
 // What a TORCH_TRACE log says about the inputs of its programs.
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "replay/formats/program_answers.h"
 #include "replay/formats/torch_trace.h"
 
 namespace assay {
@@ -14,12 +16,17 @@ namespace assay {
 
 /// How the inputs of the forward program follow from the function's.
 struct InputPlan {
-  std::vector<std::size_t> tensors;           ///< position of each tensor, in order
-  std::map<std::string, std::size_t> locals;  ///< "x" -> position
+  std::vector<std::size_t> tensors;                 ///< position of each tensor, in order
+  std::map<std::string, std::size_t> placeholders;  ///< "L_x_" -> position
 };
-/// Empty where the guards do not name every tensor; then tensors come in the function's order.
-/// `count` is how many inputs the function has.
+/// By the placeholders that were recorded with the inputs, else by what guards say of the
+/// function's parameters, of which one may stand for several inputs (`*args`). No `tensors` where
+/// neither names every tensor; then they come in the function's order.
 [[nodiscard]] auto input_plan(const TraceLog& log, const TraceCompilation& compilation,
-                              std::size_t count) -> InputPlan;
+                              std::span<const AnsweredInput> inputs) -> InputPlan;
+
+/// What Dynamo calls the placeholder of a source: `L['xs'][0]` is `L_xs_0_`
+/// (torch/_dynamo/output_graph.py).
+[[nodiscard]] auto placeholder_of(std::string_view source) -> std::string;
 
 }  // namespace assay

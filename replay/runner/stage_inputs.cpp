@@ -53,10 +53,13 @@ class InputMaker {
       if (tensor == nullptr) continue;
       const auto& position = result_.recorded[i];
       const auto* given = position && at.empty() ? &answers_->inputs[*position].tensor : nullptr;
-      if (given != nullptr && given->sizes() == tensor->sizes())
-        value.value = {*given};
-      else
+      if (given != nullptr && given->sizes() == tensor->sizes()) {
+        auto here = *given;  // contents are recorded without the device
+        here.meta.device = tensor->meta.device;
+        value.value = {std::move(here)};
+      } else {
         result_.made_up.push_back(nodes[i]->name);
+      }
     }
     take_sizes(nodes);
     take_attributes();
@@ -66,7 +69,7 @@ class InputMaker {
 
  private:
   auto place_answers(const std::vector<const Node*>& nodes) -> Result<void> {
-    const auto plan = input_plan(log_, compilation_, answers_->inputs.size());
+    const auto plan = input_plan(log_, compilation_, answers_->inputs);
     std::size_t next = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i]->claim.tensor() == nullptr) continue;

@@ -118,22 +118,12 @@ auto dtypes_of(const GraphRun& run) -> std::vector<DType> {
   return dtypes;
 }
 
-/// Products of operands of eleven bits add up to this, relative to a usual sum of them.
-const double kTf32 = std::ldexp(1.0, -15);
+/// Half a unit in the last place of TF32.
+const double kTf32 = std::ldexp(1.0, -11);
 
 auto is_convolution(std::string_view target) -> bool {
   return target.contains("conv1d") || target.contains("conv2d") || target.contains("conv3d") ||
          target.contains("convolution") || target.contains("conv_transpose");
-}
-/// A convolution that ran on a GPU, or a part of its result.
-auto may_round_operands(const Graph& graph, const Node& node) -> bool {
-  const auto* claim = node.claim.tensor();
-  if (claim == nullptr || claim->device.type != "cuda") return false;
-  if (node.target != "operator.getitem") return is_convolution(node.target);
-  const auto from = operands(node);
-  return !from.empty() && std::ranges::any_of(graph.nodes, [&](const Node& other) {
-    return other.id == from.front() && is_convolution(other.target);
-  });
 }
 
 /// Attention on CUDA multiplies weights, and gradients of scores, that are rounded to halves like
@@ -153,31 +143,49 @@ constexpr std::array kHidden = {
     HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0},
     HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0}};
 
-/// With copies of those operands, which are rounded as all results are.
-auto with_hidden_roundings(Stage stage) -> Stage {
-  auto& graph = stage.graph->graph;
+/// Positions of the operands that the call rounds before it uses them, where they are on a GPU.
+auto rounded_operands(const Node& node, RoundedBy by) -> std::vector<std::size_t> {
+  const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
+  if (row != kHidden.end()) return {row->operand};
+  if (by == RoundedBy::assay || !is_convolution(node.target)) return {};
+  return node.target.contains("backward") ? std::vector<std::size_t>{0, 1, 2}
+                                          : std::vector<std::size_t>{0, 1};
+}
+
+/// A stage with copies of such operands, which are rounded as all results are: halves to their own
+/// dtype, float32 to TF32.
+struct WithHidden {
+  Stage stage;
+  std::set<int> to_tf32;  ///< nodes, by id
+};
+auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
+  WithHidden result{given, {}};
+  auto& graph = result.stage.graph->graph;
   std::vector<Node> nodes;
   for (auto& node : graph.nodes) {
-    const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
-    if (row != kHidden.end() && row->operand < node.args.size())
-      if (auto* id = std::get_if<NodeId>(&node.args[row->operand].value)) {
-        const auto maker = std::ranges::find(graph.nodes, *id, &Node::id);
-        const auto* claim = maker == graph.nodes.end() ? nullptr : maker->claim.tensor();
-        if (claim != nullptr && claim->device.type == "cuda" && is_half(claim->dtype)) {
-          Node copy;
-          copy.id = NodeId{graph.next_id++};
-          copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
-          copy.target = "aten.clone.default";
-          copy.args = {node.args[row->operand]};
-          copy.claim = maker->claim;
-          *id = copy.id;
-          nodes.push_back(std::move(copy));
-        }
-      }
+    for (const auto operand : rounded_operands(node, by)) {
+      auto* id =
+          operand < node.args.size() ? std::get_if<NodeId>(&node.args[operand].value) : nullptr;
+      if (id == nullptr) continue;
+      const auto maker = std::ranges::find(given.graph->graph.nodes, *id, &Node::id);
+      const auto* claim = maker == given.graph->graph.nodes.end() ? nullptr : maker->claim.tensor();
+      if (claim == nullptr || claim->device.type != "cuda") continue;
+      const bool is_tf32 = claim->dtype == DType::float32 && is_convolution(node.target);
+      if (!is_tf32 && !is_half(claim->dtype)) continue;
+      Node copy;
+      copy.id = NodeId{graph.next_id++};
+      copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
+      copy.target = "aten.clone.default";
+      copy.args = {node.args[operand]};
+      copy.claim = maker->claim;
+      *id = copy.id;
+      if (is_tf32) result.to_tf32.insert(copy.id.value);
+      nodes.push_back(std::move(copy));
+    }
     nodes.push_back(node);
   }
   graph.nodes = std::move(nodes);
-  return stage;
+  return result;
 }
 
 /// Up to so many terms, kFactor covers what their order does.
@@ -188,12 +196,13 @@ class Measurement {
   Measurement(const Stage& stage, const StageValues& inputs,
               const std::map<std::string, Datum>& attributes, const OpTable& table, RoundedBy by,
               RoundingRuns runs)
-      : stage_(with_hidden_roundings(stage)),
+      : hidden_(with_hidden_roundings(stage, by)),
+        stage_(hidden_.stage),
         inputs_(inputs),
         attributes_(attributes),
         table_(table),
-        by_(by),
-        runs_(static_cast<std::uint32_t>(runs)) {}
+        runs_(runs == RoundingRuns::many ? kMany : kFew),
+        with_jumps_(runs != RoundingRuns::few) {}
 
   auto run() -> Roundings {
     const auto& nodes = stage_.graph->graph.nodes;
@@ -214,9 +223,8 @@ class Measurement {
       if (!is_narrow(units_[i]))
         units_[i] *=
             std::sqrt(std::max(1.0, sum_terms(stage_.graph->graph, i, values, table_) / kFewTerms));
-    for (std::size_t i = 0; i < nodes.size() && by_ == RoundedBy::device; ++i)
-      if (dtypes_[i] == DType::float32 && may_round_operands(stage_.graph->graph, nodes[i]))
-        units_[i] = kTf32;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (hidden_.to_tf32.contains(nodes[i].id.value)) units_[i] = kTf32;
     for (const auto& node : nodes) {
       // What no inexact operand goes into is as exact as its dtype.
       bool reads = false;
@@ -250,20 +258,25 @@ class Measurement {
         rounding.reference = to_vector<Complex>(*tensor);
         rounding.noise.assign(rounding.reference.size(), 0);
         rounding.narrow_noise.assign(rounding.reference.size(), 0);
+        rounding.jumps.assign(rounding.reference.size(), 0);
         rounding.overflows = overflows;
       }
-    for (std::uint32_t seed = 1; seed <= runs_; ++seed) add_run(stage, exact, {seed}, result);
-    if (std::ranges::any_of(dtypes_, [](DType dtype) { return is_narrow(unit_of(dtype)); }))
-      for (std::uint32_t seed = 1; seed <= runs_; ++seed)
-        add_run(stage, exact, {.seed = seed, .narrow_ones = true}, result);
     // Which of two nearly equal numbers is larger is decided as far off as a number may be.
     const auto is_decided = [](const auto& value) {
       const auto* tensor = value.second.value.real();
       return tensor != nullptr && !is_inexact(tensor->dtype());
     };
-    if (std::ranges::any_of(reference.values, is_decided))
-      for (std::uint32_t i = 0; i < runs_; ++i)
-        add_run(stage, exact, {.seed = 5 + 2 * i, .times = kFactor}, result);
+    const bool jumps = with_jumps_ || std::ranges::any_of(reference.values, is_decided);
+    for (const bool narrow : {false, true}) {
+      if (narrow && std::ranges::none_of(units_, is_narrow)) break;
+      for (std::uint32_t seed = 1; seed <= runs_; ++seed)
+        add_run(stage, exact, {.seed = seed, .narrow_ones = narrow}, result);
+      for (std::uint32_t i = 0; i < runs_ && jumps; ++i)
+        add_run(
+            stage, exact,
+            {.seed = 5 + 2 * i, .narrow_ones = narrow, .times = narrow ? kNarrowFactor : kFactor},
+            result);
+    }
     return result;
   }
   /// Runs with even seeds start from inputs that are off too. Only narrow dtypes round, or only
@@ -271,7 +284,7 @@ class Measurement {
   struct Perturbation {
     std::uint32_t seed = 1;
     bool narrow_ones = false;
-    double times = 1;  ///< roundings; more than one moves only what is not inexact
+    double times = 1;  ///< roundings; more than one finds jumps
   };
   static auto is_narrow(double unit) -> bool { return unit > kNarrow; }
 
@@ -296,7 +309,7 @@ class Measurement {
                                                                            const Datum& value) {
       const auto* tensor = value.real();
       if (tensor == nullptr || !seen.insert(tensor->storage.get()).second) return;
-      if (reads_inexact_[i] && units_[i] > 0 && is_narrow(unit_of(dtypes_[i])) == narrow_ones &&
+      if (reads_inexact_[i] && units_[i] > 0 && is_narrow(units_[i]) == narrow_ones &&
           is_inexact(tensor->dtype()))
         perturb(*tensor, times * units_[i], seed + static_cast<std::uint32_t>(i) * 8);
     };
@@ -306,26 +319,32 @@ class Measurement {
       const auto found = result.find(name);
       if (tensor == nullptr || found == result.end()) continue;
       const auto& reference = found->second.reference;
-      auto& noise = narrow_ones ? found->second.narrow_noise : found->second.noise;
-      noise.resize(reference.size(), 0);
+      const bool is_jump = times != 1 && is_inexact(tensor->dtype());
+      auto& noise = is_jump       ? found->second.jumps
+                    : narrow_ones ? found->second.narrow_noise
+                                  : found->second.noise;
       // Exact results of exact inputs do not move.
-      const bool moves = is_inexact(tensor->dtype()) ? times == 1 : seed % 2 != 0;
-      if (!moves) continue;
+      if (!is_inexact(tensor->dtype()) && seed % 2 == 0) continue;
       const auto values = to_vector<Complex>(*tensor);
       if (values.size() != reference.size()) continue;
-      for (std::size_t i = 0; i < values.size(); ++i)
-        if (const auto distance = std::abs(values[i] - reference[i]); !(distance <= noise[i]))
-          noise[i] = std::isfinite(distance) || std::isfinite(std::abs(reference[i])) ? distance
-                                                                                      : noise[i];
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto distance = std::abs(values[i] - reference[i]);
+        if (distance <= noise[i]) continue;
+        const bool counts =
+            std::isfinite(distance) || (!is_jump && std::isfinite(std::abs(reference[i])));
+        if (counts) noise[i] = distance;
+      }
     }
   }
 
-  const Stage stage_;
+  static constexpr std::uint32_t kFew = 4, kMany = 16;
+  const WithHidden hidden_;
+  const Stage& stage_;
   const StageValues& inputs_;
   const std::map<std::string, Datum>& attributes_;
   const OpTable& table_;
-  RoundedBy by_;
   std::uint32_t runs_;
+  bool with_jumps_;
   std::vector<DType> dtypes_;  ///< by node
   std::vector<double> units_;
   std::vector<bool> reads_inexact_;
@@ -384,14 +403,13 @@ auto flushed(DType dtype) -> double {
 
 /// How many integers differ that moved in no run, where that is none in 65,536 and others did: a
 /// few runs do not find every tie of so many. 0 where there are more, or where none moved.
-auto ties(const std::vector<Complex>& a, const std::vector<Complex>& b,
-          const std::vector<double>& noise) -> std::int64_t {
+auto ties(const std::vector<Complex>& a, const std::vector<Complex>& b, const Rounding& measured)
+    -> std::int64_t {
   constexpr std::size_t kRare = 65536;
   std::size_t count = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (!is_same(a[i], b[i]) && noise[i] == 0) ++count;
-  const bool any_moved = std::ranges::any_of(noise, [](double one) { return one != 0; });
-  return any_moved && count * kRare <= a.size() ? static_cast<std::int64_t>(count) : 0;
+    if (!is_same(a[i], b[i]) && !measured.moves(i)) ++count;
+  return measured.moves() && count * kRare <= a.size() ? static_cast<std::int64_t>(count) : 0;
 }
 
 /// Of the element that is farthest off, for what rounding explains there; without a message.
@@ -407,7 +425,7 @@ auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::ve
   const auto floor = measured != nullptr ? kFactor * usual(measured->noise) +
                                                kNarrowFactor * usual(measured->narrow_noise)
                                          : kUnits[unit > kNarrow ? 1 : 0] * unit * largest;
-  if (unit == 0 && measured != nullptr) worst.ties = ties(a, b, measured->noise);
+  if (unit == 0 && measured != nullptr) worst.ties = ties(a, b, *measured);
   if (worst.ties > 0) return worst;
   double ratio = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -417,9 +435,11 @@ auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::ve
       ++worst.undecided;
       continue;
     }
-    const auto noise = measured == nullptr ? 0
-                                           : kFactor * measured->noise[i] +
-                                                 kNarrowFactor * measured->narrow_noise[i];
+    const auto noise =
+        measured == nullptr
+            ? 0
+            : std::max(kFactor * measured->noise[i] + kNarrowFactor * measured->narrow_noise[i],
+                       measured->jumps[i]);
     if (!std::isfinite(noise) || (unit == 0 && noise != 0)) continue;
     auto allowed = unit == 0 ? 0 : noise + floor + 8 * unit * std::abs(a[i]) + flushed(dtype);
     // What counts is how far the value is from the exact one; where it was expected is off as well.
@@ -445,12 +465,12 @@ auto compare_tensors(const Tensor& expected, const Tensor& actual, const AskRoun
   if (std::ranges::equal(a, b, is_same)) return {};
   const auto* measured = rounding ? rounding(RoundingRuns::few) : nullptr;
   auto worst = farthest(actual, a, b, measured);
+  if (!worst.element.empty() && measured != nullptr && is_inexact(actual.dtype()))
+    worst = farthest(actual, a, b, measured = rounding(RoundingRuns::with_jumps));
   // Integers are decided by numbers that are nearly equal, which few runs may miss likewise.
   constexpr double kNearly = 4;
-  const auto moves = [](double one) { return one != 0; };
-  const bool is_near = is_inexact(actual.dtype())
-                           ? worst.distance <= kNearly * worst.allowed
-                           : measured != nullptr && std::ranges::any_of(measured->noise, moves);
+  const bool is_near = is_inexact(actual.dtype()) ? worst.distance <= kNearly * worst.allowed
+                                                  : measured != nullptr && measured->moves();
   if (!worst.element.empty() && measured != nullptr && is_near)
     worst = farthest(actual, a, b, rounding(RoundingRuns::many));
   if (!worst.element.empty())

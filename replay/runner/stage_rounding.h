@@ -15,7 +15,20 @@ struct Rounding {
   std::vector<Complex> reference;    ///< row-major
   std::vector<double> noise;         ///< largest of the runs, where float32 and wider round
   std::vector<double> narrow_noise;  ///< where narrower floats do
+  /// Largest of the runs in which roundings are as many times larger as noise may be for a
+  /// difference to be explained by it: what a comparison that is decided otherwise does, which
+  /// roundings of their own size hardly meet.
+  std::vector<double> jumps;
   bool overflows = false;  ///< an intermediate result hardly fits its own dtype, or does not
+
+  [[nodiscard]] auto moves(std::size_t i) const -> bool {
+    return noise[i] != 0 || narrow_noise[i] != 0;
+  }
+  [[nodiscard]] auto moves() const -> bool {
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      if (moves(i)) return true;
+    return false;
+  }
 };
 using Roundings = std::map<std::string, Rounding>;
 
@@ -23,8 +36,8 @@ using Roundings = std::map<std::string, Rounding>;
 /// may round their operands to TF32 (`torch.backends.cudnn.allow_tf32`, which is on by default).
 enum class RoundedBy : std::uint8_t { assay, device };
 
-/// How many runs a measurement is of. Of very many elements some hardly move in any of a few.
-enum class RoundingRuns : std::uint8_t { few = 4, many = 16 };
+/// How much is measured. Of very many elements some hardly move in any of a few runs.
+enum class RoundingRuns : std::uint8_t { few, with_jumps, many };
 
 /// Runs a graph stage in float64, else, where an operator does not take that, in its own dtypes.
 /// Empty where it does not run.
@@ -47,8 +60,8 @@ struct StageDistance {
 /// Gives a measurement of so many runs; null: there is none.
 using AskRounding = std::function<const Rounding*(RoundingRuns)>;
 /// Sizes and dtype exactly, strides if `with_strides`. `rounding` is asked only where values are
-/// not equal, and for many runs where few do not explain a difference but nearly; null: no such
-/// run, a tolerance in units of the dtype takes its place.
+/// not equal, for jumps where noise does not explain a difference, and for many runs where few
+/// nearly do; null: no such run, a tolerance in units of the dtype takes its place.
 [[nodiscard]] auto compare_values(const Datum& expected, const Datum& actual, bool with_strides,
                                   const AskRounding& rounding) -> StageDistance;
 

@@ -7,12 +7,18 @@
 #   assay_record.operator(torch.ops.my.op, samples, "out/")   # so that my.op has a rule there
 #   assay debug out/graph0_fwd.json
 #
+#   assay_record.answers(f, (x,), "f.json")           # what f gives, in a process with TORCH_TRACE=logs
+#   assay debug logs/*.log --stages --inputs f.json
+#
 # One file, needs nothing but torch (2.4 or later): put it beside your script, or its folder on
 # PYTHONPATH. values=False leaves tensor data out.
 # Format: JSON as described in replay/formats/README.md of Assay, raw little-endian storages beside it.
+import base64
 import contextlib
+import copy
 import ctypes
 import hashlib
+import inspect
 import json
 import operator as operators
 import os
@@ -109,6 +115,111 @@ def operator(op, samples, folder=".", name="operators.sqlite"):
             [(str(overload), "recorded", "plain", zlib.compress(json.dumps(call).encode()),
               differs) for call, differs in calls])
     return path
+
+
+def answers(function, inputs, path, **options):
+    """Runs a function or module on tensors, eagerly and compiled; writes what goes in and comes out.
+
+    With TORCH_TRACE=FOLDER in the environment before torch is imported, FOLDER then has the log that
+    `assay debug LOG --stages --inputs PATH` and `assay run LOG --inputs PATH` take beside `path`.
+    Where an input or parameter requires a gradient and an output has one, gradients are recorded too:
+    those of the sum of each output times a deterministic fill in [0, 1). A module is copied first.
+
+    options  go to torch.compile
+    Returns "right", "wrong values" or the compiler's error as one line; eager errors are raised.
+    """
+    eager = _Call(function, inputs)
+    said = {"device": next((t.device.type for t in eager.tensors), "cpu"), "torch": torch.__version__,
+            "inputs": eager.described()}
+    said["eager"] = eager.run(eager.function)
+    compiled = _Call(function, inputs)
+    try:
+        said["compiled"] = compiled.run(torch.compile(compiled.function, **options))
+    except Exception as error:  # the compiler's own failure is what is recorded
+        said["outcome"] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    else:
+        pairs = [(e, c) for key, value in said["eager"].items()
+                 for e, c in zip(value, said["compiled"][key])]
+        wrong = any(abs(e["sum"] - c["sum"]) > 1e-3 * max(1.0, e["abs"]) for e, c in pairs)
+        said["outcome"] = "wrong values" if wrong else "right"
+    with open(path, "w") as out:
+        json.dump(said, out)
+    return said["outcome"]
+
+
+class _Call:
+    """One call of a function or of a copied module, on inputs of its own."""
+
+    def __init__(self, function, inputs):
+        is_module = isinstance(function, torch.nn.Module)
+        self.function = copy.deepcopy(function) if is_module else function
+        self.inputs = [_twin(t) for t in inputs]
+        self.sources, self.tensors = [], []
+        if is_module:
+            own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
+            for kind in ("parameters", "buffers"):
+                for path, tensor in getattr(self.function, "named_" + kind)():
+                    *modules, name = path.split(".")
+                    steps = [f"modules_{m}" for m in modules] + [f"{kind}_{name}"]
+                    self.sources.append("_".join([own, *steps]))
+                    self.tensors.append(tensor)
+        names = []
+        called = self.function.forward if is_module else self.function
+        for parameter in inspect.signature(called).parameters.values():
+            if parameter.kind == parameter.VAR_POSITIONAL:
+                names += [f"{parameter.name}_{k}" for k in range(len(inputs) - len(names))]
+            else:
+                names.append(parameter.name)
+        self.sources += names[:len(inputs)]
+        self.tensors += self.inputs
+
+    def described(self):
+        """With the name that Dynamo gives each placeholder: its source with _ for all but words."""
+        return [_answer(t) | {"requires_grad": t.requires_grad,
+                              "placeholder": re.sub("[^a-zA-Z0-9]+", "_", f"L_{source}_")}
+                for source, t in zip(self.sources, self.tensors)]
+
+    def run(self, function):
+        outputs = function(*self.inputs)
+        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        said = {"outputs": [_answer(o) for o in outputs]}
+        loss = [(o * _fill(90 + k, o)).sum() for k, o in enumerate(outputs) if o.requires_grad]
+        wanted = [t for t in self.tensors if t.requires_grad]
+        if loss and wanted:
+            sum(loss).backward()
+            said["gradients"] = [_answer(torch.zeros_like(t) if t.grad is None else t.grad)
+                                 for t in wanted]
+        said["inputs_after"] = [_answer(t) for t in self.tensors]
+        return said
+
+
+def _twin(tensor):
+    """A leaf with the same layout and contents."""
+    plain = tensor.detach()
+    twin = torch.empty_strided(plain.size(), plain.stride(), dtype=plain.dtype, device=plain.device)
+    return twin.copy_(plain).requires_grad_(tensor.requires_grad)
+
+
+def _fill(seed, like):
+    """The fill in [0, 1) that every recording of this project uses, shaped as `like`."""
+    i = torch.arange(like.numel(), dtype=torch.int64)
+    h = (i * 2654435761 + seed * 40503 + 12345) & 0xFFFFFFFF
+    h = h ^ (h >> 15)
+    h = (h * 2246822519) & 0xFFFFFFFF
+    h = h ^ (h >> 13)
+    return ((h >> 8).double() / 2**24).view(like.shape).to(like.dtype).to(like.device)
+
+
+def _answer(tensor):
+    layout = {"dtype": _dtype(tensor.dtype), "size": list(tensor.size()),
+              "stride": list(tensor.stride()), "offset": tensor.storage_offset()}
+    plain = tensor.detach().cpu().contiguous()
+    if plain.is_floating_point() and plain.element_size() < 4:
+        plain = plain.float()
+    wide = plain if plain.is_complex() else plain.double()
+    data = base64.b64encode(zlib.compress(plain.numpy().tobytes())).decode()
+    return layout | {"sum": wide.abs().sum().item() if plain.is_complex() else wide.sum().item(),
+                     "abs": wide.abs().sum().item(), "data": data, "data_dtype": _dtype(plain.dtype)}
 
 
 def _call(overload, args, kwargs):

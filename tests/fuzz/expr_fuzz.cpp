@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/expr/eval.h"
@@ -20,15 +23,13 @@ constexpr std::uint32_t kReadableSize = 100;
 /// magnitudes, 1 for everything that is an atom of one.
 auto weight(const Expr& e) -> double {
   if (const auto value = e.as_int()) return std::abs(static_cast<double>(*value));
-  double sum = 0, product = 1;
-  for (const auto& arg : e.args()) {
-    const auto one = weight(arg);
-    sum += one;
-    product *= one;
-  }
-  if (e.op() == ExprOp::add) return sum;
-  if (e.op() == ExprOp::mul) return product;
-  return e.op() == ExprOp::pow ? std::pow(weight(e.args()[0]), weight(e.args()[1])) : 1;
+  // One visit of each argument: a tower of powers is as deep as its text is long.
+  std::vector<double> weights;
+  for (const auto& arg : e.args()) weights.push_back(weight(arg));
+  if (e.op() == ExprOp::add) return std::accumulate(weights.begin(), weights.end(), 0.0);
+  if (e.op() == ExprOp::mul)
+    return std::accumulate(weights.begin(), weights.end(), 1.0, std::multiplies());
+  return e.op() == ExprOp::pow ? std::pow(weights[0], weights[1]) : 1;
 }
 
 /// Where constants that are multiplied or added may pass 64 bits, they stay apart as they were
