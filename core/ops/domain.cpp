@@ -302,6 +302,14 @@ RealDomain::RealDomain(const OpTable& table, std::shared_ptr<RandomState> random
       has_seed_(random != nullptr) {}
 
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
+  if (!observer_) return compute(row, std::move(args));
+  const auto kept = args;
+  auto result = compute(row, std::move(args));
+  if (result) observer_(row, kept, *result);
+  return result;
+}
+
+auto RealDomain::compute(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
   ASSAY_TRY_VOID(resolve(row, args, *this));
   if (!has_seed_ && is_dropping(row, args))

@@ -50,12 +50,19 @@ class RealDomain final : public Domain {
   /// What random numbers the calls since the last question drew, those that operators are composed
   /// of too.
   [[nodiscard]] auto take_drawn() -> Randomness { return std::exchange(drawn_, Randomness::none); }
+  /// Called behind every call, those that operators are composed of too, with its arguments, one
+  /// for each parameter, and its result.
+  using Observer = std::function<void(const OpRow&, const DatumList&, const Datum&)>;
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
 
  private:
+  auto compute(const OpRow& row, DatumList args) -> Result<Datum>;
+
   const OpTable& table_;
   ShapeContext context_;
   std::shared_ptr<RandomState> random_;
   bool has_seed_ = false;  ///< the generators are somebody's
+  Observer observer_;
   Randomness drawn_ = Randomness::none;
 };
 

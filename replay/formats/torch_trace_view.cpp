@@ -374,7 +374,7 @@ auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all) 
       return one.kind == "dynamo_start" && one.body.contains("\"torch_dynamo_resume_in_");
     });
   };
-  return !programs.empty() && resumes_after(programs.size() > 1 ? 0 : programs.front());
+  return !programs.empty() && resumes_after(programs.size() > 1 ? 0 : programs.front() + 1);
 }
 
 auto compilations(const TraceLog& log) -> std::vector<TraceCompilation> {

@@ -95,6 +95,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kParamNam
     {"self", "input"},
 }};
 
+/// Changes nothing that a run shows.
+constexpr std::string_view kSetGradEnabled = "torch._C._set_grad_enabled";
+
 constexpr std::array<std::string_view, 10> kFunctionSpaces = {
     "torch.nn.functional.",
     "torch._C._nn.",
@@ -262,7 +265,12 @@ auto run_function(std::string_view function, Domain& domain, const PythonArgs& a
   const RunOperator run = [&](std::string_view name, const DatumList& operands, Keywords keywords) {
     return run_named(name, domain, operands, std::move(keywords));
   };
-  if (auto composed = run_composed(function, args, run)) return composed;
+  if (auto composed = run_composed(function, args, run)) {
+    const auto out = std::ranges::find(args.keywords, "out", &Keywords::value_type::first);
+    if (*composed && out != args.keywords.end() && out->second.is_tensor())
+      return run_named("aten.copy_", domain, {out->second, **composed}, {});
+    return composed;
+  }
   auto call = python_function(function, args);
   if (!call) return std::nullopt;
   return run_call(*std::move(call), domain);
@@ -498,6 +506,11 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
       keywords.emplace_back("dtype", Datum{*dtype});
     return tensor_of(args.positional[0], domain, keywords);
   }
+  constexpr std::string_view kFunctional = "torch.functional.";
+  if (target.starts_with(kFunctional))
+    if (auto result = run_function(target.substr(kFunctional.size()), domain, args))
+      return *std::move(result);
+  if (target == "torch.Size" && args.positional.size() == 1) return args.positional[0];
   const bool is_method = node.kind == NodeKind::call_method;
   if (is_method || target == "torch.functional.split") {
     auto result = run_method(is_method ? target : "split", name, domain, args);
@@ -509,8 +522,8 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
 }  // namespace
 
 auto is_python_call(NodeKind kind, std::string_view target) -> bool {
-  return operator_row(target) || target == kReadAttribute || target == "operator.setitem" ||
-         !function_name(kind, target).empty();
+  return target == kSetGradEnabled || operator_row(target) || target == kReadAttribute ||
+         target == "operator.setitem" || !function_name(kind, target).empty();
 }
 
 auto written_operand(const Node& node) -> std::optional<NodeId> {
@@ -530,6 +543,7 @@ auto written_operand(const Node& node) -> std::optional<NodeId> {
 auto run_python_call(const Node& node, Domain& domain,
                      const std::function<const Datum*(NodeId)>& lookup)
     -> std::optional<Result<Datum>> {
+  if (node.target == kSetGradEnabled) return Datum{};
   if (node.target == "operator.getitem" && node.args.size() == 2) {
     const auto base = to_datum(node.args[0], lookup);
     if (!base || !base->is_tensor()) return std::nullopt;

@@ -29,6 +29,11 @@ class Composition {
     error_ = result.error();
     return {};
   }
+  /// The first of several results.
+  auto first(std::string_view name, const DatumList& args) -> Datum {
+    const auto all = call(name, args);
+    return all.list() == nullptr || all.list()->empty() ? all : all.list()->front();
+  }
   /// "none", "mean" (by default) or "sum" of losses.
   auto reduced(const Datum& losses, std::size_t position) -> Datum {
     const auto reduction = arg(position, "reduction");
@@ -128,12 +133,93 @@ auto multilabel_soft_margin_loss(Composition& c) -> Datum {
   return c.reduced(c.call("mean", {losses, Datum{DatumList{whole(-1)}}}), 5);
 }
 
+/// The noise is -log of exponential numbers.
+auto gumbel_softmax(Composition& c) -> Datum {
+  const auto logits = c.arg(0, "logits"), dim = c.arg(4, "dim", whole(-1));
+  const auto uniform = c.call("rand_like", {logits});
+  const auto noise = c.call("neg", {c.call("log", {c.call("neg", {c.call("log", {uniform})})})});
+  const auto sharp = c.call("div", {c.call("add", {logits, noise}), c.arg(1, "tau", whole(1))});
+  const auto soft = c.call("softmax", {sharp, dim});
+  if (!is_true(c.arg(2, "hard"))) return soft;
+  const auto largest = c.call("argmax", {soft, dim, Datum{Expr::boolean(true)}});
+  const auto hard = c.call("scatter", {c.call("zeros_like", {logits}), dim, largest, whole(1)});
+  return c.call("add", {c.call("sub", {hard, soft}), soft});
+}
+auto rank_of(const Datum& tensor) -> std::int64_t {
+  if (const auto* real = tensor.real()) return std::ssize(real->sizes());
+  return tensor.fake() != nullptr ? static_cast<std::int64_t>(tensor.fake()->meta.rank()) : 0;
+}
+/// So many of the last and first dimensions, or the two lists.
+auto tensordot(Composition& c) -> Datum {
+  const auto a = c.arg(0, "a"), b = c.arg(1, "b");
+  const auto dims = c.arg(2, "dims", whole(2));
+  DatumList of_a, of_b;
+  if (const auto* both = dims.list(); both != nullptr && both->size() == 2 && both->front().list())
+    return c.call("tensordot", {a, b, both->front(), both->back()});
+  const auto count = std::llround(number(dims, 2));
+  for (std::int64_t k = 0; k < count; ++k) {
+    of_a.push_back(whole(rank_of(a) - count + k));
+    of_b.push_back(whole(k));
+  }
+  return c.call("tensordot", {a, b, Datum{std::move(of_a)}, Datum{std::move(of_b)}});
+}
+/// Rows of indices are bags of one size.
+auto embedding_bag(Composition& c) -> Datum {
+  auto indices = c.arg(0, "input"), offsets = c.arg(2, "offsets");
+  if (rank_of(indices) == 2 && offsets.is_none()) {
+    const auto size = c.call("sym_size", {indices, whole(1)});
+    const auto bags = c.call("sym_size", {indices, whole(0)});
+    offsets = c.call("mul", {c.call("arange", {bags}), size});
+    indices = c.call("reshape", {indices, Datum{DatumList{whole(-1)}}});
+  }
+  constexpr std::array<std::string_view, 3> kModes = {"sum", "mean", "max"};
+  const auto named = c.arg(6, "mode");
+  const auto* text = std::get_if<std::string>(&named.value);
+  const auto* mode = text == nullptr ? &kModes[1] : std::ranges::find(kModes, *text);
+  const auto no = Datum{Expr::boolean(false)};
+  return c.first(
+      "embedding_bag.padding_idx",
+      {c.arg(1, "weight"), indices, offsets, c.arg(5, "scale_grad_by_freq", no),
+       whole(mode - kModes.begin()), c.arg(7, "sparse", no), c.arg(8, "per_sample_weights"),
+       c.arg(9, "include_last_offset", no), c.arg(10, "padding_idx")});
+}
+/// Up to three dimensions: input, indices, kernel_size, stride, padding, output_size.
+template <int kDims>
+auto max_unpool(Composition& c) -> Datum {
+  const auto x = c.arg(0, "input"), window = c.arg(2, "kernel_size");
+  const auto stride = c.arg(3, "stride", window), padding = c.arg(4, "padding", whole(0));
+  const auto given = c.arg(5, "output_size");
+  const auto at = [](const Datum& numbers, int d) -> Expr {
+    const auto* list = numbers.list();
+    const auto* number =
+        (list == nullptr ? numbers : (*list)[static_cast<std::size_t>(d) % list->size()]).scalar();
+    return number == nullptr ? Expr(0) : *number;
+  };
+  DatumList sizes;
+  for (int d = 0; d < kDims; ++d) {
+    if (const auto* list = given.list(); list != nullptr && list->size() >= kDims) {
+      sizes.push_back((*list)[list->size() - kDims + static_cast<std::size_t>(d)]);
+      continue;
+    }
+    const auto extent = c.call("sym_size", {x, whole(d - kDims)});
+    sizes.push_back({(at(extent, d) - 1) * at(stride, d) - 2 * at(padding, d) + at(window, d)});
+  }
+  return c.call(kDims == 2 ? "max_unpool2d" : "max_unpool3d",
+                kDims == 2 ? DatumList{x, c.arg(1, "indices"), Datum{sizes}}
+                           : DatumList{x, c.arg(1, "indices"), Datum{sizes}, stride, padding});
+}
+
 struct ComposedRow {
   std::string_view function;
   Datum (*compose)(Composition&);
 };
 constexpr std::array kComposed = {
     ComposedRow{"kl_div", kl_div},
+    ComposedRow{"embedding_bag", embedding_bag},
+    ComposedRow{"gumbel_softmax", gumbel_softmax},
+    ComposedRow{"max_unpool2d", max_unpool<2>},
+    ComposedRow{"max_unpool3d", max_unpool<3>},
+    ComposedRow{"tensordot", tensordot},
     ComposedRow{"softsign", softsign},
     ComposedRow{"tanhshrink", tanhshrink},
     ComposedRow{"softmin", softmin},

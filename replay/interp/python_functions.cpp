@@ -31,11 +31,6 @@ constexpr std::array kFunctions = {
                 "input=self target weight -size_average ignore_index -reduce reduction"},
     FunctionRow{"embedding", "aten.embedding",
                 "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
-    FunctionRow{"embedding_bag", "aten.embedding_bag.padding_idx",
-                "input=indices weight offsets -max_norm -norm_type scale_grad_by_freq:False "
-                "mode{sum,mean,max}:mean sparse:False per_sample_weights "
-                "include_last_offset:False padding_idx:None",
-                0},
     FunctionRow{"dropout", "aten.dropout", "input p:0.5 training=train:True inplace"},
     FunctionRow{"alpha_dropout", "aten.alpha_dropout", "input p:0.5 training=train:False inplace"},
     FunctionRow{"unfold", "aten.im2col", "input=self kernel_size dilation:1 padding:0 stride:1"},

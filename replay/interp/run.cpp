@@ -160,6 +160,7 @@ class GraphRunner {
       index_[id] = static_cast<int>(i);
     }
     find_last_uses();
+    if (options.observer) domain_.set_observer(options.observer);
   }
 
   auto run() -> GraphRun {

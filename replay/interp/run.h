@@ -70,6 +70,8 @@ struct RunOptions {
   std::shared_ptr<RandomState> random = nullptr;
   /// Called with the position and value of every node that ran, before an operator can change it.
   std::function<void(std::size_t, const Datum&)> tap = {};
+  /// Called behind every call of an operator, those that nodes are composed of too, before the tap.
+  RealDomain::Observer observer = {};
   /// Called after each node with (done, total); for progress on a terminal.
   std::function<void(std::size_t, std::size_t)> progress;
 };

@@ -60,7 +60,8 @@ auto state_text(const StageRow& row, const Paint& paint) -> std::string {
     case StageState::agrees: {
       auto text = paint("ok", Style::green);
       if (row.layouts_only > 0)
-        text += fmt::format(", layouts only of {} random", counted(row.layouts_only, "value"));
+        text +=
+            fmt::format(", layouts only of {} random or open", counted(row.layouts_only, "value"));
       return text;
     }
     case StageState::differs:

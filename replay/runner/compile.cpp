@@ -9,8 +9,8 @@
 #include "core/base/clock.h"
 #include "core/expr/rewriting.h"
 #include "replay/interp/run.h"
+#include "replay/runner/open_results.h"
 #include "replay/runner/stage_rounding.h"
-#include "replay/runner/undefined_results.h"
 
 namespace assay {
 namespace {
@@ -177,12 +177,6 @@ void judge(TensorDifference& difference, const Datum& actual, const Datum& expec
         fmt::format("{}; rounding explains {:.3g} there", distance.message, distance.allowed);
 }
 
-void visit_tensors(const Datum& datum, const std::function<void(const Tensor&)>& visit) {
-  if (const auto* tensor = datum.real()) visit(*tensor);
-  if (const auto* list = datum.list())
-    for (const auto& item : *list) visit_tensors(item, visit);
-}
-
 void flatten(const Datum& datum, DatumList& flat) {
   if (const auto* list = datum.list())
     for (const auto& item : *list) flatten(item, flat);
@@ -190,52 +184,13 @@ void flatten(const Datum& datum, DatumList& flat) {
     flat.push_back(datum);
 }
 
-/// What in a run rests on results that PyTorch leaves open.
-class OpenResults {
- public:
-  explicit OpenResults(const OpTable& table) : table_(table) {}
-  /// The next node of the run.
-  void add(const Node& node, const Datum& value) {
-    if (node.kind == NodeKind::output) return;  // together they are what each of them is
-    bool is_open = false;
-    for (const auto id : operands(node)) is_open = is_open || nodes_.contains(id) || has(seen_[id]);
-    if (is_open || is_undefined(node)) {
-      nodes_.insert(node.id);
-      visit_tensors(value, [&](const Tensor& tensor) { memory_.insert(tensor.storage.get()); });
-    }
-    seen_[node.id] = value;
-  }
-  [[nodiscard]] auto of(NodeId id) const -> const Datum* {
-    const auto known = seen_.find(id);
-    return known == seen_.end() ? nullptr : &known->second;
-  }
-  /// Is it, or a part of it, in memory that such a result was written to?
-  [[nodiscard]] auto has(const Datum& value) const -> bool {
-    bool found = false;
-    visit_tensors(value, [&](const Tensor& tensor) {
-      found = found || memory_.contains(tensor.storage.get());
-    });
-    return found;
-  }
-
- private:
-  [[nodiscard]] auto is_undefined(const Node& node) const -> bool {
-    const auto* row = table_.find(node.target);
-    if (row == nullptr) return false;
-    const auto args = bound_arguments(node, *row, [&](NodeId id) { return of(id); });
-    return args && assay::is_undefined(*row, *args);
-  }
-
-  const OpTable& table_;
-  std::map<NodeId, Datum> seen_;  ///< keeps all memory, so that no other takes its place
-  std::set<NodeId> nodes_;        ///< numbers among them
-  std::set<const Storage*> memory_;
-};
-
 /// What the graph returns when the reference kernels run it, and its inputs after that.
 auto reference_outputs(const Graph& graph, RunInputs& inputs, const OpTable& table,
                        OpenResults& open) -> Result<DatumList> {
   RunOptions options;
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
+    open.called(row, args, result);
+  };
   options.tap = [&](std::size_t at, const Datum& value) { open.add(graph.nodes[at], value); };
   const auto run = run_graph(graph, inputs, table, options);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -389,7 +344,7 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
   DatumCopier other;
   for (auto& datum : reference.values) datum = other(datum);
   for (auto& [name, datum] : reference.attributes) datum = other(datum);
-  OpenResults open(table);
+  OpenResults open;
   ASSAY_TRY(const auto expected, reference_outputs(graph, reference, table, open));
   if (expected.size() != result.run.outputs.size())
     return bad_input("{} outputs, the graph has {}", result.run.outputs.size(), expected.size());

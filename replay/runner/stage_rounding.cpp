@@ -130,48 +130,55 @@ auto is_convolution(std::string_view target) -> bool {
 /// its operands, which nobody sees. Roundings of what they are multiplied with come to as much.
 struct HiddenRow {
   std::string_view name;
-  std::size_t operand;
+  std::size_t operand, query;
 };
 constexpr std::array kHidden = {
-    HiddenRow{"aten.scaled_dot_product_attention.default", 2},
-    HiddenRow{"aten._scaled_dot_product_flash_attention.default", 2},
-    HiddenRow{"aten._scaled_dot_product_efficient_attention.default", 2},
-    HiddenRow{"aten._scaled_dot_product_cudnn_attention.default", 2},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", 2},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_backward.default", 0},
-    HiddenRow{"aten._scaled_dot_product_efficient_attention_backward.default", 0},
-    HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0}};
+    HiddenRow{"aten.scaled_dot_product_attention.default", 2, 0},
+    HiddenRow{"aten._scaled_dot_product_flash_attention.default", 2, 0},
+    HiddenRow{"aten._scaled_dot_product_efficient_attention.default", 2, 0},
+    HiddenRow{"aten._scaled_dot_product_cudnn_attention.default", 2, 0},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", 2, 0},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_backward.default", 0, 1},
+    HiddenRow{"aten._scaled_dot_product_efficient_attention_backward.default", 0, 1},
+    HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0, 1},
+    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0, 1}};
 
-/// Positions of the operands that the call rounds before it uses them, where they are on a GPU.
-auto rounded_operands(const Node& node, RoundedBy by) -> std::vector<std::size_t> {
+/// How a call rounds what it is given before anybody sees it: halves to their own dtype; operands
+/// of convolutions to TF32 on a GPU; scores of float32 attention, sums over features, like queries
+/// that are off by as much.
+enum class Hidden : std::uint8_t { half, tf32, scores };
+auto hidden_roundings(const Node& node, RoundedBy by)
+    -> std::vector<std::pair<std::size_t, Hidden>> {
   const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
-  if (row != kHidden.end()) return {row->operand};
+  if (row != kHidden.end()) return {{row->operand, Hidden::half}, {row->query, Hidden::scores}};
   if (by == RoundedBy::assay || !is_convolution(node.target)) return {};
-  return node.target.contains("backward") ? std::vector<std::size_t>{0, 1, 2}
-                                          : std::vector<std::size_t>{0, 1};
+  if (!node.target.contains("backward")) return {{0, Hidden::tf32}, {1, Hidden::tf32}};
+  return {{0, Hidden::tf32}, {1, Hidden::tf32}, {2, Hidden::tf32}};
+}
+auto applies(Hidden how, const TensorMeta& operand) -> bool {
+  if (how == Hidden::scores) return operand.dtype == DType::float32;
+  return operand.device.type == "cuda" &&
+         (how == Hidden::half ? is_half(operand.dtype) : operand.dtype == DType::float32);
 }
 
-/// A stage with copies of such operands, which are rounded as all results are: halves to their own
-/// dtype, float32 to TF32.
+/// A stage with copies of such operands, which are rounded as all results are.
 struct WithHidden {
   Stage stage;
-  std::set<int> to_tf32;  ///< nodes, by id
+  std::map<int, Hidden> copies;  ///< by the id of the node
+  RoundedBy by = RoundedBy::assay;
 };
 auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
-  WithHidden result{given, {}};
+  WithHidden result{given, {}, by};
   auto& graph = result.stage.graph->graph;
+  const auto& before = given.graph->graph.nodes;
   std::vector<Node> nodes;
   for (auto& node : graph.nodes) {
-    for (const auto operand : rounded_operands(node, by)) {
+    for (const auto& [operand, how] : hidden_roundings(node, by)) {
       auto* id =
           operand < node.args.size() ? std::get_if<NodeId>(&node.args[operand].value) : nullptr;
-      if (id == nullptr) continue;
-      const auto maker = std::ranges::find(given.graph->graph.nodes, *id, &Node::id);
-      const auto* claim = maker == given.graph->graph.nodes.end() ? nullptr : maker->claim.tensor();
-      if (claim == nullptr || claim->device.type != "cuda") continue;
-      const bool is_tf32 = claim->dtype == DType::float32 && is_convolution(node.target);
-      if (!is_tf32 && !is_half(claim->dtype)) continue;
+      const auto maker = id == nullptr ? before.end() : std::ranges::find(before, *id, &Node::id);
+      const auto* claim = maker == before.end() ? nullptr : maker->claim.tensor();
+      if (claim == nullptr || !applies(how, *claim)) continue;
       Node copy;
       copy.id = NodeId{graph.next_id++};
       copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
@@ -179,7 +186,7 @@ auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
       copy.args = {node.args[operand]};
       copy.claim = maker->claim;
       *id = copy.id;
-      if (is_tf32) result.to_tf32.insert(copy.id.value);
+      result.copies[copy.id.value] = how;
       nodes.push_back(std::move(copy));
     }
     nodes.push_back(node);
@@ -218,13 +225,15 @@ class Measurement {
     if (!native.not_run.empty()) return {};
     dtypes_ = dtypes_of(native.graph);
     for (const auto dtype : dtypes_) units_.push_back(unit_of(dtype));
-    // Roundings of n terms add up like sqrt(n).
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (!is_narrow(units_[i]))
-        units_[i] *=
-            std::sqrt(std::max(1.0, sum_terms(stage_.graph->graph, i, values, table_) / kFewTerms));
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (hidden_.to_tf32.contains(nodes[i].id.value)) units_[i] = kTf32;
+    add_terms(values);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto copy = hidden_.copies.find(nodes[i].id.value);
+      const auto* tensor = copy == hidden_.copies.end() ? nullptr : values[i].real();
+      if (tensor == nullptr || tensor->sizes().empty()) continue;
+      if (copy->second == Hidden::tf32) units_[i] = kTf32;
+      if (copy->second == Hidden::scores)
+        units_[i] *= std::sqrt(static_cast<double>(tensor->sizes().back()));
+    }
     for (const auto& node : nodes) {
       // What no inexact operand goes into is as exact as its dtype.
       bool reads = false;
@@ -238,6 +247,23 @@ class Measurement {
   }
 
  private:
+  /// Roundings of n terms add up like sqrt(n). A device's own kernels add what meets in one place
+  /// in the dtype of the result, where graphs convert it (atomics of aten/src/ATen/native/cuda).
+  void add_terms(const std::vector<Datum>& values) {
+    double narrow = 0;
+    for (const auto& [name, value] : inputs_)
+      if (const auto* tensor = value.value.real(); tensor != nullptr)
+        narrow = std::max(narrow, unit_of(tensor->dtype()));
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const auto terms = sum_terms(stage_.graph->graph, i, values, table_);
+      if (terms.meet && hidden_.by == RoundedBy::device && is_narrow(narrow) && units_[i] > 0 &&
+          terms.count > 1)
+        units_[i] = narrow * std::sqrt(terms.count);
+      else if (!is_narrow(units_[i]))
+        units_[i] *= std::sqrt(std::max(1.0, terms.count / kFewTerms));
+    }
+  }
+
   auto in(const Stage& stage, bool is_wide) -> Roundings {
     StageValues exact;
     for (const auto& [name, value] : inputs_)

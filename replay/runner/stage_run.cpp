@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/interpret/interpret.h"
+#include "replay/runner/open_results.h"
 
 namespace assay {
 namespace {
@@ -12,6 +13,7 @@ struct Given {
   DatumList values;
   std::string missing;
   Randomness randomness = Randomness::none;
+  bool is_open = false;
 };
 
 auto give(const Stage& stage, const StageValues& inputs) -> Given {
@@ -24,6 +26,7 @@ auto give(const Stage& stage, const StageValues& inputs) -> Given {
       return given;
     }
     given.randomness = std::max(given.randomness, found->second.randomness);
+    given.is_open = given.is_open || found->second.is_open;
     given.values.push_back(copy(found->second.value));
   }
   return given;
@@ -37,7 +40,8 @@ void keep_inputs(const Stage& stage, const Given& given, StageRun& run) {
       run.values.try_emplace(
           stage.inputs[i] + " after",
           StageValue{given.values[i], given.randomness,
-                     stage.program ? stage.program->functions.back().inputs[i] : std::string()});
+                     stage.program ? stage.program->functions.back().inputs[i] : std::string(),
+                     given.is_open});
 }
 
 void run_graph_stage(const Stage& stage, const Given& given,
@@ -51,7 +55,12 @@ void run_graph_stage(const Stage& stage, const Given& given,
   inputs.defects.resize(given.values.size());
   std::optional<Datum> output;
   RunOptions options;
+  OpenResults open;
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
+    open.called(row, args, result);
+  };
   options.tap = [&](std::size_t i, const Datum& value) {
+    open.add(graph.nodes[i], value);
     if (graph.nodes[i].kind == NodeKind::output) output = value;
     if (taps.node) taps.node(i, value);
   };
@@ -77,12 +86,13 @@ void run_graph_stage(const Stage& stage, const Given& given,
   const auto* returned = std::get_if<SequenceArg>(&graph.output()->args[0].value);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (stage.outputs[i].empty() || items[i].is_none()) continue;
-    StageValue value{items[i], given.randomness, {}};
+    StageValue value{items[i], given.randomness, {}, given.is_open || open.has(items[i])};
     if (const auto* id = returned ? std::get_if<NodeId>(&returned->items[i].value) : nullptr)
       for (std::size_t k = 0; k < graph.nodes.size(); ++k)
         if (graph.nodes[k].id == *id) {
           value.producer = graph.nodes[k].name;
           value.randomness = std::max(value.randomness, run.graph.nodes[k].randomness);
+          value.is_open = value.is_open || open.has(*id);
         }
     run.values[stage.outputs[i]] = std::move(value);
   }

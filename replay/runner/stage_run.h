@@ -14,7 +14,8 @@ namespace assay {
 struct StageValue {
   Datum value;
   Randomness randomness = Randomness::none;  ///< of what Assay drew itself
-  std::string producer;  ///< node or buffer that the stage returns; empty for inputs
+  std::string producer = {};  ///< node or buffer that the stage returns; empty for inputs
+  bool is_open = false;       ///< rests on a result that PyTorch leaves open (undefined_results.h)
 };
 /// By the names of Stage.
 using StageValues = std::map<std::string, StageValue>;

@@ -29,7 +29,7 @@ struct StageRow {
   StageState state = StageState::agrees;
   std::string reason;        ///< of not_run; of follows the stage
   int compared = 0;          ///< values
-  int layouts_only = 0;      ///< of random values
+  int layouts_only = 0;      ///< of values that are random or that PyTorch leaves open
   double largest_ratio = 0;  ///< distance to what rounding allows
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <optional>
 
 #include "core/tensor/convert.h"
@@ -47,13 +49,84 @@ auto is_outside_of_windows(const DatumList& args) -> bool {
   });
 }
 
+/// Elements along a dimension, line by line.
+auto lines_of(const Tensor& tensor, std::int64_t dim) -> std::vector<std::vector<double>> {
+  const auto& sizes = tensor.sizes();
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) return {};
+  const auto at = static_cast<std::size_t>(dim);
+  std::size_t inner = 1;
+  for (auto d = at + 1; d < sizes.size(); ++d) inner *= static_cast<std::size_t>(sizes[d]);
+  const auto length = static_cast<std::size_t>(sizes[at]);
+  const auto values = to_vector<double>(tensor);
+  if (values.empty()) return {};
+  std::vector<std::vector<double>> lines(values.size() / length);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    lines[i / (inner * length) * inner + i % inner].push_back(values[i]);
+  return lines;
+}
+
+/// How often the values of a line occur, the largest first; NaN are equal.
+auto frequencies(std::vector<double> line) -> std::vector<std::int64_t> {
+  std::ranges::sort(line,
+                    [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; });
+  std::vector<std::int64_t> counts;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool is_same =
+        i > 0 && (line[i] == line[i - 1] || (std::isnan(line[i]) && std::isnan(line[i - 1])));
+    if (is_same)
+      ++counts.back();
+    else
+      counts.push_back(1);
+  }
+  std::ranges::sort(counts, std::greater());
+  return counts;
+}
+
+/// Operators that order elements: `indices` where elements of a line are equal.
+constexpr std::array<std::string_view, 8> kOrders = {
+    "aten.sort.default", "aten.sort.stable",   "aten.topk.default", "aten.kthvalue.default",
+    "aten.median.dim",   "aten.nanmedian.dim", "aten.mode.default", "aten.msort.default"};
+
+auto undefined_order(const OpRow& row, const DatumList& args) -> UndefinedPart {
+  const auto argument = [&](std::string_view name) -> const Datum* {
+    const int at = row.schema.index_of(name);
+    return at < 0 ? nullptr : &args[static_cast<std::size_t>(at)];
+  };
+  const auto number = [](const Datum* datum) {
+    return datum == nullptr || datum->scalar() == nullptr ? std::nullopt
+                                                          : datum->scalar()->as_int();
+  };
+  if (const auto* stable = argument("stable"); stable != nullptr && stable->scalar() != nullptr)
+    if (stable->scalar()->as_bool().value_or(false)) return UndefinedPart::nothing;
+  const auto* self = args.empty() ? nullptr : args[0].real();
+  if (self == nullptr || is_complex(self->dtype())) return UndefinedPart::nothing;
+  auto part = UndefinedPart::nothing;
+  for (auto& line : lines_of(*self, number(argument("dim")).value_or(-1))) {
+    const auto counts = frequencies(std::move(line));
+    if (counts.empty() || counts[0] == 1) {
+      if (row.schema.overload == "aten.mode.default" && counts.size() > 1)
+        return UndefinedPart::all;
+      continue;
+    }
+    const bool is_shared = counts.size() > 1 && counts[0] == counts[1];
+    if (row.schema.overload == "aten.mode.default" && is_shared) return UndefinedPart::all;
+    part = UndefinedPart::indices;
+  }
+  return part;
+}
+
 }  // namespace
 
-auto is_undefined(const OpRow& row, const DatumList& args) -> bool {
+auto undefined_part(const OpRow& row, const DatumList& args) -> UndefinedPart {
+  if (std::ranges::find(kOrders, row.schema.overload) != kOrders.end())
+    return undefined_order(row, args);
   if (row.schema.overload == "aten.max_pool2d_with_indices_backward.default")
-    return is_outside_of_windows(args);
+    return is_outside_of_windows(args) ? UndefinedPart::all : UndefinedPart::nothing;
   const auto places = written_places(row, args);
-  return places && !places->are_added && places->most > 1;
+  return places && !places->are_added && places->most > 1 ? UndefinedPart::all
+                                                          : UndefinedPart::nothing;
 }
 
 }  // namespace assay

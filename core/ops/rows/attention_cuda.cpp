@@ -1,6 +1,6 @@
 // CUDA's fused attention as the CPU's in other layouts (aten/src/ATen/native/transformers/cuda/
-// attention.cu, attention_backward.cu): outputs and gradients lie by batch, position, head; each
-// kernel keeps its sums and its random state in a shape of its own.
+// attention.cu, attention_backward.cu): outputs and gradients lie by batch, position, head, or as
+// the operands do; each kernel keeps its sums and its random state in a shape of its own.
 #include <cmath>
 #include <limits>
 
@@ -108,19 +108,6 @@ auto efficient_backward(Composer& c) -> Datum {
   return {std::move(results)};
 }
 
-/// query, key, value, dropout_p, is_causal, return_debug_mask, scale.
-auto flash(Composer& c) -> Datum {
-  if (c.flag(5)) return c.unsupported("the debug mask"), Datum{};
-  auto results = forward(c, Datum{});
-  if (c.error()) return {};
-  const Datum lengths[] = {Datum{c.meta(0).sizes[2]}, Datum{c.meta(1).sizes[2]}};
-  results.insert(results.end(), {Datum{}, Datum{}, lengths[0], lengths[1]});
-  results.push_back(empty_like(c, {2}, DType::uint64));
-  results.push_back(empty_like(c, {}, DType::uint64));
-  results.push_back(empty_like(c, {0}, c.meta(0).dtype));
-  return {std::move(results)};
-}
-
 /// The dimensions of a tensor, those of large strides first (alloc_with_matching_layout).
 auto by_stride(Composer& c, const TensorMeta& like) -> Ints {
   Ints order;
@@ -143,12 +130,27 @@ auto ordered_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum 
   const auto turned = c.call("aten.permute.default", {tensor, int_list(order)});
   return c.call("aten.permute.default", {row_major(c, turned), int_list(back)});
 }
-/// Contents of a tensor in the layout of another of its sizes.
+/// Contents of a tensor in the layout that empty_like gives another of its sizes.
 auto laid_out_like(Composer& c, const Datum& like, const Datum& tensor) -> Datum {
-  const auto made = c.meta(tensor), wanted = c.meta(like);
+  const auto made = c.meta(tensor), wanted = c.meta(c.call("aten.empty_like.default", {like}));
   if (made.dtype == wanted.dtype && made.strides == wanted.strides) return tensor;
+  if (c.meta(like).strides != wanted.strides) return ordered_like(c, like, tensor);
   return c.call("aten.copy.default", {like, tensor});
 }
+/// query, key, value, dropout_p, is_causal, return_debug_mask, scale.
+auto flash(Composer& c) -> Datum {
+  if (c.flag(5)) return c.unsupported("the debug mask"), Datum{};
+  auto results = forward(c, Datum{});
+  if (c.error()) return {};
+  results[0] = laid_out_like(c, c.arg(0), results[0]);
+  const Datum lengths[] = {Datum{c.meta(0).sizes[2]}, Datum{c.meta(1).sizes[2]}};
+  results.insert(results.end(), {Datum{}, Datum{}, lengths[0], lengths[1]});
+  results.push_back(empty_like(c, {2}, DType::uint64));
+  results.push_back(empty_like(c, {}, DType::uint64));
+  results.push_back(empty_like(c, {0}, c.meta(0).dtype));
+  return {std::move(results)};
+}
+
 /// grad_out, query, key, value, out, logsumexp, then by name: gradients lie as the operands do.
 auto operand_gradients(Composer& c) -> Datum {
   const auto at = [&](const char* name) { return c.arg(param(c, name)); };

@@ -162,6 +162,28 @@ TEST(PackedAttention, CuDnnsIsLaidOutLikeTheQueryWithAColumnOfSums) {
   expect_close(*got[0].real(), *want[0].real());
 }
 
+/// As empty_like lays out what leaves gaps: densely, in the order of the strides.
+TEST(PackedAttention, OutputsOfOperandsWithGapsHaveNone) {
+  auto run = ops();
+  const Operands o;
+  const auto& sizes = o.query.sizes();
+  const auto row = sizes[1] * sizes[3];
+  auto packed =
+      Tensor::allocate(o.query.dtype(), sizes, {sizes[2] * row * 3, sizes[3], row * 3, 1});
+  ASSERT_TRUE(packed);
+  copy_elems(o.query, *packed);
+  for (const std::string name : {"cudnn", "flash"})
+    for (const bool has_gaps : {true, false}) {
+      const auto& query = has_gaps ? *packed : o.query;
+      DatumList args = {Datum{query}, Datum{o.key}, Datum{o.value}};
+      if (name == "cudnn") args.insert(args.end(), {Datum{}, flag(true)});
+      const auto got = run.run("aten._scaled_dot_product_" + name + "_attention.default", args);
+      const auto strides = got[0].real()->strides();
+      EXPECT_EQ(strides, has_gaps ? (Ints{sizes[2] * row, sizes[3], row, 1}) : o.query.strides())
+          << name;
+    }
+}
+
 /// Sum of h, and of c where there is one, of a fused cell.
 TEST(FusedCells, GradientsAreTheDerivatives) {
   auto run = ops();

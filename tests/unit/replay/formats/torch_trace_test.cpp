@@ -36,16 +36,18 @@ TEST(TorchTrace, AnEventHasKindPlaceCompileIdAndRank) {
 }
 
 TEST(TorchTrace, AFunctionIsInPartsWhereItResumes) {
-  const auto is_resumed = [](std::string_view name, std::size_t programs) {
+  const auto is_resumed = [](std::string_view name, std::size_t programs, std::size_t at = 1) {
     std::vector<TraceCompilation> all(programs);
-    for (auto& one : all) one.output_codes.emplace_back();
-    return is_in_parts(read(header(R"({"dynamo_start": {"stack": [{"line": 3, "name": ")" +
-                                   std::string(name) + R"("}]}})")),
-                       all);
+    for (auto& one : all) one.output_codes.emplace_back().event = at;
+    const auto start = header(R"({"dynamo_start": {"stack": [{"line": 3, "name": ")" +
+                              std::string(name) + R"("}]}})");
+    return is_in_parts(read(header(R"({"other": {}})") + start), all);
   };
   EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 2));
   EXPECT_FALSE(is_resumed("torch_dynamo_resume_in_f_at_12", 1));  // nothing before it is a program
+  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 1, 0));  // what follows it is none
   EXPECT_FALSE(is_resumed("f", 2));
+  EXPECT_FALSE(is_resumed("f", 1, 0));
 }
 
 TEST(TorchTrace, CompiledAutogradStandsBeforeTheFrame) {

@@ -121,6 +121,66 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.nn.functional.gaussian_nll_loss(x, more, x)", {}, {}, 0.7524376},
         Row{"torch.nn.functional.relu(x, inplace = True)", {2, 3}, {3, 1}, 21}));
 
+INSTANTIATE_TEST_SUITE_P(
+    FunctionsOfTorch, PythonCall,
+    ::testing::Values(
+        Row{"torch.functional.tensordot(x, x, 2)", {}, {}, 91},
+        Row{"torch.functional.tensordot(x, x, ([1], [1]))", {2, 2}, {2, 1}, 155},
+        // Frames are centred: of 5 4 5 6 5, two each.
+        Row{"torch.functional.stft(row, 2, 1, return_complex = False)", {2, 4, 2}, {2, 4, 1}, 40},
+        Row{"torch._VF.stft(row, 2, 1, return_complex = False)", {2, 2, 2}, {2, 4, 1}, 18}));
+
+/// Places of a 2 by 2 window's largest, and results that go where they are asked to.
+TEST(PythonCalls, FunctionsThatPythonComposes) {
+  const auto last = [](const std::string& lines) {
+    const auto graph = parse_graph("class G(torch.nn.Module):\n    def forward(self, x, i):\n" +
+                                   lines + "        return (y,)\n");
+    EXPECT_TRUE(graph) << graph.error().message;
+    RunInputs feed;
+    feed.values = {Datum{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)},
+                   Datum{make_tensor({2}, {1, 0}, DType::int64)}};
+    feed.made_up.resize(2);
+    feed.defects.resize(2);
+    auto run = run_graph(*graph, feed, table(), {.statistics = true, .progress = {}});
+    return run.nodes.at(run.nodes.size() - 2);
+  };
+  const auto unpooled = last(
+      "        off = torch._C._set_grad_enabled(False)\n"
+      "        places = torch.ops.aten.arange.default(6)\n"
+      "        at = places.view(1, 2, 3)\n        one = x[None]\n"
+      "        y = torch.nn.functional.max_unpool2d(one, at, 2)\n");
+  ASSERT_EQ(unpooled.status, NodeStatus::ran) << unpooled.message;
+  EXPECT_EQ(unpooled.value.tensor->meta.sizes, (Ints{1, 4, 6}));
+  EXPECT_EQ(unpooled.value.tensor->sum, 21);
+  const auto bags = last(
+      "        rows = i[None]\n"
+      "        y = torch.nn.functional.embedding_bag(rows, x, None, None, 2.0, False, 'sum')\n");
+  ASSERT_EQ(bags.status, NodeStatus::ran) << bags.message;
+  EXPECT_EQ(bags.value.tensor->meta.sizes, (Ints{1, 3}));
+  EXPECT_EQ(bags.value.tensor->sum, 21);
+  const auto means = last(
+      "        starts = torch.ops.aten.arange.default(2)\n"
+      "        y = torch.nn.functional.embedding_bag(i, x, starts)\n");
+  ASSERT_EQ(means.status, NodeStatus::ran) << means.message;
+  EXPECT_EQ(means.value.tensor->sum, 21);
+  const auto sizes = last("        size = torch.Size([3, 2])\n        y = x.reshape(size)\n");
+  ASSERT_EQ(sizes.status, NodeStatus::ran) << sizes.message;
+  EXPECT_EQ(sizes.value.tensor->meta.sizes, (Ints{3, 2}));
+  const auto out = last(
+      "        there = x * 1\n"
+      "        norm = torch.nn.functional.normalize(x, p = 1, dim = 1, out = there)\n"
+      "        y = there + 0\n");
+  ASSERT_EQ(out.status, NodeStatus::ran) << out.message;
+  EXPECT_NEAR(out.value.tensor->sum, 2, 1e-5);
+}
+
+TEST(PythonCalls, FunctionsDrawWhereTheirOperatorsDo) {
+  EXPECT_EQ(run_line("torch.nn.functional.dropout(x, 0.2, True)").randomness, Randomness::numbers);
+  EXPECT_EQ(run_line("torch.nn.functional.dropout(x, 0.2, False)").randomness, Randomness::none);
+  EXPECT_EQ(run_line("torch.nn.functional.gumbel_softmax(x, 0.7)").randomness, Randomness::numbers);
+  EXPECT_EQ(run_line("torch.nn.functional.gelu(x)").randomness, Randomness::none);
+}
+
 TEST(PythonCalls, CallsInPlaceSayWhatTheyWrite) {
   const auto written = [](const std::string& line) {
     const auto graph =

@@ -37,7 +37,8 @@ TEST(CompareValues, WhatNothingFlushesIsNot) {
 
 /// Is 16 plus `distance` further from 16 than this noise explains?
 auto is_told(double distance, double noise, double narrow_noise) -> bool {
-  const Rounding rounding{.reference = {16}, .noise = {noise}, .narrow_noise = {narrow_noise}};
+  const Rounding rounding{
+      .reference = {16}, .noise = {noise}, .narrow_noise = {narrow_noise}, .jumps = {0}};
   const auto far = compare_values(tensor(DType::float32, 16), tensor(DType::float32, 16 + distance),
                                   true, [&](RoundingRuns) { return &rounding; });
   return !far.message.empty();
@@ -52,7 +53,7 @@ TEST(CompareValues, NarrowFloatsRoundByChanceAndWideSumsInOneDirection) {
 
 TEST(CompareValues, AValueIsJudgedByItsDistanceToTheExactOne) {
   const auto is_told = [](double expected, double actual) {
-    const Rounding rounding{.reference = {16}, .noise = {0.001}, .narrow_noise = {0}};
+    const Rounding rounding{.reference = {16}, .noise = {0.001}, .narrow_noise = {0}, .jumps = {0}};
     return !compare_values(tensor(DType::float32, expected), tensor(DType::float32, actual), true,
                            [&](RoundingRuns) { return &rounding; })
                 .message.empty();
@@ -62,24 +63,25 @@ TEST(CompareValues, AValueIsJudgedByItsDistanceToTheExactOne) {
   EXPECT_TRUE(is_told(17, 16));  // the expected one is wrong, which makes no other right
 }
 
-/// Whether 16 and 16.4 differ, and how often it was measured, where many runs find more noise.
+/// Whether 16 and 16.4 differ, and how often it was measured, where many runs find more noise:
+/// first few, then few with jumps.
 TEST(CompareValues, WhatNearlyExplainsADifferenceIsMeasuredAgain) {
   constexpr double kFew = 0.01, kMany = 0.02;  // times 32
   const auto compared = [](double actual, double many) {
-    const Rounding few{.reference = {16}, .noise = {kFew / 2}, .narrow_noise = {0}};
-    const Rounding more{.reference = {16}, .noise = {many / 2}, .narrow_noise = {0}};
+    const Rounding few{.reference = {16}, .noise = {kFew / 2}, .narrow_noise = {0}, .jumps = {0}};
+    const Rounding more{.reference = {16}, .noise = {many / 2}, .narrow_noise = {0}, .jumps = {0}};
     std::vector<RoundingRuns> asked;
     const auto distance = compare_values(tensor(DType::float32, 16), tensor(DType::float32, actual),
                                          true, [&](RoundingRuns runs) {
                                            asked.push_back(runs);
-                                           return runs == RoundingRuns::few ? &few : &more;
+                                           return runs == RoundingRuns::many ? &more : &few;
                                          });
     return std::pair(distance.message.empty(), asked.size());
   };
   EXPECT_EQ(compared(16.2, kMany), std::pair(true, std::size_t{1}));
-  EXPECT_EQ(compared(16.4, kMany), std::pair(true, std::size_t{2}));
-  EXPECT_EQ(compared(16.4, kFew), std::pair(false, std::size_t{2}));
-  EXPECT_EQ(compared(20, kMany), std::pair(false, std::size_t{1}));  // far off
+  EXPECT_EQ(compared(16.4, kMany), std::pair(true, std::size_t{3}));
+  EXPECT_EQ(compared(16.4, kFew), std::pair(false, std::size_t{3}));
+  EXPECT_EQ(compared(20, kMany), std::pair(false, std::size_t{2}));  // far off
 }
 
 /// A truth value for each of `count` elements; these are false.
@@ -97,6 +99,7 @@ TEST(CompareValues, RareTiesOfManyAreUndecidedWhereOthersMove) {
   rounding.reference.assign(kCount, 1);
   rounding.noise.assign(kCount, 0);
   rounding.narrow_noise.assign(kCount, 0);
+  rounding.jumps.assign(kCount, 0);
   const auto compared = [&](std::span<const std::size_t> but) {
     return compare_values(truths(kCount, {}), truths(kCount, but), true,
                           [&](RoundingRuns) { return &rounding; });
@@ -132,8 +135,9 @@ auto measured(const std::string& graph, const std::vector<Input>& given,
   stage.outputs = {"output 0"};
   StageValues inputs;
   for (const auto& [sizes, values] : given) {
-    auto made = Tensor::contiguous(DType::float32, sizes).value();
-    from_vector(made, std::span<const double>(values));
+    auto made = values.empty() ? Tensor::contiguous(DType::bfloat16, {1}).value()
+                               : Tensor::contiguous(DType::float32, sizes).value();
+    if (!values.empty()) from_vector(made, std::span<const double>(values));
     stage.inputs.push_back(fmt::format("input {}", stage.inputs.size()));
     inputs[stage.inputs.back()] = {Datum{std::move(made)}, Randomness::none, {}};
   }
@@ -147,8 +151,8 @@ auto noise_of_convolution(std::string_view device, RoundedBy by) -> double {
       "        y: \"f32[1, 3, 3][9, 3, 1]{0}\" = torch.ops.aten.convolution.default(x, w, None, "
       "[1], [0], [1], False, [0], 1)\n        return (y,)\n",
       device);
-  return std::ranges::max(
-      measured(graph, {Input::of({1, 2, 5}, 1), Input::of({3, 2, 3}, 1)}, by).noise);
+  const auto of = measured(graph, {Input::of({1, 2, 5}, 1), Input::of({3, 2, 3}, 1)}, by);
+  return std::ranges::max(of.noise) + std::ranges::max(of.narrow_noise);
 }
 
 TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
@@ -219,6 +223,76 @@ TEST(MeasureRounding, ADeviceMayRoundTheOperandsOfConvolutions) {
   EXPECT_LT(exact, 1e-5);
   EXPECT_EQ(noise_of_convolution("cpu", RoundedBy::device), exact);
   EXPECT_GT(noise_of_convolution("cuda:0", RoundedBy::device), 10 * exact);
+}
+
+/// Operands that cancel: roundings of the result are none, those of operands are.
+TEST(MeasureRounding, WhatADeviceRoundsIsNotTheResult) {
+  const auto graph = [](std::string_view device) {
+    return fmt::format(
+        "x: \"f32[1, 2, 3][6, 3, 1]{0}\", w: \"f32[1, 2, 3][6, 3, 1]{0}\"):\n"
+        "        y: \"f32[1, 1, 1][1, 1, 1]{0}\" = torch.ops.aten.convolution.default(x, w, None, "
+        "[1], [0], [1], False, [0], 1)\n        return (y,)\n",
+        device);
+  };
+  const std::vector<Input> cancelling = {{{1, 2, 3}, {3, 3, 3, -3, -3, -3}},
+                                         Input::of({1, 2, 3}, 1)};
+  const auto noise = [&](std::string_view device) {
+    return measured(graph(device), cancelling, RoundedBy::device).narrow_noise[0];
+  };
+  EXPECT_EQ(noise("cpu"), 0);
+  EXPECT_GT(noise("cuda:0"), 1e-4);
+  EXPECT_LT(noise("cuda:0"), 0.02);  // 2^-11 of 18, both operands
+}
+
+/// The gradient of relu is all or nothing where what goes in is nearly 0.
+TEST(MeasureRounding, JumpsAreFoundWithLargerRoundings) {
+  const std::string graph =
+      "x: \"f32[3][1]cpu\", g: \"f32[3][1]cpu\"):\n"
+      "        a: \"f32[3][1]cpu\" = torch.ops.aten.mul.Tensor(x, 3)\n"
+      "        b: \"f32[3][1]cpu\" = torch.ops.aten.sub.Tensor(a, 3)\n"
+      "        c: \"b8[3][1]cpu\" = torch.ops.aten.le.Scalar(b, 0)\n"
+      "        y: \"f32[3][1]cpu\" = torch.ops.aten.masked_fill.Scalar(g, c, 0)\n"
+      "        return (y,)\n";
+  const std::vector<Input> given = {{{3}, {1 + 1.2e-6, 1 + 1e-3, 2.0}}, Input::of({3}, 100)};
+  const auto few = measured(graph, given);
+  EXPECT_LT(few.noise[0], 1e-3);  // ten roundings away
+  EXPECT_EQ(few.jumps[0], 0);
+  const auto measured_jumps =
+      measured(graph, given, RoundedBy::assay, RoundingRuns::with_jumps).jumps;
+  EXPECT_NEAR(measured_jumps[0], 100, 1e-2);
+  EXPECT_LT(measured_jumps[1], 1e-2);
+  EXPECT_LT(measured_jumps[2], 1e-2);
+}
+
+TEST(CompareValues, AJumpExplainsWhatNoiseDoesNot) {
+  const auto is_told = [](double jump) {
+    const Rounding few{.reference = {16}, .noise = {0.001}, .narrow_noise = {0}, .jumps = {0}};
+    auto more = few;
+    more.jumps = {jump};
+    return !compare_values(
+                tensor(DType::float32, 16), tensor(DType::float32, 0), true,
+                [&](RoundingRuns runs) { return runs == RoundingRuns::few ? &few : &more; })
+                .message.empty();
+  };
+  EXPECT_TRUE(is_told(0));
+  EXPECT_TRUE(is_told(8));
+  EXPECT_FALSE(is_told(16));
+}
+
+/// Kernels of halves add up in halves what meets in one place, where graphs widen it first.
+TEST(MeasureRounding, DevicesAddInHalvesWhatMeets) {
+  const std::string graph =
+      "x: \"f32[1, 1][1, 1]cuda:0\", y: \"f32[400, 1][1, 1]cuda:0\", h: \"bf16[1][1]cuda:0\"):\n"
+      "        n: \"i64[400][1]cuda:0\" = torch.ops.aten.arange.default(400)\n"
+      "        i: \"i64[400][1]cuda:0\" = torch.ops.aten.mul.Tensor(n, 0)\n"
+      "        a: \"f32[1, 1][1, 1]cuda:0\" = torch.ops.aten.index_add.default(x, 0, i, y)\n"
+      "        return (a,)\n";
+  const auto noise = [&](RoundedBy by) {
+    const auto of = measured(graph, {Input::of({1, 1}, 0), Input::of({400, 1}, 1), {}}, by);
+    return (of.noise[0] + of.narrow_noise[0]) / 400;
+  };
+  EXPECT_LT(noise(RoundedBy::assay), 1e-5);
+  EXPECT_GT(noise(RoundedBy::device), 0.05);
 }
 
 }  // namespace

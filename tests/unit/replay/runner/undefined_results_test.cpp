@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "core/graph/text.h"
 #include "replay/interp/run.h"
+#include "replay/runner/open_results.h"
 #include "replay/runner/written_places.h"
 
 namespace assay {
@@ -66,7 +68,7 @@ TEST_P(UndefinedResults, AreKnownByIndices) {
   const auto& row = GetParam();
   const auto [op, args] = bound(row.call, row.sizes, row.i);
   ASSERT_NE(op, nullptr);
-  EXPECT_EQ(is_undefined(*op, args), row.is_undefined);
+  EXPECT_EQ(undefined_part(*op, args) == UndefinedPart::all, row.is_undefined);
   EXPECT_EQ(written_places(*op, args).value_or(WrittenPlaces()).most, row.most);
 }
 
@@ -118,7 +120,7 @@ TEST(UndefinedResults, IndicesOfAPoolAreInTheirWindows) {
     const auto [op, args] =
         bound("max_pool2d_with_indices_backward.default(s, x, " + numbers + ", False, i)",
               {1, 2, 2}, indices, {1, 4, 4});
-    return is_undefined(*op, args);
+    return undefined_part(*op, args) == UndefinedPart::all;
   };
   for (const std::string numbers : {"[2, 2], [2, 2], [0, 0], [1, 1]", "[2], [], [0], [1]"}) {
     EXPECT_FALSE(is_open(numbers, {5, 2, 8, 15})) << numbers;
@@ -126,6 +128,66 @@ TEST(UndefinedResults, IndicesOfAPoolAreInTheirWindows) {
     EXPECT_TRUE(is_open(numbers, {0, 0, 0, 0})) << numbers;
   }
   EXPECT_TRUE(is_open("[2, 2], [2, 2], [1, 1], [1, 1]", {5, 2, 8, 15}));
+}
+
+struct Order {
+  std::string call;
+  std::vector<double> line;
+  UndefinedPart part;
+};
+
+/// Of the rows [line, 0 1 2 3].
+TEST(UndefinedResults, EqualElementsHaveNoOrder) {
+  using enum UndefinedPart;
+  const std::vector<double> apart = {3, 1, 2, 0}, twice = {3, 1, 3, 0}, pairs = {3, 1, 3, 1},
+                            nans = {NAN, 1, NAN, 0};
+  for (const auto& [call, line, part] :
+       {Order{"sort.default(x)", apart, nothing}, Order{"sort.default(x)", twice, indices},
+        Order{"sort.default(x)", nans, indices}, Order{"sort.default(x, 0)", apart, indices},
+        Order{"sort.default(x, 0)", {3, 4, 5, 6}, nothing},
+        Order{"sort.stable(x, stable = True)", twice, nothing},
+        Order{"sort.stable(x, stable = False)", twice, indices},
+        Order{"topk.default(x, 2)", twice, indices},
+        Order{"kthvalue.default(x, 2)", apart, nothing}, Order{"median.dim(x, 1)", pairs, indices},
+        Order{"mode.default(x, 0)", apart, all}, Order{"mode.default(x)", pairs, all},
+        Order{"max.dim(x, 1)", twice, nothing}}) {
+    auto [op, args] = bound(call, {2}, {0, 1}, {2, 4});
+    ASSERT_NE(op, nullptr) << call;
+    auto values = line;
+    values.insert(values.end(), {0, 1, 2, 3});
+    Tensor x = *args[0].real();
+    from_vector(x, std::span<const double>(values));
+    EXPECT_EQ(undefined_part(*op, args), part) << call << " of " << line[2];
+  }
+}
+
+/// What rests on indices that are open, on values that are not.
+TEST(OpenResults, PartsOfAResultAreOpenOnTheirOwn) {
+  static const auto kTable = build_op_table();
+  const auto graph = parse_graph(
+      "class G(torch.nn.Module):\n    def forward(self, x):\n"
+      "        s = torch.ops.aten.sort.default(x)\n"
+      "        values = operator.getitem(s, 0)\n        order = operator.getitem(s, 1)\n"
+      "        known = torch.ops.aten.mul.Tensor(values, 2)\n"
+      "        gathered = torch.ops.aten.gather.default(x, 0, order)\n"
+      "        return (known, gathered)\n");
+  ASSERT_TRUE(graph) << graph.error().message;
+  auto x = Tensor::contiguous(DType::float32, {3}).value();
+  from_vector(x, std::span<const double>(std::vector<double>{1, 0, 1}));
+  RunInputs feed;
+  feed.values = {Datum{x}};
+  feed.made_up.resize(1);
+  feed.defects.resize(1);
+  OpenResults open;
+  RunOptions options;
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
+    open.called(row, args, result);
+  };
+  options.tap = [&](std::size_t i, const Datum& value) { open.add(graph->nodes[i], value); };
+  (void)run_graph(*graph, feed, kTable, options);
+  for (const auto& [name, is_open] : {std::pair{"values", false}, std::pair{"order", true},
+                                      std::pair{"known", false}, std::pair{"gathered", true}})
+    EXPECT_EQ(open.has(graph->find(std::string_view(name))->id), is_open) << name;
 }
 
 }  // namespace

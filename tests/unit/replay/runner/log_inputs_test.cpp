@@ -1,0 +1,70 @@
+// Which recorded input is which tensor of a log's programs.
+#include "replay/runner/log_inputs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+/// A log whose Dynamo graph takes `placeholders`, with guards on these parameters of the frame.
+struct Logged {
+  TraceLog log;
+  TraceCompilation compilation;
+};
+auto logged(std::span<const std::string> placeholders, std::span<const std::string> parameters)
+    -> Logged {
+  Logged result;
+  std::string graph = "class G(torch.nn.Module):\n    def forward(self";
+  for (const auto& name : placeholders) graph += fmt::format(", {}: \"f32[2][1]cpu\"", name);
+  graph += "):\n        return ()\n";
+  std::string guards;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    guards +=
+        fmt::format("| +- accessed_by=FrameLocalsGuardAccessor(key='{}', framelocals_idx={})\n",
+                    parameters[i], i);
+  result.log.events.resize(2);
+  result.log.events[0].payload = graph;
+  result.log.events[1].payload = guards;
+  result.compilation.graphs.push_back({.name = "dynamo_output_graph", .event = 0});
+  result.compilation.guard_trees.push_back({.name = "dynamo_cpp_guards_str", .event = 1});
+  return result;
+}
+
+using Names = std::vector<std::string>;
+auto positions(const Names& placeholders, const Names& parameters, const Names& recorded)
+    -> std::vector<std::size_t> {
+  const auto given = logged(placeholders, parameters);
+  std::vector<AnsweredInput> inputs(recorded.size());
+  for (std::size_t i = 0; i < recorded.size(); ++i) inputs[i].placeholder = recorded[i];
+  return input_plan(given.log, given.compilation, inputs).tensors;
+}
+
+using Positions = std::vector<std::size_t>;
+
+TEST(InputPlan, GuardsSayWhichParameterIsWhich) {
+  EXPECT_EQ(positions({"L_y_", "L_x_"}, {"x", "y"}, Names(2)), (Positions{1, 0}));
+  EXPECT_EQ(positions({"L_y_", "L_z_"}, {"x", "y"}, Names(2)), Positions());  // nobody knows z
+}
+
+TEST(InputPlan, AParameterMayStandForSeveralInputs) {
+  EXPECT_EQ(positions({"L_xs_2_", "L_a_", "L_xs_0_"}, {"a", "xs"}, Names(4)), (Positions{3, 0, 1}));
+  EXPECT_EQ(positions({"L_x_1_", "L_x_"}, {"x", "x_1"}, Names(2)), (Positions{1, 0}));
+}
+
+TEST(InputPlan, RecordedPlaceholdersCountBeforeGuards) {
+  EXPECT_EQ(positions({"L_self_modules_fc_parameters_weight_", "L_x_"}, {"self", "x"},
+                      {"L_self_modules_fc_parameters_bias_", "L_self_modules_fc_parameters_weight_",
+                       "L_x_"}),
+            (Positions{1, 2}));
+}
+
+TEST(InputPlan, PlaceholdersAreSourcesOfWords) {
+  EXPECT_EQ(placeholder_of("L['xs'][0]"), "L_xs_0_");
+  EXPECT_EQ(placeholder_of("L['self']._modules['a']._parameters['weight']"),
+            "L_self_modules_a_parameters_weight_");
+  EXPECT_EQ(placeholder_of("L['my__x']"), "L_my_x_");
+}
+
+}  // namespace
+}  // namespace assay
