@@ -8,6 +8,7 @@
 #include "cli/operators.h"
 #include "core/expr/text.h"
 #include "replay/bundle/open.h"
+#include "replay/formats/detect.h"
 #include "replay/formats/file.h"
 #include "replay/interp/chosen_numbers.h"
 #include "replay/report/compile_report.h"
@@ -74,6 +75,13 @@ auto run_file(const Options& options) -> Result<int> {
     const bool has_answers = !compiled.inputs.empty() || !program.inputs_json.empty();
     return run_compiled(asked, program, compiled.check || has_answers);
   }
+  if (detect_format(program.text) == InputFormat::torch_trace && options.graph.empty())
+    return std::unexpected(
+        Error{ErrorCode::unsupported,
+              fmt::format(
+                  "{}: the log has no compiled program (inductor_output_code); --graph runs one of "
+                  "its graphs, `assay show` lists them",
+                  options.file)});
   if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty() ||
       !compiled.bundle.empty() || !compiled.trace.empty())
     return std::unexpected(

@@ -1,0 +1,100 @@
+#include "replay/runner/answer_judge.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ranges>
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kGradient = "gradient of input ";
+constexpr std::string_view kInput = "input ";
+constexpr std::string_view kAfter = " after";
+
+}  // namespace
+
+void AnswerJudge::prepare() {
+  if (is_prepared_) return;
+  is_prepared_ = true;
+  stages_ = read_stages(log_, compilation_);
+  auto inputs = stage_inputs(log_, compilation_, stages_, &answers_, {}, table_);
+  if (!inputs || !inputs->made_up.empty()) return;
+  add_tangents(stages_, &answers_, *inputs);
+  inputs_ = *std::move(inputs);
+}
+
+auto AnswerJudge::stage_name(const std::string& what) const -> std::optional<std::string> {
+  for (const auto& [before, after] : {std::pair{kGradient, std::string_view()}, {kInput, kAfter}}) {
+    if (!what.starts_with(before) || !what.ends_with(after)) continue;
+    std::size_t position = 0;
+    std::from_chars(what.data() + before.size(), what.data() + what.size(), position);
+    const auto found = std::ranges::find(inputs_->recorded, std::optional(position));
+    if (found == inputs_->recorded.end()) return std::nullopt;
+    return fmt::format("{}{}{}", before, found - inputs_->recorded.begin(), after);
+  }
+  return what;
+}
+
+auto AnswerJudge::stage_of(const std::string& name) const -> const Stage* {
+  using enum StageRole;
+  const bool is_gradient = name.starts_with(kGradient);
+  for (const auto& stage : stages_ | std::views::reverse) {
+    if (!stage.graph) continue;
+    if (is_gradient ? stage.role == joint : stage.role == forward || stage.role == inference)
+      return &stage;
+  }
+  return nullptr;
+}
+
+auto AnswerJudge::rounding(const Stage& stage, const std::string& name, RoundingRuns runs)
+    -> const Rounding* {
+  const auto [known, is_new] = roundings_.try_emplace({&stage, runs});
+  if (is_new)
+    known->second = measure_rounding(stage, inputs_->values, inputs_->attributes, table_,
+                                     RoundedBy::device, runs);
+  const auto found = known->second.find(name);
+  return found == known->second.end() ? nullptr : &found->second;
+}
+
+auto AnswerJudge::is_open(const Stage& stage, const std::string& name) -> bool {
+  const auto [known, is_new] = values_.try_emplace(&stage);
+  if (is_new) known->second = run_stage(stage, inputs_->values, inputs_->attributes, table_).values;
+  const auto found = known->second.find(name);
+  return found != known->second.end() && found->second.is_open;
+}
+
+auto AnswerJudge::tangents() -> std::optional<std::vector<std::size_t>> {
+  prepare();
+  constexpr std::string_view kTangent = "tangent of output ";
+  for (const auto& stage : stages_) {
+    if (stage.role != StageRole::joint || !stage.graph) continue;
+    std::vector<std::size_t> outputs;
+    for (const auto& name : stage.inputs) {
+      if (!name.starts_with(kTangent)) continue;
+      std::from_chars(name.data() + kTangent.size(), name.data() + name.size(),
+                      outputs.emplace_back());
+    }
+    const bool all = std::ranges::none_of(stage.inputs, [&](const std::string& name) {
+      return name.starts_with("tangent") && !name.starts_with(kTangent);
+    });
+    return all ? std::optional(std::move(outputs)) : std::vector<std::size_t>();
+  }
+  return std::nullopt;
+}
+
+auto AnswerJudge::judge(const std::string& what, const Tensor& actual,
+                        const AnsweredTensor& expected) -> AnswerVerdict {
+  prepare();
+  if (!inputs_ || !expected.has_data) return AnswerVerdict::differs;
+  const auto name = stage_name(what);
+  const auto* stage = name ? stage_of(*name) : nullptr;
+  if (stage == nullptr) return AnswerVerdict::differs;
+  if (is_open(*stage, *name)) return AnswerVerdict::open;
+  if (rounding(*stage, *name, RoundingRuns::few) == nullptr) return AnswerVerdict::differs;
+  const auto distance =
+      compare_values(Datum{expected.tensor}, Datum{actual}, true,
+                     [&](RoundingRuns runs) { return rounding(*stage, *name, runs); });
+  return distance.message.empty() ? AnswerVerdict::rounding : AnswerVerdict::differs;
+}
+
+}  // namespace assay

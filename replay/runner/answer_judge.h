@@ -1,0 +1,52 @@
+// What a program gave against what was recorded, where they are not the same.
+#pragma once
+#include <map>
+#include <optional>
+
+#include "replay/runner/stage_inputs.h"
+#include "replay/runner/stage_rounding.h"
+
+namespace assay {
+
+enum class AnswerVerdict : std::uint8_t {
+  differs,
+  rounding,  ///< as far away as rounding explains, of the device that gave the answers too
+  open,      ///< rests on a result that PyTorch leaves open on these inputs
+};
+
+/// Measures a compilation's graphs on the recorded inputs; nothing happens before it is asked.
+class AnswerJudge {
+ public:
+  AnswerJudge(const TraceLog& log, const TraceCompilation& compilation,
+              const ProgramAnswers& answers, const OpTable& table)
+      : log_(log), compilation_(compilation), answers_(answers), table_(table) {}
+
+  /// `what` is "output 2", "input 0 after" or "gradient of input 1", by position among the recorded
+  /// inputs. Where no graph runs, values that are not the same differ.
+  [[nodiscard]] auto judge(const std::string& what, const Tensor& actual,
+                           const AnsweredTensor& expected) -> AnswerVerdict;
+
+  /// Of which outputs the backward pass takes tangents, in its order; of what else it takes them
+  /// (the base of several views) nobody recorded any. Nothing where the log does not say.
+  [[nodiscard]] auto tangents() -> std::optional<std::vector<std::size_t>>;
+
+ private:
+  void prepare();
+  /// The name that stages have for it; nothing where they have none.
+  [[nodiscard]] auto stage_name(const std::string& what) const -> std::optional<std::string>;
+  [[nodiscard]] auto stage_of(const std::string& name) const -> const Stage*;
+  auto rounding(const Stage& stage, const std::string& name, RoundingRuns runs) -> const Rounding*;
+  auto is_open(const Stage& stage, const std::string& name) -> bool;
+
+  const TraceLog& log_;
+  const TraceCompilation& compilation_;
+  const ProgramAnswers& answers_;
+  const OpTable& table_;
+  bool is_prepared_ = false;
+  std::vector<Stage> stages_;
+  std::optional<StageInputs> inputs_;
+  std::map<std::pair<const Stage*, RoundingRuns>, Roundings> roundings_;
+  std::map<const Stage*, StageValues> values_;
+};
+
+}  // namespace assay
