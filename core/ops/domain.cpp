@@ -304,8 +304,10 @@ RealDomain::RealDomain(const OpTable& table, std::shared_ptr<RandomState> random
 auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
   if (!observer_) return compute(row, std::move(args));
   const auto kept = args;
+  ++depth_;
   auto result = compute(row, std::move(args));
-  if (result) observer_(row, kept, *result);
+  if (result) observer_(row, kept, *result, depth_);
+  --depth_;
   return result;
 }
 

@@ -50,9 +50,10 @@ class RealDomain final : public Domain {
   /// What random numbers the calls since the last question drew, those that operators are composed
   /// of too.
   [[nodiscard]] auto take_drawn() -> Randomness { return std::exchange(drawn_, Randomness::none); }
-  /// Called behind every call, those that operators are composed of too, with its arguments, one
-  /// for each parameter, and its result.
-  using Observer = std::function<void(const OpRow&, const DatumList&, const Datum&)>;
+  /// Called behind every call, those that operators are composed of too (at a depth above 1), with
+  /// its arguments, one for each parameter, and its result.
+  using Observer =
+      std::function<void(const OpRow&, const DatumList&, const Datum& result, int depth)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
  private:
@@ -63,6 +64,7 @@ class RealDomain final : public Domain {
   std::shared_ptr<RandomState> random_;
   bool has_seed_ = false;  ///< the generators are somebody's
   Observer observer_;
+  int depth_ = 0;
   Randomness drawn_ = Randomness::none;
 };
 

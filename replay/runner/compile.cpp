@@ -188,9 +188,8 @@ void flatten(const Datum& datum, DatumList& flat) {
 auto reference_outputs(const Graph& graph, RunInputs& inputs, const OpTable& table,
                        OpenResults& open) -> Result<DatumList> {
   RunOptions options;
-  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
-    open.called(row, args, result);
-  };
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result,
+                         int /*depth*/) { open.called(row, args, result); };
   options.tap = [&](std::size_t at, const Datum& value) { open.add(graph.nodes[at], value); };
   const auto run = run_graph(graph, inputs, table, options);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

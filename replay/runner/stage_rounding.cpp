@@ -143,22 +143,27 @@ constexpr std::array kHidden = {
     HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0, 1},
     HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0, 1}};
 
-/// How a call rounds what it is given before anybody sees it: halves to their own dtype; operands
-/// of convolutions to TF32 on a GPU; scores of float32 attention, sums over features, like queries
-/// that are off by as much.
+/// How a call rounds what it is given before anybody sees it, or as if it did: halves to their own
+/// dtype; operands of convolutions to TF32 on a GPU; scores of float32 attention, which are sums
+/// over features, like queries that are off by as much.
 enum class Hidden : std::uint8_t { half, tf32, scores };
 auto hidden_roundings(const Node& node, RoundedBy by)
     -> std::vector<std::pair<std::size_t, Hidden>> {
   const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
   if (row != kHidden.end()) return {{row->operand, Hidden::half}, {row->query, Hidden::scores}};
-  if (by == RoundedBy::assay || !is_convolution(node.target)) return {};
-  if (!node.target.contains("backward")) return {{0, Hidden::tf32}, {1, Hidden::tf32}};
+  // A product may be rounded before a bias is added, which may cancel it.
+  if (node.target == "aten.addmm.default") return {{1, Hidden::half}};
+  if (!is_convolution(node.target)) return {};
+  const bool is_backward = node.target.contains("backward");
+  if (!is_backward && by == RoundedBy::assay) return {{0, Hidden::half}};
+  if (!is_backward) return {{0, Hidden::half}, {0, Hidden::tf32}, {1, Hidden::tf32}};
+  if (by == RoundedBy::assay) return {};
   return {{0, Hidden::tf32}, {1, Hidden::tf32}, {2, Hidden::tf32}};
 }
 auto applies(Hidden how, const TensorMeta& operand) -> bool {
   if (how == Hidden::scores) return operand.dtype == DType::float32;
-  return operand.device.type == "cuda" &&
-         (how == Hidden::half ? is_half(operand.dtype) : operand.dtype == DType::float32);
+  if (how == Hidden::half) return is_half(operand.dtype);
+  return operand.device.type == "cuda" && operand.dtype == DType::float32;
 }
 
 /// A stage with copies of such operands, which are rounded as all results are.
@@ -220,6 +225,10 @@ class Measurement {
       if (auto* tensor = std::get_if<Tensor>(&values[i].value);
           tensor != nullptr && is_inexact(tensor->dtype()))
         tensor->storage = nullptr;  // nobody asks for its elements
+    };
+    taps.inner = [&](const Datum& value) {
+      const auto* tensor = value.real();
+      inner_units_.push_back(tensor == nullptr ? 0 : unit_of(tensor->dtype()));
     };
     const auto native = run_stage(stage_, inputs_, attributes_, table_, taps);
     if (!native.not_run.empty()) return {};
@@ -339,6 +348,17 @@ class Measurement {
           is_inexact(tensor->dtype()))
         perturb(*tensor, times * units_[i], seed + static_cast<std::uint32_t>(i) * 8);
     };
+    // Operators that a node is composed of come in the same order in every run.
+    std::size_t next = 0;
+    taps.inner = [&, seed = seed, narrow_ones = narrow_ones, times = times](const Datum& value) {
+      const auto at = next++;
+      const auto* tensor = value.real();
+      const auto unit = at < inner_units_.size() ? inner_units_[at] : 0;
+      if (tensor == nullptr || unit == 0 || is_narrow(unit) != narrow_ones ||
+          !is_inexact(tensor->dtype()) || !seen.insert(tensor->storage.get()).second)
+        return;
+      perturb(*tensor, times * unit, seed + static_cast<std::uint32_t>(at) * 8 + 4);
+    };
     const auto run = run_stage(stage, given, attributes_, table_, taps);
     for (const auto& [name, value] : run.values) {
       const auto* tensor = value.value.real();
@@ -373,6 +393,7 @@ class Measurement {
   bool with_jumps_;
   std::vector<DType> dtypes_;  ///< by node
   std::vector<double> units_;
+  std::vector<double> inner_units_;  ///< of what nodes are composed of, in order
   std::vector<bool> reads_inexact_;
 };
 

@@ -56,8 +56,9 @@ void run_graph_stage(const Stage& stage, const Given& given,
   std::optional<Datum> output;
   RunOptions options;
   OpenResults open;
-  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result, int depth) {
     open.called(row, args, result);
+    if (taps.inner && depth > 1) taps.inner(result);
   };
   options.tap = [&](std::size_t i, const Datum& value) {
     open.add(graph.nodes[i], value);

@@ -32,6 +32,7 @@ struct StageRun {
 
 struct StageTaps {
   std::function<void(std::size_t node, const Datum&)> node = {};
+  std::function<void(const Datum&)> inner = {};  ///< of operators that a node is composed of
   std::function<void(const RunWritten&)> written = {};
 };
 

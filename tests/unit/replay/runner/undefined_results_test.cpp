@@ -180,9 +180,8 @@ TEST(OpenResults, PartsOfAResultAreOpenOnTheirOwn) {
   feed.defects.resize(1);
   OpenResults open;
   RunOptions options;
-  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result) {
-    open.called(row, args, result);
-  };
+  options.observer = [&](const OpRow& row, const DatumList& args, const Datum& result,
+                         int /*depth*/) { open.called(row, args, result); };
   options.tap = [&](std::size_t i, const Datum& value) { open.add(graph->nodes[i], value); };
   (void)run_graph(*graph, feed, kTable, options);
   for (const auto& [name, is_open] : {std::pair{"values", false}, std::pair{"order", true},
