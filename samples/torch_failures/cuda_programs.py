@@ -10,18 +10,18 @@
 #
 # and on the GPU `python minimal/minimal.py` (README.md says of which). They fail with torch 2.11.0 and
 # Triton as it comes with it; another version may have mended some.
-import base64
 import glob
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import zlib
 
 import torch
 from torch.nn import functional as F
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "record"))
+import assay_record
 
 
 def mixed_order(x):
@@ -51,58 +51,15 @@ FAILURES = {
 
 def fill(seed, low, high, count):
     """`count` numbers of the fill that every recording of this project uses."""
-    i = torch.arange(count, dtype=torch.int64)
-    h = (i * 2654435761 + seed * 40503 + 12345) & 0xFFFFFFFF
-    h = h ^ (h >> 15)
-    h = (h * 2246822519) & 0xFFFFFFFF
-    h = h ^ (h >> 13)
-    return low + (high - low) * (h >> 8).double() / 2**24
-
-
-def described(tensor):
-    layout = {"dtype": str(tensor.dtype).split(".")[1], "size": list(tensor.size()),
-              "stride": list(tensor.stride()), "offset": tensor.storage_offset()}
-    plain = tensor.detach().cpu().contiguous()
-    if plain.dtype in (torch.float16, torch.bfloat16):
-        plain = plain.float()
-    wide = plain.double()
-    return layout | {"sum": wide.sum().item(), "abs": wide.abs().sum().item(),
-                     "data": base64.b64encode(zlib.compress(plain.numpy().tobytes())).decode(),
-                     "data_dtype": str(plain.dtype).split(".")[1]}
-
-
-def answers(function, inputs):
-    outputs = function(*inputs)
-    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    return {"outputs": [described(o) for o in outputs]}
+    return low + (high - low) * assay_record._fill(seed, torch.empty(count, dtype=torch.float64))
 
 
 def record(name, path):
     """Compiles and runs one function; TORCH_TRACE is set already."""
     function, specified = FAILURES[name]
-    inputs, written = [], []
-    for k, (size, dtype, low, high) in enumerate(specified):
-        count = int(torch.Size(size).numel())
-        tensor = fill(k + 1, low, high, count).to(getattr(torch, dtype)).view(size).cuda()
-        inputs.append(tensor)
-        written.append({"size": list(size), "stride": list(tensor.stride()), "offset": 0, "dtype": dtype,
-                        "requires_grad": False,
-                        "fill": {"seed": k + 1, "lo": low, "hi": high, "storage_numel": count,
-                                 "floor": False, "threshold": False}})
-    said = {"name": name, "device": "cuda", "torch": torch.__version__, "inputs": written}
-    said["eager"] = answers(function, [i.clone() for i in inputs])
-    compiled = torch.compile(function)
-    try:
-        said["compiled"] = answers(compiled, [i.clone() for i in inputs])
-        pairs = zip(said["eager"]["outputs"], said["compiled"]["outputs"])
-        wrong = sum(abs(a["sum"] - b["sum"]) > 1e-3 * max(1.0, a["abs"]) for a, b in pairs)
-        outcome = "wrong values" if wrong else "right"
-    except Exception as error:  # the compiler's own failure is what is recorded
-        outcome = f"{type(error).__name__}: {str(error).splitlines()[0]}"
-    said["outcome"] = outcome
-    with open(path, "w") as out:
-        json.dump(said, out)
-    print(f"{name}: {outcome}", flush=True)
+    inputs = [fill(k + 1, low, high, torch.Size(size).numel()).to(getattr(torch, dtype)).view(size).cuda()
+              for k, (size, dtype, low, high) in enumerate(specified)]
+    print(f"{name}: {assay_record.answers(function, inputs, path)}", flush=True)
 
 
 def main():

@@ -83,6 +83,31 @@ TEST_F(ProgramsCorpus, CpuProgramsGiveTheRecordedAnswers) {
   all_agree(".cpu.log", {});
 }
 
+/// What a device may round is no difference, what it cannot have rounded is one: the convolution of
+/// `conv_relu`, whose operands a GPU may take as TF32.
+TEST_F(ProgramsCorpus, AnswersAreJudgedByWhatTheirDeviceRounds) {
+  const auto differences = [&](std::string_view device, double factor) {
+    const auto log = testing::files_ending(folder_, fmt::format("conv_relu.{}.log", device)).at(0);
+    auto beside = log;
+    beside.replace_extension(".json");
+    auto answers = read_program_answers(testing::read_text(beside), beside.string()).value();
+    for (auto& output : answers.compiled->outputs) {
+      auto values = to_vector<double>(output.tensor);
+      for (auto& value : values) value *= factor;
+      from_vector(output.tensor, std::span<const double>(values));
+    }
+    const auto run = execute_programs(testing::read_text(log), log.string(), table_,
+                                      {.run = {}, .answers = &answers});
+    EXPECT_TRUE(run) << run.error().message;
+    return std::ranges::count_if(run->compared,
+                                 [](const TensorDifference& one) { return !one.message.empty(); });
+  };
+  EXPECT_EQ(differences("cuda", 1), 0);
+  EXPECT_EQ(differences("cuda", 1 + 1e-4), 0);
+  EXPECT_GT(differences("cuda", 1.1), 0);
+  EXPECT_GT(differences("cpu", 1 + 1e-3), 0);  // no TF32 there
+}
+
 TEST_F(ProgramsCorpus, TheAnswersDoNotDependOnBlocks) {
   for (const std::uint32_t seed : {1U, 2U}) {
     ProgramRunOptions options;
