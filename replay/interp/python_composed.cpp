@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "replay/interp/python_functions.h"
@@ -40,6 +41,10 @@ class Composition {
     const auto* text = std::get_if<std::string>(&reduction.value);
     if (text != nullptr && *text == "none") return losses;
     return call(text != nullptr ? *text : "mean", {losses});
+  }
+  auto unsupported(std::string what) -> Datum {
+    if (!error_) error_ = Error{ErrorCode::unsupported, std::move(what)};
+    return {};
   }
   [[nodiscard]] auto finish(Datum value) -> Result<Datum> {
     if (error_) return std::unexpected(*error_);
@@ -209,6 +214,176 @@ auto max_unpool(Composition& c) -> Datum {
                            : DatumList{x, c.arg(1, "indices"), Datum{sizes}, stride, padding});
 }
 
+/// `F.multi_head_attention_forward`, without biases of keys and values and keys of zeros.
+class MultiHeadAttention {
+ public:
+  explicit MultiHeadAttention(Composition& c) : c_(c) {}
+
+  auto run() -> Datum {
+    for (const auto& [position, name] :
+         {std::pair{7U, "bias_k"}, {8U, "bias_v"}, {21U, "static_k"}, {22U, "static_v"}})
+      if (!c_.arg(position, name).is_none())
+        return c_.unsupported(fmt::format("multi_head_attention_forward with {}", name));
+    if (is_true(c_.arg(9, "add_zero_attn")))
+      return c_.unsupported("multi_head_attention_forward with keys of zeros");
+    const bool is_batched = rank_of(c_.arg(0, "query")) == 3;
+    const auto batch = [&](const Datum& x, int dim) {
+      return is_batched || x.is_none() ? x : c_.call("unsqueeze", {x, whole(dim)});
+    };
+    query_ = batch(c_.arg(0, "query"), 1);
+    key_ = batch(c_.arg(1, "key"), 1);
+    value_ = batch(c_.arg(2, "value"), 1);
+    heads_ = c_.arg(4, "num_heads");
+    project();
+    const auto padding = added(batch(c_.arg(14, "key_padding_mask"), 0));
+    const bool needs_weights = !is_false(c_.arg(15, "need_weights"));
+    is_causal_ = is_true(c_.arg(24, "is_causal"));
+    auto mask = c_.arg(16, "attn_mask");
+    if (is_causal_ && padding.is_none() && !needs_weights)
+      mask = {};
+    else
+      mask = added(mask);
+    if (!padding.is_none()) is_causal_ = false;
+    if (rank_of(mask) == 2) mask = c_.call("unsqueeze", {mask, whole(0)});
+    if (!padding.is_none()) mask = with_padding(mask, padding);
+    auto [out, weights] = needs_weights ? weighted(mask) : fused(mask);
+    if (!is_batched) out = c_.call("squeeze", {out, whole(1)});
+    if (!is_batched && !weights.is_none()) weights = c_.call("squeeze", {weights, whole(0)});
+    return {DatumList{out, weights}};
+  }
+
+ private:
+  using Both = std::pair<Datum, Datum>;
+
+  static auto is_false(const Datum& datum) -> bool {
+    return datum.scalar() != nullptr && !datum.scalar()->as_bool().value_or(true);
+  }
+  auto size(const Datum& x, int dim) -> Datum { return c_.call("sym_size", {x, whole(dim)}); }
+  static auto product(const Datum& a, const Datum& b) -> Datum {
+    if (a.scalar() == nullptr || b.scalar() == nullptr) return {};
+    return {*a.scalar() * *b.scalar()};
+  }
+  auto view(const Datum& x, DatumList sizes) -> Datum {
+    return c_.call("reshape", {x, Datum{std::move(sizes)}});
+  }
+  auto dropout() -> Datum {
+    return is_false(c_.arg(13, "training")) ? real(0) : c_.arg(10, "dropout_p", real(0));
+  }
+  /// Truth values forbid; numbers are added to scores.
+  auto added(const Datum& mask) -> Datum {
+    if (mask.is_none()) return mask;
+    const auto* real_mask = mask.real();
+    if (real_mask == nullptr || real_mask->dtype() != DType::boolean) return mask;
+    const auto zeros =
+        c_.call("zeros_like", {mask},
+                {{"dtype", Datum{query_.real() ? query_.real()->dtype() : DType::float32}}});
+    return c_.call("masked_fill", {zeros, mask, real(-std::numeric_limits<double>::infinity())});
+  }
+
+  void project() {
+    const auto part = [&](const Datum& all, std::size_t at) {
+      const auto parts = all.is_none() ? Datum{} : c_.call("chunk", {all, whole(3)});
+      return parts.list() == nullptr || parts.list()->size() <= at ? Datum{} : (*parts.list())[at];
+    };
+    const bool is_separate = is_true(c_.arg(17, "use_separate_proj_weight"));
+    const std::array<Datum, 3> own = {c_.arg(18, "q_proj_weight"), c_.arg(19, "k_proj_weight"),
+                                      c_.arg(20, "v_proj_weight")};
+    const auto packed = c_.arg(5, "in_proj_weight"), biases = c_.arg(6, "in_proj_bias");
+    std::size_t at = 0;
+    for (auto* operand : {&query_, &key_, &value_}) {
+      const auto weight = is_separate ? own[at] : part(packed, at);
+      *operand = c_.call("linear", {*operand, weight, part(biases, at)});
+      ++at;
+    }
+    positions_ = size(query_, 0);
+    batches_ = size(query_, 1);
+    keys_ = size(key_, 0);
+    features_ = size(query_, 2);
+    rows_ = product(batches_, heads_);
+    for (auto* operand : {&query_, &key_, &value_})
+      *operand = c_.call(
+          "transpose", {view(*operand, {size(*operand, 0), rows_, whole(-1)}), whole(0), whole(1)});
+  }
+
+  auto with_padding(const Datum& mask, const Datum& padding) -> Datum {
+    const auto columns = view(padding, {batches_, whole(1), whole(1), keys_});
+    const auto per_head =
+        c_.call("expand", {columns, Datum{DatumList{whole(-1), heads_, whole(-1), whole(-1)}}});
+    const auto hidden = view(per_head, {rows_, whole(1), keys_});
+    return mask.is_none() ? hidden : c_.call("add", {mask, hidden});
+  }
+
+  auto projected(const Datum& rows) -> Datum {
+    const auto out =
+        c_.call("linear", {rows, c_.arg(11, "out_proj_weight"), c_.arg(12, "out_proj_bias")});
+    return view(out, {positions_, batches_, whole(-1)});
+  }
+
+  auto weighted(const Datum& mask) -> Both {
+    const auto per_head = size(query_, 2);
+    const auto scaled = c_.call("mul", {query_, real(std::sqrt(1 / number(per_head, 1)))});
+    auto scores = c_.call("bmm", {scaled, c_.call("transpose", {key_, whole(-2), whole(-1)})});
+    if (!mask.is_none()) scores = c_.call("add", {scores, mask});
+    const auto weights = c_.call("dropout", {c_.call("softmax", {scores, whole(-1)}), dropout(),
+                                             Datum{Expr::boolean(true)}});
+    const auto turned =
+        c_.call("transpose", {c_.call("bmm", {weights, value_}), whole(0), whole(1)});
+    auto out = projected(view(turned, {product(positions_, batches_), features_}));
+    auto shown = view(weights, {batches_, heads_, positions_, keys_});
+    if (!is_false(c_.arg(23, "average_attn_weights")))
+      shown = c_.call("mean", {shown, Datum{DatumList{whole(1)}}});
+    return {std::move(out), std::move(shown)};
+  }
+
+  auto fused(const Datum& mask) -> Both {
+    const auto by_head = [&](const Datum& x) {
+      return view(x, {batches_, heads_, size(x, 1), whole(-1)});
+    };
+    auto bias = mask;
+    if (!mask.is_none()) {
+      const auto* first = mask.real();
+      bias = first != nullptr && first->sizes()[0] == 1
+                 ? c_.call("unsqueeze", {mask, whole(0)})
+                 : view(mask, {batches_, heads_, whole(-1), keys_});
+    }
+    const auto attended = c_.call("scaled_dot_product_attention",
+                                  {by_head(query_), by_head(key_), by_head(value_), bias, dropout(),
+                                   Datum{Expr::boolean(is_causal_)}});
+    const auto turned =
+        c_.call("permute", {attended, Datum{DatumList{whole(2), whole(0), whole(1), whole(3)}}});
+    return {projected(view(turned, {product(positions_, batches_), features_})), Datum{}};
+  }
+
+  Composition& c_;
+  Datum query_, key_, value_, heads_, positions_, batches_, keys_, features_, rows_;
+  bool is_causal_ = false;
+};
+auto multi_head_attention(Composition& c) -> Datum {
+  return MultiHeadAttention(c).run();
+}
+/// Sums of squares over channels, as averages of a window.
+auto local_response_norm(Composition& c) -> Datum {
+  const auto x = c.arg(0, "input"), size = c.arg(1, "size");
+  const auto width = std::llround(number(size, 1));
+  const auto squares = c.call("mul", {x, x});
+  const auto flat =
+      rank_of(x) > 2
+          ? c.call("reshape",
+                   {squares, Datum{DatumList{c.call("sym_size", {x, whole(0)}), whole(1),
+                                             c.call("sym_size", {x, whole(1)}), whole(-1)}}})
+          : Datum{};
+  if (flat.is_none()) return c.unsupported("local_response_norm of fewer than three dimensions");
+  const auto padded = c.call(
+      "constant_pad_nd",
+      {flat, Datum{DatumList{whole(0), whole(0), whole(width / 2), whole((width - 1) / 2)}}});
+  auto means = c.call("avg_pool2d", {padded, Datum{DatumList{whole(width), whole(1)}},
+                                     Datum{DatumList{whole(1), whole(1)}}});
+  means = c.call("view_as", {c.call("squeeze", {means, whole(1)}), x});
+  const auto scaled = c.call(
+      "add", {c.call("mul", {means, c.arg(2, "alpha", real(1e-4))}), c.arg(4, "k", real(1))});
+  return c.call("div", {x, c.call("pow", {scaled, c.arg(3, "beta", real(0.75))})});
+}
+
 struct ComposedRow {
   std::string_view function;
   Datum (*compose)(Composition&);
@@ -217,6 +392,8 @@ constexpr std::array kComposed = {
     ComposedRow{"kl_div", kl_div},
     ComposedRow{"embedding_bag", embedding_bag},
     ComposedRow{"gumbel_softmax", gumbel_softmax},
+    ComposedRow{"local_response_norm", local_response_norm},
+    ComposedRow{"multi_head_attention_forward", multi_head_attention},
     ComposedRow{"max_unpool2d", max_unpool<2>},
     ComposedRow{"max_unpool3d", max_unpool<3>},
     ComposedRow{"tensordot", tensordot},

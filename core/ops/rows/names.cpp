@@ -173,12 +173,16 @@ auto broadcast_tensors(Composer& c) -> Datum {
   return {std::move(results)};
 }
 
-/// v, g, dim: the fused form along the first or last dimension, for other than half types.
+/// v, g, dim: the fused form along the first or last dimension, for other than float16
+/// (aten/src/ATen/native/WeightNorm.cpp).
 auto weight_norm(Composer& c) -> Datum {
   const auto v = c.meta(0);
-  const bool half = is_half(v.dtype);
+  const bool half = v.dtype == DType::float16 || c.meta(1).dtype == DType::float16;
   const bool at_end = c.integer(2) == 0 || c.integer(2) == v.rank() - 1;
-  if (half || !at_end) return c.unsupported("weight normalisation in parts"), Datum{};
+  if (half || !at_end) {
+    const auto norms = c.call("aten.norm_except_dim.default", {c.arg(0), Datum{Expr(2)}, c.arg(2)});
+    return c.call("aten.mul.Tensor", {c.arg(0), c.call("aten.div.Tensor", {c.arg(1), norms})});
+  }
   const auto packed = [&](int arg) { return c.call("aten.contiguous.default", {c.arg(arg)}); };
   return c.item(c.call("aten._weight_norm_interface.default", {packed(0), packed(1), c.arg(2)}), 0);
 }

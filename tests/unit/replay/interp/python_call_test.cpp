@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/graph/text.h"
 #include "replay/interp/python_functions.h"
 #include "replay/interp/run.h"
@@ -130,21 +132,53 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.functional.stft(row, 2, 1, return_complex = False)", {2, 4, 2}, {2, 4, 1}, 40},
         Row{"torch._VF.stft(row, 2, 1, return_complex = False)", {2, 2, 2}, {2, 4, 1}, 18}));
 
-/// Places of a 2 by 2 window's largest, and results that go where they are asked to.
-TEST(PythonCalls, FunctionsThatPythonComposes) {
-  const auto last = [](const std::string& lines) {
-    const auto graph = parse_graph("class G(torch.nn.Module):\n    def forward(self, x, i):\n" +
-                                   lines + "        return (y,)\n");
-    EXPECT_TRUE(graph) << graph.error().message;
-    RunInputs feed;
-    feed.values = {Datum{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)},
-                   Datum{make_tensor({2}, {1, 0}, DType::int64)}};
-    feed.made_up.resize(2);
-    feed.defects.resize(2);
-    auto run = run_graph(*graph, feed, table(), {.statistics = true, .progress = {}});
-    return run.nodes.at(run.nodes.size() - 2);
+/// What the last of these lines makes of x and i.
+auto run_lines(const std::string& lines) -> NodeRun {
+  const auto graph = parse_graph("class G(torch.nn.Module):\n    def forward(self, x, i):\n" +
+                                 lines + "        return (y,)\n");
+  EXPECT_TRUE(graph) << graph.error().message;
+  RunInputs feed;
+  feed.values = {Datum{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)},
+                 Datum{make_tensor({2}, {1, 0}, DType::int64)}};
+  feed.made_up.resize(2);
+  feed.defects.resize(2);
+  auto run = run_graph(*graph, feed, table(), {.statistics = true, .progress = {}});
+  return run.nodes.at(run.nodes.size() - 2);
+}
+
+/// With x for queries, keys and values of one head, which projections leave alone; the first query
+/// sees the first key alone.
+TEST(PythonCalls, AttentionOfManyHeadsIsItsProjectionsAndWeights) {
+  const auto made = [](const std::string& line) {
+    std::string lines =
+        "        q = x.view(2, 1, 3)\n        eye = torch.ops.aten.eye.default(3)\n"
+        "        w = eye.repeat(3, 1)\n        o = torch.ops.aten.ones.default([2, 2])\n"
+        "        u = torch.ops.aten.triu.default(o, 1)\n        m = u.bool()\n";
+    for (const std::string weights : {"True", "False"})
+      lines +=
+          (weights == "True" ? "        a = " : "        b = ") +
+          ("torch.nn.functional.multi_head_attention_forward(q, q, q, 3, 1, w, None, None, None, "
+           "False, 0.0, eye, None, True, None, " +
+           weights + ", m)\n");
+    return run_lines(lines + "        c = a[0]\n        d = b[0]\n        p = a[1]\n" + line);
   };
-  const auto unpooled = last(
+  const auto both = made("        y = c - d\n");
+  ASSERT_EQ(both.status, NodeStatus::ran) << both.message;
+  EXPECT_EQ(both.value.tensor->meta.sizes, (Ints{2, 1, 3}));
+  EXPECT_LT(both.value.tensor->abs_sum, 1e-5);
+  EXPECT_NEAR(made("        y = c[0]\n").value.tensor->sum, 6, 1e-5);
+  const auto weights = made("        y = p + 0\n");
+  EXPECT_EQ(weights.value.tensor->meta.sizes, (Ints{1, 2, 2}));
+  EXPECT_NEAR(weights.value.tensor->sum, 2, 1e-5);
+  const auto refused = run_lines(
+      "        y = torch.nn.functional.multi_head_attention_forward(x, x, x, 3, 1, x, None, x, x, "
+      "False, 0.0, x, None)\n");
+  EXPECT_TRUE(refused.message.contains("with bias_k")) << refused.message;
+}
+
+/// Places of a 2 by 2 window's largest, bags, and results that go where they are asked to.
+TEST(PythonCalls, FunctionsThatPythonComposes) {
+  const auto unpooled = run_lines(
       "        off = torch._C._set_grad_enabled(False)\n"
       "        places = torch.ops.aten.arange.default(6)\n"
       "        at = places.view(1, 2, 3)\n        one = x[None]\n"
@@ -152,21 +186,34 @@ TEST(PythonCalls, FunctionsThatPythonComposes) {
   ASSERT_EQ(unpooled.status, NodeStatus::ran) << unpooled.message;
   EXPECT_EQ(unpooled.value.tensor->meta.sizes, (Ints{1, 4, 6}));
   EXPECT_EQ(unpooled.value.tensor->sum, 21);
-  const auto bags = last(
+  const auto bags = run_lines(
       "        rows = i[None]\n"
       "        y = torch.nn.functional.embedding_bag(rows, x, None, None, 2.0, False, 'sum')\n");
   ASSERT_EQ(bags.status, NodeStatus::ran) << bags.message;
   EXPECT_EQ(bags.value.tensor->meta.sizes, (Ints{1, 3}));
   EXPECT_EQ(bags.value.tensor->sum, 21);
-  const auto means = last(
+  const auto means = run_lines(
       "        starts = torch.ops.aten.arange.default(2)\n"
       "        y = torch.nn.functional.embedding_bag(i, x, starts)\n");
   ASSERT_EQ(means.status, NodeStatus::ran) << means.message;
   EXPECT_EQ(means.value.tensor->sum, 21);
-  const auto sizes = last("        size = torch.Size([3, 2])\n        y = x.reshape(size)\n");
+  const auto sizes = run_lines("        size = torch.Size([3, 2])\n        y = x.reshape(size)\n");
   ASSERT_EQ(sizes.status, NodeStatus::ran) << sizes.message;
   EXPECT_EQ(sizes.value.tensor->meta.sizes, (Ints{3, 2}));
-  const auto out = last(
+  // Each row as long as its sum.
+  const auto weight = run_lines(
+      "        one = x[None]\n        r = x.sum(1)\n        g = r.view(1, 2, 1)\n"
+      "        y = torch._weight_norm(one, g, 1)\n");
+  ASSERT_EQ(weight.status, NodeStatus::ran) << weight.message;
+  EXPECT_NEAR(weight.value.tensor->sum, 36 / std::sqrt(14) + 225 / std::sqrt(77), 1e-4);
+  // 1 plus the squares of three neighbours, of which there are two, by three.
+  const auto local = run_lines(
+      "        one = x[None]\n"
+      "        y = torch.nn.functional.local_response_norm(one, 3, 1.0, 1.0)\n");
+  ASSERT_EQ(local.status, NodeStatus::ran) << local.message;
+  EXPECT_NEAR(local.value.tensor->sum, 5 / (1 + 17 / 3.) + 7 / (1 + 29 / 3.) + 9 / (1 + 45 / 3.),
+              1e-5);
+  const auto out = run_lines(
       "        there = x * 1\n"
       "        norm = torch.nn.functional.normalize(x, p = 1, dim = 1, out = there)\n"
       "        y = there + 0\n");
