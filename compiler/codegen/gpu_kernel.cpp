@@ -255,8 +255,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoop&) {
     }
     set(body.params[carried + 1], Values(row.begin(), row.end()));
   }
-  // Loops of kernels count upwards: what they step by is a block, or 1.
-  b_.CreateCondBr(b_.CreateICmpSLT(i, end), inside, after);
+  // Upwards or, in products of Inductor's templates, down to what is left; steps are mostly known.
+  auto* is_up = b_.CreateICmpSGT(step, llvm::ConstantInt::get(step->getType(), 0));
+  b_.CreateCondBr(b_.CreateSelect(is_up, b_.CreateICmpSLT(i, end), b_.CreateICmpSGT(i, end)),
+                  inside, after);
   b_.SetInsertPoint(inside);
   set(body.params[0], i);
   region(body);

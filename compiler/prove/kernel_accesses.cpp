@@ -423,7 +423,15 @@ class AccessReader {
       region(one.regions[i]);
       path_.pop_back();
     }
-    for (const auto id : one.results) carried(id);
+    for (std::size_t i = 0; i < one.results.size(); ++i) {
+      const auto side = [&](std::size_t at) { return value(one.regions[at].yields[i]); };
+      const bool is_one = one.regions.size() == 2 && is_integer(dtype(one.results[i])) &&
+                          side(0).expr == side(1).expr;  // as hints to the compiler leave it
+      if (is_one)
+        value(one.results[i]) = side(0);
+      else
+        carried(one.results[i]);
+    }
   }
 
   // Values that no index is made of, or any number where one is.

@@ -1,6 +1,7 @@
 // Loops and branches of Triton kernels: what they carry becomes values of their regions.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "compiler/read/triton_reader.h"
 #include "core/graph/annotation.h"
@@ -29,16 +30,15 @@ void each_line_below(std::string_view source, std::size_t offset, int indent, Ta
 /// Names assigned on the lines behind the cursor that are indented deeper.
 auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
   std::vector<std::string> names;
-  each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
-                  [&](std::string_view line, int) {
-                    for (const auto& name : assigned_in(line)) {
-                      const auto known = locals_.find(name);
-                      if (known == locals_.end() || std::ranges::find(names, name) != names.end())
-                        continue;
-                      if (known->second.is_tile() || known->second.is_constant())
-                        names.push_back(name);
-                    }
-                  });
+  each_line_below(
+      cursor_.lexer().source(), cursor_.token().offset, indent, [&](std::string_view line, int) {
+        for (const auto& name : assigned_in(line)) {
+          const auto known = locals_.find(name);
+          if (known == locals_.end() || std::ranges::find(names, name) != names.end()) continue;
+          if (known->second.is_tile() || known->second.is_constant() || known->second.is_pointer())
+            names.push_back(name);
+        }
+      });
   return names;
 }
 
@@ -62,6 +62,26 @@ auto TritonReader::stepped_below(int indent, std::string_view step) -> std::vect
     return changes.at(name) != 1 || known == locals_.end() || !known->second.is_tile();
   });
   return stepped;
+}
+
+/// What regions carry of a name: its tile, of a pointer the index.
+auto TritonReader::carried(const TritonValue& value) -> Result<TritonValue> {
+  if (!value.is_pointer()) return builder_.tile(value);
+  auto index = value;
+  index.kind = TritonValue::Kind::tile;
+  index.id = index_of(value);
+  return index;
+}
+
+/// What a region has in the end for a name that was this before.
+auto TritonReader::yielded(const std::string& name, const TritonValue& before)
+    -> Result<TritonValue> {
+  const auto last = locals_.find(name);
+  if (last == locals_.end()) return bad_input("`{}` has no value", name);
+  const auto& now = last->second;
+  if (before.is_pointer() != now.is_pointer() || (now.is_pointer() && now.param != before.param))
+    return bad_input("`{}` points to something else", name);
+  return carried(now);
 }
 
 auto TritonReader::loop(int indent) -> Result<void> {
@@ -116,8 +136,9 @@ auto TritonReader::open_loop(Block block, const Values& ends, std::string_view n
   variable.kind = TritonValue::Kind::tile;
   variable.id = builder_.add_value({dtype, 0});
   block.region->params.push_back(variable.id);
-  for (const auto& carried : block.assigned) {
-    ASSAY_TRY(auto initial, builder_.tile(locals_.at(carried)));
+  for (const auto& name_of : block.assigned) {
+    const auto kind = locals_.at(name_of).kind;
+    ASSAY_TRY(auto initial, carried(locals_.at(name_of)));
     block.statement.operands.push_back(initial.id);
     auto type = builder_.type(initial);
     for (const auto& position : initial.shape)
@@ -125,8 +146,9 @@ auto TritonReader::open_loop(Block block, const Values& ends, std::string_view n
     initial.id = builder_.add_value(type);
     initial.is_weak = false;
     initial.origin.clear();
+    if (kind == TritonValue::Kind::pointer) initial.kind = kind;
     block.region->params.push_back(initial.id);
-    set(carried, initial);
+    set(name_of, initial);
   }
   set(name, variable);
   block.before = locals_;
@@ -230,15 +252,13 @@ auto TritonReader::close_loop() -> Result<void> {
   for (std::size_t i = 0; i < block.assigned.size(); ++i) {
     const auto& name = block.assigned[i];
     const auto type = kernel_.type(block.region->params[i + 1]);
-    const auto last = locals_.find(name);
-    auto yielded = last == locals_.end() ? Result<TritonValue>(bad_input("`{}` has no value", name))
-                                         : builder_.tile(last->second);
-    if (yielded) yielded = builder_.as(*yielded, type.dtype);
-    if (!yielded || (kernel_.type(yielded->id).axes & ~type.axes) != 0) {
+    auto last = yielded(name, block.before.at(name));
+    if (last) last = builder_.as(*last, type.dtype);
+    if (!last || (kernel_.type(last->id).axes & ~type.axes) != 0) {
       done = bad_input("`{}` is another tensor at the end of the loop", name);
       block.region->yields.push_back(block.region->params[i + 1]);
     } else {
-      block.region->yields.push_back(yielded->id);
+      block.region->yields.push_back(last->id);
     }
   }
   builder_.pop();
@@ -256,24 +276,59 @@ auto TritonReader::close_loop() -> Result<void> {
   return done;
 }
 
+/// Names that the branch which ends gives a value first.
+auto TritonReader::first_assigned() -> Locals {
+  Locals names;
+  for (const auto& [name, value] : locals_) {
+    if (blocks_.back().before.contains(name) || (!value.is_tile() && !value.is_constant()))
+      continue;
+    if (!is_mentioned_later(name)) continue;
+    if (auto tile = builder_.tile(value)) names.emplace(name, *std::move(tile));
+  }
+  return names;
+}
+
+auto TritonReader::is_mentioned_later(std::string_view name) -> bool {
+  const auto source = cursor_.lexer().source().substr(cursor_.token().offset);
+  const auto is_word = [&](std::size_t at) {
+    return at < source.size() &&
+           (std::isalnum(static_cast<unsigned char>(source[at])) != 0 || source[at] == '_');
+  };
+  for (auto at = source.find(name); at != std::string_view::npos; at = source.find(name, at + 1))
+    if ((at == 0 || !is_word(at - 1)) && !is_word(at + name.size())) return true;
+  return false;
+}
+
 /// The first branch ends; `goes_on`: another follows, else the statement is complete. Names that
-/// either assigns get the value of whichever ran.
+/// either assigns get the value of whichever ran; those that had none before, where both do.
 auto TritonReader::close_branch(bool goes_on) -> Result<void> {
   auto& block = blocks_.back();
-  const auto names = block.assigned;
+  auto names = block.assigned;
+  const auto assigned = names.size();
   const auto yield = [&](TileRegion& region) -> Result<void> {
     for (const auto& name : names) {
-      const auto known = locals_.find(name);
-      if (known == locals_.end()) return bad_input("`{}` has no value", name);
-      ASSAY_TRY(const auto tile, builder_.tile(known->second));
+      ASSAY_TRY(const auto tile, yielded(name, block.before.at(name)));
       region.yields.push_back(tile.id);
     }
     return {};
   };
   auto done = yield(*block.region);
+  auto fresh = first_assigned();
+  if (block.kind == BlockKind::otherwise)
+    for (const auto& [name, first] : block.fresh) {
+      const auto second = fresh.find(name);
+      if (second == fresh.end() || second->second.shape != first.shape ||
+          builder_.type(second->second).dtype != builder_.type(first).dtype)
+        continue;
+      names.push_back(name);
+      block.statement.regions[0].yields.push_back(first.id);
+      block.region->yields.push_back(second->second.id);
+      block.before[name] = first;
+    }
   builder_.pop();
   block.statement.regions.push_back(std::move(*block.region));
   if (block.kind == BlockKind::then) {
+    block.fresh = std::move(fresh);
     block.kind = BlockKind::otherwise;
     locals_ = block.before;
     block.region = std::make_unique<TileRegion>();
@@ -295,8 +350,12 @@ auto TritonReader::close_branch(bool goes_on) -> Result<void> {
     const auto b = kernel_.type(statement.regions[1].yields[i]);
     if (a.dtype != b.dtype) return bad_input("`{}` is of another dtype in one branch", names[i]);
     auto value = locals_.at(names[i]);
-    value.kind = TritonValue::Kind::tile;
+    if (!value.is_pointer()) value.kind = TritonValue::Kind::tile;
     value.id = builder_.add_value({a.dtype, a.axes | b.axes});
+    if (i >= assigned) {
+      value.is_weak = false;
+      value.origin.clear();
+    }
     statement.results.push_back(value.id);
     set(names[i], value);
   }

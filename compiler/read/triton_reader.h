@@ -50,6 +50,7 @@ class TritonReader {
     std::vector<std::string> assigned;   ///< names that the body assigns and that exist before
     std::vector<std::string> stepped;    ///< names that go along with the loop's variable
     Locals before;
+    Locals fresh;  ///< names that the first branch alone has so far, and that are mentioned later
     bool is_elif = false;  ///< ends together with the block around it
   };
 
@@ -73,6 +74,11 @@ class TritonReader {
   void skip_below(int indent);
   [[nodiscard]] auto close(int indent) -> Result<void>;
   [[nodiscard]] auto close_loop() -> Result<void>;
+  [[nodiscard]] auto carried(const TritonValue& value) -> Result<TritonValue>;
+  [[nodiscard]] auto yielded(const std::string& name, const TritonValue& before)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto first_assigned() -> Locals;
+  [[nodiscard]] auto is_mentioned_later(std::string_view name) -> bool;
   [[nodiscard]] auto close_branch(bool goes_on) -> Result<void>;
   [[nodiscard]] auto assigned_below(int indent) -> std::vector<std::string>;
   [[nodiscard]] auto stepped_below(int indent, std::string_view step) -> std::vector<std::string>;

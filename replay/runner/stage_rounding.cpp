@@ -243,13 +243,14 @@ class Measurement {
       if (copy->second == Hidden::scores)
         units_[i] *= std::sqrt(static_cast<double>(tensor->sizes().back()));
     }
-    for (const auto& node : nodes) {
+    std::map<NodeId, bool> is_inexact_node;  // several results are as inexact as what they are of
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       // What no inexact operand goes into is as exact as its dtype.
-      bool reads = false;
-      for (const auto id : operands(node))
-        for (std::size_t k = 0; k < nodes.size(); ++k)
-          reads = reads || (nodes[k].id == id && units_[k] > 0);
+      const bool reads =
+          std::ranges::any_of(operands(nodes[i]), [&](NodeId id) { return is_inexact_node[id]; });
       reads_inexact_.push_back(reads);
+      is_inexact_node[nodes[i].id] =
+          units_[i] > 0 || (reads && !native.graph.nodes[i].value.tensor);
     }
     auto measured = in(widened(stage_), true);
     return measured.empty() ? in(stage_, false) : measured;
