@@ -460,10 +460,19 @@ auto ties(const std::vector<Complex>& a, const std::vector<Complex>& b, const Ro
   return measured.moves() && count * kRare <= a.size() ? static_cast<std::int64_t>(count) : 0;
 }
 
+/// How far beyond noise a number counts as a jump: what larger roundings move in proportion is
+/// none. Where hardly any element is off, one that does not stand out as clearly may be what
+/// happened.
+constexpr double kClearJump = 2, kJump = 1;
+constexpr std::size_t kHardlyAny = 20;  // one of so many
+
+struct Farthest : StageDistance {
+  std::size_t count = 0;  ///< of elements that are farther off than rounding explains
+};
 /// Of the element that is farthest off, for what rounding explains there; without a message.
 auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::vector<Complex>& b,
-              const Rounding* measured) -> StageDistance {
-  StageDistance worst;
+              const Rounding* measured, double jump) -> Farthest {
+  Farthest worst;
   const auto dtype = actual.dtype();
   if (measured != nullptr && measured->noise.size() != a.size()) measured = nullptr;
   const auto unit = unit_of(dtype);
@@ -483,17 +492,18 @@ auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::ve
       ++worst.undecided;
       continue;
     }
-    const auto noise =
-        measured == nullptr
-            ? 0
-            : std::max(kFactor * measured->noise[i] + kNarrowFactor * measured->narrow_noise[i],
-                       measured->jumps[i]);
+    auto noise = measured == nullptr
+                     ? 0
+                     : kFactor * measured->noise[i] + kNarrowFactor * measured->narrow_noise[i];
+    if (measured != nullptr && measured->jumps[i] > jump * (noise + floor))
+      noise = measured->jumps[i];
     if (!std::isfinite(noise) || (unit == 0 && noise != 0)) continue;
     auto allowed = unit == 0 ? 0 : noise + floor + 8 * unit * std::abs(a[i]) + flushed(dtype);
     // What counts is how far the value is from the exact one; where it was expected is off as well.
     const auto own = measured == nullptr ? 0 : std::abs(a[i] - measured->reference[i]);
     if (own <= allowed) allowed += own;
     const auto times = std::isfinite(distance) && allowed > 0 ? distance / allowed : INFINITY;
+    if (times > 1) ++worst.count;
     if (times <= ratio) continue;
     ratio = times;
     worst.element = index_text(actual.sizes(), i);
@@ -512,15 +522,25 @@ auto compare_tensors(const Tensor& expected, const Tensor& actual, const AskRoun
   const auto a = to_vector<Complex>(expected), b = to_vector<Complex>(actual);
   if (std::ranges::equal(a, b, is_same)) return {};
   const auto* measured = rounding ? rounding(RoundingRuns::few) : nullptr;
-  auto worst = farthest(actual, a, b, measured);
-  if (!worst.element.empty() && measured != nullptr && is_inexact(actual.dtype()))
-    worst = farthest(actual, a, b, measured = rounding(RoundingRuns::with_jumps));
+  const auto beyond = [&] {
+    auto worst = farthest(actual, a, b, measured, kClearJump);
+    return worst.count > 0 && worst.count <= 1 + a.size() / kHardlyAny
+               ? farthest(actual, a, b, measured, kJump)
+               : worst;
+  };
+  StageDistance worst = beyond();
+  if (!worst.element.empty() && measured != nullptr && is_inexact(actual.dtype())) {
+    measured = rounding(RoundingRuns::with_jumps);
+    worst = beyond();
+  }
   // Integers are decided by numbers that are nearly equal, which few runs may miss likewise.
   constexpr double kNearly = 4;
   const bool is_near = is_inexact(actual.dtype()) ? worst.distance <= kNearly * worst.allowed
                                                   : measured != nullptr && measured->moves();
-  if (!worst.element.empty() && measured != nullptr && is_near)
-    worst = farthest(actual, a, b, rounding(RoundingRuns::many));
+  if (!worst.element.empty() && measured != nullptr && is_near) {
+    measured = rounding(RoundingRuns::many);
+    worst = beyond();
+  }
   if (!worst.element.empty())
     worst.message =
         fmt::format("element {} is {}, not {}", worst.element, worst.actual, worst.expected);

@@ -32,6 +32,9 @@ CASES = [
     (STORE, "tl.store(out_ptr0 + (0 * x2), tl.full([XBLOCK], 2.0, tl.float32), xmask)", 64, None, None, ()),
     (LOAD, LOAD.replace("(x2)", "(x2 + 1)"), 32, "out of bounds", 0, (SIZE,)),
     (LOAD, LOAD.replace("(x2)", "(x2 - 1)"), 64, "out of bounds", 0, (-1,)),
+    # Loops of products count down, and pointers go along.
+    *((LOAD, f"p = in_ptr0 + x2\n    for k in range({rounds}, 0, -1):\n        p += 1\n    tmp0 = tl.load(p, xmask)",
+       32, *found) for rounds, found in [(0, (None, None, ())), (1, ("out of bounds", 0, (SIZE,)))]),
     (STORE, STORE.replace("xmask", "None"), 32, "out of bounds", 2, (SIZE,)),
     (STORE, STORE.replace("(x2)", "(0 * x2)"), 32, "write conflict", 2, (0,)),
     (STORE, STORE.replace("(x2)", "(0 * x2)"), 64, "write conflict", 2, (0,)),

@@ -229,5 +229,49 @@ TEST_F(InterpretTest, TheTapSeesWhatEachStatementWrote) {
   EXPECT_EQ(seen, (std::vector<std::string>{"buf0", "buf1"}));
 }
 
+/// As products of Inductor's templates do: down to what is left, the pointer going along.
+TEST_F(InterpretTest, LoopsMovePointersAndCountDown) {
+  const auto sums = [&](std::string_view loop, std::string_view step) {
+    return output(
+        run(fmt::format("p = in_ptr0 + xindex\n"
+                        "acc = tl.full([XBLOCK], 0.0, tl.float32)\n"
+                        "{}\n"
+                        "    acc += tl.load(p, xmask & (xindex < 10), other=0.0)\n"
+                        "    {}\n"
+                        "tl.store(out_ptr0 + (xindex), acc, xmask)",
+                        loop, step)));
+  };
+  // Of 0 .. 39 the columns of four rows of ten.
+  for (const auto& [loop, step] : {std::pair{"for k in range(4, 0, -1):", "p += 10"},
+                                   std::pair{"for k in range(0, 4, 1):", "p += 10"},
+                                   std::pair{"for k in range(7, 0, -2):", "p = p + 10"}}) {
+    const auto made = sums(loop, step);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      EXPECT_EQ(made[i], i < 10 ? 60.0 + 4.0 * static_cast<double>(i) : 0) << loop << " " << i;
+  }
+}
+
+/// Of branches that a launch decides.
+TEST_F(InterpretTest, NamesThatBothBranchesGiveFirstAreThatBehindThem) {
+  const auto branches = [&](int limit) {
+    return output(
+        run(fmt::format("if xnumel > {}:\n    at = xindex\n    scale = 2.0\n"
+                        "elif xnumel > 20:\n    at = (xindex + 1) % 40\n    scale = 3.0\n"
+                        "else:\n    at = 39 - xindex\n    scale = 5.0\n"
+                        "tmp0 = tl.load(in_ptr0 + (at), xmask)\n"
+                        "tl.store(out_ptr0 + (xindex), tmp0 * scale, xmask)",
+                        limit)));
+  };
+  EXPECT_EQ(branches(30)[7], 14);
+  EXPECT_EQ(branches(50)[7], 24);
+  EXPECT_EQ(branches(50)[39], 0);
+  const auto one =
+      output(run("if xnumel > 50:\n    at = xindex\n    extra = 1\n"
+                 "else:\n    at = 39 - xindex\n"
+                 "tmp0 = tl.load(in_ptr0 + (at), xmask)\n"
+                 "tl.store(out_ptr0 + (xindex), tmp0, xmask)"));
+  EXPECT_EQ(one[7], 32);
+}
+
 }  // namespace
 }  // namespace assay
