@@ -305,6 +305,57 @@ class RecorderTest(unittest.TestCase):
         self.assertNotIn("real", self.compile(lambda x: x + 1, torch.ones(3), real=False))
 
 
+ANSWERS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 4)
+    def forward(self, *parts):
+        return self.linear(self.norm(parts[1] - parts[0])).relu(), parts[0].argmax(1)
+
+torch.manual_seed(0)
+inputs = (torch.randn(5, 3), torch.randn(3, 5, requires_grad=True).t().detach().requires_grad_())
+print(assay_record.answers(Model(), inputs, sys.argv[2], dynamic=True))
+"""
+
+
+@unittest.skipUnless(HAS_TORCH, "needs a Python with torch")
+class AnswersTest(unittest.TestCase):
+    """What a module gives, beside the log of its compilation."""
+
+    def test_modules_and_functions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            logs, path = os.path.join(folder, "logs"), os.path.join(folder, "answers.json")
+            run = subprocess.run([sys.executable, "-c", ANSWERS, RECORDER, path], capture_output=True, text=True,
+                                 env={**os.environ, "TORCH_TRACE": logs, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"})
+            self.assertEqual(["right"], run.stdout.split(), run.stderr[-2000:])
+            with open(path) as file:
+                said = json.load(file)
+            self.assertEqual(["L_self_modules_norm_parameters_weight_", "L_self_modules_norm_parameters_bias_",
+                              "L_self_modules_linear_parameters_weight_", "L_self_modules_linear_parameters_bias_",
+                              "L_self_modules_norm_buffers_running_mean_",
+                              "L_self_modules_norm_buffers_running_var_",
+                              "L_self_modules_norm_buffers_num_batches_tracked_", "L_parts_0_", "L_parts_1_"],
+                             [one["placeholder"] for one in said["inputs"]])
+            self.assertEqual([1, 5], said["inputs"][-1]["stride"])
+            self.assertEqual(5, len(said["eager"]["gradients"]))  # four parameters and an input
+            self.assertEqual(1, said["eager"]["inputs_after"][6]["sum"])  # batches that were tracked
+            self.assertEqual(0, said["inputs"][6]["sum"])
+            if not ASSAY:
+                return
+            for command in (["debug", "--stages"], ["run"]):
+                (log,) = glob.glob(os.path.join(logs, "*.log"))
+                ran = subprocess.run([ASSAY, command[0], log, *command[1:], "--inputs", path], capture_output=True,
+                                     text=True)
+                self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+                self.assertNotIn("made up", ran.stdout)
+
+
 def run_under(python):
     """This file under another Python; False if something failed."""
     environment = {k: v for k, v in os.environ.items() if k != "ASSAY_TORCH_PYTHON"}
