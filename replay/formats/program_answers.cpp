@@ -81,7 +81,9 @@ auto recorded_input(JsonValue value) -> Result<AnsweredInput> {
   AnsweredInput result;
   ASSAY_TRY(auto layout, layout_of(value));
   result.requires_grad = value["requires_grad"].as_bool().value_or(false);
-  result.placeholder = value["placeholder"].as_string().value_or("");
+  if (const auto one = value["placeholder"].as_string()) result.placeholders.emplace_back(*one);
+  for (const auto& name : value["placeholder"].items())
+    if (const auto one = name.as_string()) result.placeholders.emplace_back(*one);
   if (const auto fill = value["fill"]; fill.is_object()) {
     ASSAY_TRY(result.tensor, filled(fill, std::move(layout)));
   } else if (value["data"].as_string()) {

@@ -14,9 +14,10 @@ namespace assay {
 struct AnsweredInput {
   Tensor tensor;  ///< as recorded: a fill, or the contents themselves
   bool requires_grad = false;
-  /// What Dynamo calls its placeholder, `L_self_modules_fc_parameters_weight_`; empty where nobody
-  /// recorded that: then guards say which parameter of the function is which.
-  std::string placeholder;
+  /// What Dynamo may call its placeholder, `L_self_modules_fc_parameters_weight_`, of a parameter
+  /// that several modules share each way to it; empty where nobody recorded that: then guards say
+  /// which parameter of the function is which.
+  std::vector<std::string> placeholders;
 };
 struct AnsweredTensor {
   Tensor tensor;

@@ -44,8 +44,12 @@ auto tensor_placeholders(const TraceLog& log, const TraceCompilation& compilatio
     if (begin == std::string_view::npos || end == std::string_view::npos) break;
     const auto header = text.substr(begin, end - begin);
     for (auto at = header.find(" L_"); at != std::string_view::npos;
-         at = header.find(" L_", at + 1))
-      names.emplace_back(header.substr(at + 1, header.find(':', at) - at - 1));
+         at = header.find(" L_", at + 1)) {
+      const auto colon = header.find(':', at);
+      if (colon == std::string_view::npos) break;
+      const bool is_number = header.substr(colon).starts_with(": \"Sym(");  // `eps` of a module
+      if (!is_number) names.emplace_back(header.substr(at + 1, colon - at - 1));
+    }
     break;
   }
   return names;
@@ -121,7 +125,7 @@ auto input_plan(const TraceLog& log, const TraceCompilation& compilation,
   InputPlan plan;
   const auto names = tensor_placeholders(log, compilation);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!inputs[i].placeholder.empty()) plan.placeholders[inputs[i].placeholder] = i;
+    for (const auto& name : inputs[i].placeholders) plan.placeholders[name] = i;
   if (plan.placeholders.empty())
     plan.placeholders = guarded_positions(log, compilation, names, inputs.size());
   for (const auto& name : names) {

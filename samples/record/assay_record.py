@@ -158,10 +158,15 @@ class _Call:
         if is_module:
             own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
             for kind in ("parameters", "buffers"):
-                for path, tensor in getattr(self.function, "named_" + kind)():
+                for path, tensor in getattr(self.function, "named_" + kind)(remove_duplicate=False):
                     *modules, name = path.split(".")
                     steps = [f"modules_{m}" for m in modules] + [f"{kind}_{name}"]
-                    self.sources.append("_".join([own, *steps]))
+                    source = "_".join([own, *steps])
+                    shared = [k for k, one in enumerate(self.tensors) if one is tensor]
+                    if shared:  # by several modules
+                        self.sources[shared[0]].append(source)
+                        continue
+                    self.sources.append([source])
                     self.tensors.append(tensor)
         names = []
         called = self.function.forward if is_module else self.function
@@ -170,14 +175,16 @@ class _Call:
                 names += [f"{parameter.name}_{k}" for k in range(len(inputs) - len(names))]
             else:
                 names.append(parameter.name)
-        self.sources += names[:len(inputs)]
+        self.sources += [[name] for name in names[:len(inputs)]]
         self.tensors += self.inputs
 
     def described(self):
-        """With the name that Dynamo gives each placeholder: its source with _ for all but words."""
+        """With the names that Dynamo may give each placeholder: a source with _ for all but words."""
+        names = [[re.sub("[^a-zA-Z0-9]+", "_", f"L_{source}_") for source in sources]
+                 for sources in self.sources]
         return [_answer(t) | {"requires_grad": t.requires_grad,
-                              "placeholder": re.sub("[^a-zA-Z0-9]+", "_", f"L_{source}_")}
-                for source, t in zip(self.sources, self.tensors)]
+                              "placeholder": of if len(of) > 1 else of[0]}
+                for of, t in zip(names, self.tensors)]
 
     def run(self, function):
         outputs = function(*self.inputs)

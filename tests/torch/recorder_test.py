@@ -315,8 +315,9 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.norm, self.linear = torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 4)
+        self.same = self.linear
     def forward(self, *parts):
-        return self.linear(self.norm(parts[1] - parts[0])).relu(), parts[0].argmax(1)
+        return self.same(self.norm(parts[1] - parts[0])).relu(), parts[0].argmax(1)
 
 torch.manual_seed(0)
 inputs = (torch.randn(5, 3), torch.randn(3, 5, requires_grad=True).t().detach().requires_grad_())
@@ -337,7 +338,8 @@ class AnswersTest(unittest.TestCase):
             with open(path) as file:
                 said = json.load(file)
             self.assertEqual(["L_self_modules_norm_parameters_weight_", "L_self_modules_norm_parameters_bias_",
-                              "L_self_modules_linear_parameters_weight_", "L_self_modules_linear_parameters_bias_",
+                              ["L_self_modules_linear_parameters_weight_", "L_self_modules_same_parameters_weight_"],
+                              ["L_self_modules_linear_parameters_bias_", "L_self_modules_same_parameters_bias_"],
                               "L_self_modules_norm_buffers_running_mean_",
                               "L_self_modules_norm_buffers_running_var_",
                               "L_self_modules_norm_buffers_num_batches_tracked_", "L_parts_0_", "L_parts_1_"],

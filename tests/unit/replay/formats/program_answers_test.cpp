@@ -36,9 +36,12 @@ TEST(ProgramAnswers, InputsMaySayWhatDynamoCallsThem) {
   const auto answers =
       read(packed(layout, R"(, "requires_grad": true, "placeholder": "L_self_parameters_w_")"));
   ASSERT_TRUE(answers) << answers.error().message;
-  EXPECT_EQ(answers->inputs.at(0).placeholder, "L_self_parameters_w_");
+  EXPECT_EQ(answers->inputs.at(0).placeholders, (std::vector<std::string>{"L_self_parameters_w_"}));
   EXPECT_TRUE(answers->inputs.at(0).requires_grad);
-  EXPECT_EQ(read(packed(layout))->inputs.at(0).placeholder, "");
+  EXPECT_TRUE(read(packed(layout))->inputs.at(0).placeholders.empty());
+  const auto shared = read(packed(layout, R"(, "placeholder": ["L_a_", "L_b_"])"));
+  ASSERT_TRUE(shared) << shared.error().message;
+  EXPECT_EQ(shared->inputs.at(0).placeholders, (std::vector<std::string>{"L_a_", "L_b_"}));
 }
 
 TEST(ProgramAnswers, WhatIsMissingIsNamedWithItsPlace) {

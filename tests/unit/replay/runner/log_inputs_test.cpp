@@ -16,7 +16,9 @@ auto logged(std::span<const std::string> placeholders, std::span<const std::stri
     -> Logged {
   Logged result;
   std::string graph = "class G(torch.nn.Module):\n    def forward(self";
-  for (const auto& name : placeholders) graph += fmt::format(", {}: \"f32[2][1]cpu\"", name);
+  for (const auto& name : placeholders)
+    graph +=
+        fmt::format(", {}: \"{}\"", name, name.contains("eps") ? "Sym(1e-05)" : "f32[2][1]cpu");
   graph += "):\n        return ()\n";
   std::string guards;
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -36,7 +38,8 @@ auto positions(const Names& placeholders, const Names& parameters, const Names& 
     -> std::vector<std::size_t> {
   const auto given = logged(placeholders, parameters);
   std::vector<AnsweredInput> inputs(recorded.size());
-  for (std::size_t i = 0; i < recorded.size(); ++i) inputs[i].placeholder = recorded[i];
+  for (std::size_t i = 0; i < recorded.size(); ++i)
+    if (!recorded[i].empty()) inputs[i].placeholders = {recorded[i]};
   return input_plan(given.log, given.compilation, inputs).tensors;
 }
 
@@ -57,6 +60,12 @@ TEST(InputPlan, RecordedPlaceholdersCountBeforeGuards) {
                       {"L_self_modules_fc_parameters_bias_", "L_self_modules_fc_parameters_weight_",
                        "L_x_"}),
             (Positions{1, 2}));
+}
+
+TEST(InputPlan, NumbersAreNoTensors) {
+  EXPECT_EQ(positions({"L_self_eps", "L_x_", "L_self_parameters_w_"}, {"self", "x"},
+                      {"L_self_parameters_w_", "L_x_"}),
+            (Positions{1, 0}));
 }
 
 TEST(InputPlan, PlaceholdersAreSourcesOfWords) {
