@@ -18,7 +18,9 @@ void AnswerJudge::prepare() {
   is_prepared_ = true;
   stages_ = read_stages(log_, compilation_);
   auto inputs = stage_inputs(log_, compilation_, stages_, &answers_, {}, table_);
-  if (!inputs || !inputs->made_up.empty()) return;
+  if (!inputs) return;
+  recorded_ = inputs->recorded;
+  if (!inputs->made_up.empty()) return;
   add_tangents(stages_, &answers_, *inputs);
   inputs_ = *std::move(inputs);
 }
@@ -28,9 +30,9 @@ auto AnswerJudge::stage_name(const std::string& what) const -> std::optional<std
     if (!what.starts_with(before) || !what.ends_with(after)) continue;
     std::size_t position = 0;
     std::from_chars(what.data() + before.size(), what.data() + what.size(), position);
-    const auto found = std::ranges::find(inputs_->recorded, std::optional(position));
-    if (found == inputs_->recorded.end()) return std::nullopt;
-    return fmt::format("{}{}{}", before, found - inputs_->recorded.begin(), after);
+    const auto found = std::ranges::find(recorded_, std::optional(position));
+    if (found == recorded_.end()) return std::nullopt;
+    return fmt::format("{}{}{}", before, found - recorded_.begin(), after);
   }
   return what;
 }
@@ -61,6 +63,22 @@ auto AnswerJudge::is_open(const Stage& stage, const std::string& name) -> bool {
   if (is_new) known->second = run_stage(stage, inputs_->values, inputs_->attributes, table_).values;
   const auto found = known->second.find(name);
   return found != known->second.end() && found->second.is_open;
+}
+
+auto AnswerJudge::input_positions() -> std::optional<std::vector<std::optional<std::size_t>>> {
+  prepare();
+  for (const auto& stage : stages_) {
+    if (!stage.program || stage.role == StageRole::backward) continue;
+    std::vector<std::optional<std::size_t>> positions;
+    for (const auto& name : stage.inputs) {
+      std::size_t k = 0;
+      if (!name.starts_with(kInput)) return std::nullopt;
+      std::from_chars(name.data() + kInput.size(), name.data() + name.size(), k);
+      positions.push_back(k < recorded_.size() ? recorded_[k] : std::nullopt);
+    }
+    return positions;
+  }
+  return std::nullopt;
 }
 
 auto AnswerJudge::tangents() -> std::optional<std::vector<std::size_t>> {

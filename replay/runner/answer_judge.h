@@ -26,6 +26,10 @@ class AnswerJudge {
   [[nodiscard]] auto judge(const std::string& what, const Tensor& actual,
                            const AnsweredTensor& expected) -> AnswerVerdict;
 
+  /// By input of the program of the first pass: its position among the recorded inputs, nothing for
+  /// numbers. Nothing at all where the log does not say which input is which.
+  [[nodiscard]] auto input_positions() -> std::optional<std::vector<std::optional<std::size_t>>>;
+
   /// Of which outputs the backward pass takes tangents, in its order; of what else it takes them
   /// (the base of several views) nobody recorded any. Nothing where the log does not say.
   [[nodiscard]] auto tangents() -> std::optional<std::vector<std::size_t>>;
@@ -44,7 +48,8 @@ class AnswerJudge {
   const OpTable& table_;
   bool is_prepared_ = false;
   std::vector<Stage> stages_;
-  std::optional<StageInputs> inputs_;
+  std::optional<StageInputs> inputs_;                 ///< where all contents are known
+  std::vector<std::optional<std::size_t>> recorded_;  ///< StageInputs::recorded
   std::map<std::pair<const Stage*, RoundingRuns>, Roundings> roundings_;
   std::map<const Stage*, StageValues> values_;
 };

@@ -168,6 +168,9 @@ class LogExecutor {
     DatumList inputs;
     std::size_t next = 0;
     primals_.clear();
+    // Inputs that nothing uses are none of the program's.
+    auto named = judge_ != nullptr ? judge_->input_positions() : std::nullopt;
+    if (named && named->size() != function.inputs.size()) named.reset();
     for (const auto& input : function.inputs) {
       Datum given;
       primals_.push_back(std::nullopt);
@@ -176,13 +179,15 @@ class LogExecutor {
           for (const auto& source : symbol->sources)
             if (const auto known = sourced_number(source, plan, given_)) given.value = Expr(*known);
       } else {
-        const auto position = next < plan.tensors.size() ? plan.tensors[next] : next;
+        const auto by_order = next < plan.tensors.size() ? plan.tensors[next] : std::optional(next);
         ++next;
+        const auto known = named ? (*named)[inputs.size()] : by_order;
+        const auto position = known.value_or(given_.size());
         if (position >= given_.size())
-          return bad_input("the program takes more tensors than there are inputs");
+          return bad_input("nobody recorded the contents of the program's input {}", input);
         auto tensor = given_[position];
-        if (const auto known = program.examples.find(input); known != program.examples.end())
-          tensor.meta.device = known->second.device;
+        if (const auto one = program.examples.find(input); one != program.examples.end())
+          tensor.meta.device = one->second.device;
         given.value = std::move(tensor);
         primals_.back() = position;
       }

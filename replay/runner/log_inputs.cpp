@@ -126,15 +126,16 @@ auto input_plan(const TraceLog& log, const TraceCompilation& compilation,
   const auto names = tensor_placeholders(log, compilation);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (const auto& name : inputs[i].placeholders) plan.placeholders[name] = i;
-  if (plan.placeholders.empty())
-    plan.placeholders = guarded_positions(log, compilation, names, inputs.size());
+  const bool is_recorded = !plan.placeholders.empty();
+  if (!is_recorded) plan.placeholders = guarded_positions(log, compilation, names, inputs.size());
   for (const auto& name : names) {
     const auto known = plan.placeholders.find(name);
-    if (known == plan.placeholders.end()) {
+    if (known == plan.placeholders.end() && !is_recorded) {
       plan.tensors.clear();
       break;
     }
-    plan.tensors.push_back(known->second);
+    plan.tensors.push_back(known == plan.placeholders.end() ? std::nullopt
+                                                            : std::optional(known->second));
   }
   return plan;
 }

@@ -1,6 +1,7 @@
 // What a TORCH_TRACE log says about the inputs of its programs.
 #pragma once
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +17,8 @@ namespace assay {
 
 /// How the inputs of the forward program follow from the function's.
 struct InputPlan {
-  std::vector<std::size_t> tensors;                 ///< position of each tensor, in order
+  /// Position of each tensor, in order; nothing for one that was not recorded.
+  std::vector<std::optional<std::size_t>> tensors;
   std::map<std::string, std::size_t> placeholders;  ///< "L_x_" -> position
 };
 /// By the placeholders that were recorded with the inputs, else by what guards say of the

@@ -73,9 +73,9 @@ class InputMaker {
     std::size_t next = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i]->claim.tensor() == nullptr) continue;
-      const auto position = next < plan.tensors.size() ? plan.tensors[next] : next;
+      const auto position = next < plan.tensors.size() ? plan.tensors[next] : std::optional(next);
       ++next;
-      if (position >= answers_->inputs.size())
+      if (position && *position >= answers_->inputs.size())
         return bad_input("the function takes more tensors than there are inputs");
       result_.recorded[i] = position;
     }

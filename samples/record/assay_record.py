@@ -154,34 +154,42 @@ class _Call:
         is_module = isinstance(function, torch.nn.Module)
         self.function = copy.deepcopy(function) if is_module else function
         self.inputs = [_twin(t) for t in inputs]
-        self.sources, self.tensors = [], []
+        self.sources, self.tensors = [], []  # by tensor the ways to it, as Dynamo writes them
         if is_module:
             own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
+
+            def place(path):
+                return f"L['{own}']" + "".join(f"._modules['{m}']" for m in path.split(".") if m)
+
             for kind in ("parameters", "buffers"):
                 for path, tensor in getattr(self.function, "named_" + kind)(remove_duplicate=False):
-                    *modules, name = path.split(".")
-                    steps = [f"modules_{m}" for m in modules] + [f"{kind}_{name}"]
-                    source = "_".join([own, *steps])
-                    shared = [k for k, one in enumerate(self.tensors) if one is tensor]
-                    if shared:  # by several modules
-                        self.sources[shared[0]].append(source)
-                        continue
-                    self.sources.append([source])
-                    self.tensors.append(tensor)
-        names = []
+                    modules, _, name = path.rpartition(".")
+                    self._add(f"{place(modules)}._{kind}['{name}']", tensor)
+            for path, module in self.function.named_modules():
+                for name, value in vars(module).items():
+                    if isinstance(value, float):  # an input where floats are dynamic
+                        self._add(f"{place(path)}.{name}", torch.tensor(value, dtype=torch.float64))
         called = self.function.forward if is_module else self.function
+        names = []
         for parameter in inspect.signature(called).parameters.values():
             if parameter.kind == parameter.VAR_POSITIONAL:
-                names += [f"{parameter.name}_{k}" for k in range(len(inputs) - len(names))]
+                names += [f"L['{parameter.name}'][{k}]" for k in range(len(inputs) - len(names))]
             else:
-                names.append(parameter.name)
-        self.sources += [[name] for name in names[:len(inputs)]]
-        self.tensors += self.inputs
+                names.append(f"L['{parameter.name}']")
+        for name, tensor in zip(names, self.inputs):
+            self._add(name, tensor)
+
+    def _add(self, source, tensor):
+        for k, one in enumerate(self.tensors):
+            if one is tensor:  # which several modules share
+                self.sources[k].append(source)
+                return
+        self.sources.append([source])
+        self.tensors.append(tensor)
 
     def described(self):
-        """With the names that Dynamo may give each placeholder: a source with _ for all but words."""
-        names = [[re.sub("[^a-zA-Z0-9]+", "_", f"L_{source}_") for source in sources]
-                 for sources in self.sources]
+        """With the name that Dynamo gives each placeholder, or names: sources with _ for all but words."""
+        names = [[re.sub("[^a-zA-Z0-9]+", "_", source) for source in sources] for sources in self.sources]
         return [_answer(t) | {"requires_grad": t.requires_grad,
                               "placeholder": of if len(of) > 1 else of[0]}
                 for of, t in zip(names, self.tensors)]

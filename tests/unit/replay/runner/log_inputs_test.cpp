@@ -34,16 +34,15 @@ auto logged(std::span<const std::string> placeholders, std::span<const std::stri
 }
 
 using Names = std::vector<std::string>;
+using Positions = std::vector<std::optional<std::size_t>>;
 auto positions(const Names& placeholders, const Names& parameters, const Names& recorded)
-    -> std::vector<std::size_t> {
+    -> Positions {
   const auto given = logged(placeholders, parameters);
   std::vector<AnsweredInput> inputs(recorded.size());
   for (std::size_t i = 0; i < recorded.size(); ++i)
     if (!recorded[i].empty()) inputs[i].placeholders = {recorded[i]};
   return input_plan(given.log, given.compilation, inputs).tensors;
 }
-
-using Positions = std::vector<std::size_t>;
 
 TEST(InputPlan, GuardsSayWhichParameterIsWhich) {
   EXPECT_EQ(positions({"L_y_", "L_x_"}, {"x", "y"}, Names(2)), (Positions{1, 0}));
@@ -60,6 +59,12 @@ TEST(InputPlan, RecordedPlaceholdersCountBeforeGuards) {
                       {"L_self_modules_fc_parameters_bias_", "L_self_modules_fc_parameters_weight_",
                        "L_x_"}),
             (Positions{1, 2}));
+}
+
+TEST(InputPlan, WhatNobodyRecordedShiftsNothing) {
+  EXPECT_EQ(positions({"L_self_parameters_w_", "L_self_scale", "L_x_"}, {"self", "x"},
+                      {"L_x_", "L_self_parameters_w_"}),
+            (Positions{1, std::nullopt, 0}));
 }
 
 TEST(InputPlan, NumbersAreNoTensors) {
