@@ -481,6 +481,18 @@ auto run_method(std::string_view method, std::string_view name, Domain& domain,
     if ((method == "size" || method == "stride") && args.keywords.empty())
       return run_sizes(name, domain, operands[0]);
   }
+  if (method == "to" && operands.size() == 2) {  // to a device alone
+    const auto* text = std::get_if<std::string>(&operands[1].value);
+    const auto* device = std::get_if<Device>(&operands[1].value);
+    const auto there = device != nullptr ? std::optional(*device)
+                       : text != nullptr ? device_from_string(*text)
+                                         : std::nullopt;
+    if (there) {
+      auto keywords = args.keywords;
+      keywords.emplace_back("device", Datum{*there});
+      return run_named("aten.to.dtype_layout", domain, {operands[0]}, std::move(keywords));
+    }
+  }
   if (method == "type" && operands.size() == 2)
     return run_named("aten.to", domain, operands, args.keywords);
   if (method == "split" && operands.size() > 1 && operands[1].list())

@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"x.__eq__(x)", {2, 3}, {3, 1}, 6}, Row{"x.__rsub__(1)", {2, 3}, {3, 1}, -15},
         Row{"x[[1, 0]]", {2, 3}, {3, 1}, 21}, Row{"x.std(False)", {}, {}, 1.707825},
         Row{"x.to('cpu', torch.float64)", {2, 3}, {3, 1}, 21},
+        Row{"x.to('cpu')", {2, 3}, {3, 1}, 21}, Row{"x.to(device(type='cpu'))", {2, 3}, {3, 1}, 21},
         Row{"x.polygamma(1)", {2, 3}, {3, 1}, 3.371271}, Row{"x.mT", {3, 2}, {1, 3}, 21},
         Row{"torch.sum(input = x, axis = 0, keepdims = True)", {1, 3}, {3, 1}, 21},
         Row{"torch.tensor([[1, 2], [3, 4]])", {2, 2}, {2, 1}, 10},
