@@ -125,6 +125,27 @@ TEST_F(KernelTest, ValuesCarriedThroughALoopAreNotTakenForTheirStart) {
   EXPECT_FALSE(kernel.accesses[0].index.is_const());
 }
 
+TEST_F(KernelTest, WhatBothBranchesGiveIsThatBehindThem) {
+  const auto kernel = read(
+      "if ks0 > 3:\n    same = xindex % 8\n    other = xindex % 8\n"
+      "else:\n    same = xindex % 8\n    other = xindex % 9\n"
+      "tmp0 = tl.load(in_ptr0 + (same), xmask)\n"
+      "tmp1 = tl.load(in_ptr0 + (other), xmask)");
+  EXPECT_TRUE(kernel.kernel.is_understood());
+  ASSERT_EQ(kernel.accesses.size(), 2U);
+  EXPECT_EQ(kernel.accesses[0].index, mod(kernel.axes[0].symbol, 8));
+  EXPECT_EQ(kernel.accesses[1].index.op(), ExprOp::symbol) << index(kernel, 1);
+}
+
+TEST_F(KernelTest, PointersThatALoopMovesAreAnywhere) {
+  const auto kernel = read(
+      "p = in_ptr0 + xindex\nfor j in range(ks0, 0, -4):\n"
+      "    tmp0 = tl.load(p, xmask)\n    p += 4");
+  EXPECT_TRUE(kernel.kernel.is_understood());
+  ASSERT_EQ(kernel.accesses.size(), 1U);
+  EXPECT_NE(kernel.accesses[0].index, kernel.axes[0].symbol);
+}
+
 TEST_F(KernelTest, ResultsIn32BitsAreKept) {
   const auto narrow = read("tmp0 = tl.load(in_ptr0 + (70000*xindex), xmask)");
   EXPECT_EQ(narrow.accesses[0].index_bits, 32);
