@@ -342,6 +342,7 @@ auto round_to(DType dtype, std::int64_t value) -> std::int64_t {
 }
 
 void fill_storage(Storage& storage, DType dtype, const Fill& fill) {
+  if (is_complex(dtype)) return fill_storage(storage, real_of(dtype), fill);  // both parts
   const auto count = storage.size_bytes() / size_bytes(dtype);
   with_codec(dtype, [&](auto codec) {
     using Codec = decltype(codec);

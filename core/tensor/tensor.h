@@ -112,6 +112,7 @@ void copy_elems(const Tensor& from, Tensor& to);
 /// The deterministic fill of the capture format, over the whole storage: element i is
 /// lo + (hi-lo) * hash(i, seed) in [lo, hi). Defined by integer arithmetic modulo 2^32:
 /// h = i*2654435761 + seed*40503 + 12345; h ^= h>>15; h *= 2246822519; h ^= h>>13; (h>>8)/2^24.
+/// The parts of complex numbers are elements of their own.
 struct Fill {
   std::uint32_t seed = 0;
   double lo = 0;

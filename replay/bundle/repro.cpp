@@ -37,7 +37,10 @@ def blob(sha256):
 
 
 def fill(count, dtype, seed, lo, hi):
-    """Repeatable values in [lo, hi), the same on every machine."""
+    """Repeatable values in [lo, hi), the same on every machine; so are both parts of complex ones."""
+    if dtype.is_complex:
+        parts = fill(2 * count, torch.empty(0, dtype=dtype).real.dtype, seed, lo, hi)
+        return torch.view_as_complex(parts.view(-1, 2))
     h = (torch.arange(count, dtype=torch.int64) * 2654435761 + seed * 40503 + 12345) & 0xFFFFFFFF
     h = h ^ (h >> 15)
     h = (h * 2246822519) & 0xFFFFFFFF

@@ -189,5 +189,16 @@ TEST(ComplexNumbers, NormsScansAndInverses) {
         {{0.75, 0}, {-0.25, 0.25}, {-0.25, -0.25}, {0.5, 0}});
 }
 
+/// What the repro scripts of bundles fill with, in PyTorch.
+TEST(Fills, PartsOfComplexNumbersAreElementsOfTheirOwn) {
+  auto tensor = Tensor::contiguous(DType::complex64, {3}).value();
+  fill_storage(*tensor.storage, DType::complex64, {.seed = 1, .lo = -1, .hi = 1});
+  const auto values = to_vector<Complex>(tensor);
+  const std::array<Complex, 3> expected = {
+      Complex{0.7033, 0.4830}, {0.7492, 0.3070}, {0.3139, -0.5207}};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_LT(std::abs(values[i] - expected[i]), 1e-4) << i;
+}
+
 }  // namespace
 }  // namespace assay
