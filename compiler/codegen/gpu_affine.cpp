@@ -4,6 +4,9 @@
 //
 // Positions stay far from where their numbers wrap (launches have 64-bit code where they may not),
 // so a sum may be extended part by part.
+#include <cstdlib>
+#include <limits>
+
 #include "compiler/codegen/gpu_kernel.h"
 
 namespace assay {
@@ -15,10 +18,33 @@ auto signed_number(llvm::Type* type, std::int64_t value) -> Value* {
   return llvm::ConstantInt::getSigned(type, value);
 }
 
+constexpr unsigned kNarrowBits = 32;
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+/// Positions of 32 bits are this far from where they wrap, and not as far below 0; so a limit may
+/// be moved there, and both subtracted.
+constexpr std::int64_t kLimit = 1 << 19;
+constexpr std::int64_t kNear = 1 << 17;  ///< of what may be added to them
+
 auto is_extended(const Value* value) -> bool {
   const auto* extended = llvm::dyn_cast<llvm::SExtInst>(value);
-  return value->getType()->isIntegerTy(32) ||
-         (extended != nullptr && extended->getSrcTy()->isIntegerTy(32));
+  return value->getType()->isIntegerTy(kNarrowBits) ||
+         (extended != nullptr && extended->getSrcTy()->isIntegerTy(kNarrowBits));
+}
+
+/// A position as a number of 32 bits; null where it is none, or may need more.
+auto narrow_position(llvm::IRBuilder<>& b, GpuNumbers& numbers, Value* value) -> Value* {
+  if (value->getType()->isIntegerTy(kNarrowBits))
+    return numbers.is_position(value) ? value : nullptr;
+  if (auto* extended = llvm::dyn_cast<llvm::SExtInst>(value))
+    return narrow_position(b, numbers, extended->getOperand(0));
+  auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  const auto* more = sum == nullptr || sum->getOpcode() != llvm::Instruction::Add
+                         ? nullptr
+                         : llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+  if (more == nullptr || std::abs(more->getSExtValue()) > kNear) return nullptr;
+  auto* position = narrow_position(b, numbers, sum->getOperand(0));
+  if (position == nullptr) return nullptr;
+  return b.CreateAdd(position, signed_number(position->getType(), more->getSExtValue()));
 }
 
 }  // namespace
@@ -57,6 +83,23 @@ auto GpuKernelEmitter::lane(TileId id, int index) -> Value* {
   auto* value = stepped(held, index);
   const auto offset = held.offset(index);
   return offset == 0 ? value : b_.CreateAdd(value, signed_number(value->getType(), offset));
+}
+
+auto GpuKernelEmitter::order_operands(const TileStatement& one, int index) -> Values {
+  using namespace llvm::Intrinsic;
+  Values sides = {lane(one.operands[0], index), lane(one.operands[1], index)};
+  if (!layout_->is_placed() || dtype(one.operands[0]) != DType::int64) return sides;
+  for (const auto at : {0UZ, 1UZ}) {
+    auto* position = narrow_position(b_, numbers_, sides[at]);
+    if (position == nullptr || axes(one.operands[1 - at]) != 0) continue;
+    auto* limit =
+        b_.CreateBinaryIntrinsic(smax, sides[1 - at], signed_number(b_.getInt64Ty(), -kLimit));
+    limit = b_.CreateBinaryIntrinsic(smin, limit, signed_number(b_.getInt64Ty(), kMost - kLimit));
+    sides[at] = position;
+    sides[1 - at] = b_.CreateTrunc(limit, position->getType());
+    break;
+  }
+  return sides;
 }
 
 /// Where elements of a buffer are, by register. What moves by steps of 64 bits is one step from one

@@ -29,7 +29,7 @@ class GpuExponentials {
  public:
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
-  using Registers = std::vector<int>;
+  using Registers = GpuValues::Registers;
 
   GpuExponentials(GpuKernelEmitter& emitter, const TileStatement& one)
       : e_(emitter),

@@ -244,7 +244,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoop&) {
   b_.SetInsertPoint(head);
   auto* i = b_.CreatePHI(begin->getType(), 2);
   i->addIncoming(begin, before);
-  if (layout_->is_placed()) loops_.insert(i);
+  if (layout_->is_placed()) given_.insert(i);
   std::vector<std::vector<llvm::PHINode*>> phis;
   const auto outer = values_;
   for (std::size_t carried = 0; carried < entering.size(); ++carried) {
@@ -379,10 +379,13 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
 }
 
 auto GpuKernelEmitter::computed(const TileStatement& one, int index) -> Value* {
+  const auto op = std::get<TileCompute>(one.what).op;
   Values operands;
-  for (const auto operand : one.operands) operands.push_back(lane(operand, index));
-  return code_.compute(std::get<TileCompute>(one.what).op, operands, dtype(one.operands.back()),
-                       dtype(one.results[0]));
+  if (is_order(op))
+    operands = order_operands(one, index);
+  else
+    for (const auto operand : one.operands) operands.push_back(lane(operand, index));
+  return code_.compute(op, operands, dtype(one.operands.back()), dtype(one.results[0]));
 }
 
 template void GpuKernelEmitter::statement(const TileStatement&, const TileIndex&);

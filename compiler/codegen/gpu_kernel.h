@@ -64,6 +64,8 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto affine(const TileStatement& one, TileOp op) -> bool;
   [[nodiscard]] auto lane(TileId id, int index) -> Value*;
   [[nodiscard]] auto stepped(const Held& held, int index) -> Value*;  ///< without the constant
+  /// Operands of a comparison in a register, of 32 bits where a position is compared with a limit.
+  [[nodiscard]] auto order_operands(const TileStatement& one, int index) -> Values;
   [[nodiscard]] auto places(std::size_t param, TileId index_id) -> std::function<Value*(int)>;
 
   // gpu_quotients.cpp: of many lanes at once; false where that does not pay
@@ -118,11 +120,11 @@ class GpuKernelEmitter : GpuState {
   // gpu_wide.cpp
   void statement(const TileStatement& one, const TileLoad& what);
   void store_lanes(const TileStatement& one, std::size_t param, Values stored);
-  [[nodiscard]] auto load_runs(const std::vector<Run>& runs, const TileStatement& one,
-                               std::size_t param, const ReadSome& one_by_one,
-                               std::optional<std::uint64_t> fill) -> Values;
-  [[nodiscard]] auto filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
-                            llvm::Type* type, std::uint64_t fill) -> Values;
+  [[nodiscard]] auto load_runs(const Runs& runs, const TileStatement& one, std::size_t param,
+                               const ReadSome& one_by_one, std::optional<std::uint64_t> fill)
+      -> Values;
+  [[nodiscard]] auto filled(const Runs& runs, const Values& words, TileId mask_id, llvm::Type* type,
+                            std::uint64_t fill) -> Values;
   [[nodiscard]] auto moved_guards(const Run& run, std::optional<Span> span, Value* place) -> Values;
   [[nodiscard]] auto moved_words(const Run& run, Value* place, Value* reads_first,
                                  Value* reads_second, std::uint64_t fill) -> Values;
@@ -138,18 +140,17 @@ class GpuKernelEmitter : GpuState {
       -> Run;
   [[nodiscard]] auto meant(TileId id, int first, int length) -> Meant;
   [[nodiscard]] auto lanes(TileId id, int first, int length) -> Values;
-  [[nodiscard]] auto meant_by_order(const TileStatement& one, TileOp op, int first, int length)
-      -> std::optional<Meant>;
+  [[nodiscard]] auto order(TileId id) const -> std::optional<Order>;
+  [[nodiscard]] auto meant_by_order(TileId id, int first, int length) -> std::optional<Meant>;
+  [[nodiscard]] auto bounds_in(TileId id, int first, int length) const -> int;
   [[nodiscard]] auto span(TileId id, int first, int length) -> std::optional<Span>;
   [[nodiscard]] auto movement(TileId id, int first, int length) const
       -> std::optional<std::int64_t>;
-  [[nodiscard]] auto all_meant(TileId id, const std::vector<int>& registers) -> Value*;
-  auto in_groups(TileId mask_id, const std::vector<int>& registers, const AccessSome& access)
-      -> Values;
+  [[nodiscard]] auto all_meant(TileId id, const Registers& registers) -> Value*;
+  auto in_groups(TileId mask_id, const Registers& registers, const AccessSome& access) -> Values;
   [[nodiscard]] auto is_part(const Run& run) -> Value*;
-  [[nodiscard]] auto have_parts(const std::vector<Run>& runs) -> Value*;
-  [[nodiscard]] auto are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
-      -> Value*;
+  [[nodiscard]] auto have_parts(const Runs& runs) -> Value*;
+  [[nodiscard]] auto are_aligned(const Runs& runs, TileId index_id, std::size_t param) -> Value*;
   [[nodiscard]] auto all_and_aligned(const Values& masks, Value* place, int bytes) -> Value*;
 
   // gpu_watch.cpp

@@ -223,7 +223,7 @@ auto GpuNumbers::zero_bits(const Value* value) -> int {
 
 auto GpuNumbers::is_position(const Value* value) -> bool {
   if (value == nullptr || llvm::isa<llvm::Constant, llvm::Argument>(value) ||
-      loops_->contains(value))
+      given_->contains(value))
     return true;
   const auto* made = llvm::dyn_cast<llvm::Instruction>(value);
   if (made == nullptr) return false;

@@ -43,8 +43,8 @@ class GpuNumbers {
     Values operands;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  /// `loops`: values that count the tiles of a loop.
-  GpuNumbers(llvm::IRBuilder<>& b, const std::set<const Value*>& loops) : b_(&b), loops_(&loops) {}
+  /// `given`: positions that no arithmetic shows to be such.
+  GpuNumbers(llvm::IRBuilder<>& b, const std::set<const Value*>& given) : b_(&b), given_(&given) {}
 
   /// What `make` gives, now or when it was made before.
   [[nodiscard]] auto made(Key key, const std::function<Value*()>& make) -> Value*;
@@ -77,7 +77,7 @@ class GpuNumbers {
 
  private:
   llvm::IRBuilder<>* b_;
-  const std::set<const Value*>* loops_;
+  const std::set<const Value*>* given_;
   /// a + beyond <= b.
   struct Order {
     Value *a = nullptr, *b = nullptr;

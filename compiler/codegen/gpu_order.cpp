@@ -59,7 +59,9 @@ auto GpuKernelEmitter::is_active(int index) const -> bool {
 
 auto GpuKernelEmitter::opaque(Value* value) -> Value* {
   auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
-  return b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});
+  auto* copy = b_.CreateCall(llvm::InlineAsm::get(type, "mov.b32 $0, $1;", "=r,r", true), {value});
+  given_.insert(copy);
+  return copy;
 }
 
 void GpuKernelEmitter::forget_places() {

@@ -17,8 +17,10 @@ auto both(llvm::IRBuilder<>& b, Value* one, Value* other) -> Value* {
 auto is_below(TileOp op) -> bool {
   return op == TileOp::lt || op == TileOp::le;
 }
-auto is_order(TileOp op) -> bool {
-  return is_below(op) || op == TileOp::gt || op == TileOp::ge;
+
+auto opposite(TileOp order) -> TileOp {
+  if (is_below(order)) return order == TileOp::lt ? TileOp::ge : TileOp::gt;
+  return order == TileOp::gt ? TileOp::le : TileOp::lt;
 }
 
 /// Of a number that grows by one with each register and one that stays, or the other way round.
@@ -54,6 +56,18 @@ auto span_by_order(llvm::IRBuilder<>& b, TileOp op, const Grows& one, Value* oth
 }
 
 }  // namespace
+
+/// The comparison of whole numbers that says a truth, or whose opposite is said; else nothing.
+auto GpuKernelEmitter::order(TileId id) const -> std::optional<Order> {
+  const auto* maker = steps_.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  const bool is_opposite = compute != nullptr && compute->op == TileOp::bit_not;
+  if (is_opposite) maker = steps_.maker(maker->operands[0]);
+  if (is_opposite) compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute == nullptr || !is_order(compute->op) || is_floating(dtype(maker->operands[0])))
+    return std::nullopt;
+  return Order{maker, is_opposite ? opposite(compute->op) : compute->op};
+}
 
 /// Whether positions are in range, which registers rarely ask for: neighbours are asked together,
 /// and code for parts of them asks by itself.
@@ -92,17 +106,19 @@ auto GpuKernelEmitter::movement(TileId id, int first, int length) const
 }
 
 /// Where one number comes nearer to another with each register, the ends say it all.
-auto GpuKernelEmitter::meant_by_order(const TileStatement& one, TileOp op, int first, int length)
-    -> std::optional<Meant> {
+auto GpuKernelEmitter::meant_by_order(TileId id, int first, int length) -> std::optional<Meant> {
+  const auto of = order(id);
+  if (!of) return std::nullopt;
+  const auto& one = *of->comparison;
   const auto left = movement(one.operands[0], first, length);
   const auto right = movement(one.operands[1], first, length);
   if (!left || !right || *left == *right) return std::nullopt;
-  auto* begins = lane(one.results[0], first);
-  auto* ends = lane(one.results[0], first + length - 1);
+  auto* begins = lane(id, first);
+  auto* ends = lane(id, first + length - 1);
   if (info(dtype(one.operands[0])).kind == DTypeKind::signed_integer)
-    return is_below(op) == (*left > *right) ? Meant{begins, ends, false}
-                                            : Meant{ends, begins, false};
-  if (op != TileOp::lt || *left != 1 || *right != 0) return std::nullopt;
+    return is_below(of->op) == (*left > *right) ? Meant{begins, ends, false}
+                                                : Meant{ends, begins, false};
+  if (of->op != TileOp::lt || *left != 1 || *right != 0) return std::nullopt;
   // What is below 0 is large without a sign: those from 0 on that are below the limit.
   auto* from = lane(one.operands[0], first);
   auto* to = lane(one.operands[0], first + length - 1);
@@ -128,9 +144,15 @@ auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
   }
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
-  if (compute != nullptr && is_order(compute->op))
-    if (const auto known = meant_by_order(*maker, compute->op, first, length)) return *known;
+  if (const auto known = meant_by_order(id, first, length)) return *known;
   if (compute != nullptr && compute->op == TileOp::bit_and) {
+    if (bounds_in(id, first, length) > 1)
+      if (const auto within = span(id, first, length)) {
+        auto* length_of = b_.CreateSub(within->to, within->from);
+        return {b_.CreateICmpSLT(within->from, within->to),
+                b_.CreateICmpEQ(length_of, b_.getInt32(static_cast<std::uint32_t>(length))), false,
+                true};
+      }
     const auto one = meant(maker->operands[0], first, length);
     const auto other = meant(maker->operands[1], first, length);
     Meant made{both(b_, one.any, other.any), both(b_, one.all, other.all), false};
@@ -146,6 +168,17 @@ auto GpuKernelEmitter::meant(TileId id, int first, int length) -> Meant {
   return {b_.CreateOr(all), b_.CreateAnd(all), false};
 }
 
+/// Of a conjunction: how many comparisons there are of what moves with these registers.
+auto GpuKernelEmitter::bounds_in(TileId id, int first, int length) const -> int {
+  const auto* maker = steps_.maker(id);
+  const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
+  if (compute != nullptr && compute->op == TileOp::bit_and)
+    return bounds_in(maker->operands[0], first, length) +
+           bounds_in(maker->operands[1], first, length);
+  const auto varying = varies(axes(id)) ? layout_->register_mask(axes(id)) : 0;
+  return (varying & static_cast<unsigned>(length - 1)) != 0 ? 1 : 0;
+}
+
 /// Nothing where that cannot be said by numbers.
 auto GpuKernelEmitter::span(TileId id, int first, int length) -> std::optional<Span> {
   Span made{b_.getInt32(0), b_.getInt32(static_cast<std::uint32_t>(length))};
@@ -157,17 +190,17 @@ auto GpuKernelEmitter::span(TileId id, int first, int length) -> std::optional<S
   }
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
-  if (compute == nullptr) return std::nullopt;
-  if (is_order(compute->op)) {
-    const auto left = movement(maker->operands[0], first, length);
-    const auto right = movement(maker->operands[1], first, length);
-    const bool is_signed = info(dtype(maker->operands[0])).kind == DTypeKind::signed_integer;
+  if (const auto of = order(id)) {
+    const auto& comparison = *of->comparison;
+    const auto left = movement(comparison.operands[0], first, length);
+    const auto right = movement(comparison.operands[1], first, length);
+    const bool is_signed = info(dtype(comparison.operands[0])).kind == DTypeKind::signed_integer;
     const bool grows = left == 1 && right == 0;
     if (!grows && !(left == 0 && right == 1)) return std::nullopt;
-    return span_by_order(b_, compute->op, {lane(maker->operands[0], first), grows, is_signed},
-                         lane(maker->operands[1], first), length);
+    const auto sides = order_operands(comparison, first);
+    return span_by_order(b_, of->op, {sides[0], grows, is_signed}, sides[1], length);
   }
-  if (compute->op != TileOp::bit_and) return std::nullopt;
+  if (compute == nullptr || compute->op != TileOp::bit_and) return std::nullopt;
   const auto one = span(maker->operands[0], first, length);
   const auto other = one ? span(maker->operands[1], first, length) : std::nullopt;
   if (!other) return std::nullopt;
@@ -189,7 +222,7 @@ auto GpuKernelEmitter::run_from(TileId index_id, DType of, int first, TileId mas
 }
 
 /// Whether all of these registers are meant, by those at the ends; null where more is to be asked.
-auto GpuKernelEmitter::all_meant(TileId id, const std::vector<int>& registers) -> Value* {
+auto GpuKernelEmitter::all_meant(TileId id, const Registers& registers) -> Value* {
   const auto* maker = steps_.maker(id);
   const auto* compute = maker == nullptr ? nullptr : std::get_if<TileCompute>(&maker->what);
   if (compute == nullptr || !is_question(*maker, compute->op))
@@ -219,7 +252,7 @@ auto GpuKernelEmitter::all_meant(TileId id, const std::vector<int>& registers) -
 
 /// What `access` makes of registers that are no neighbours: of a few at a time it is asked first
 /// whether all are meant, so that nothing else is asked of most.
-auto GpuKernelEmitter::in_groups(TileId mask_id, const std::vector<int>& registers,
+auto GpuKernelEmitter::in_groups(TileId mask_id, const Registers& registers,
                                  const AccessSome& access) -> Values {
   auto sorted = registers;
   std::ranges::sort(sorted);
@@ -249,7 +282,7 @@ auto GpuKernelEmitter::is_part(const Run& run) -> Value* {
 }
 
 /// True where any run is; null: never.
-auto GpuKernelEmitter::have_parts(const std::vector<Run>& runs) -> Value* {
+auto GpuKernelEmitter::have_parts(const Runs& runs) -> Value* {
   Value* some = nullptr;
   for (const auto& run : runs)
     if (!run.meant.is_whole)
@@ -258,8 +291,7 @@ auto GpuKernelEmitter::have_parts(const std::vector<Run>& runs) -> Value* {
 }
 
 /// True where every run may travel as a whole.
-auto GpuKernelEmitter::are_aligned(const std::vector<Run>& runs, TileId index_id, std::size_t param)
-    -> Value* {
+auto GpuKernelEmitter::are_aligned(const Runs& runs, TileId index_id, std::size_t param) -> Value* {
   Value* aligned = b_.getTrue();
   const auto size = static_cast<std::int64_t>(size_bytes(kernel_.params[param].dtype));
   const auto& held = values_.at(index_id);

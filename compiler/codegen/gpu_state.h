@@ -52,7 +52,8 @@ struct GpuState : GpuValues {
   std::map<Value*, Value*> reciprocals_;  ///< of what rows are divided by
   std::set<TileId> approximate_;          ///< within a few units, and so are quotients of them
   std::optional<GpuWindows> windows_;     ///< of the region
-  std::set<const Value*> loops_;          ///< what counts the tiles of loops of our own kernels
+  std::set<const Value*> given_;          ///< what counts tiles of loops, and opaque places
+  GpuNumbers numbers_{b_, given_};        ///< asked for positions
   unsigned chunk_mask_ = 0, chunk_ = 0;   ///< bits of the registers that code is made for
   bool is_single_lane_ = false;           ///< inside a region that combines two lanes
   bool is_straight_ = false;              ///< accesses are aligned and meant: it has been asked

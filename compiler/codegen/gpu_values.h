@@ -14,10 +14,15 @@
 
 namespace assay {
 
+[[nodiscard]] inline auto is_order(TileOp op) -> bool {
+  return op == TileOp::lt || op == TileOp::le || op == TileOp::gt || op == TileOp::ge;
+}
+
 /// Of GpuKernelEmitter, whose files share it.
 struct GpuValues {
   using Value = llvm::Value;
   using Values = std::vector<Value*>;
+  using Registers = std::vector<int>;  ///< by number
   using Statements = std::vector<const TileStatement*>;
   using Power = Value*(llvm::IRBuilder<>&, Value*);  ///< code of an exponential
   using ReadSome = std::function<Values(const std::vector<int>&)>;
@@ -60,6 +65,12 @@ struct GpuValues {
   struct Meant {
     Value *any = nullptr, *all = nullptr;
     bool is_whole = true;  ///< they are one condition
+    bool is_span = false;  ///< they are known by the first and the last one that is meant
+  };
+  /// What a truth says of two numbers.
+  struct Order {
+    const TileStatement* comparison = nullptr;  ///< whose operands they are
+    TileOp op = TileOp::lt;
   };
   /// Of neighbours those that are meant: from the first number on, below the second one.
   struct Span {
@@ -70,6 +81,7 @@ struct GpuValues {
     int first = 0, length = 1, bytes = 0;
     Meant meant;
   };
+  using Runs = std::vector<Run>;
   /// Single registers that are asked together whether they are meant.
   static constexpr int kGroup = 8;
   /// Registers, the lowest first, that are asked so or are neighbours.

@@ -55,6 +55,12 @@ auto word_of(std::uint64_t fill, unsigned size, unsigned bits, unsigned at) -> s
   return fill;
 }
 
+/// Whether one of the neighbours is meant, where any is.
+auto is_inside(llvm::IRBuilder<>& b, const GpuValues::Span& span, int number) -> Value* {
+  auto* at = b.getInt32(static_cast<std::uint32_t>(number));
+  return b.CreateICmpULT(b.CreateSub(at, span.from), b.CreateSub(span.to, span.from));
+}
+
 auto firsts(const auto& runs, std::function<Value*(int)> place_of) -> std::vector<Value*> {
   std::vector<Value*> all;
   for (const auto& run : runs) all.push_back(place_of(run.first));
@@ -183,7 +189,7 @@ auto GpuKernelEmitter::unpacked(const Values& words, llvm::Type* type, int count
 
 /// Words of runs, with the bits of `fill` in lanes that are not meant where others are. Asked once,
 /// behind all loads: a question behind each of them is a wait for it.
-auto GpuKernelEmitter::filled(const std::vector<Run>& runs, const Values& words, TileId mask_id,
+auto GpuKernelEmitter::filled(const Runs& runs, const Values& words, TileId mask_id,
                               llvm::Type* type, std::uint64_t fill) -> Values {
   auto* has_part = have_parts(runs);
   if (has_part == nullptr) return words;
@@ -196,9 +202,12 @@ auto GpuKernelEmitter::filled(const std::vector<Run>& runs, const Values& words,
       const Values of_run(next, next + words_of(b_, run.bytes));
       next += words_of(b_, run.bytes);
       auto lanes = unpacked(of_run, type, run.length);
+      const auto within =
+          run.meant.is_span ? span(mask_id, run.first, run.length) : std::optional<Span>();
       for (int i = 0; i < run.length && !run.meant.is_whole; ++i) {
         auto& one = lanes[static_cast<std::size_t>(i)];
-        one = b_.CreateSelect(lane(mask_id, run.first + i), one, none);
+        auto* is_meant = within ? is_inside(b_, *within, i) : lane(mask_id, run.first + i);
+        one = b_.CreateSelect(is_meant, one, none);
       }
       std::ranges::copy(packed(lanes, run.bytes), std::back_inserter(made));
     }
@@ -235,7 +244,7 @@ auto GpuKernelEmitter::moved_words(const Run& run, Value* place, Value* reads_fi
   auto words = loaded_words(first, from, fill);
   auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWidestBytes));
   std::ranges::copy(loaded_words(second, next, fill), std::back_inserter(words));
-  auto* by = b_.CreateTrunc(beyond, b_.getInt32Ty());
+  auto* by = b_.CreateAnd(b_.CreatePtrToInt(place, b_.getInt32Ty()), kWidestBytes - 1);
   const auto is_set = [&](std::uint64_t bit) {
     return b_.CreateICmpNE(b_.CreateAnd(by, bit), b_.getInt32(0));
   };
@@ -258,16 +267,16 @@ auto GpuKernelEmitter::moved_words(const Run& run, Value* place, Value* reads_fi
 
 /// Lanes by register as they are in memory: aligned, or all of each run at any place, or one by
 /// one.
-auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStatement& one,
-                                 std::size_t param, const ReadSome& one_by_one,
-                                 std::optional<std::uint64_t> fill) -> Values {
+auto GpuKernelEmitter::load_runs(const Runs& runs, const TileStatement& one, std::size_t param,
+                                 const ReadSome& one_by_one, std::optional<std::uint64_t> fill)
+    -> Values {
   const auto index_id = one.operands[0];
   auto* type = code_.memory_type(kernel_.params[param].dtype);
   auto* may = are_aligned(runs, index_id, param);
   const auto at = firsts(runs, places(param, index_id));
   const bool fills = fill || !layout_->is_placed();
   const auto bits = fill.value_or(0);
-  const auto wide = [&](const std::vector<Run>& some) {
+  const auto wide = [&](const Runs& some) {
     Values words;
     for (std::size_t i = 0; i < some.size(); ++i)
       std::ranges::copy(loaded_words(some[i], at[i], bits), std::back_inserter(words));
@@ -311,7 +320,9 @@ auto GpuKernelEmitter::load_runs(const std::vector<Run>& runs, const TileStateme
     });
     if (!has_spans) return either(has_part, narrow, [&] { return moved(guards(false)); });
     const auto words =
-        moved(either(has_part, [&] { return guards(true); }, [&] { return guards(false); }));
+        moved(runs[0].meant.is_span  // as all are then
+                  ? guards(true)
+                  : either(has_part, [&] { return guards(true); }, [&] { return guards(false); }));
     return fills ? filled(runs, words, one.operands[1], type, bits) : words;
   };
   // Where all is meant nothing has to be there first.
@@ -366,7 +377,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     if (one.operands[1] == kNoTile || one.operands[2] == kNoTile || fill) return value;
     return b_.CreateSelect(mask(one.operands[1], i), value, lane(one.operands[2], i));
   };
-  const auto read = [&](const std::vector<int>& registers, bool are_meant) {
+  const auto read = [&](const Registers& registers, bool are_meant) {
     auto at = places(what.param, index_id);
     Values all;
     for (const int i : registers) {
@@ -376,7 +387,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
     }
     return all;
   };
-  const auto one_by_one = [&](const std::vector<int>& registers) { return read(registers, false); };
+  const auto one_by_one = [&](const Registers& registers) { return read(registers, false); };
   const auto over = axes(index_id) | axes(one.operands[1]);
   const auto size = static_cast<int>(size_bytes(stored_as));
   if (!varies(axes(index_id)) || run_length(index_id, 0, size) == 1) {
@@ -420,11 +431,11 @@ void GpuKernelEmitter::store_lanes(const TileStatement& one, std::size_t param, 
     is_wide = is_wide || runs.back().length > 1;
     i += runs.back().length - 1;
   }
-  const auto write = [&](const std::vector<int>& registers, bool are_meant) {
+  const auto write = [&](const Registers& registers, bool are_meant) {
     auto at = places(param, index_id);
     for (const int i : registers) {
       auto* meant = checked(one, i, are_meant ? acts : condition(i), Access::store);
-      guarded_store(stored(i), at(i), meant);
+      guarded_store(code_.rounded_alone(stored(i)), at(i), meant);
       written[static_cast<std::size_t>(i)] = meant;
     }
     return Values();

@@ -36,7 +36,7 @@ auto GpuWindows::is_straight(const TileStatement& one) -> bool {
 }
 
 GpuWindows::GpuWindows(GpuKernelEmitter& emitter, std::set<std::size_t> windows)
-    : e_(&emitter), numbers_(emitter.b_, emitter.loops_), windows_(std::move(windows)) {}
+    : e_(&emitter), numbers_(emitter.b_, emitter.given_), windows_(std::move(windows)) {}
 
 auto GpuWindows::of(GpuKernelEmitter& emitter, const std::vector<TileStatement>& body)
     -> std::optional<GpuWindows> {

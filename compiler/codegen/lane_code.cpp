@@ -23,6 +23,19 @@ auto is_signed(DType dtype) -> bool {
   return info(dtype).kind == DTypeKind::signed_integer;
 }
 
+/// The number that these bits of a bfloat16 were rounded from by `rounded`, by a machine that does
+/// so itself; null where they are others.
+auto unrounded(Value* half) -> Value* {
+  using namespace llvm::PatternMatch;
+  Value* rounded = nullptr;
+  if (!match(half, m_Trunc(m_LShr(m_BitCast(m_BitCast(m_Value(rounded))), m_SpecificInt(16)))))
+    return nullptr;
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(rounded);
+  const bool is_ours =
+      call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::nvvm_ff2bf16x2_rn;
+  return is_ours ? call->getArgOperand(0) : nullptr;
+}
+
 /// Operations that are one instruction, by kind of dtype; null where they are not.
 struct InstructionRow {
   TileOp op;
@@ -173,20 +186,18 @@ auto LaneCode::rounded_to_memory(Value* value, DType dtype) -> Value* {
 }
 
 auto LaneCode::rounded_pair(Value* low, Value* high) -> Value* {
-  const auto unrounded = [](Value* bits) -> Value* {
-    using namespace llvm::PatternMatch;
-    Value* rounded = nullptr;
-    if (!match(bits, m_Trunc(m_LShr(m_BitCast(m_BitCast(m_Value(rounded))), m_SpecificInt(16)))))
-      return nullptr;
-    auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(rounded);
-    const bool is_ours =
-        call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::nvvm_ff2bf16x2_rn;
-    return is_ours ? call->getArgOperand(0) : nullptr;
-  };
   auto *first = unrounded(low), *second = unrounded(high);
   if (first == nullptr || second == nullptr) return nullptr;
   auto* both = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {second, first});
   return b_.CreateBitCast(both, b_.getInt32Ty());
+}
+
+auto LaneCode::rounded_alone(Value* half) -> Value* {
+  auto* first = unrounded(half);
+  if (first == nullptr) return half;
+  auto* none = llvm::ConstantFP::get(first->getType(), 0.0);
+  auto* both = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {none, first});
+  return b_.CreateTrunc(b_.CreateBitCast(both, b_.getInt32Ty()), b_.getInt16Ty());
 }
 
 auto LaneCode::to_memory(Value* value, DType dtype) -> Value* {
@@ -350,8 +361,22 @@ auto LaneCode::transposed(Values rows) -> Values {
   return rows;
 }
 
+/// The sum that GELU asks for, of erf and 1, by itself; null where it is another one.
+auto LaneCode::erf_and_one(TileOp op, const Values& v) -> Value* {
+  if (op != TileOp::add) return nullptr;
+  for (const std::size_t i : {0UZ, 1UZ}) {
+    const auto found = erf_of_.find(v[i]);
+    if (found != erf_of_.end() &&
+        llvm::PatternMatch::match(v[1 - i], llvm::PatternMatch::m_FPOne()))
+      return emit_erf_and_one(b_, found->second);
+  }
+  return nullptr;
+}
+
 auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Value* {
   const bool of_floats = is_floating(from);
+  if (auto* made = of_floats ? erf_and_one(op, v) : nullptr; made != nullptr)
+    return rounded(made, to);
   constexpr TileOp kPick[] = {TileOp::select, TileOp::maximum, TileOp::minimum, TileOp::negate,
                               TileOp::absolute};  // one of what comes in, which is rounded
   const bool is_rounded = from == to && std::ranges::count(kPick, op) > 0;
@@ -362,7 +387,9 @@ auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Valu
     if (row.op == op && of_floats && row.floats != nullptr) return narrowed(row.floats(b_, v));
   for (const auto& row : kInstructions)
     if (row.op == op && !of_floats && row.ints != nullptr) return row.ints(b_, v, is_signed(from));
-  return of_floats ? narrowed(floats(op, v)) : integers(op, v, from);
+  auto* made = of_floats ? narrowed(floats(op, v)) : integers(op, v, from);
+  if (op == TileOp::erf && to == DType::float32) erf_of_[made] = v[0];
+  return made;
 }
 
 }  // namespace assay

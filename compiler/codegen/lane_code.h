@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <optional>
+#include <unordered_map>
 
 #include "compiler/program/op_table.h"
 
@@ -36,6 +37,8 @@ class LaneCode {
   /// Two numbers made by it for bfloat16, as the word that they are together, rounded at once; null
   /// where they are others.
   [[nodiscard]] auto rounded_pair(llvm::Value* low, llvm::Value* high) -> llvm::Value*;
+  /// Such a number by itself, rounded to where it is stored from; any other value as it is.
+  [[nodiscard]] auto rounded_alone(llvm::Value* half) -> llvm::Value*;
   [[nodiscard]] auto from_memory(llvm::Value* value, DType dtype) -> llvm::Value*;
   /// Truth values as bytes; all else as it is.
   [[nodiscard]] auto to_memory_if_truth(llvm::Value* value, DType dtype) -> llvm::Value* {
@@ -68,11 +71,14 @@ class LaneCode {
   [[nodiscard]] auto integers(TileOp op, const std::vector<llvm::Value*>& operands, DType dtype)
       -> llvm::Value*;
   [[nodiscard]] auto floats(TileOp op, const std::vector<llvm::Value*>& operands) -> llvm::Value*;
+  [[nodiscard]] auto erf_and_one(TileOp op, const std::vector<llvm::Value*>& operands)
+      -> llvm::Value*;
   [[nodiscard]] auto like(llvm::Type* type, double value) -> llvm::Value*;
 
   llvm::IRBuilder<>& b_;
   unsigned lanes_;
   bool has_bfloat_ = false;
+  std::unordered_map<llvm::Value*, llvm::Value*> erf_of_;  ///< arguments by results, of float32
 };
 
 }  // namespace assay

@@ -62,6 +62,7 @@ namespace narrow {
 [[nodiscard]] auto sigmoid(Wide x) -> Wide;
 [[nodiscard]] auto tanh(Wide x) -> Wide;
 [[nodiscard]] auto erf(Wide x) -> Wide;
+[[nodiscard]] auto erf_and_one(Wide x) -> Wide;  ///< 1 + erf(x), by half of the steps
 [[nodiscard]] auto sin(Wide x) -> Wide;
 [[nodiscard]] auto cos(Wide x) -> Wide;
 inline constexpr double kLargeAngle = 0x1p17;

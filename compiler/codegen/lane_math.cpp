@@ -164,6 +164,10 @@ auto emit_exp_of_number(lane::Builder& builder, Value* x) -> Value* {
   return narrow::exp_of_number({&builder, x}).v;
 }
 
+auto emit_erf_and_one(lane::Builder& builder, Value* x) -> Value* {
+  return narrow::erf_and_one({&builder, x}).v;
+}
+
 auto usual_arguments(TileOp op) -> std::optional<UsualArguments> {
   const auto* row = usual_row(op);
   return row == nullptr ? std::nullopt : std::optional(row->arguments);

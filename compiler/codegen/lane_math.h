@@ -19,6 +19,9 @@ namespace assay {
 /// The exponential of a float32 between -87 and 88, and not NaN: the same bits by fewer still.
 [[nodiscard]] auto emit_exp_of_number(llvm::IRBuilder<>& builder, llvm::Value* x) -> llvm::Value*;
 
+/// 1 + erf(x) of float32, as precise as the sum of both and without erf's two ranges.
+[[nodiscard]] auto emit_erf_and_one(llvm::IRBuilder<>& builder, llvm::Value* x) -> llvm::Value*;
+
 /// Arguments of float32 for which a function has the same bits by fewer steps.
 struct UsualArguments {
   double low = 0, high = 0;   ///< at least, and below

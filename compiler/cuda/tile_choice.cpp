@@ -304,7 +304,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
                   std::int64_t most_ranks) -> TileChoice {
   TileChoice choice;
   const auto all = tile_extents(plan, choice, extents);
-  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 18);
+  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 20);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   // Of rows over several axes the innermost one.
   const auto& reduced = plan.loops.reduced;

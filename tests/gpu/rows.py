@@ -37,9 +37,17 @@ CALLS = {
                                lambda m: [share for row in m for share in shares(row)]),
     "first place of the largest": ("        a = torch.ops.aten.argmax.default(x, 1)\n",
                                    lambda m: [row.index(max(row)) for row in m]),
+    "padded": ("        a = torch.ops.aten.constant_pad_nd.default(x, [3, 5, 2, 1], 7.0)\n",
+               lambda m: [v for row in [[]] * 2 + m + [[]] for v in
+                          ([7.0] * 3 + row + [7.0] * 5 if row else [7.0] * (len(m[0]) + 8))]),
+    "joined": ("        b = torch.ops.aten.neg.default(x)\n        a = torch.ops.aten.cat.default([x, b], 1)\n",
+               lambda m: [v for row in m for v in row + [-w for w in row]]),
     "shifted by rows": ("        b = torch.ops.aten.slice.Tensor(x, 0, 0, 1)\n        a = torch.ops.aten.add.Tensor(x, b)\n",
                         lambda m: [v + w for row in m for v, w in zip(row, m[0])]),
 }
+# Rows and columns of the results of calls that have others than what is given.
+RESULTS = {"padded": lambda rows, columns: (rows + 3, columns + 8),
+           "joined": lambda rows, columns: (rows, 2 * columns)}
 STRANGE = [0.0, -1.5, 3.25, -20.0, -86.5, -88.0, -95.0, -103.0, -104.5, -1e6, -3e38, -math.inf]
 
 
@@ -98,7 +106,8 @@ ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 
 NARROW_ROWS = [(3, 40, (4, 1, 8), 1), (5, 201, (32, 1, 2), 1), (2, 1001, (32, 2, 1), 1), (9, 4, (2, 1, 16), 1)]
 NARROW_ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (11, 77, (16, 4, 1), 1), (5, 3, (2, 32, 1), 1)]
 NARROW_SIZES = {"row sums": NARROW_ROWS + WHOLE_ROWS, "centred rows": NARROW_ROWS + WHOLE_ROWS,
-                "shares of exponentials": NARROW_ROWS[:3] + WHOLE_ROWS, "shifted by rows": NARROW_ELEMENTS}
+                "shares of exponentials": NARROW_ROWS[:3] + WHOLE_ROWS, "shifted by rows": NARROW_ELEMENTS,
+                "padded": NARROW_ELEMENTS, "joined": NARROW_ELEMENTS}
 # Sixteen bytes are neighbours.
 BYTE_SIZES = {"centred rows": [(3, 48, (2, 1, 16), 1), (5, 208, (8, 1, 4), 1), (2, 1040, (32, 2, 1), 1),
                                (3, 37, (2, 1, 16), 1)]}
@@ -195,19 +204,20 @@ def check(name, rows, columns, dims, ranks, kind="f32", skipped=0):
     x, y, z = dims
     machine = ptx_machine.Machine(text)
     sizes = KINDS[kind][name]
+    down, across = RESULTS.get(name, lambda *given: given)(rows, columns)
     if sizes not in (COLUMNS, ELEMENTS, NARROW_ELEMENTS):
         grid = -(-rows // z)
     else:
         is_columns = sizes is COLUMNS
         most = 4 if kind == "f32" else 8
         neighbours = 1 if is_columns and columns % most else most
-        beyond = 0 if is_columns or columns % most == 0 else most - 1
-        grid = -(-(columns + beyond) // (neighbours * x))
+        beyond = 0 if is_columns or across % most == 0 else most - 1
+        grid = -(-(across + beyond) // (neighbours * x))
         if not is_columns:  # of which a program takes one after the other
-            grid *= -(-rows // (2 * y))
+            grid *= -(-down // (2 * y))
     skips = [skipped * BYTES[one] for one in (FORMS.get(kind, kind), made)]
     rooms = [bytearray(skip) + one + bytes(-skip % 16) for skip, one in zip(skips, (memory, out))]
-    machine.run([rows, columns, *zip(rooms, skips), rows, columns, x, y, z, ranks], grid, dims, ranks)
+    machine.run([rows, columns, *zip(rooms, skips), down, across, x, y, z, ranks], grid, dims, ranks)
     out = rooms[1][skips[1]:skips[1] + len(out)]
     if name == "shifted by rows":  # whole pieces of sixteen bytes are stored at once, wherever rows begin
         size = 16 // most

@@ -160,6 +160,34 @@ TEST_F(FunctionTest, Float64IsAsExactAsStated) {
   }
 }
 
+/// The sum that GELU asks for is one function of its own: as near as two roundings are, 0 and 2 far
+/// out.
+TEST_F(FunctionTest, OneAndTheErrorFunction) {
+  auto text = kernel_of(tile_op_row(erf), DType::float32, DType::float32);
+  const auto store = text.find("  store");
+  text.replace(store, std::string::npos,
+               "  %9:float32[] = real(1) line 0\n  %10:float32[x] = add %2 %9 line 0\n"
+               "  store(out) %0 %10 _ line 0\n}\n");
+  std::vector<double> values = {0.0, -0.0, INFINITY, -INFINITY, 3e38, -3e38, -3.94, -3.96, 1e-40};
+  for (float at = -6; at < 6; at += 0x1p-12F) values.push_back(at);
+  auto out = *Tensor::contiguous(DType::float32, {static_cast<std::int64_t>(values.size())});
+  run_native(OneKernel(text), {{tensor_of(DType::float32, values)},
+                               {out},
+                               {Expr(static_cast<std::int64_t>(values.size()))}});
+  const auto results = to_vector<double>(out);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto exact = 1 + std::erf(static_cast<Long>(static_cast<float>(values[i])));
+    ASSERT_NEAR(results[i], static_cast<double>(exact), 2e-7) << values[i];
+    ASSERT_GE(results[i], 0) << values[i];
+    ASSERT_TRUE(results[i] == 0 || values[i] > -4) << values[i];
+  }
+  auto nothing = *Tensor::contiguous(DType::float32, {1});
+  run_native(
+      OneKernel(text),
+      {{tensor_of(DType::float32, std::vector<double>{NAN})}, {nothing}, {Expr(std::int64_t{1})}});
+  EXPECT_TRUE(std::isnan(to_vector<double>(nothing)[0]));
+}
+
 /// For negative arguments, between whose poles it crosses zero, the absolute error counts.
 TEST_F(FunctionTest, LogarithmOfGamma) {
   auto values = wide_values(200'000, 6);

@@ -275,6 +275,51 @@ TEST_F(PtxTest, LoadsGiveWhatIsChosenForThem) {
   EXPECT_TRUE(has_select("%3"));
 }
 
+/// Rows of n bfloat16 elements, of which those from `low` on are loaded, and those that are not
+/// below n - 3 as `rest` says.
+auto bounded(const char* rest) -> std::string {
+  return fmt::format(
+      "kernel k \"pointwise\"\nparam in buffer bfloat16\nparam out buffer bfloat16\n"
+      "param n scalar int64\nparam m scalar int64\n"
+      "axis y parallel exact max 1024 block (1) extent (m)\n"
+      "axis x parallel exact max 1024 block (1) extent (n)\nbody {{\n"
+      "  %0:int64[x] = index(x) line 0\n  %1:int64[y] = index(y) line 0\n"
+      "  %2:int64[] = param(n) line 0\n  %3:int64[y] = mul %1 %2 line 0\n"
+      "  %4:int64[y x] = add %3 %0 line 0\n  %5:int64[] = const(3) line 0\n"
+      "  %6:bool[x] = le %5 %0 line 0\n  %7:int64[] = sub %2 %5 line 0\n"
+      "  %8:bool[x] = lt %0 %7 line 0\n  %9:bool[x] = {} line 0\n"
+      "  %10:int64[y x] = sub %4 %5 line 0\n"
+      "  %11:bfloat16[y x] = load(in) %10 %9 _ line 0\n"
+      "  store(out) %4 %11 _ line 0\n}}\n",
+      rest);
+}
+
+/// Of conditions on neighbours the first and the last one that is meant are known, by numbers of 32
+/// bits where positions are; so none is asked for by itself, nor loaded.
+TEST_F(PtxTest, BoundsOfNeighboursAreOneSpan) {
+  for (const auto* rest : {"and %6 %8", "not %8"}) {
+    const auto variant = made(bounded(rest), {1 << 10, 2047});
+    EXPECT_EQ(variant.layout.contiguous_bits, 3);
+    EXPECT_EQ(count(variant.ptx, "ld.global.b16"), 0) << rest;
+    EXPECT_EQ(count(variant.ptx, "ld.global.v4.b32"), 3) << rest;  // in place, or around it
+    const auto in_loop = variant.ptx.substr(variant.ptx.find("ld.global"));
+    EXPECT_EQ(count(in_loop, ".s64 \t%p"), 1) << rest;  // whether rows go on
+  }
+}
+
+/// A row of two-byte elements that is read once leaves room for a fifth block of 256 threads.
+TEST_F(PtxTest, RowsOfHalvesHaveFewerRegisters) {
+  EXPECT_EQ(count(made(shares("bfloat16", "bfloat16"), {1 << 10, 4096}).ptx, ".maxnreg 48"), 1);
+  EXPECT_EQ(count(made(shares("float32", "float32"), {1 << 10, 4096}).ptx, ".maxnreg 64"), 1);
+}
+
+/// A half that is stored by itself is rounded to the bits it is stored from.
+TEST_F(PtxTest, SingleHalvesAreStoredAsTheyAreRounded) {
+  const auto variant = made(shares("bfloat16", "bfloat16"), {1 << 10, 2047});
+  EXPECT_GT(count(variant.ptx, "st.global.b16"), 0);
+  EXPECT_EQ(count(variant.ptx, "mov.b32 {tmp, %rs"), 0);
+}
+
 /// Elements have few registers, so that many threads are at work; what checks them needs more.
 TEST_F(PtxTest, CheckedCodeHasAllRegisters) {
   auto variant = made(std::string(kScale), {1 << 20});
