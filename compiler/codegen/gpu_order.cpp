@@ -103,7 +103,12 @@ void GpuKernelEmitter::emit_all(const Statements& all) {
     return is_reduce(*one) &&
            layout_->place(std::get<TileReduce>(one->what).axis) != TilePlace::bits;
   };
-  const bool renews_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads;
+  // Bounds of several loads take more steps than the registers are worth that they are kept in.
+  const auto is_bounded = [&](const TileStatement* one) {
+    return loads_lanes(one) && bounds_in(one->operands[1], 0, 1 << layout_->contiguous_bits) > 1;
+  };
+  const bool renews_behind_loads = std::ranges::count_if(all, loads_lanes) <= kFewLoads &&
+                                   std::ranges::count_if(all, is_bounded) <= 1;
   const bool renews = layout_->is_placed() && !is_checked_ && !is_single_lane_;
   const auto positions = renews ? positions_of(all) : Statements();
   for (std::size_t at = 0; at < all.size() && error_.empty(); ++at) {

@@ -244,7 +244,7 @@ auto GpuKernelEmitter::moved_words(const Run& run, Value* place, Value* reads_fi
   auto words = loaded_words(first, from, fill);
   auto* next = b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(kWidestBytes));
   std::ranges::copy(loaded_words(second, next, fill), std::back_inserter(words));
-  auto* by = b_.CreateAnd(b_.CreatePtrToInt(place, b_.getInt32Ty()), kWidestBytes - 1);
+  auto* by = b_.CreateTrunc(beyond, b_.getInt32Ty());
   const auto is_set = [&](std::uint64_t bit) {
     return b_.CreateICmpNE(b_.CreateAnd(by, bit), b_.getInt32(0));
   };
