@@ -4,6 +4,7 @@
 
 #include "core/graph/python_lexer.h"
 #include "core/graph/text.h"
+#include "replay/formats/batching.h"
 #include "replay/formats/capture.h"
 #include "replay/formats/export_text.h"
 #include "replay/formats/log_text.h"
@@ -113,7 +114,7 @@ auto read_graph_text(std::string_view text, std::string_view wanted) -> Result<C
   Capture capture;
   capture.format = "fx text";
   capture.kind = kind_of(chosen->place.title);
-  capture.graph = std::move(excerpt.graph);
+  capture.graph = without_batching(std::move(excerpt.graph));
   claim_lists(capture.graph);
   capture.warnings = std::move(excerpt.warnings);
   if (is_precompiled(text)) read_precompiled(text, capture);

@@ -9,6 +9,7 @@
 #include "core/graph/annotation.h"
 #include "core/graph/module_reader.h"
 #include "core/graph/text.h"
+#include "replay/formats/batching.h"
 #include "replay/formats/json.h"
 #include "replay/formats/torch_trace.h"
 
@@ -387,7 +388,7 @@ auto trace_graph(const TraceLog& log, const TracePart& part) -> Result<Graph> {
   if (!graph)
     return with_context(std::move(graph).error(),
                         fmt::format("{} in the payload of line {}", part.name, event.line));
-  return graph;
+  return without_batching(*std::move(graph));
 }
 
 auto trace_shapes(const TraceLog& log, const TraceCompilation& compilation) -> TraceShapes {

@@ -95,11 +95,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kParamNam
     {"self", "input"},
 }};
 
-/// Changes nothing that a run shows.
-constexpr std::string_view kSetGradEnabled = "torch._C._set_grad_enabled";
-
-constexpr std::array<std::string_view, 10> kFunctionSpaces = {
+/// Of the spaces below those whose functions may be composed of several operators.
+constexpr std::array<std::string_view, 3> kComposing = {"torch.nn.functional.", "torch.functional.",
+                                                        "torch__inductor_fx_passes_post_grad_"};
+constexpr std::array<std::string_view, 11> kFunctionSpaces = {
     "torch.nn.functional.",
+    "torch__inductor_fx_passes_post_grad_",
     "torch._C._nn.",
     "torch._C._fft.",
     "torch._C._linalg.",
@@ -505,10 +506,10 @@ auto run_method(std::string_view method, std::string_view name, Domain& domain,
 auto run_by_name(const Node& node, std::string_view name, Domain& domain, const PythonArgs& args)
     -> Result<Datum> {
   const std::string_view target = node.target;
-  if (target.starts_with(kFunctionSpaces[0])) {
-    auto result = run_function(target.substr(kFunctionSpaces[0].size()), domain, args);
-    if (result) return *std::move(result);
-  }
+  for (const auto space : kComposing)
+    if (target.starts_with(space))
+      if (auto result = run_function(target.substr(space.size()), domain, args))
+        return *std::move(result);
   if (target == "torch.tensor" && !args.positional.empty() && args.positional[0].list()) {
     auto keywords = args.keywords;
     std::erase_if(keywords, [](const auto& kw) { return kw.first == "requires_grad"; });
@@ -518,10 +519,6 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
       keywords.emplace_back("dtype", Datum{*dtype});
     return tensor_of(args.positional[0], domain, keywords);
   }
-  constexpr std::string_view kFunctional = "torch.functional.";
-  if (target.starts_with(kFunctional))
-    if (auto result = run_function(target.substr(kFunctional.size()), domain, args))
-      return *std::move(result);
   if (target == "torch.Size" && args.positional.size() == 1) return args.positional[0];
   const bool is_method = node.kind == NodeKind::call_method;
   if (is_method || target == "torch.functional.split") {
@@ -534,7 +531,7 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
 }  // namespace
 
 auto is_python_call(NodeKind kind, std::string_view target) -> bool {
-  return target == kSetGradEnabled || operator_row(target) || target == kReadAttribute ||
+  return is_mode(target) || operator_row(target) || target == kReadAttribute ||
          target == "operator.setitem" || !function_name(kind, target).empty();
 }
 
@@ -543,11 +540,18 @@ auto written_operand(const Node& node) -> std::optional<NodeId> {
   const std::string_view target = node.target;
   if (!operand || !is_python_call(node.kind, target)) return std::nullopt;
   const auto* row = operator_row(target);
+  const auto is_set = [](const Arg& arg) {
+    const auto* value = std::get_if<Expr>(&arg.value);
+    return value && value->as_bool().value_or(false);
+  };
+  const auto at = target.starts_with(kComposing[0])
+                      ? inplace_position(target.substr(kComposing[0].size()))
+                      : std::nullopt;
   const bool writes = target == "operator.setitem" || (row && row->aten.ends_with('_')) ||
                       (!row && target.ends_with('_') && !target.ends_with("__")) ||
-                      std::ranges::any_of(node.kwargs, [](const auto& kw) {
-                        const auto* value = std::get_if<Expr>(&kw.second.value);
-                        return kw.first == "inplace" && value && value->as_bool().value_or(false);
+                      (at && *at < node.args.size() && is_set(node.args[*at])) ||
+                      std::ranges::any_of(node.kwargs, [&](const auto& kw) {
+                        return kw.first == "inplace" && is_set(kw.second);
                       });
   return writes ? std::optional(*operand) : std::nullopt;
 }
@@ -555,7 +559,10 @@ auto written_operand(const Node& node) -> std::optional<NodeId> {
 auto run_python_call(const Node& node, Domain& domain,
                      const std::function<const Datum*(NodeId)>& lookup)
     -> std::optional<Result<Datum>> {
-  if (node.target == kSetGradEnabled) return Datum{};
+  if (is_mode(node.target)) {
+    const auto all = arguments(node, lookup);
+    return all ? run_mode(node.target, *all) : std::unexpected(all.error());
+  }
   if (node.target == "operator.getitem" && node.args.size() == 2) {
     const auto base = to_datum(node.args[0], lookup);
     if (!base || !base->is_tensor()) return std::nullopt;

@@ -384,6 +384,12 @@ auto local_response_norm(Composition& c) -> Datum {
   return c.call("div", {x, c.call("pow", {scaled, c.arg(3, "beta", real(0.75))})});
 }
 
+/// mat1 @ mat2 + mat3 @ mat4, which torch/_inductor/fx_passes/post_grad.py puts in their place.
+auto mm_plus_mm(Composition& c) -> Datum {
+  const auto one = c.call("mm", {c.arg(0, "mat1"), c.arg(1, "mat2")});
+  return c.call("add", {one, c.call("mm", {c.arg(2, "mat3"), c.arg(3, "mat4")})});
+}
+
 struct ComposedRow {
   std::string_view function;
   Datum (*compose)(Composition&);
@@ -394,6 +400,7 @@ constexpr std::array kComposed = {
     ComposedRow{"gumbel_softmax", gumbel_softmax},
     ComposedRow{"local_response_norm", local_response_norm},
     ComposedRow{"multi_head_attention_forward", multi_head_attention},
+    ComposedRow{"mm_plus_mm", mm_plus_mm},
     ComposedRow{"max_unpool2d", max_unpool<2>},
     ComposedRow{"max_unpool3d", max_unpool<3>},
     ComposedRow{"tensordot", tensordot},

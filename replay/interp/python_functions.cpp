@@ -33,6 +33,19 @@ constexpr std::array kFunctions = {
                 "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
     FunctionRow{"dropout", "aten.dropout", "input p:0.5 training=train:True inplace"},
     FunctionRow{"alpha_dropout", "aten.alpha_dropout", "input p:0.5 training=train:False inplace"},
+    FunctionRow{"relu", "aten.relu", "input=self inplace"},
+    FunctionRow{"relu6", "aten.relu6", "input=self inplace"},
+    FunctionRow{"hardswish", "aten.hardswish", "input=self inplace"},
+    FunctionRow{"hardsigmoid", "aten.hardsigmoid", "input=self inplace"},
+    FunctionRow{"silu", "aten.silu", "input=self inplace"},
+    FunctionRow{"mish", "aten.mish", "input=self inplace"},
+    FunctionRow{"selu", "aten.selu", "input=self inplace"},
+    FunctionRow{"elu", "aten.elu", "input=self alpha inplace"},
+    FunctionRow{"celu", "aten.celu", "input=self alpha inplace"},
+    FunctionRow{"leaky_relu", "aten.leaky_relu", "input=self negative_slope inplace"},
+    FunctionRow{"hardtanh", "aten.hardtanh", "input=self min_val max_val inplace"},
+    FunctionRow{"threshold", "aten.threshold", "input=self threshold value inplace"},
+    FunctionRow{"rrelu", "aten.rrelu", "input=self lower upper training inplace"},
     FunctionRow{"unfold", "aten.im2col", "input=self kernel_size dilation:1 padding:0 stride:1"},
     FunctionRow{"fold", "aten.col2im",
                 "input=self output_size kernel_size dilation:1 padding:0 stride:1"},
@@ -68,6 +81,11 @@ constexpr std::array kFunctions = {
     FunctionRow{"softmax", "aten.softmax", "input=self dim -_stacklevel dtype"},
     FunctionRow{"log_softmax", "aten.log_softmax", "input=self dim -_stacklevel dtype"},
 };
+
+constexpr std::string_view kEnterAutocast = "torch.amp.autocast_mode._enter_autocast";
+constexpr std::array<std::string_view, 4> kModes = {"torch._C._set_grad_enabled",
+                                                    "torch._C._log_api_usage_once", kEnterAutocast,
+                                                    "torch.amp.autocast_mode._exit_autocast"};
 
 /// Arguments of Python functions that change nothing the operator could be told.
 constexpr std::array<std::string_view, 3> kPythonOnly = {"_stacklevel", "return_indices", "layout"};
@@ -239,6 +257,29 @@ auto python_function(std::string_view function, const PythonArgs& args)
   const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::function);
   if (row == kFunctions.end()) return std::nullopt;
   return bound_by(*row, args);
+}
+
+auto inplace_position(std::string_view function) -> std::optional<std::size_t> {
+  const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::function);
+  if (row == kFunctions.end()) return std::nullopt;
+  std::size_t position = 0;
+  for (const auto part : std::views::split(row->params, ' ')) {
+    if (std::string_view(part.begin(), part.end()) == "inplace") return position;
+    ++position;
+  }
+  return std::nullopt;
+}
+
+auto is_mode(std::string_view target) -> bool {
+  return std::ranges::find(kModes, target) != kModes.end();
+}
+
+/// _enter_autocast(device_type, dtype, enabled, cache_enabled)
+auto run_mode(std::string_view target, const PythonArgs& args) -> Result<Datum> {
+  const auto enabled = argument_of(args, 2, "enabled");
+  if (target == kEnterAutocast && (enabled.is_none() || is_true(enabled)))
+    return unsupported("autocast, which is on here, changes dtypes of what follows");
+  return Datum{};
 }
 
 auto as_operator(NamedCall call) -> NamedCall {

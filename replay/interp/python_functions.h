@@ -42,6 +42,13 @@ struct NamedCall {
 [[nodiscard]] auto python_function(std::string_view function, const PythonArgs& args)
     -> std::optional<NamedCall>;
 
+/// Where such a function takes `inplace`; nothing where it does not.
+[[nodiscard]] auto inplace_position(std::string_view function) -> std::optional<std::size_t>;
+
+/// Calls that change modes, which no run shows. Errors: unsupported (autocast that is on).
+[[nodiscard]] auto is_mode(std::string_view target) -> bool;
+[[nodiscard]] auto run_mode(std::string_view target, const PythonArgs& args) -> Result<Datum>;
+
 /// Runs an operator by name, its overload chosen by the arguments.
 using RunOperator =
     std::function<Result<Datum>(std::string_view name, const DatumList& args, Keywords keywords)>;

@@ -33,6 +33,11 @@ auto power(MetaCall& c) -> Datum {
   return {make(integers ? ExprOp::pow_by_natural : ExprOp::float_pow, operands)};
 }
 
+auto square_root(MetaCall& c) -> Datum {
+  const Expr operands[] = {c.expr(0), Expr::real(0.5)};
+  return {make(ExprOp::float_pow, operands)};
+}
+
 auto sym_size(MetaCall& c) -> Datum {
   const auto& self = c.meta(0);
   const auto dim = c.dim_arg(1, self.rank());
@@ -85,6 +90,8 @@ void add_scalar_rows(OpTable& t) {
   t.add({.schema_text = "torch::sym_min(Scalar a, Scalar b) -> Scalar", .rule = by_op<ExprOp::min>});
   t.add({.schema_text = "torch::sym_float(Scalar a) -> Scalar", .rule = by_op<ExprOp::to_float>});
   t.add({.schema_text = "torch::sym_int(Scalar a) -> Scalar", .rule = by_op<ExprOp::trunc_to_int>});
+  t.add({.schema_text = "torch::_sym_sqrt(Scalar a) -> Scalar", .rule = square_root});
+  t.add({.schema_text = "torch::sym_sqrt(Scalar a) -> Scalar", .rule = square_root});
   t.add({.schema_text = "torch::sym_ite(Scalar c, Scalar a, Scalar b) -> Scalar", .rule = by_op<ExprOp::where>});
   t.add({.schema_text = "torch::sym_sum(SymInt[] args) -> Scalar", .rule = [](MetaCall& c) { return Datum{sum(c.exprs(0))}; }});
   t.add({.schema_text = "aten::sym_size.int(Tensor self, int dim) -> SymInt", .rule = sym_size});

@@ -122,7 +122,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.nn.functional.softmin(x, dim = 1)", {2, 3}, {3, 1}, 2},
         Row{"torch.nn.functional.lp_pool1d(one, 2, 3)", {1, 2, 1}, {2, 1, 1}, 12.516622},
         Row{"torch.nn.functional.gaussian_nll_loss(x, more, x)", {}, {}, 0.7524376},
-        Row{"torch.nn.functional.relu(x, inplace = True)", {2, 3}, {3, 1}, 21}));
+        Row{"torch.nn.functional.relu(x, inplace = True)", {2, 3}, {3, 1}, 21},
+        Row{"torch.nn.functional.relu(x, False)", {2, 3}, {3, 1}, 21},
+        Row{"torch.nn.functional.elu(x, 1.0, False)", {2, 3}, {3, 1}, 21},
+        Row{"torch.nn.functional.leaky_relu(x, 0.1, True)", {2, 3}, {3, 1}, 21},
+        Row{"torch.nn.functional.hardtanh(x, 2.0, 4.0, False)", {2, 3}, {3, 1}, 19},
+        Row{"torch.nn.functional.threshold(x, 3.5, -1.0, False)", {2, 3}, {3, 1}, 12}));
 
 INSTANTIATE_TEST_SUITE_P(
     FunctionsOfTorch, PythonCall,
@@ -220,6 +225,25 @@ TEST(PythonCalls, FunctionsThatPythonComposes) {
       "        y = there + 0\n");
   ASSERT_EQ(out.status, NodeStatus::ran) << out.message;
   EXPECT_NEAR(out.value.tensor->sum, 2, 1e-5);
+  const auto products = run_lines(
+      "        turned = x.t()\n        y = torch__inductor_fx_passes_post_grad_mm_plus_mm("
+      "mat1 = x, mat2 = turned, mat3 = x, mat4 = turned)\n");
+  ASSERT_EQ(products.status, NodeStatus::ran) << products.message;
+  EXPECT_EQ(products.value.tensor->sum, 2 * 155);
+}
+
+/// Of autocast it matters whether it is on.
+TEST(PythonCalls, ModesChangeNothingOrAreRefused) {
+  const auto off = run_lines(
+      "        mode = torch.amp.autocast_mode._enter_autocast('cpu', None, False, None)\n"
+      "        once = torch._C._log_api_usage_once('python.nn_module')\n"
+      "        done = torch.amp.autocast_mode._exit_autocast(mode)\n"
+      "        root = torch._sym_sqrt(16.0)\n        y = x * root\n");
+  ASSERT_EQ(off.status, NodeStatus::ran) << off.message;
+  EXPECT_EQ(off.value.tensor->sum, 4 * 21);
+  const auto on = run_lines(
+      "        y = torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, None)\n");
+  EXPECT_TRUE(on.message.contains("autocast")) << on.message;
 }
 
 TEST(PythonCalls, FunctionsDrawWhereTheirOperatorsDo) {
@@ -238,6 +262,8 @@ TEST(PythonCalls, CallsInPlaceSayWhatTheyWrite) {
     return graph && written_operand(graph->nodes.at(2)) == graph->nodes.at(0).id;
   };
   EXPECT_TRUE(written("x.ceil_()"));
+  EXPECT_TRUE(written("torch.nn.functional.leaky_relu(x, 0.1, True)"));
+  EXPECT_FALSE(written("torch.nn.functional.leaky_relu(x, 0.1, False)"));
   EXPECT_TRUE(written("torch.nn.functional.relu(x, inplace = True)"));
   EXPECT_TRUE(written("operator.iadd(x, 1)"));
   EXPECT_FALSE(written("torch.nn.functional.relu(x, inplace = False)"));
