@@ -100,7 +100,7 @@ auto TileCode::compile(const TileStatement& statement) -> Result<TileStep> {
     const bool is_select = compute->op == TileOp::select;
     const auto from = kernel_->type(statement.operands[is_select ? 1 : 0]).dtype;
     const auto to = kernel_->type(statement.results[0]).dtype;
-    step.evaluate = tile_evaluate(compute->op, lane_dtype(from), lane_dtype(to));
+    step.evaluate = tile_evaluate(compute->op, from, to);
     if (step.evaluate == nullptr)
       return unsupported("line {}: `{}` of {}", statement.line, tile_op_row(compute->op).name,
                          name(from));

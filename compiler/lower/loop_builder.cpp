@@ -107,8 +107,7 @@ auto LoopBuilder::compute(TileOp op, std::vector<TileId> operands) -> TileId {
   const auto result = row.result == TileResult::boolean ? DType::boolean : of;
   Computed key{op, result, operands};
   if (const auto known = computed_.find(key); known != computed_.end()) return known->second;
-  if (tile_evaluate(op, lane_dtype(of), lane_dtype(result)) == nullptr)
-    fail(fmt::format("`{}` of {}", row.name, name(of)));
+  if (tile_evaluate(op, of, result) == nullptr) fail(fmt::format("`{}` of {}", row.name, name(of)));
   const auto id = emit(TileCompute{op}, std::move(operands), {.dtype = result});
   computed_.emplace(std::move(key), id);
   return id;

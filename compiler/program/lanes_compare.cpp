@@ -137,20 +137,79 @@ constexpr std::array kRows = {
 constexpr auto kCasts = conversions<Cast>();
 constexpr auto kBitcasts = conversions<Bitcast>();
 
+/// A narrow float's bits, and the number that bits are: lanes are float32.
+template <DType kNarrow>
+struct NarrowBits {
+  static constexpr auto kFormat = kNarrow == DType::float16           ? kFloat16
+                                  : kNarrow == DType::float8_e4m3fn   ? kFloat8E4M3fn
+                                  : kNarrow == DType::float8_e5m2     ? kFloat8E5M2
+                                  : kNarrow == DType::float8_e4m3fnuz ? kFloat8E4M3fnuz
+                                                                      : kFloat8E5M2fnuz;
+  static auto of(float value) -> std::uint32_t {
+    if constexpr (kNarrow == DType::bfloat16) return float_to_bfloat16(value);
+    return encode_small_float(kFormat, value);
+  }
+  static auto number(std::uint32_t bits) -> float {
+    if constexpr (kNarrow == DType::bfloat16)
+      return bfloat16_to_float(static_cast<std::uint16_t>(bits));
+    return static_cast<float>(decode_small_float(kFormat, bits));
+  }
+};
 template <DType kNarrow>
 struct Round {
   auto operator()(std::same_as<float> auto value) const -> float {
-    if constexpr (kNarrow == DType::bfloat16) return bfloat16_to_float(float_to_bfloat16(value));
-    constexpr auto format = kNarrow == DType::float16           ? kFloat16
-                            : kNarrow == DType::float8_e4m3fn   ? kFloat8E4M3fn
-                            : kNarrow == DType::float8_e5m2     ? kFloat8E5M2
-                            : kNarrow == DType::float8_e4m3fnuz ? kFloat8E4M3fnuz
-                                                                : kFloat8E5M2fnuz;
-    return static_cast<float>(decode_small_float(format, encode_small_float(format, value)));
+    return NarrowBits<kNarrow>::number(NarrowBits<kNarrow>::of(value));
   }
 };
 template <DType kNarrow>
 constexpr TileEvaluate kRound = unary_lanes<float, Round<kNarrow>>;
+
+template <DType kNarrow, class Bits>
+struct ToBits {
+  auto operator()(std::same_as<float> auto value) const -> Bits {
+    return static_cast<Bits>(NarrowBits<kNarrow>::of(value));
+  }
+};
+template <DType kNarrow, class Bits>
+struct FromBits {
+  auto operator()(std::same_as<Bits> auto bits) const -> float {
+    return NarrowBits<kNarrow>::number(static_cast<std::make_unsigned_t<Bits>>(bits));
+  }
+};
+struct NarrowBitcast {
+  DType number, bits;
+  TileEvaluate to_bits, to_number;
+};
+template <DType kNarrow, class Bits>
+consteval auto narrow_bitcast(DType bits) -> NarrowBitcast {
+  return {kNarrow, bits, unary_lanes<float, ToBits<kNarrow, Bits>>,
+          unary_lanes<Bits, FromBits<kNarrow, Bits>>};
+}
+template <DType kNarrow>
+consteval auto narrow_bitcasts() -> std::array<NarrowBitcast, 2> {
+  if constexpr (kNarrow == DType::float16 || kNarrow == DType::bfloat16)
+    return {narrow_bitcast<kNarrow, std::int16_t>(DType::int16),
+            narrow_bitcast<kNarrow, std::uint16_t>(DType::uint16)};
+  else
+    return {narrow_bitcast<kNarrow, std::int8_t>(DType::int8),
+            narrow_bitcast<kNarrow, std::uint8_t>(DType::uint8)};
+}
+constexpr std::array kNarrowBitcasts = {
+    narrow_bitcasts<DType::float16>(),         narrow_bitcasts<DType::bfloat16>(),
+    narrow_bitcasts<DType::float8_e4m3fn>(),   narrow_bitcasts<DType::float8_e5m2>(),
+    narrow_bitcasts<DType::float8_e4m3fnuz>(), narrow_bitcasts<DType::float8_e5m2fnuz>()};
+
+/// Of values of these dtypes, as they are in memory.
+auto evaluate_bitcast(DType from, DType to) -> TileEvaluate {
+  if (size_bytes(from) != size_bytes(to)) return nullptr;
+  for (const auto& rows : kNarrowBitcasts)
+    for (const auto& row : rows) {
+      if (row.number == from && row.bits == to) return row.to_bits;
+      if (row.bits == from && row.number == to) return row.to_number;
+    }
+  const auto at = lane_index(from), result = lane_index(to);
+  return at == kLaneTypes || result == kLaneTypes ? nullptr : kBitcasts[at][result];
+}
 
 }  // namespace
 
@@ -159,12 +218,12 @@ auto compare_lanes() -> std::span<const LaneRow> {
 }
 
 auto tile_evaluate(TileOp op, DType from, DType to) -> TileEvaluate {
-  const auto at = lane_index(from);
+  if (op == bitcast) return evaluate_bitcast(from, to);
+  const auto at = lane_index(lane_dtype(from));
   if (at == kLaneTypes) return nullptr;
-  if (op == cast || op == bitcast) {
-    const auto result = lane_index(to);
-    if (result == kLaneTypes) return nullptr;
-    return (op == cast ? kCasts : kBitcasts)[at][result];
+  if (op == cast) {
+    const auto result = lane_index(lane_dtype(to));
+    return result == kLaneTypes ? nullptr : kCasts[at][result];
   }
   for (const auto rows : {number_lanes(), compare_lanes(), float_lanes()})
     for (const auto& row : rows)

@@ -139,9 +139,10 @@ struct TileOpRow {
 /// Dtype that lanes of this dtype are held in: itself, float32 for narrower floats. Whoever
 /// computes in it rounds the result to the narrow dtype (tile_round).
 [[nodiscard]] auto lane_dtype(DType dtype) -> DType;
-/// The loop over lanes; dtypes are lane dtypes. Of conversions `from` is the operand's and `to` the
-/// result's, else `from` is the operands' (of `select` its branches'). Null where the row does not
-/// take it.
+/// The loop over lanes of values of these dtypes, which are held in their lane dtypes. Of
+/// conversions `from` is the operand's and `to` the result's, else `from` is the operands' (of
+/// `select` its branches'). Null where the row does not take it. A bitcast is one of what stands in
+/// memory: of float16 sixteen bits, though lanes are float32.
 [[nodiscard]] auto tile_evaluate(TileOp op, DType from, DType to) -> TileEvaluate;
 /// Rounds float32 lanes to a narrower float; null for other dtypes.
 [[nodiscard]] auto tile_round(DType dtype) -> TileEvaluate;

@@ -180,7 +180,7 @@ class Verifier {
       say(fmt::format("{} gives a truth value", row.name));
     if ((row.result == TileResult::same || first == 1) && result != of)
       say(fmt::format("{} keeps the dtype", row.name));
-    if (tile_evaluate(what.op, lane_dtype(of), lane_dtype(result)) == nullptr)
+    if (tile_evaluate(what.op, of, result) == nullptr)
       say(fmt::format("{} of {}", row.name, name(of)));
   }
   void check(const TileStatement& one, const TileLoad& what) {

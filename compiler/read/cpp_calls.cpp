@@ -380,7 +380,7 @@ auto CppReader::bits(int node) -> R {
   ASSAY_TRY(const auto from, builder_.tile(values[0]));
   const auto of = builder_.type(from).dtype;
   if (of == type.dtype) return values[0];
-  if (size_bytes(of) != size_bytes(type.dtype) || size_bytes(of) < 4)
+  if (tile_evaluate(TileOp::bitcast, of, type.dtype) == nullptr)
     return bad_input("a bitcast between these dtypes");
   return CppValue::of_tile(builder_.emit(TileCompute{TileOp::bitcast}, {from}, type.dtype),
                            type.dtype, values[0].is_vector);

@@ -234,7 +234,7 @@ auto TileBuilder::compute(TileOp op, const std::vector<TritonValue>& operands)
 auto TileBuilder::bitcast(const TritonValue& value, DType dtype) -> Result<TritonValue> {
   const auto from = type(value);
   if (from.dtype == dtype) return value;
-  if (size_bytes(from.dtype) != size_bytes(dtype) || size_bytes(dtype) < 4)
+  if (tile_evaluate(TileOp::bitcast, from.dtype, dtype) == nullptr)
     return bad_input("a bitcast between these dtypes");
   auto result = value;
   result.id = emit(TileCompute{TileOp::bitcast}, {value.id}, {dtype, from.axes});

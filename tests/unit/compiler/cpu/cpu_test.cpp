@@ -28,6 +28,40 @@ auto random_tensor(DType dtype, Ints sizes, std::uint32_t seed) -> Tensor {
   return tensor;
 }
 
+/// Lanes of narrow floats are float32, but their bits are those of memory.
+TEST_F(CpuTest, BitcastsAreOfWhatStandsInMemory) {
+  struct Case {
+    DType number, bits;
+    std::vector<double> of_numbers;  ///< bits of 1, -2 and 0.5
+  };
+  const std::array cases = {
+      Case{DType::bfloat16, DType::int16, {0x3f80, 0xc000 - 0x10000, 0x3f00}},
+      Case{DType::bfloat16, DType::uint16, {0x3f80, 0xc000, 0x3f00}},
+      Case{DType::float16, DType::int16, {0x3c00, 0xc000 - 0x10000, 0x3800}},
+      Case{DType::float8_e5m2, DType::uint8, {0x3c, 0xc0, 0x38}},
+      Case{DType::float32, DType::int32, {0x3f800000, -0x40000000, 0x3f000000}}};
+  const std::vector<double> numbers = {1, -2, 0.5};
+  const auto made = [](DType from, DType to, const std::vector<double>& values, bool is_native) {
+    const OneKernel kernel(kernel_of(tile_op_row(TileOp::bitcast), from, to));
+    const auto count = static_cast<std::int64_t>(values.size());
+    auto in = *Tensor::contiguous(from, {count}), out = *Tensor::contiguous(to, {count});
+    from_vector(in, std::span(values));
+    const DatumList inputs = {{in}, {out}, {Expr(count)}};
+    if (is_native)
+      run_native(kernel, inputs);
+    else
+      kernel.run(Interpreter(table()), inputs);
+    return to_vector<double>(out);
+  };
+  for (const auto& [number, bits, of_numbers] : cases)
+    for (const bool is_native : {false, true}) {
+      if (is_native && size_bytes(number) == 1) continue;  // no code
+      EXPECT_EQ(made(number, bits, numbers, is_native), of_numbers) << name(number);
+      EXPECT_EQ(made(bits, number, of_numbers, is_native), numbers) << name(bits);
+    }
+  EXPECT_EQ(tile_evaluate(TileOp::bitcast, DType::bfloat16, DType::int32), nullptr);
+}
+
 TEST_F(CpuTest, EveryOperationIsTheTables) {
   const std::array dtypes = {DType::boolean, DType::uint8,    DType::int32,   DType::int64,
                              DType::float16, DType::bfloat16, DType::float32, DType::float64};
