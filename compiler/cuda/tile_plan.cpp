@@ -117,8 +117,7 @@ auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
 /// Registers of the machine that a row's thread does with: where one value per element at most is
 /// kept from one pass to the next. 0: it takes what it wants.
 auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
-  constexpr int kHalf = 2;  ///< bytes
-  constexpr int kOfOneHalf = 48, kOfOneLoad = 64, kOfMore = 96;
+  constexpr int kOfOneLoad = 64, kOfMore = 96;
   if (plan.levels <= 2) return 0;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
@@ -155,16 +154,9 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     });
     if (kept > 1) return 0;
   }
-  int loads = 0, early = 0, halves = 0;
-  for (const auto& [id, life] : lives) {
-    if (!life.is_load) continue;
-    ++loads;
-    early += life.made == 0 ? 1 : 0;
-    halves += size_bytes(kernel.type(id).dtype) == kHalf ? 1 : 0;
-  }
-  if (early > 1) return kOfMore;
-  // What the last pass reads beside it (weights of a norm) needs registers too.
-  return loads == 1 && halves == 1 ? kOfOneHalf : kOfOneLoad;
+  const auto loads = std::ranges::count_if(
+      lives, [](const auto& one) { return one.second.is_load && one.second.made == 0; });
+  return loads > 1 ? kOfMore : kOfOneLoad;
 }
 /// Registers of the machine that the thread of columns does with: two blocks are at work at once,
 /// for which parts are made.

@@ -307,12 +307,6 @@ TEST_F(PtxTest, BoundsOfNeighboursAreOneSpan) {
   }
 }
 
-/// A row of two-byte elements that is read once leaves room for a fifth block of 256 threads.
-TEST_F(PtxTest, RowsOfHalvesHaveFewerRegisters) {
-  EXPECT_EQ(count(made(shares("bfloat16", "bfloat16"), {1 << 10, 4096}).ptx, ".maxnreg 48"), 1);
-  EXPECT_EQ(count(made(shares("float32", "float32"), {1 << 10, 4096}).ptx, ".maxnreg 64"), 1);
-}
-
 /// A half that is stored by itself is rounded to the bits it is stored from.
 TEST_F(PtxTest, SingleHalvesAreStoredAsTheyAreRounded) {
   const auto variant = made(shares("bfloat16", "bfloat16"), {1 << 10, 2047});
