@@ -14,6 +14,7 @@
 
 namespace assay {
 
+/// Comparisons that say which of two is larger.
 [[nodiscard]] inline auto is_order(TileOp op) -> bool {
   return op == TileOp::lt || op == TileOp::le || op == TileOp::gt || op == TileOp::ge;
 }

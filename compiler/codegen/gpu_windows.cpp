@@ -120,8 +120,6 @@ auto GpuWindows::numbered(const TileStatement& one, TileOp op) -> bool {
   if (numbered_sum(one, op)) return true;
   const auto id = one.results[0];
   const auto from = e_->dtype(one.operands.back());
-  const bool is_order =
-      op == TileOp::lt || op == TileOp::le || op == TileOp::gt || op == TileOp::ge;
   const auto ordered = [&](int i) -> Value* {
     auto a = term(one.operands[0], i), b = term(one.operands[1], i);
     if (!numbers_.is_position(a) || !numbers_.is_position(b)) return nullptr;
@@ -137,7 +135,7 @@ auto GpuWindows::numbered(const TileStatement& one, TileOp op) -> bool {
   };
   if (is_floating(e_->dtype(id)) && op != TileOp::select) return false;
   e_->set(id, e_->per_lane(e_->axes(id), [&](int i) -> Value* {
-    if (is_order && (from == DType::int32 || from == DType::int64))
+    if (is_order(op) && (from == DType::int32 || from == DType::int64))
       if (auto* made = ordered(i)) return made;
     Values operands;
     for (const auto operand : one.operands) operands.push_back(numbered_lane(operand, i));

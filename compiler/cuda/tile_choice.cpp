@@ -304,6 +304,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
                   std::int64_t most_ranks) -> TileChoice {
   TileChoice choice;
   const auto all = tile_extents(plan, choice, extents);
+  // As far from 2^31 as code may move positions and limits (codegen/gpu_affine).
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 20);
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   // Of rows over several axes the innermost one.

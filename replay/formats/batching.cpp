@@ -225,17 +225,18 @@ class Unbatcher {
     return true;
   }
 
-  /// x[i, j] of an x without batches and of indices of its first dimensions.
+  /// x[i], x[i, j] of an x without batches and of indices of its first dimensions.
   auto lookup(const Node& node) -> bool {
     if (node.args.size() != 2) return false;
     const auto of = id_of(node.args[0]);
-    const auto* indices = std::get_if<SequenceArg>(&node.args[1].value);
-    if (!of || batched(*of) != nullptr || indices == nullptr) return false;
+    if (!of || batched(*of) != nullptr) return false;
+    const auto* several = std::get_if<SequenceArg>(&node.args[1].value);
     const auto dims = rank(*of);
     std::vector<NodeId> among;
-    for (const auto& item : indices->items) {
+    for (const auto& item : several != nullptr ? several->items : std::vector{node.args[1]}) {
       const auto id = id_of(item);
-      if (!id || !rank(*id)) return false;
+      const auto* claim = id ? from_.find(*id)->claim.tensor() : nullptr;
+      if (claim == nullptr || claim->dtype == DType::boolean) return false;  // truths choose
       among.push_back(*id);
     }
     if (!dims || std::ssize(among) > *dims) return false;

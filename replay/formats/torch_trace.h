@@ -93,7 +93,8 @@ struct TraceCompilation {
 [[nodiscard]] auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all)
     -> bool;
 
-/// The graph in a payload. Errors: bad_input with lines of the log.
+/// The graph in a payload, vmap put on whole batches (batching.h). Errors: bad_input with lines of
+/// the log.
 [[nodiscard]] auto trace_graph(const TraceLog& log, const TracePart& part) -> Result<Graph>;
 
 /// What `known` says of the symbols of `env` (by name: hints, ranges, replacements, guards) is

@@ -96,10 +96,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kParamNam
 }};
 
 /// Of the spaces below those whose functions may be composed of several operators.
-constexpr std::array<std::string_view, 3> kComposing = {"torch.nn.functional.", "torch.functional.",
+constexpr std::string_view kOfNn = "torch.nn.functional.";
+constexpr std::array<std::string_view, 3> kComposing = {kOfNn, "torch.functional.",
                                                         "torch__inductor_fx_passes_post_grad_"};
 constexpr std::array<std::string_view, 11> kFunctionSpaces = {
-    "torch.nn.functional.",
+    kOfNn,
     "torch__inductor_fx_passes_post_grad_",
     "torch._C._nn.",
     "torch._C._fft.",
@@ -544,9 +545,8 @@ auto written_operand(const Node& node) -> std::optional<NodeId> {
     const auto* value = std::get_if<Expr>(&arg.value);
     return value && value->as_bool().value_or(false);
   };
-  const auto at = target.starts_with(kComposing[0])
-                      ? inplace_position(target.substr(kComposing[0].size()))
-                      : std::nullopt;
+  const auto at =
+      target.starts_with(kOfNn) ? inplace_position(target.substr(kOfNn.size())) : std::nullopt;
   const bool writes = target == "operator.setitem" || (row && row->aten.ends_with('_')) ||
                       (!row && target.ends_with('_') && !target.ends_with("__")) ||
                       (at && *at < node.args.size() && is_set(node.args[*at])) ||

@@ -275,9 +275,9 @@ TEST_F(PtxTest, LoadsGiveWhatIsChosenForThem) {
   EXPECT_TRUE(has_select("%3"));
 }
 
-/// Rows of n bfloat16 elements, of which those from `low` on are loaded, and those that are not
-/// below n - 3 as `rest` says.
-auto bounded(const char* rest) -> std::string {
+/// Rows of n bfloat16 elements, three places on; those are loaded of which `meant` says so: %6 is
+/// true from 3 on, %8 below n - 3.
+auto bounded(const char* meant) -> std::string {
   return fmt::format(
       "kernel k \"pointwise\"\nparam in buffer bfloat16\nparam out buffer bfloat16\n"
       "param n scalar int64\nparam m scalar int64\n"
@@ -291,7 +291,7 @@ auto bounded(const char* rest) -> std::string {
       "  %10:int64[y x] = sub %4 %5 line 0\n"
       "  %11:bfloat16[y x] = load(in) %10 %9 _ line 0\n"
       "  store(out) %4 %11 _ line 0\n}}\n",
-      rest);
+      meant);
 }
 
 /// Of conditions on neighbours the first and the last one that is meant are known, by numbers of 32

@@ -99,6 +99,16 @@ TEST(Batching, ExamplesHaveTheDimensionsOfTheOthers) {
   EXPECT_EQ(made.value.tensor->sum, 2 * (3 * 2 + 3));
 }
 
+/// By one index, as masks of documents do; what truths choose is no lookup.
+TEST(Batching, OneIndexIsALookup) {
+  const auto made = run(graph_of(
+      "        of_q: \"i64[][]cpu\" = ks[k]\n        seen: \"b8[][]cpu\" = of_q <= q\n" + kEnd));
+  EXPECT_EQ(made.value.tensor->sum, 5);
+  const auto left = graph_of(
+      "        one: \"b8[][]cpu\" = k > 0\n        seen: \"b8[][]cpu\" = mask[one]\n" + kEnd);
+  EXPECT_NE(left.find("up"), nullptr);
+}
+
 /// Nothing is guessed: other operators leave the graph as it is.
 TEST(Batching, OtherOperatorsAreLeft) {
   const auto graph = graph_of("        seen: \"b8[][]cpu\" = torch.ops.aten.sort(k)\n" + kEnd);
