@@ -67,7 +67,7 @@ class GpuExponentials {
   }
 
   auto values() -> Values {
-    if (e_.stores_halves()) {
+    if (e_.steps_.stores_halves()) {
       e_.approximate_.insert(one_.results[0]);
       return powers([](llvm::IRBuilder<>& b, Value* x) -> Value* {
         auto* power = b.CreateFMul(x, llvm::ConstantFP::get(x->getType(), std::numbers::log2e));

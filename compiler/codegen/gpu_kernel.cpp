@@ -370,6 +370,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileCompute& wh
   if (what.op == TileOp::divide && shared_quotients(one)) return;
   if (what.op == TileOp::exp && small_exponentials(one)) return;
   if (usual_functions(one, what.op)) return;
+  if (what.op == TileOp::select && selected_in_groups(one)) return;
   const auto id = one.results[0];
   if (is_question(one, what.op)) {
     values_[id] = {{}, layout_->register_mask(axes(id)), {}, {}, &one};

@@ -72,11 +72,8 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto shared_quotients(const TileStatement& one) -> bool;
   [[nodiscard]] auto usual_functions(const TileStatement& one, TileOp op) -> bool;
   [[nodiscard]] auto quotients(const Values& dividends, Value* divisor, Value* moderate) -> Values;
-  [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
-  [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
   [[nodiscard]] auto small_exponentials(const TileStatement& one) -> bool;  // ..exponentials.cpp
   // gpu_pairs.cpp
-  [[nodiscard]] auto stores_halves() const -> bool;  ///< and nothing wider
   [[nodiscard]] auto extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
                                       std::vector<int> registers) -> Value*;
   [[nodiscard]] auto folded_by_pairs(const TileStatement& one, const TileReduce& what) -> bool;
@@ -85,6 +82,7 @@ class GpuKernelEmitter : GpuState {
   void region(const TileRegion& region);
   /// What follows a row's last reduction some registers at a time: all need not be there at once.
   void in_chunks(const std::vector<TileStatement>& body);
+  void each_chunk(const Statements& all, const std::map<TileId, Held>& before, unsigned chunk);
   void emit_all(const Statements& all);
   [[nodiscard]] auto can_go_straight(const Statements& all) -> Value*;
   [[nodiscard]] auto positions_of(const Statements& body) const -> Statements;
@@ -148,6 +146,7 @@ class GpuKernelEmitter : GpuState {
       -> std::optional<std::int64_t>;
   [[nodiscard]] auto all_meant(TileId id, const Registers& registers) -> Value*;
   auto in_groups(TileId mask_id, const Registers& registers, const AccessSome& access) -> Values;
+  [[nodiscard]] auto selected_in_groups(const TileStatement& one) -> bool;
   [[nodiscard]] auto is_part(const Run& run) -> Value*;
   [[nodiscard]] auto have_parts(const Runs& runs) -> Value*;
   [[nodiscard]] auto are_aligned(const Runs& runs, TileId index_id, std::size_t param) -> Value*;

@@ -8,6 +8,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "compiler/codegen/gpu_kernel.h"
@@ -34,6 +35,18 @@ auto pointers(const std::vector<TileStatement>& body) -> Statements {
   Statements all;
   for (const auto& one : body) all.push_back(&one);
   return all;
+}
+/// Loads and what they rest on.
+auto loads_of(const Statements& all) -> Statements {
+  std::set<TileId> wanted;
+  Statements made;
+  for (const auto* one : all | std::views::reverse) {
+    const auto is_wanted = [&](TileId id) { return wanted.contains(id); };
+    if (!is_load(*one) && std::ranges::none_of(one->results, is_wanted)) continue;
+    wanted.insert(one->operands.begin(), one->operands.end());
+    made.insert(made.begin(), one);
+  }
+  return made;
 }
 
 }  // namespace
@@ -141,6 +154,29 @@ void GpuKernelEmitter::region(const TileRegion& region) {
   places_ = outer_places;
 }
 
+/// Where nothing is asked a chunk's loads come before the stores of the chunk before, which the
+/// assembler would not move them over.
+void GpuKernelEmitter::each_chunk(const Statements& all, const std::map<TileId, Held>& before,
+                                  unsigned chunk) {
+  const auto first = is_straight_ ? loads_of(all) : Statements();
+  auto rest = all;
+  std::erase_if(rest, [&](const TileStatement* one) { return is_in(first, one); });
+  const auto at = [&](unsigned which, const Statements& some, std::map<TileId, Held> values) {
+    values_ = std::move(values);
+    chunk_ = which;
+    for (const auto* one : some)
+      if (error_.empty()) emit(*one);
+    return values_;
+  };
+  const auto last = static_cast<unsigned>(layout_->registers()) - chunk;
+  auto loaded = at(0, first, before);
+  for (unsigned which = 0; which <= last; which += chunk) {
+    auto mine = std::move(loaded);
+    if (which < last) loaded = at(which + chunk, first, before);
+    at(which, rest, std::move(mine));
+  }
+}
+
 void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
   constexpr unsigned kFew = 8;
   // Registers at a time; neighbours are not parted.
@@ -190,19 +226,15 @@ void GpuKernelEmitter::in_chunks(const std::vector<TileStatement>& body) {
     if (compute == nullptr || compute->op != TileOp::divide || varies(axes(one->operands[1])))
       continue;
     auto* by = lane(one->operands[1], 0);
-    if (by->getType()->isFloatTy())
-      reciprocals_[by] = b_.CreateFDiv(llvm::ConstantFP::get(by->getType(), 1.0), by);
+    const bool is_exact = !approximate_.contains(one->operands[0]);
+    if (by->getType()->isFloatTy()) reciprocals_[{by, is_exact}] = reciprocal(by, is_exact);
   }
   auto* straight = can_go_straight(late);
   std::erase_if(late, [&](const TileStatement* one) { return !is_apart(*one); });
-  const auto before = values_;
-  const auto chunks = [&](bool is_straight) {
-    values_ = before;
+  const auto chunks = [&, before = values_](bool is_straight) {
     is_straight_ = is_straight;
     chunk_mask_ = chunk_mask;
-    for (; chunk_ < static_cast<unsigned>(layout_->registers()); chunk_ += chunk)
-      for (const auto* one : late)
-        if (error_.empty()) emit(*one);
+    each_chunk(late, before, chunk);
     chunk_mask_ = chunk_ = 0;
     is_straight_ = false;
     return Values();

@@ -19,14 +19,6 @@ auto halves_of(TileId id, const TileKernel& kernel, const AccessSteps& steps) ->
 
 }  // namespace
 
-auto GpuKernelEmitter::stores_halves() const -> bool {
-  return std::ranges::all_of(steps_.accesses(), [&](const TileStatement* one) {
-    if (std::holds_alternative<TileLoad>(one->what)) return true;
-    const auto* store = std::get_if<TileStore>(&one->what);
-    return store != nullptr && is_half(kernel_.params[store->param].dtype);
-  });
-}
-
 /// Of registers, neighbours among them; null where they are not, or too few.
 auto GpuKernelEmitter::extreme_of_pairs(llvm::Intrinsic::ID how, TileId id,
                                         std::vector<int> registers) -> Value* {

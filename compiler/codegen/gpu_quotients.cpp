@@ -4,6 +4,9 @@
 #include <array>
 #include <map>
 
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
 #include "compiler/codegen/gpu_kernel.h"
 #include "compiler/codegen/lane_math.h"
 
@@ -13,10 +16,19 @@ namespace {
 constexpr std::size_t kFew = 4;  ///< of so many lanes each goes its own way as well
 constexpr std::uint32_t kBias = 127, kMantissa = 23, kLeast = kBias - 60;
 
+/// PTX's `div.full`: two units wrong at most, of any numbers, and no call as `div.rn` may be one.
+auto near_quotient(llvm::IRBuilder<>& b, llvm::Value* dividend, llvm::Value* divisor)
+    -> llvm::Value* {
+  auto* f32 = b.getFloatTy();
+  auto* type = llvm::FunctionType::get(f32, {f32, f32}, false);
+  return b.CreateCall(llvm::InlineAsm::get(type, "div.full.f32 $0, $1, $2;", "=f,f,f", false),
+                      {dividend, divisor});
+}
+
 }  // namespace
 
 /// By halves, so that no lane waits for many others.
-auto GpuKernelEmitter::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
+auto GpuState::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
   for (std::size_t apart = 1; apart < all.size(); apart *= 2)
     for (std::size_t i = 0; i + apart < all.size(); i += 2 * apart)
       all[i] = b_.CreateBinaryIntrinsic(how, all[i], all[i + apart]);
@@ -24,7 +36,7 @@ auto GpuKernelEmitter::extreme(llvm::Intrinsic::ID how, Values all) -> Value* {
 }
 
 /// Truth where all numbers are 0 or lie between 2^-60 and 2^60.
-auto GpuKernelEmitter::are_moderate(const Values& numbers) -> Value* {
+auto GpuState::are_moderate(const Values& numbers) -> Value* {
   auto* i32 = b_.getInt32Ty();
   Values least, most;
   for (auto* x : numbers) {
@@ -39,38 +51,44 @@ auto GpuKernelEmitter::are_moderate(const Values& numbers) -> Value* {
                       b_.CreateFCmpOLT(largest, llvm::ConstantFP::get(b_.getFloatTy(), 0x1p60)));
 }
 
+/// 1/x rounded, or what the GPU has for it: a unit wrong, and 0 of what is no normal number.
+auto GpuState::reciprocal(Value* of, bool is_exact) -> Value* {
+  if (const auto known = reciprocals_.find({of, is_exact}); known != reciprocals_.end())
+    return known->second;
+  if (is_exact) return b_.CreateFDiv(llvm::ConstantFP::get(of->getType(), 1.0), of);
+  return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {of});
+}
+
 /// Markstein's: with r = 1/b rounded, q = a*r, then q + (a - q*b)*r is a/b rounded, if nothing on
 /// the way leaves the normal range. Where something may (a zero is fine), each lane divides. Of
-/// dividends that have errors of their own (`moderate` is null) q is as good.
+/// dividends that have errors of their own (`moderate` is null) q is as good, with any r.
 auto GpuKernelEmitter::quotients(const Values& dividends, Value* divisor, Value* moderate)
     -> Values {
   constexpr std::uint32_t kLeastDivisor = kBias - 30, kMostDivisor = kBias + 60;
+  const bool is_exact = moderate != nullptr;
   auto* f32 = b_.getFloatTy();
   auto* size = b_.CreateShl(b_.CreateBitCast(divisor, b_.getInt32Ty()), 1);
   auto* above = b_.CreateSub(size, b_.getInt32(kLeastDivisor << (kMantissa + 1)));
   auto* may =
       b_.CreateICmpULT(above, b_.getInt32((kMostDivisor - kLeastDivisor) << (kMantissa + 1)));
-  if (moderate != nullptr) may = b_.CreateAnd(may, moderate);
+  if (is_exact) may = b_.CreateAnd(may, moderate);
   const auto fma = [&](Value* x, Value* y, Value* z) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {f32}, {x, y, z});
   };
   const auto multiplied = [&] {
-    const auto known = reciprocals_.find(divisor);
-    auto* reciprocal = known != reciprocals_.end()
-                           ? known->second
-                           : b_.CreateFDiv(llvm::ConstantFP::get(f32, 1.0), divisor);
+    auto* inverse = reciprocal(divisor, is_exact);
     auto* negative = b_.CreateFNeg(divisor);
     Values made;
     for (auto* x : dividends) {
-      auto* quotient = b_.CreateFMul(x, reciprocal);
-      made.push_back(moderate == nullptr ? quotient
-                                         : fma(fma(quotient, negative, x), reciprocal, quotient));
+      auto* quotient = b_.CreateFMul(x, inverse);
+      made.push_back(is_exact ? fma(fma(quotient, negative, x), inverse, quotient) : quotient);
     }
     return made;
   };
   const auto divided = [&] {
     Values made;
-    for (auto* x : dividends) made.push_back(b_.CreateFDiv(x, divisor));
+    for (auto* x : dividends)
+      made.push_back(is_exact ? b_.CreateFDiv(x, divisor) : near_quotient(b_, x, divisor));
     return made;
   };
   return either(may, multiplied, divided);

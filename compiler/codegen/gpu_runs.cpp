@@ -276,6 +276,25 @@ auto GpuKernelEmitter::in_groups(TileId mask_id, const Registers& registers,
   return in_order;
 }
 
+/// A choice by whether lanes are meant: of most nothing is asked one by one.
+auto GpuKernelEmitter::selected_in_groups(const TileStatement& one) -> bool {
+  const auto id = one.results[0], mask_id = one.operands[0];
+  const auto registers = distinct(axes(id));
+  const auto* question = values_.at(mask_id).late;
+  const bool are_single = layout_->contiguous_bits == 0 && std::ssize(registers) >= kGroup;
+  if (question == nullptr || !are_single || all_meant(mask_id, registers) == nullptr) return false;
+  const auto all = in_groups(mask_id, registers, [&](const Registers& group, bool are_meant) {
+    Values made;
+    for (const int i : group)
+      made.push_back(are_meant ? lane(one.operands[1], i) : computed(one, i));
+    return made;
+  });
+  std::map<int, Value*> made;
+  for (std::size_t k = 0; k < all.size(); ++k) made[registers[k]] = all[k];
+  set(id, per_lane(axes(id), [&](int i) { return made.at(i); }));
+  return true;
+}
+
 /// True where a run is meant, but not all of it.
 auto GpuKernelEmitter::is_part(const Run& run) -> Value* {
   return both(b_, run.meant.any, b_.CreateNot(run.meant.all));

@@ -23,6 +23,10 @@ namespace assay {
 /// Of GpuKernelEmitter, whose files share it.
 struct GpuState : GpuValues {
   GpuState(llvm::Module& module, const PtxRequest& request, const PtxOptions& options);
+  // gpu_quotients.cpp
+  [[nodiscard]] auto reciprocal(Value* of, bool is_exact) -> Value*;
+  [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
+  [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
 
   llvm::Module& module_;
   const TileKernel& kernel_;
@@ -48,15 +52,16 @@ struct GpuState : GpuValues {
   /// Rooms for shares, by their type and operand.
   std::map<std::pair<llvm::Type*, std::size_t>, llvm::GlobalVariable*> gathered_;
   std::map<TileId, Held> values_;
-  std::map<TileId, Value*> moderate_;     ///< truth that all lanes of a thread are so, where known
-  std::map<Value*, Value*> reciprocals_;  ///< of what rows are divided by
-  std::set<TileId> approximate_;          ///< within a few units, and so are quotients of them
-  std::optional<GpuWindows> windows_;     ///< of the region
-  std::set<const Value*> given_;          ///< what counts tiles of loops, and opaque places
-  GpuNumbers numbers_{b_, given_};        ///< asked for positions
-  unsigned chunk_mask_ = 0, chunk_ = 0;   ///< bits of the registers that code is made for
-  bool is_single_lane_ = false;           ///< inside a region that combines two lanes
-  bool is_straight_ = false;              ///< accesses are aligned and meant: it has been asked
+  std::map<TileId, Value*> moderate_;  ///< truth that all lanes of a thread are so, where known
+  /// Of what rows are divided by, and whether they are rounded as they should be.
+  std::map<std::pair<Value*, bool>, Value*> reciprocals_;
+  std::set<TileId> approximate_;         ///< within a few units, and so are quotients of them
+  std::optional<GpuWindows> windows_;    ///< of the region
+  std::set<const Value*> given_;         ///< what counts tiles of loops, and opaque places
+  GpuNumbers numbers_{b_, given_};       ///< asked for positions
+  unsigned chunk_mask_ = 0, chunk_ = 0;  ///< bits of the registers that code is made for
+  bool is_single_lane_ = false;          ///< inside a region that combines two lanes
+  bool is_straight_ = false;             ///< accesses are aligned and meant: it has been asked
   std::string error_;
   AccessSteps steps_;
   std::optional<DotAxes> dots_;

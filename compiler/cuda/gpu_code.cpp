@@ -162,13 +162,14 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
   shape.threads[0] = static_cast<unsigned>(variant.layout.threads());
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   if (plan_) {
-    grid[0] = tiled_programs(*plan_, key.choice, launch.extents);
+    const auto [across, down] = tiled_grid(*plan_, key.choice, launch.extents);
+    grid = {across, down, 1};
     if (key.choice.is_placed()) {
       const auto& threads = key.choice.threads;
       shape.threads = {static_cast<unsigned>(threads.x), static_cast<unsigned>(threads.y),
                        static_cast<unsigned>(threads.z)};
       shape.ranks = static_cast<unsigned>(threads.ranks);
-      grid[1] = threads.ranks;
+      grid[1] *= threads.ranks;
     }
   } else {
     if (kernel_.grid.empty()) return unsupported("the grid of {} is not known", kernel_.name);

@@ -24,8 +24,9 @@ constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 8, kColumnLanes = 32;
 constexpr std::int64_t kShortColumn = 1024;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
 constexpr std::int64_t kMostZ = 64;
-constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
-constexpr std::int64_t kPositions = 4;                        ///< of windows that overlap
+/// Over rows of elements, of which the grid's second dimension has so many.
+constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4, kMostRowPrograms = 65535;
+constexpr std::int64_t kPositions = 4;  ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 /// Neighbours in the innermost of several axes of a row, where these are no more.
@@ -281,23 +282,30 @@ auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
          plan.loops.reduced.empty() && plan.aligned_by != kNoTile;
 }
 
-auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
-                    const std::vector<std::int64_t>& extents) -> std::int64_t {
+auto tiled_grid(const TilePlan& plan, const TileChoice& choice,
+                const std::vector<std::int64_t>& extents) -> std::array<std::int64_t, 2> {
   const auto all = tile_extents(plan, choice, extents);
   if (!choice.is_placed())
-    return tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
-           tiles(all.y, choice.block_y);
+    return {tiles(all.x, choice.block_x) * tiles(all.t, std::max<std::int64_t>(choice.block_t, 1)) *
+                tiles(all.y, choice.block_y),
+            1};
   const auto& threads = choice.threads;
   const bool has_reduction = !plan.loops.reduced.empty();
   const bool has_rows = plan.loops.parallel.size() > (plan.x ? 1U : 0U);
   const auto down = has_reduction ? threads.z : plan.x ? threads.y : threads.x;
   const auto rows = has_rows ? tiles(all.y, down) * tiles(all.w, choice.positions) : 1;
-  if (!plan.x) return rows;
+  if (!plan.x) return {rows, 1};
   const auto across = tiles(all.x + beyond(plan, choice), choice.neighbours * threads.x);
-  if (!plan.strides) return across * rows;
-  // Where there are enough programs each takes several rows.
+  if (!plan.strides) return {across * rows, 1};
+  // Where there are enough programs each takes several rows, or as many as the grid makes it.
   const auto each = std::clamp(across * rows / kManyPrograms, std::int64_t{1}, kMostSteps);
-  return across * tiles(rows, each);
+  return {across, std::min(tiles(rows, each), kMostRowPrograms)};
+}
+
+auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
+                    const std::vector<std::int64_t>& extents) -> std::int64_t {
+  const auto [across, down] = tiled_grid(plan, choice, extents);
+  return across * down;
 }
 
 auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,

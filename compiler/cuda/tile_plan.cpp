@@ -117,7 +117,7 @@ auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
 /// Registers of the machine that a row's thread does with: where one value per element at most is
 /// kept from one pass to the next. 0: it takes what it wants.
 auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
-  constexpr int kOfOneLoad = 64, kOfMore = 96;
+  constexpr int kOfHalves = 48, kOfOneLoad = 64, kOfMore = 96;
   if (plan.levels <= 2) return 0;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
@@ -154,9 +154,18 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     });
     if (kept > 1) return 0;
   }
-  const auto loads = std::ranges::count_if(
-      lives, [](const auto& one) { return one.second.is_load && one.second.made == 0; });
-  return loads > 1 ? kOfMore : kOfOneLoad;
+  const auto count = [&](const auto& is_meant) {
+    return std::ranges::count_if(lives, [&](const auto& one) {
+      return one.second.is_load && is_meant(one.first, one.second);
+    });
+  };
+  if (count([](TileId, const Life& life) { return life.made == 0; }) > 1) return kOfMore;
+  // Of two bytes, and nothing else is read: functions are short ones, and nothing waits behind.
+  const bool are_halves =
+      AccessSteps(kernel).stores_halves() &&
+      count([&](TileId id, const Life&) { return !is_half(kernel.type(id).dtype); }) == 0;
+  return are_halves && count([](TileId, const Life&) { return true; }) == 1 ? kOfHalves
+                                                                            : kOfOneLoad;
 }
 /// Registers of the machine that the thread of columns does with: two blocks are at work at once,
 /// for which parts are made.

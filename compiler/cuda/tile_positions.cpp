@@ -91,7 +91,20 @@ void TilePositions::axes() {
   strides_ = tiles_.strides && choice_.block_t == 0 && down != nullptr;
 }
 
+/// The grid has a dimension of its own for them: nothing is divided.
+void TilePositions::strided_positions() {
+  const auto number = [&](int dimension, bool is_count) {
+    const auto made = b_.add(TileProgram{dimension, is_count}, {}, DType::int32, 0);
+    return b_.compute(TileOp::cast, {made}, index_dtype());
+  };
+  first_ = b_.compute(TileOp::mul, {number(0, false), axes_[0].block});
+  rows_from_ = b_.compute(TileOp::mul, {number(1, false), axes_[1].block});
+  stride_ = number(1, true);
+  if (!axes_[0].is_shifted) place(axes_[0], first_);
+}
+
 void TilePositions::positions() {
+  if (strides_) return strided_positions();
   std::vector<TileId> origins;
   TileId rest = kNoTile;
   const auto type = index_dtype();
@@ -101,7 +114,6 @@ void TilePositions::positions() {
     if (rest == kNoTile)
       rest = b_.compute(TileOp::cast, {b_.add(TileProgram{0}, {}, DType::int32, 0)}, type);
     auto tile = rest;
-    const bool is_first = origins.empty();
     const bool is_last = i + 1 == axes_.size() || axes_[i + 1].kind != one.kind;
     if (!is_last || tiles_.is_tail) {
       const auto before = b_.number(type, (one.is_shifted ? one.neighbours : 1) - 2);
@@ -110,18 +122,8 @@ void TilePositions::positions() {
       const auto count = of_naturals(TileOp::quotient, most, one.block);
       tile = of_naturals(TileOp::remainder, rest, count);
       rest = of_naturals(TileOp::quotient, rest, count);
-      if (is_first && strides_) {
-        const auto programs = b_.add(TileProgram{0, true}, {}, DType::int32, 0);
-        stride_ = of_naturals(TileOp::quotient, b_.compute(TileOp::cast, {programs}, type), count);
-      }
     }
     origins.push_back(b_.compute(TileOp::mul, {tile, one.block}));
-  }
-  if (strides_) {
-    if (!axes_[0].is_shifted) place(axes_[0], origins[0]);
-    first_ = origins[0];
-    rows_from_ = origins[1];
-    return;
   }
   // What is shifted asks the others where it is.
   for (const bool is_shifted : {false, true})

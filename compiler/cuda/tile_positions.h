@@ -48,6 +48,7 @@ class TilePositions {
   void axes();
   /// Programs are numbered with the tiles of the first axis fastest.
   void positions();
+  void strided_positions();
   /// Of the reduced axes, whose slowest one is clipped, what is meant.
   void clip(const TileClip& of);
   /// Lanes of an axis, as a sum of what a thread has and what its registers do; null: 0.

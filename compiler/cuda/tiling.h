@@ -109,7 +109,10 @@ struct TilePlan {
 [[nodiscard]] auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool;
 
 /// How many programs there are, by extents of the exact axes: tiles of x, t, w and y. A cluster is
-/// one.
+/// one. Where each takes row after row the grid's second dimension is over rows.
+[[nodiscard]] auto tiled_grid(const TilePlan& plan, const TileChoice& choice,
+                              const std::vector<std::int64_t>& extents)
+    -> std::array<std::int64_t, 2>;
 [[nodiscard]] auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
                                   const std::vector<std::int64_t>& extents) -> std::int64_t;
 /// Other registers of a thread of columns, so that it asks for `at_once` loads together.

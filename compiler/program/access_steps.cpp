@@ -56,6 +56,14 @@ auto AccessSteps::step(TileId index, std::size_t axis) const -> std::optional<st
   return by ? std::optional(*by * (*a + *b)) : std::nullopt;
 }
 
+auto AccessSteps::stores_halves() const -> bool {
+  return std::ranges::all_of(accesses_, [&](const TileStatement* one) {
+    if (std::holds_alternative<TileLoad>(one->what)) return true;
+    const auto* store = std::get_if<TileStore>(&one->what);
+    return store != nullptr && is_half(kernel_.params[store->param].dtype);
+  });
+}
+
 auto AccessSteps::scores() const -> std::vector<int> {
   constexpr int kAlong = 4, kOfEveryElement = 16;
   const auto axes_of = [&](const TileStatement* one) {

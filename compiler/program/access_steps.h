@@ -20,6 +20,8 @@ class AccessSteps {
   [[nodiscard]] auto accesses() const -> const std::vector<const TileStatement*>& {
     return accesses_;
   }
+  /// Whether all that is written has two bytes, and is stored.
+  [[nodiscard]] auto stores_halves() const -> bool;
   /// By axis: how well its lanes suit neighbouring threads. Accesses that it moves by one count,
   /// those of every element (of most axes) much more than what rows or columns share.
   [[nodiscard]] auto scores() const -> std::vector<int>;

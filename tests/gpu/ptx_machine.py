@@ -58,7 +58,10 @@ def tf32(value):
 
 
 class Machine:
-    def __init__(self, text):
+    def __init__(self, text, units_wrong=1 << 9):
+        """`units_wrong`: of an approximate reciprocal or inverse root, one on a GPU. Much more, so that a missing
+        step is seen; one where none is meant to follow."""
+        self.units_wrong = units_wrong
         body = text[text.index("{", text.index(".entry")):]
         self.params = re.findall(r"\.param \.\w+ (\w+)", text[text.index(".entry"):text.index("{", text.index(".entry"))])
         self.threads = int(re.search(r"\.maxntid (\d+)", text)[1])
@@ -94,8 +97,8 @@ class Machine:
 
     def run(self, arguments, grid, dims=None, ranks=1):
         """Buffers (bytearrays, or one and the byte in it that the parameter points to) and numbers are the first
-        parameters; the one behind them is a record. `grid` counts blocks, or clusters of `ranks` blocks, `dims`
-        threads along x, y and z. `reads` has block, thread and place of every load, `wide_stores` how many had sixteen
+        parameters; the one behind them is a record. `grid` counts blocks, or clusters of `ranks` blocks, or has
+        blocks along x and y, `dims` threads along x, y and z. `reads` has block, thread and place of every load, `wide_stores` how many had sixteen
         bytes."""
         self.memory, self.reads, self.wide_stores = [], [], 0
         values, at = [], 1 << 32
@@ -108,7 +111,8 @@ class Machine:
             self.memory.append((at, room))
             values.append(at + skip)
             at += 1 << 28
-        self.launch(values, self.memory, (grid, ranks, 1), dims or (self.threads, 1, 1), ranks)
+        across, down = grid if isinstance(grid, tuple) else (grid, 1)
+        self.launch(values, self.memory, (across, down * ranks, 1), dims or (self.threads, 1, 1), ranks)
 
     def launch(self, values, memory, grid, dims, ranks=1):
         """`values` of the parameters, addresses among them; `memory` has pairs of an address and what is there."""
@@ -379,12 +383,12 @@ class Machine:
             power = math.inf if x[0] >= 128 else 2.0 ** x[0] if x[0] >= -126 else 0.0
             regs[target] = to_bits(power if x[0] == x[0] else math.nan, kind)
             return
-        if op in ("rcp", "rsqrt"):  # approximate ones much more wrong than a GPU's: a missing step is seen
+        if op in ("rcp", "rsqrt"):
             root = x[0] if op == "rcp" else math.sqrt(x[0]) if x[0] >= 0 else math.nan
             exact = divided(1.0, root)
             bits = to_bits(rounded(exact, kind) if math.isfinite(exact) else exact, kind)
             is_off = "approx" in name and math.isfinite(exact) and exact != 0
-            regs[target] = bits + (1 << 9 if is_off else 0)
+            regs[target] = bits + (self.units_wrong if is_off else 0)
             return
         if op == "setp":
             unordered = x[0] != x[0] or x[1] != x[1]

@@ -204,6 +204,14 @@ TEST_F(PtxTest, TwoByteElementsGoInPairs) {
   const auto stored_wide = made(shares("bfloat16", "float32"), {1 << 16, 4096});
   EXPECT_EQ(count(stored_wide.ptx, "max.NaN.bf16x2"), lanes / 2 - 1);
   EXPECT_EQ(count(stored_wide.ptx, "ex2.approx"), 0);
+  // So are their quotients, of which none is a call, and nothing else needs registers.
+  for (const auto* rounded : {"div.rn", "rcp.rn"}) {
+    EXPECT_EQ(count(halves.ptx, rounded), 0);
+    EXPECT_GT(count(stored_wide.ptx, rounded), 0);
+  }
+  EXPECT_EQ(count(halves.ptx, "div.full.f32"), 2 * lanes);  // straight on, or asked for
+  EXPECT_EQ(count(halves.ptx, ".maxnreg 48"), 1);
+  EXPECT_EQ(count(stored_wide.ptx, ".maxnreg 64"), 1);
   EXPECT_EQ(count(made(shares("float16", "float16"), {1 << 16, 4096}).ptx, "max.NaN.f16x2"),
             lanes / 2 - 1);
   EXPECT_EQ(count(made(shares("float32", "float32"), {1 << 16, 4096}).ptx, "max.NaN.bf16x2"), 0);
@@ -226,6 +234,22 @@ TEST_F(PtxTest, WholeRowsAskNothing) {
   EXPECT_GE(count(part.ptx, "setp.lt.s32"), runs);
   EXPECT_EQ(count(whole.ptx, "\tst.global.v4.f32"), runs);
   EXPECT_EQ(count(part.ptx, "\tst.global.v4.f32"), 0);
+}
+
+/// What is read behind the last reduction is on its way before what is written ahead of it.
+TEST_F(PtxTest, PortionsOfRowsAreReadAhead) {
+  auto text = centred();
+  const auto store = text.find("  store(out)");
+  text.replace(store, text.find('\n', store) - store,
+               "  %8:float32[r] = load(in) %1 _ _ line 0\n"
+               "  %9:float32[x r] = add %7 %8 line 0\n  store(out) %4 %9 _ line 0");
+  const auto variant = made(text, {1 << 16, 4096});
+  constexpr int kRunsOfPortion = 2;
+  const auto first_store = variant.ptx.find("\tst.global.v4.f32");
+  ASSERT_NE(first_store, std::string::npos);
+  const auto block = variant.ptx.rfind("$L__", first_store);
+  EXPECT_EQ(count(variant.ptx.substr(block, first_store - block), "\tld.global.v4"),
+            2 * kRunsOfPortion);
 }
 
 /// Rows of whole runs ask once per run whether they are in range.

@@ -98,6 +98,12 @@ TEST(TileChoice, ElementsOfFewLoadsAreTakenRowAfterRow) {
     const auto tiles = kColumns / (x * choice.neighbours) * (kRows / y);
     const auto programs = tiled_programs(plan, choice, {kRows, kColumns});
     EXPECT_EQ(tiles / programs, is_little ? 4 : 1);
+    using Grid = std::array<std::int64_t, 2>;
+    const auto across = kColumns / (x * choice.neighbours);
+    const auto grid = [&](std::int64_t rows) { return tiled_grid(plan, choice, {rows, kColumns}); };
+    EXPECT_EQ(grid(kRows), is_little ? (Grid{across, programs / across}) : (Grid{programs, 1}));
+    constexpr std::int64_t kMost = 65535;  // of the second dimension
+    EXPECT_EQ(grid(y * kMost * 8)[1], is_little ? kMost : 1);
     // Of few there are as many as tiles.
     EXPECT_EQ(tiled_programs(plan, choice, {y, kColumns}), kColumns / (x * choice.neighbours));
     const auto tiled = tile_kernel(kernel, plan, choice);
