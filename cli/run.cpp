@@ -10,6 +10,7 @@
 #include "replay/bundle/open.h"
 #include "replay/formats/detect.h"
 #include "replay/formats/file.h"
+#include "replay/formats/torch_trace.h"
 #include "replay/interp/chosen_numbers.h"
 #include "replay/report/compile_report.h"
 #include "replay/report/run_report.h"
@@ -75,13 +76,15 @@ auto run_file(const Options& options) -> Result<int> {
     const bool has_answers = !compiled.inputs.empty() || !program.inputs_json.empty();
     return run_compiled(asked, program, compiled.check || has_answers);
   }
-  if (detect_format(program.text) == InputFormat::torch_trace && options.graph.empty())
-    return std::unexpected(
-        Error{ErrorCode::unsupported,
-              fmt::format(
-                  "{}: the log has no compiled program (inductor_output_code); --graph runs one of "
-                  "its graphs, `assay show` lists them",
-                  options.file)});
+  if (detect_format(program.text) == InputFormat::torch_trace && options.graph.empty()) {
+    const auto log = read_torch_trace(program.text);
+    const auto failed = log ? trace_failures(*log) : std::string();
+    return std::unexpected(Error{
+        ErrorCode::unsupported,
+        fmt::format("{}: the log has no compiled program (inductor_output_code){}", options.file,
+                    failed.empty() ? "; --graph runs one of its graphs, `assay show` lists them"
+                                   : failed)});
+  }
   if (compiled.check || !compiled.inputs.empty() || !compiled.blocks.empty() ||
       !compiled.bundle.empty() || !compiled.trace.empty())
     return std::unexpected(

@@ -119,6 +119,9 @@ struct TraceShapes {
 [[nodiscard]] auto trace_metrics(const TraceEvent& event)
     -> std::vector<std::pair<std::string, std::string>>;
 
+/// "; compile 0/0 of forward failed: Unsupported: Attempted to wrap RNN", for each that did.
+[[nodiscard]] auto trace_failures(const TraceLog& log) -> std::string;
+
 /// The repro script of a log as a capture: of `part` ("fx_graph_runnable", "0/0
 /// fx_graph_runnable#2") or the first of the last attempts. A log without repro scripts (the
 /// backend was not Inductor) gives its graphs behind AOTAutograd instead, else those of Dynamo.

@@ -482,10 +482,11 @@ constexpr std::array kLogCaptures = {
     LogCapture{"graph", graphs_named<is_dynamo_graph>, trace_graph_capture},
 };
 
-/// "; compile 0/0 of forward failed: Unsupported: Attempted to wrap RNN", for each that did.
-auto failures(const TraceLog& log, const std::vector<TraceCompilation>& all) -> std::string {
+}  // namespace
+
+auto trace_failures(const TraceLog& log) -> std::string {
   std::string text;
-  for (const auto& compilation : all) {
+  for (const auto& compilation : compilations(log)) {
     std::map<std::string, std::string> said;
     for (const auto& part : compilation.metrics)
       for (auto& [key, value] : trace_metrics(log.events[part.event]))
@@ -496,8 +497,6 @@ auto failures(const TraceLog& log, const std::vector<TraceCompilation>& all) -> 
   }
   return text;
 }
-
-}  // namespace
 
 auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture> {
   const auto all = compilations(log);
@@ -533,7 +532,7 @@ auto trace_capture(const TraceLog& log, std::string_view part) -> Result<Capture
   }
   return unsupported("the log has no repro script (artifact fx_graph_runnable) and no graph{}{}",
                      part.empty() ? std::string() : fmt::format(" named {}", part),
-                     part.empty() ? failures(log, all) : std::string());
+                     part.empty() ? trace_failures(log) : std::string());
 }
 
 }  // namespace assay

@@ -177,6 +177,27 @@ auto run_invoke_subgraph(const BodyCall& call) -> Result<Datum> {
   return call.run(0, operands);
 }
 
+/// autograd_function_apply(forward body, backward body, operands): what the first body gives before
+/// what it saves. Up to 2.9 that body takes a context (None) too, and operands that are tensors
+/// stand twice, as they are and as the body takes them (torch/_functorch/autograd_function.py).
+auto run_autograd_function(const BodyCall& call) -> Result<Datum> {
+  constexpr std::size_t kBodies = 2;
+  ASSAY_TRY(const auto* forward, call.body(0));
+  ASSAY_TRY(auto operands, call.operands_from(kBodies));
+  const auto wanted = static_cast<std::size_t>(
+      std::ranges::count(forward->nodes, NodeKind::placeholder, &Node::kind));
+  if (wanted != operands.size()) {
+    if (wanted == 0 || wanted > operands.size() + 1)
+      return bad_input("the forward body takes {} inputs, not {}", wanted, operands.size());
+    operands.erase(operands.begin(), operands.end() - static_cast<std::ptrdiff_t>(wanted - 1));
+    operands.insert(operands.begin(), Datum{});
+  }
+  ASSAY_TRY(const auto results, call.run(0, operands));
+  if (results.list() == nullptr || results.list()->empty())
+    return bad_input("the forward body gives nothing");
+  return results.list()->front();
+}
+
 /// cond(predicate, true body, false body, operands)
 auto run_cond(const BodyCall& call) -> Result<Datum> {
   ASSAY_TRY(const auto predicate, call.value(0));
@@ -294,6 +315,7 @@ constexpr HigherOrderRow kRows[] = {
     {"higher_order.tag_activation_checkpoint", run_wrapper},
     {"higher_order.strict_mode", run_wrapper},
     {"higher_order.invoke_subgraph", run_invoke_subgraph},
+    {"higher_order.autograd_function_apply", run_autograd_function},
     {"higher_order.cond", run_cond},
     {"higher_order.while_loop", run_while_loop},
     {"higher_order.scan", run_scan},

@@ -511,7 +511,7 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
     if (target.starts_with(space))
       if (auto result = run_function(target.substr(space.size()), domain, args))
         return *std::move(result);
-  if (target == "torch.tensor" && !args.positional.empty() && args.positional[0].list()) {
+  if (target == "torch.tensor" && !args.positional.empty() && !args.positional[0].is_tensor()) {
     auto keywords = args.keywords;
     std::erase_if(keywords, [](const auto& kw) { return kw.first == "requires_grad"; });
     const auto dtype = dtype_of_numbers(args.positional[0]);

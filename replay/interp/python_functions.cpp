@@ -86,6 +86,11 @@ constexpr std::string_view kEnterAutocast = "torch.amp.autocast_mode._enter_auto
 constexpr std::array<std::string_view, 4> kModes = {"torch._C._set_grad_enabled",
                                                     "torch._C._log_api_usage_once", kEnterAutocast,
                                                     "torch.amp.autocast_mode._exit_autocast"};
+/// Questions whose answers Dynamo has put in already; that they were asked stays in the graph.
+constexpr std::array<std::string_view, 6> kQuestions = {
+    "torch.cuda.get_device_capability", "torch.cuda.get_device_properties",
+    "torch.cuda.get_device_name",       "torch.cuda.current_device",
+    "torch.cuda.device_count",          "torch.cuda.is_available"};
 
 /// Arguments of Python functions that change nothing the operator could be told.
 constexpr std::array<std::string_view, 3> kPythonOnly = {"_stacklevel", "return_indices", "layout"};
@@ -271,7 +276,8 @@ auto inplace_position(std::string_view function) -> std::optional<std::size_t> {
 }
 
 auto is_mode(std::string_view target) -> bool {
-  return std::ranges::find(kModes, target) != kModes.end();
+  return std::ranges::find(kModes, target) != kModes.end() ||
+         std::ranges::find(kQuestions, target) != kQuestions.end();
 }
 
 /// _enter_autocast(device_type, dtype, enabled, cache_enabled)

@@ -48,7 +48,8 @@ enum class RoundingRuns : std::uint8_t { few, with_jumps, many };
 
 /// Distances of two values to the float64 run.
 struct StageDistance {
-  std::string message;  ///< empty: equal, or as far apart as rounding explains
+  std::string message;         ///< empty: equal, or as far apart as rounding explains
+  bool is_of_strides = false;  ///< and of nothing else: values are right
   std::string element, expected, actual;
   double distance = 0, allowed = 0;  ///< at that element
   std::int64_t undecided = 0;        ///< elements not finite where intermediate results overflow

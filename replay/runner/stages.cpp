@@ -7,6 +7,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/debug.h"
+#include "replay/runner/stage_constants.h"
 #include "replay/runner/stage_inputs.h"
 
 namespace assay {
@@ -92,7 +93,13 @@ class StageDebugger {
     row.is_program = stage.program.has_value() || stage.name.starts_with("inductor_output_code");
     if (stage.graph) row.size = stage.graph->graph.call_count();
     prepare(i);
-    runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_);
+    StageTaps taps;
+    if (i == 0 && stage.role == StageRole::function && stage.graph)
+      taps.node = [&](std::size_t k, const Datum& value) {
+        constants_.add(stage.graph->graph.nodes[k], value);
+      };
+    constants_.give(stage, inputs_.attributes);
+    runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_, taps);
     auto& run = runs_[i];
     if (stage.program) row.size = run.launches;
     for (auto& [name, value] : run.values)  // a program's are as open as its graph's
@@ -201,6 +208,11 @@ class StageDebugger {
     }
     if (row.state == StageState::differs) return;
     row.state = StageState::differs;
+    // Where only strides differ, what it saves is right; others take it.
+    const auto in_strides = [](const Difference& one) { return one.distance.is_of_strides; };
+    if (std::ranges::all_of(here, in_strides))
+      for (const auto& [name, value] : runs_[i].values)
+        if (name.starts_with("saved ")) agreed_.try_emplace(name, value, i);
     std::erase_if(here, [&](const Difference& now) {
       for (const auto& earlier : differences_)
         if (is_first_difference_of(now, earlier)) {
@@ -510,6 +522,7 @@ class StageDebugger {
   const OpTable& table_;
   std::vector<StageRun> runs_;
   std::vector<StageValues> given_;
+  StageConstants constants_;
   std::map<std::string, Agreed> agreed_;
   std::map<std::tuple<std::size_t, RoundedBy, RoundingRuns>, Roundings> roundings_;
   std::vector<Difference> differences_;
@@ -579,7 +592,7 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
     }
   }
   if (report.compilations.empty())
-    return unsupported("{}: the log has no compilation with a graph", name);
+    return unsupported("{}: the log has no compilation with a graph{}", name, trace_failures(*log));
   return report;
 }
 

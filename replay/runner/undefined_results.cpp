@@ -117,6 +117,17 @@ auto undefined_order(const OpRow& row, const DatumList& args) -> UndefinedPart {
   return part;
 }
 
+/// query, key, value, attn_mask: may one of CUDA's queries see no key?
+auto hides_a_query(const DatumList& args) -> bool {
+  const auto *query = args[0].real(), *mask = args[3].real();
+  if (query == nullptr || mask == nullptr || mask->dtype() != DType::boolean ||
+      query->meta.device.type != "cuda")
+    return false;
+  return std::ranges::any_of(lines_of(*mask, -1), [](const std::vector<double>& line) {
+    return std::ranges::none_of(line, [](double one) { return one != 0; });
+  });
+}
+
 }  // namespace
 
 auto undefined_part(const OpRow& row, const DatumList& args) -> UndefinedPart {
@@ -124,6 +135,8 @@ auto undefined_part(const OpRow& row, const DatumList& args) -> UndefinedPart {
     return undefined_order(row, args);
   if (row.schema.overload == "aten.max_pool2d_with_indices_backward.default")
     return is_outside_of_windows(args) ? UndefinedPart::all : UndefinedPart::nothing;
+  if (row.schema.overload == "aten.scaled_dot_product_attention.default")
+    return hides_a_query(args) ? UndefinedPart::all : UndefinedPart::nothing;
   const auto places = written_places(row, args);
   return places && !places->are_added && places->most > 1 ? UndefinedPart::all
                                                           : UndefinedPart::nothing;

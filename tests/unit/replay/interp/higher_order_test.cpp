@@ -149,6 +149,40 @@ TEST(HigherOrder, BodiesCallMethodsAsDynamoWritesThem) {
   EXPECT_NEAR(sum_of(run), 2 * (std::sin(1.0) + std::sin(2.0)), 1e-6);
 }
 
+/// As 2.11 writes it, and before: with a context, and tensors once more in front.
+TEST(HigherOrder, FunctionsOfTheirOwnGradientsRunForward) {
+  const Datum x{make_tensor({2}, {1, 2}, DType::float32)};
+  const auto run = [&](const std::string& operands, const std::string& params) {
+    return run_values(
+        "class G(torch.nn.Module):\n"
+        "    def forward(self, x: \"f32[2][1]cpu\"):\n"
+        "        a = self.a\n"
+        "        b = self.b\n"
+        "        y = torch.ops.aten.mul.Tensor(x, 10)\n"
+        "        c = torch.ops.higher_order.autograd_function_apply(a, b, " +
+            operands +
+            ", non_differentiable_idx = [])\n"
+            "        getitem: \"f32[2][1]cpu\" = c[0]\n"
+            "        return (getitem,)\n"
+            "\n"
+            "    class a(torch.nn.Module):\n"
+            "        def forward(self, " +
+            params +
+            "):\n"
+            "            z = torch.ops.aten.add.Tensor(v, 1)\n"
+            "            return ((z, v), [v])\n"
+            "\n"
+            "    class b(torch.nn.Module):\n"
+            "        def forward(self, g, v):\n"
+            "            return (g,)\n",
+        {x});
+  };
+  EXPECT_EQ(sum_of(run("y", "v")), 32);
+  EXPECT_EQ(sum_of(run("y", "ctx, v")), 32);
+  EXPECT_EQ(sum_of(run("x, y", "ctx, v")), 32);
+  EXPECT_EQ(run("y", "ctx, u, w, v").status, NodeStatus::skipped);
+}
+
 TEST(HigherOrder, EffectsCallTheirOperatorBehindAToken) {
   const std::string text =
       "class G(torch.nn.Module):\n"

@@ -232,11 +232,26 @@ TEST(PythonCalls, FunctionsThatPythonComposes) {
   EXPECT_EQ(products.value.tensor->sum, 2 * 155);
 }
 
+/// Python's numbers have dtypes, in a list or not.
+TEST(PythonCalls, TensorsOfNumbersHaveTheirDtype) {
+  const auto dtype = [](const std::string& call) {
+    const auto out = run_lines("        y = torch.tensor(" + call + ")\n");
+    EXPECT_EQ(out.status, NodeStatus::ran) << out.message;
+    return out.value.tensor ? out.value.tensor->meta.dtype : DType::complex32;
+  };
+  EXPECT_EQ(dtype("3"), DType::int64);
+  EXPECT_EQ(dtype("7.75"), DType::float32);
+  EXPECT_EQ(dtype("True"), DType::boolean);
+  EXPECT_EQ(dtype("8, dtype = torch.float32"), DType::float32);
+  EXPECT_EQ(dtype("[1, 2]"), DType::int64);
+}
+
 /// Of autocast it matters whether it is on.
 TEST(PythonCalls, ModesChangeNothingOrAreRefused) {
   const auto off = run_lines(
       "        mode = torch.amp.autocast_mode._enter_autocast('cpu', None, False, None)\n"
       "        once = torch._C._log_api_usage_once('python.nn_module')\n"
+      "        asked = torch.cuda.get_device_capability(device(type='cuda', index=0))\n"
       "        done = torch.amp.autocast_mode._exit_autocast(mode)\n"
       "        root = torch._sym_sqrt(16.0)\n        y = x * root\n");
   ASSERT_EQ(off.status, NodeStatus::ran) << off.message;

@@ -186,6 +186,34 @@ TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
   EXPECT_LT(many.max, 2 * few.max);
 }
 
+/// Equal inputs are off each by its own: what is left of their difference is noise.
+TEST(MeasureRounding, InputsRoundApart) {
+  const auto rounding = measured(
+      "x: \"f32[4][1]cpu\", w: \"f32[4][1]cpu\"):\n"
+      "        y: \"f32[4][1]cpu\" = torch.ops.aten.sub.Tensor(x, w)\n        return (y,)\n",
+      {Input::of({4}, 1), Input::of({4}, 1)});
+  EXPECT_EQ(std::ranges::max(rounding.reference, {}, [](auto z) { return std::abs(z); }), 0.0);
+  EXPECT_GT(std::ranges::max(rounding.noise), std::ldexp(1.0, -25));
+  EXPECT_LT(std::ranges::max(rounding.noise), std::ldexp(1.0, -22));
+}
+
+/// Strides alone, or values as well.
+TEST(CompareValues, WhatDiffersInStridesAloneIsSaidSo) {
+  const auto made = [](const Ints& strides, double last) {
+    auto tensor = Tensor::allocate(DType::float32, {2, 2}, strides, {}).value();
+    const std::vector<double> values = {1, 2, 3, last};
+    from_vector(tensor, std::span<const double>(values));
+    return Datum{tensor};
+  };
+  const auto compared = [&](const Datum& actual) {
+    return compare_values(made({2, 1}, 4), actual, true, nullptr);
+  };
+  EXPECT_TRUE(compared(made({4, 1}, 4)).is_of_strides);
+  EXPECT_FALSE(compared(made({4, 1}, 5)).is_of_strides);
+  EXPECT_NE(compared(made({4, 1}, 5)).message, "");
+  EXPECT_FALSE(compared(made({2, 1}, 5)).is_of_strides);
+}
+
 TEST(MeasureRounding, SumsOfManyTermsRoundMore) {
   const auto noise = [](int terms) {
     const auto same = 1 / std::sqrt(terms);

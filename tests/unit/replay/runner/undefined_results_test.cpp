@@ -130,6 +130,26 @@ TEST(UndefinedResults, IndicesOfAPoolAreInTheirWindows) {
   EXPECT_TRUE(is_open("[2, 2], [2, 2], [1, 1], [1, 1]", {5, 2, 8, 15}));
 }
 
+/// Of two queries and three keys.
+TEST(UndefinedResults, AHiddenQueryIsTheKernelsBusiness) {
+  const auto table = build_op_table();
+  const auto* row = table.find("aten.scaled_dot_product_attention.default");
+  const auto is_open = [&](const char* device, DType dtype, const std::vector<double>& mask) {
+    auto query = *Tensor::contiguous(DType::bfloat16, {1, 1, 2, 4});
+    query.meta.device.type = device;
+    auto hidden = *Tensor::contiguous(dtype, {2, 3});
+    from_vector(hidden, std::span<const double>(mask));
+    DatumList args(row->schema.params.size());
+    args[0] = Datum{query};
+    args[3] = Datum{hidden};
+    return undefined_part(*row, args) == UndefinedPart::all;
+  };
+  EXPECT_TRUE(is_open("cuda", DType::boolean, {1, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(is_open("cuda", DType::boolean, {1, 0, 0, 0, 0, 1}));
+  EXPECT_FALSE(is_open("cpu", DType::boolean, {1, 0, 0, 0, 0, 0}));
+  EXPECT_FALSE(is_open("cuda", DType::bfloat16, {1, 0, 0, 0, 0, 0}));
+}
+
 struct Order {
   std::string call;
   std::vector<double> line;
