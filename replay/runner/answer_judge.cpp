@@ -4,6 +4,8 @@
 #include <charconv>
 #include <ranges>
 
+#include "replay/runner/stage_constants.h"
+
 namespace assay {
 namespace {
 
@@ -22,6 +24,7 @@ void AnswerJudge::prepare() {
   recorded_ = inputs->recorded;
   if (!inputs->made_up.empty()) return;
   add_tangents(stages_, &answers_, *inputs);
+  add_constants(stages_, *inputs, table_);
   inputs_ = *std::move(inputs);
 }
 

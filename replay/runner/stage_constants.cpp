@@ -1,5 +1,6 @@
 #include "replay/runner/stage_constants.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -30,20 +31,37 @@ auto is_as_claimed(const Datum& value, const Node& node) -> bool {
   return true;
 }
 
-}  // namespace
-
-void StageConstants::add(const Node& node, const Datum& value) {
-  if (node.target == "torch.tensor") made_.push_back(DatumCopier()(value));
+/// Calls `use` with each attribute that is such a constant, and its number.
+template <class Use>
+void for_each_constant(const std::vector<Stage>& stages, const Use& use) {
+  for (const auto& stage : stages)
+    for (const auto& node : stage.graph ? stage.graph->graph.nodes : std::vector<Node>())
+      if (const auto number = number_of(node.target); number && node.kind == NodeKind::get_attr)
+        use(node, *number);
 }
 
-void StageConstants::give(const Stage& stage, std::map<std::string, Datum>& attributes) const {
-  if (!stage.graph) return;
-  for (const auto& node : stage.graph->graph.nodes) {
-    if (node.kind != NodeKind::get_attr) continue;
-    const auto number = number_of(node.target);
-    if (number && *number < made_.size() && is_as_claimed(made_[*number], node))
-      attributes.try_emplace(node.target, made_[*number]);
-  }
+}  // namespace
+
+void add_constants(const std::vector<Stage>& stages, StageInputs& inputs, const OpTable& table) {
+  bool is_wanted = false;
+  for_each_constant(stages, [&](const Node& node, std::size_t) {
+    is_wanted = is_wanted || !inputs.attributes.contains(node.target);
+  });
+  const auto function = std::ranges::find_if(stages, [](const Stage& stage) {
+    return stage.role == StageRole::function && stage.graph.has_value();
+  });
+  if (!is_wanted || function == stages.end()) return;
+  std::vector<Datum> made;
+  StageTaps taps;
+  taps.node = [&](std::size_t i, const Datum& value) {
+    if (function->graph->graph.nodes[i].target == "torch.tensor")
+      made.push_back(DatumCopier()(value));
+  };
+  (void)run_stage(*function, inputs.values, inputs.attributes, table, taps);
+  for_each_constant(stages, [&](const Node& node, std::size_t number) {
+    if (number < made.size() && is_as_claimed(made[number], node))
+      inputs.attributes.try_emplace(node.target, made[number]);
+  });
 }
 
 }  // namespace assay

@@ -44,6 +44,7 @@ class StageDebugger {
   auto run() -> CompilationStages {
     result_.made_up = inputs_.made_up;
     add_tangents(stages_, answers_, inputs_);
+    add_constants(stages_, inputs_, table_);
     std::vector<std::string> sizes;
     for (const auto& [symbol, value] : inputs_.sizes)
       sizes.push_back(fmt::format("{} = {}", symbol, print_expr(value)));
@@ -93,13 +94,7 @@ class StageDebugger {
     row.is_program = stage.program.has_value() || stage.name.starts_with("inductor_output_code");
     if (stage.graph) row.size = stage.graph->graph.call_count();
     prepare(i);
-    StageTaps taps;
-    if (i == 0 && stage.role == StageRole::function && stage.graph)
-      taps.node = [&](std::size_t k, const Datum& value) {
-        constants_.add(stage.graph->graph.nodes[k], value);
-      };
-    constants_.give(stage, inputs_.attributes);
-    runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_, taps);
+    runs_[i] = run_stage(stage, given_[i], inputs_.attributes, table_);
     auto& run = runs_[i];
     if (stage.program) row.size = run.launches;
     for (auto& [name, value] : run.values)  // a program's are as open as its graph's
@@ -522,7 +517,6 @@ class StageDebugger {
   const OpTable& table_;
   std::vector<StageRun> runs_;
   std::vector<StageValues> given_;
-  StageConstants constants_;
   std::map<std::string, Agreed> agreed_;
   std::map<std::tuple<std::size_t, RoundedBy, RoundingRuns>, Roundings> roundings_;
   std::vector<Difference> differences_;

@@ -8,42 +8,43 @@
 namespace assay {
 namespace {
 
-auto scalar(DType dtype, double value) -> Datum {
-  auto made = *Tensor::contiguous(dtype, {});
-  from_vector(made, std::span<const double>(&value, 1));
-  return {made};
+auto stage_of(StageRole role, const std::string& lines) -> Stage {
+  Stage stage;
+  stage.role = role;
+  stage.graph.emplace();
+  stage.graph->graph =
+      parse_graph("class G(torch.nn.Module):\n    def forward(self):\n" + lines).value();
+  return stage;
+}
+auto number(const StageInputs& inputs, const std::string& name) -> double {
+  return to_vector<double>(*inputs.attributes.at(name).real()).at(0);
 }
 
 TEST(StageConstants, AreCountedInOrderAndHaveToBeAsClaimed) {
-  StageConstants constants;
-  Node call;
-  call.target = "torch.tensor";
-  constants.add(call, scalar(DType::int64, 3));
-  constants.add(call, scalar(DType::float32, 7.75));
-  constants.add(call, scalar(DType::float32, 8));
-  call.target = "torch.ones";
-  constants.add(call, scalar(DType::float32, 1));
-  Stage stage;
-  stage.graph.emplace();
-  const auto graph = parse_graph(
-      "class G(torch.nn.Module):\n    def forward(self):\n"
-      "        a: \"f32[][]cpu\" = self._tensor_constant1\n"
-      "        b: \"i64[][]cpu\" = self._tensor_constant0\n"
-      "        c: \"i64[][]cpu\" = self._tensor_constant2\n"
-      "        d: \"f32[][]cpu\" = self._tensor_constant3\n"
-      "        e: \"f32[][]cpu\" = self._tensor_constants\n"
-      "        return (a, b, c, d, e)\n");
-  ASSERT_TRUE(graph) << graph.error().message;
-  stage.graph->graph = *graph;
-  std::map<std::string, Datum> attributes;
-  constants.give(stage, attributes);
-  ASSERT_EQ(attributes.size(), 2U);  // the third is no whole number, a fourth was not made
-  EXPECT_EQ(to_vector<double>(*attributes.at("_tensor_constant0").real()).at(0), 3);
-  EXPECT_EQ(to_vector<double>(*attributes.at("_tensor_constant1").real()).at(0), 7.75);
+  static const auto kTable = build_op_table();
+  const std::vector<Stage> stages = {
+      stage_of(StageRole::function,
+               "        a = torch.tensor(3)\n        b = torch.tensor(7.75)\n"
+               "        c = torch.tensor(8, dtype = torch.float32)\n"
+               "        d = torch.ops.aten.scalar_tensor.default(1)\n        return (d,)\n"),
+      stage_of(StageRole::joint,
+               "        a: \"f32[][]cpu\" = self._tensor_constant1\n"
+               "        b: \"i64[][]cpu\" = self._tensor_constant0\n"
+               "        c: \"i64[][]cpu\" = self._tensor_constant2\n"
+               "        d: \"f32[][]cpu\" = self._tensor_constant3\n"
+               "        e: \"f32[][]cpu\" = self._tensor_constants\n"
+               "        return (a, b, c, d, e)\n")};
+  StageInputs inputs;
+  add_constants(stages, inputs, kTable);
+  ASSERT_EQ(inputs.attributes.size(), 2U);  // the third is no whole number, a fourth was not made
+  EXPECT_EQ(number(inputs, "_tensor_constant0"), 3);
+  EXPECT_EQ(number(inputs, "_tensor_constant1"), 7.75);
   // What a log's repro script says counts.
-  attributes = {{"_tensor_constant0", scalar(DType::int64, 5)}};
-  constants.give(stage, attributes);
-  EXPECT_EQ(to_vector<double>(*attributes.at("_tensor_constant0").real()).at(0), 5);
+  std::swap(inputs.attributes.at("_tensor_constant0"), inputs.attributes.at("_tensor_constant1"));
+  inputs.attributes.erase("_tensor_constant1");
+  add_constants(stages, inputs, kTable);
+  EXPECT_EQ(number(inputs, "_tensor_constant0"), 7.75);
+  EXPECT_EQ(number(inputs, "_tensor_constant1"), 7.75);
 }
 
 }  // namespace
