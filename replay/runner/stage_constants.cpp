@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -31,6 +32,22 @@ auto is_as_claimed(const Datum& value, const Node& node) -> bool {
   return true;
 }
 
+/// A number that is put into a tensor, as an element of it; nothing of other calls.
+auto number_put_in(const Node& node, const std::map<NodeId, DType>& dtypes)
+    -> std::optional<Datum> {
+  constexpr std::size_t kArgs = 3;
+  if (node.target != "operator.setitem" || node.args.size() != kArgs) return std::nullopt;
+  const auto* into = std::get_if<NodeId>(&node.args[0].value);
+  const auto* number = std::get_if<Expr>(&node.args[2].value);
+  const auto dtype = into == nullptr ? dtypes.end() : dtypes.find(*into);
+  const auto value = number == nullptr ? std::nullopt : number->as_number();
+  if (dtype == dtypes.end() || !value) return std::nullopt;
+  auto made = Tensor::contiguous(dtype->second, {});
+  if (!made) return std::nullopt;
+  from_vector(*made, std::span<const double>(&*value, 1));
+  return Datum{*std::move(made)};
+}
+
 /// Calls `use` with each attribute that is such a constant, and its number.
 template <class Use>
 void for_each_constant(const std::vector<Stage>& stages, const Use& use) {
@@ -53,9 +70,12 @@ void add_constants(const std::vector<Stage>& stages, StageInputs& inputs, const 
   if (!is_wanted || function == stages.end()) return;
   std::vector<Datum> made;
   StageTaps taps;
+  std::map<NodeId, DType> dtypes;
   taps.node = [&](std::size_t i, const Datum& value) {
-    if (function->graph->graph.nodes[i].target == "torch.tensor")
-      made.push_back(DatumCopier()(value));
+    const auto& node = function->graph->graph.nodes[i];
+    if (node.target == "torch.tensor") made.push_back(DatumCopier()(value));
+    if (auto number = number_put_in(node, dtypes)) made.push_back(*std::move(number));
+    if (const auto* tensor = value.real()) dtypes[node.id] = tensor->dtype();
   };
   (void)run_stage(*function, inputs.values, inputs.attributes, table, taps);
   for_each_constant(stages, [&](const Node& node, std::size_t number) {

@@ -39,6 +39,16 @@ TEST(StageConstants, AreCountedInOrderAndHaveToBeAsClaimed) {
   ASSERT_EQ(inputs.attributes.size(), 2U);  // the third is no whole number, a fourth was not made
   EXPECT_EQ(number(inputs, "_tensor_constant0"), 3);
   EXPECT_EQ(number(inputs, "_tensor_constant1"), 7.75);
+  const std::vector<Stage> written = {
+      stage_of(StageRole::function,
+               "        t = torch.tensor(1)\n"
+               "        y = torch.ops.aten.new_zeros.default(t, [4], dtype = torch.float16)\n"
+               "        y[0] = 7;  setitem = y\n        return (y,)\n"),
+      stage_of(StageRole::joint,
+               "        a: \"f16[][]cpu\" = self._tensor_constant1\n        return (a,)\n")};
+  StageInputs others;
+  add_constants(written, others, kTable);
+  EXPECT_EQ(number(others, "_tensor_constant1"), 7);
   // What a log's repro script says counts.
   std::swap(inputs.attributes.at("_tensor_constant0"), inputs.attributes.at("_tensor_constant1"));
   inputs.attributes.erase("_tensor_constant1");
