@@ -26,7 +26,8 @@ constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows i
 constexpr std::int64_t kMostZ = 64;
 /// Over rows of elements, of which the grid's second dimension has so many.
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4, kMostRowPrograms = 65535;
-constexpr std::int64_t kPositions = 4;  ///< of windows that overlap
+constexpr std::int64_t kFarthest = 1 << 25;  ///< that positions of 32 bits are moved
+constexpr std::int64_t kPositions = 4;       ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
 constexpr std::int64_t kShortRow = 8192;
 /// Neighbours in the innermost of several axes of a row, where these are no more.
@@ -312,8 +313,10 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
                   std::int64_t most_ranks) -> TileChoice {
   TileChoice choice;
   const auto all = tile_extents(plan, choice, extents);
-  // As far from 2^31 as code may move positions and limits (codegen/gpu_affine).
-  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - (1 << 20);
+  // As far from 2^31 as code may move positions and limits (codegen/gpu_affine), and as programs go
+  // on with rows.
+  static_assert(kMostRowPrograms * kMostPointwise < kFarthest);
+  constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - kFarthest;
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   // Of rows over several axes the innermost one.
   const auto& reduced = plan.loops.reduced;

@@ -196,9 +196,9 @@ class Tiler : TilePositions {
   void rows() {
     auto& across = axes_[0];
     auto& down = axes_[1];
-    const auto wide = [&](TileId id) { return b_.compute(TileOp::cast, {id}, DType::int64); };
-    const auto begin = wide(rows_from_), end = wide(down.extent);
-    const auto step = b_.compute(TileOp::mul, {wide(stride_), wide(down.block)});
+    // There are always some: code need not ask which way it goes.
+    const auto step = b_.compute(TileOp::maximum, {b_.compute(TileOp::mul, {stride_, down.block}),
+                                                   b_.number(index_dtype(), 1)});
     std::set<TileId> before;
     if (!across.is_shifted) before = loads_before(down);
     const auto is_before = [&](const PlannedStatement& one) {
@@ -208,11 +208,11 @@ class Tiler : TilePositions {
       if (is_before(planned)) translate(*planned.statement);
     TileStatement one;
     one.what = TileLoop{};
-    one.operands = {begin, end, step};
+    one.operands = {rows_from_, down.extent, step};
     TileRegion region;
-    region.params.push_back(b_.value(DType::int64, 0));
+    region.params.push_back(b_.value(index_dtype(), 0));
     auto* outside = b_.redirect(&region.body);
-    place(down, b_.compute(TileOp::cast, {region.params[0]}, index_dtype()));
+    place(down, region.params[0]);
     if (across.is_shifted) place(across, first_);
     for (const auto& planned : plan_.statements)
       if (!is_before(planned)) translate(*planned.statement);

@@ -327,7 +327,9 @@ TEST_F(PtxTest, BoundsOfNeighboursAreOneSpan) {
     EXPECT_EQ(count(variant.ptx, "ld.global.b16"), 0) << rest;
     EXPECT_EQ(count(variant.ptx, "ld.global.v4.b32"), 3) << rest;  // in place, or around it
     const auto in_loop = variant.ptx.substr(variant.ptx.find("ld.global"));
-    EXPECT_EQ(count(in_loop, ".s64 \t%p"), 1) << rest;  // whether rows go on
+    EXPECT_EQ(count(in_loop, ".s64 \t%p"), 1) << rest;        // whether it is aligned
+    EXPECT_EQ(count(variant.ptx, "setp.lt.s64"), 0) << rest;  // nor whether rows go on
+    EXPECT_EQ(count(variant.ptx, "div."), 0) << rest;         // nor where they are
   }
 }
 
