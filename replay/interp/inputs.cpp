@@ -255,11 +255,35 @@ auto made_up_contents(const Capture& capture, const Binding& sizes, const Node& 
   return made_up_value(node.claim, sizes, seed);
 }
 
+/// What the graph says that a tensor of one float reads as (`item()`): Dynamo takes numbers of
+/// modules, like the eps of a norm, as such tensors and guards on what it found in them.
+auto claimed_number(const Graph& graph, const Binding& sizes, NodeId input)
+    -> std::optional<double> {
+  constexpr std::array<std::string_view, 3> kReads = {"item", "aten.item.default",
+                                                      "aten._local_scalar_dense.default"};
+  for (const auto& node : graph.nodes) {
+    const auto* scalar = node.claim.scalar();
+    const auto* read = node.args.empty() ? nullptr : std::get_if<NodeId>(&node.args[0].value);
+    if (scalar == nullptr || read == nullptr || *read != input ||
+        std::ranges::find(kReads, node.target) == kReads.end())
+      continue;
+    const auto number = evaluate(*scalar, sizes);
+    return number ? number->as_number() : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 auto made_up_input(const Capture& capture, const Binding& sizes, const Node& node,
                    std::uint32_t seed, MadeUp& made_up) -> Result<Datum> {
   auto made = made_up_contents(capture, sizes, node, seed, made_up);
   if (!made) return made;
   const auto* tensor = made->real();
+  if (tensor && tensor->numel() == 1 && is_floating(tensor->dtype()))
+    if (const auto number = claimed_number(capture.graph, sizes, node.id)) {
+      auto target = *tensor;  // shares its storage
+      from_vector(target, std::span<const double>(&*number, 1));
+      made_up.values = false;
+    }
   if (tensor && tensor->dtype() == DType::int8)
     if (const auto tap = middle_tap(capture.graph, node.id))
       std::ranges::fill(tensor->storage->bytes(), static_cast<std::byte>(*tap));

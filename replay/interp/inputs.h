@@ -37,7 +37,8 @@ struct RunInputs {
 
 /// The inputs as recorded. Placeholders and attributes of which only metadata is known (backward
 /// graphs, texts, scripts) get a deterministic fill in the recorded or claimed layout: floats in
-/// [-0.25, 0.25), bools either way, integers 0, which is a valid index into anything. Symbols
+/// [-0.25, 0.25), bools either way, integers 0, which is a valid index into anything; a tensor of
+/// one float of which the graph says what it reads as (`eps.item()`) holds that number. Symbols
 /// without any recorded value get one (sizes.h).
 /// Storages that the graph resizes are as large as their views need. Errors: bad_input naming the
 /// placeholder whose value cannot be made.

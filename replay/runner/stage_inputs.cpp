@@ -57,7 +57,7 @@ class InputMaker {
         auto here = *given;  // contents are recorded without the device
         here.meta.device = tensor->meta.device;
         value.value = {std::move(here)};
-      } else {
+      } else if (filled.made_up[i].values) {
         result_.made_up.push_back(nodes[i]->name);
       }
     }

@@ -171,6 +171,20 @@ TEST(Debug, NumbersReadFromMadeUpDataAreAdmittedOnes) {
   EXPECT_EQ(to_string(report.binding.values), "u0 = 3");
 }
 
+/// Numbers of modules that Dynamo takes as tensors.
+TEST(Debug, FloatsAreWhatTheGraphReadsThemAs) {
+  const auto report = [](const std::string& claim) {
+    return debug(capture_of("n: \"f64[][]cpu\"", "item" + claim +
+                                                     " = n.item()\n"
+                                                     "        twice: \"Sym(0.02)\" = item * 2\n"
+                                                     "        return (twice,)"));
+  };
+  const auto known = report(": \"Sym(0.01)\"");
+  EXPECT_EQ(roots(known), Names{});
+  EXPECT_TRUE(known.undecided.empty());
+  EXPECT_EQ(roots(report(": \"Sym(0.03)\"")), Names{"twice: wrong-scalar"});
+}
+
 TEST(Debug, AssertsOnMadeUpDataHoldWhereANumberCanBeChosen) {
   const auto body = [](std::string_view second) {  // no claims to choose a number by
     return fmt::format(
