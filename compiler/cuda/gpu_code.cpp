@@ -180,8 +180,8 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
       ASSAY_TRY(grid[i], evaluate_int(kernel_.grid[i], scalars));
     }
   }
-  constexpr std::array<std::int64_t, 3> kMost = {std::numeric_limits<std::int32_t>::max(), 65535,
-                                                 65535};
+  constexpr std::array<std::int64_t, 3> kMost = {std::numeric_limits<std::int32_t>::max(),
+                                                 kMostProgramsDown, kMostProgramsDown};
   for (std::size_t i = 0; i < grid.size(); ++i) {
     if (grid[i] > kMost[i]) return unsupported("a grid of {} programs", grid[i]);
     shape.grid[i] = static_cast<unsigned>(std::max<std::int64_t>(grid[i], 0));

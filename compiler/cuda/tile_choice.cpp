@@ -24,8 +24,7 @@ constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 8, kColumnLanes = 32;
 constexpr std::int64_t kShortColumn = 1024;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
 constexpr std::int64_t kMostZ = 64;
-/// Over rows of elements, of which the grid's second dimension has so many.
-constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4, kMostRowPrograms = 65535;
+constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kFarthest = 1 << 25;  ///< that positions of 32 bits are moved
 constexpr std::int64_t kPositions = 4;       ///< of windows that overlap
 /// Longer ones that are read once need not be kept; others keep more per thread.
@@ -300,7 +299,7 @@ auto tiled_grid(const TilePlan& plan, const TileChoice& choice,
   if (!plan.strides) return {across * rows, 1};
   // Where there are enough programs each takes several rows, or as many as the grid makes it.
   const auto each = std::clamp(across * rows / kManyPrograms, std::int64_t{1}, kMostSteps);
-  return {across, std::min(tiles(rows, each), kMostRowPrograms)};
+  return {across, std::min(tiles(rows, each), kMostProgramsDown)};
 }
 
 auto tiled_programs(const TilePlan& plan, const TileChoice& choice,
@@ -315,7 +314,7 @@ auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents
   const auto all = tile_extents(plan, choice, extents);
   // As far from 2^31 as code may move positions and limits (codegen/gpu_affine), and as programs go
   // on with rows.
-  static_assert(kMostRowPrograms * kMostPointwise < kFarthest);
+  static_assert(kMostProgramsDown * kMostPointwise < kFarthest);
   constexpr std::int64_t kNarrow = std::numeric_limits<std::int32_t>::max() - kFarthest;
   choice.is_narrow = std::max({all.x, all.y, all.r}) < kNarrow;
   // Of rows over several axes the innermost one.

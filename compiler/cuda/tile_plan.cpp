@@ -154,18 +154,18 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     });
     if (kept > 1) return 0;
   }
-  const auto count = [&](const auto& is_meant) {
-    return std::ranges::count_if(lives, [&](const auto& one) {
-      return one.second.is_load && is_meant(one.first, one.second);
-    });
-  };
-  if (count([](TileId, const Life& life) { return life.made == 0; }) > 1) return kOfMore;
-  // Of two bytes, and nothing else is read: functions are short ones, and nothing waits behind.
-  const bool are_halves =
-      AccessSteps(kernel).stores_halves() &&
-      count([&](TileId id, const Life&) { return !is_half(kernel.type(id).dtype); }) == 0;
-  return are_halves && count([](TileId, const Life&) { return true; }) == 1 ? kOfHalves
-                                                                            : kOfOneLoad;
+  std::vector<TileId> loads;
+  int of_elements = 0;
+  for (const auto& [id, life] : lives) {
+    if (!life.is_load) continue;
+    loads.push_back(id);
+    of_elements += life.made == 0 ? 1 : 0;
+  }
+  if (of_elements > 1) return kOfMore;
+  // Where halves are all that is read, functions are short ones and nothing waits behind.
+  const bool is_of_halves = loads.size() == 1 && is_half(kernel.type(loads[0]).dtype) &&
+                            AccessSteps(kernel).stores_halves();
+  return is_of_halves ? kOfHalves : kOfOneLoad;
 }
 /// Registers of the machine that the thread of columns does with: two blocks are at work at once,
 /// for which parts are made.

@@ -33,6 +33,8 @@ namespace assay {
 inline constexpr std::int64_t kWarpThreads = 32;
 inline constexpr int kWindowLoads = 4;         ///< of a buffer that make it a window
 inline constexpr std::int64_t kMostRanks = 8;  ///< that all GPUs with clusters have
+/// Of a grid's second and third dimension (CUDA C++ Programming Guide, compute capabilities).
+inline constexpr std::int64_t kMostProgramsDown = 65535;
 
 /// Threads of a placed kernel's launch: of a block along three dimensions, and blocks of a cluster.
 /// Powers of two, but for y of rows, and x and y of elements.

@@ -279,6 +279,25 @@ TEST_F(PtxTest, SingleLanesAreAskedTogether) {
             std::string::npos);
 }
 
+/// Squares of differences are not 0 where no lane is meant: they are chosen eight at a time, behind
+/// a question whether any need be.
+TEST_F(PtxTest, SingleLanesAreChosenTogether) {
+  auto text = centred();
+  const auto store = text.find("  store(out)");
+  text.replace(store, text.find('\n', store) - store,
+               "  %8:float32[x r] = mul %7 %7 line 0\n"
+               "  %9:float32[x] = reduce(sum r) %8 line 0\n  store(out) %0 %9 _ line 0");
+  const auto variant = made(text, {1 << 16, 2047});
+  constexpr int kTogether = 8, kOfOthers = 4;  // by warps
+  EXPECT_GE(count(variant.ptx, "selp.f32"), variant.layout.registers());
+  constexpr std::string_view kBlock = "$L__BB";
+  for (std::size_t begin = 0; begin != std::string::npos;) {
+    const auto end = variant.ptx.find(kBlock, begin + kBlock.size());
+    EXPECT_LE(count(variant.ptx.substr(begin, end - begin), "selp.f32"), kTogether + kOfOthers);
+    begin = end;
+  }
+}
+
 /// What is chosen where a load is not meant is what it gives there, unless the load is used as it
 /// is too.
 TEST_F(PtxTest, LoadsGiveWhatIsChosenForThem) {
