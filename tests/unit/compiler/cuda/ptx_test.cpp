@@ -76,14 +76,16 @@ constexpr std::string_view kTransposed =
     "  %6:int64[j] = mul %1 %5 line 0\n  %7:int64[i j] = add %6 %0 line 0\n"
     "  %8:float32[i j] = load(in) %4 _ _ line 0\n  store(out) %7 %8 _ line 0\n}\n";
 
+/// With these lines in place of the store.
+auto ending(std::string text, std::string_view lines) -> std::string {
+  const auto store = text.find("  store(out)");
+  return text.replace(store, text.find('\n', store) - store, lines);
+}
 /// Rows that are read again: each element less its row's largest.
 auto centred() -> std::string {
   auto text = std::string(kRows);
   text.replace(text.find("sum r"), 5, "max r");
-  const auto store = text.find("  store(out)");
-  text.replace(store, text.find('\n', store) - store,
-               "  %7:float32[x r] = sub %5 %6 line 0\n  store(out) %4 %7 _ line 0");
-  return text;
+  return ending(text, "  %7:float32[x r] = sub %5 %6 line 0\n  store(out) %4 %7 _ line 0");
 }
 
 constexpr std::string_view kColumns =
@@ -238,11 +240,9 @@ TEST_F(PtxTest, WholeRowsAskNothing) {
 
 /// What is read behind the last reduction is on its way before what is written ahead of it.
 TEST_F(PtxTest, PortionsOfRowsAreReadAhead) {
-  auto text = centred();
-  const auto store = text.find("  store(out)");
-  text.replace(store, text.find('\n', store) - store,
-               "  %8:float32[r] = load(in) %1 _ _ line 0\n"
-               "  %9:float32[x r] = add %7 %8 line 0\n  store(out) %4 %9 _ line 0");
+  const auto text = ending(centred(),
+                           "  %8:float32[r] = load(in) %1 _ _ line 0\n"
+                           "  %9:float32[x r] = add %7 %8 line 0\n  store(out) %4 %9 _ line 0");
   const auto variant = made(text, {1 << 16, 4096});
   constexpr int kRunsOfPortion = 2;
   const auto first_store = variant.ptx.find("\tst.global.v4.f32");
@@ -282,11 +282,10 @@ TEST_F(PtxTest, SingleLanesAreAskedTogether) {
 /// Squares of differences are not 0 where no lane is meant: they are chosen eight at a time, behind
 /// a question whether any need be.
 TEST_F(PtxTest, SingleLanesAreChosenTogether) {
-  auto text = centred();
-  const auto store = text.find("  store(out)");
-  text.replace(store, text.find('\n', store) - store,
-               "  %8:float32[x r] = mul %7 %7 line 0\n"
-               "  %9:float32[x] = reduce(sum r) %8 line 0\n  store(out) %0 %9 _ line 0");
+  const auto text =
+      ending(centred(),
+             "  %8:float32[x r] = mul %7 %7 line 0\n"
+             "  %9:float32[x] = reduce(sum r) %8 line 0\n  store(out) %0 %9 _ line 0");
   const auto variant = made(text, {1 << 16, 2047});
   constexpr int kTogether = 8, kOfOthers = 4;  // by warps
   EXPECT_GE(count(variant.ptx, "selp.f32"), variant.layout.registers());
@@ -380,10 +379,8 @@ TEST_F(PtxTest, RowsOfBytesHaveCode) {
 
 /// One reciprocal a row, and a division per lane only where numbers are too large or too small.
 TEST_F(PtxTest, ARowIsDividedByOneReciprocal) {
-  auto text = std::string(kRows);
-  const std::string store = "  store(out) %0 %6 _ line 0\n";
-  text.replace(text.find(store), store.size(),
-               "  %7:float32[x r] = div %5 %6 line 0\n  store(out) %4 %7 _ line 0\n");
+  const auto text = ending(std::string(kRows),
+                           "  %7:float32[x r] = div %5 %6 line 0\n  store(out) %4 %7 _ line 0");
   const auto variant = made(text, {1 << 16, 128});
   EXPECT_EQ(variant.not_compiled, "");
   EXPECT_EQ(count(variant.ptx, "rcp.rn.f32"), 1);
