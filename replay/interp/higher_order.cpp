@@ -2,141 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
-#include "core/ops/op_table.h"
-#include "replay/interp/run.h"
+#include "replay/interp/body_call.h"
+#include "replay/interp/flex_attention.h"
 
 namespace assay {
 namespace {
 
-using Lookup = std::function<const Datum*(NodeId)>;
-
 /// A loop that runs longer than this is taken for one that does not end.
 constexpr int kMaxIterations = 100'000;
-
-/// Runs a body graph with its placeholders bound to `args`; the result is what it returns.
-auto run_body(const Graph& body, const DatumList& args, Domain& domain) -> Result<Datum> {
-  std::unordered_map<std::int32_t, Datum> values;
-  const Lookup lookup = [&](NodeId id) -> const Datum* {
-    const auto found = values.find(id.value);
-    return found == values.end() ? nullptr : &found->second;
-  };
-  std::size_t next = 0;
-  for (const auto& node : body.nodes) {
-    if (node.kind == NodeKind::placeholder) {
-      if (next >= args.size()) return bad_input("the body takes more than {} inputs", args.size());
-      values[node.id.value] = args[next++];
-    } else if (node.kind == NodeKind::output) {
-      return to_datum(node.args.at(0), lookup);
-    } else if (node.kind == NodeKind::get_attr && body.child(node.target)) {
-      values[node.id.value] = Datum{};
-    } else if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) {
-      return unsupported("the body's {} is not an operator call", node.name);
-    } else {
-      auto value = run_node(body, node, domain, lookup);
-      if (!value) return with_context(value.error(), "node " + node.name);
-      values[node.id.value] = *std::move(value);
-    }
-  }
-  return bad_input("the body has no output");
-}
-
-auto as_list(const Datum& datum) -> DatumList {
-  return datum.list() ? *datum.list() : DatumList{datum};
-}
-
-/// One call of a higher-order operator, its bodies and operands taken apart.
-class BodyCall {
- public:
-  BodyCall(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
-      : graph_(graph), node_(node), domain_(domain), lookup_(lookup) {}
-
-  [[nodiscard]] auto arg_count() const -> std::size_t { return node_.args.size(); }
-  [[nodiscard]] auto domain() const -> Domain& { return domain_; }
-
-  [[nodiscard]] auto body(std::size_t i) const -> Result<const Graph*> {
-    if (i >= node_.args.size()) return bad_input("body argument {} is missing", i);
-    const auto* reference = std::get_if<NodeId>(&node_.args[i].value);
-    const auto* attribute = reference ? graph_.find(*reference) : nullptr;
-    const auto* body = attribute ? graph_.child(attribute->target) : nullptr;
-    if (!body) return unsupported("the body of {} is not in the capture", node_.target);
-    return body;
-  }
-  /// Position of the first argument that is a body.
-  [[nodiscard]] auto first_body() const -> std::size_t {
-    for (std::size_t i = 0; i < node_.args.size(); ++i)
-      if (body(i)) return i;
-    return node_.args.size();
-  }
-  [[nodiscard]] auto value(std::size_t i) const -> Result<Datum> {
-    if (i >= node_.args.size()) return bad_input("argument {} is missing", i);
-    return to_datum(node_.args[i], lookup_);
-  }
-  /// Operands behind argument `first`, lists of operands flattened.
-  [[nodiscard]] auto operands_from(std::size_t first) const -> Result<DatumList> {
-    DatumList operands;
-    for (auto i = first; i < node_.args.size(); ++i) {
-      ASSAY_TRY(auto datum, value(i));
-      auto items = as_list(datum);
-      std::ranges::move(items, std::back_inserter(operands));
-    }
-    return operands;
-  }
-  /// A keyword or positional list argument; empty if it is not there.
-  [[nodiscard]] auto list(std::size_t i, std::string_view keyword) const -> Result<DatumList> {
-    for (const auto& [key, arg] : node_.kwargs) {
-      if (key != keyword) continue;
-      ASSAY_TRY(auto datum, to_datum(arg, lookup_));
-      return as_list(datum);
-    }
-    if (i >= node_.args.size()) return DatumList{};
-    ASSAY_TRY(auto datum, value(i));
-    return as_list(datum);
-  }
-  [[nodiscard]] auto run(std::size_t body_at, const DatumList& args) const -> Result<Datum> {
-    ASSAY_TRY(const auto* graph, body(body_at));
-    return run_body(*graph, args, domain_);
-  }
-  using Keywords = std::vector<std::pair<std::string, Datum>>;
-  [[nodiscard]] auto call(std::string_view overload, DatumList args,
-                          const Keywords& keywords = {}) const -> Result<Datum> {
-    const auto* row = domain_.find(overload);
-    if (!row) return unsupported("no row for operator {}", overload);
-    ASSAY_TRY(auto bound, bind_arguments(row->schema, std::move(args), keywords));
-    return domain_.run(*row, std::move(bound));
-  }
-  /// Of what stands behind argument `first`, and the keyword arguments.
-  [[nodiscard]] auto call(std::string_view overload, std::size_t first) const -> Result<Datum> {
-    DatumList args;
-    for (auto i = first; i < node_.args.size(); ++i) {
-      ASSAY_TRY(args.emplace_back(), value(i));
-    }
-    Keywords keywords;
-    for (const auto& [key, arg] : node_.kwargs) {
-      ASSAY_TRY(auto datum, to_datum(arg, lookup_));
-      keywords.emplace_back(key, std::move(datum));
-    }
-    return call(overload, std::move(args), keywords);
-  }
-  /// "torch.ops.aten.sin.default", as captures write an operator that is an argument.
-  [[nodiscard]] auto operator_name(std::size_t i) const -> Result<std::string> {
-    const auto* raw = i < node_.args.size() ? std::get_if<RawArg>(&node_.args[i].value) : nullptr;
-    const auto* text =
-        i < node_.args.size() ? std::get_if<std::string>(&node_.args[i].value) : nullptr;
-    if (!raw && !text) return bad_input("argument {} names no operator", i);
-    std::string name = raw ? raw->text : *text;
-    constexpr std::string_view kOps = "torch.ops.";
-    if (name.starts_with(kOps)) name.erase(0, kOps.size());
-    return name;
-  }
-
- private:
-  const Graph& graph_;
-  const Node& node_;
-  Domain& domain_;
-  const Lookup& lookup_;
-};
 
 /// Truth of a predicate: a scalar, or a real tensor of one element. Nothing without data.
 auto truth(const Datum& predicate) -> std::optional<bool> {
@@ -285,6 +159,78 @@ auto run_scan(const BodyCall& call) -> Result<Datum> {
   return run_over_slices(call, std::move(init), xs, additional);
 }
 
+/// Elements begin, begin + step, ... before `end` of each tensor along dimension 0.
+auto every(const BodyCall& call, const DatumList& tensors, std::int64_t begin, std::int64_t end,
+           std::int64_t step) -> Result<DatumList> {
+  DatumList taken;
+  for (const auto& one : tensors) {
+    ASSAY_TRY(
+        taken.emplace_back(),
+        call.call("aten.slice.Tensor", {one, {Expr(0)}, {Expr(begin)}, {Expr(end)}, {Expr(step)}}));
+  }
+  return taken;
+}
+
+/// A scan of `length` slices by pairs: what pairs give is scanned, which is every second result.
+auto scanned_pairs(const BodyCall& call, const DatumList& xs, std::int64_t length,
+                   const DatumList& additional) -> Result<DatumList> {
+  if (length < 2) return xs;
+  const auto combined = [&](DatumList left, const DatumList& right) -> Result<DatumList> {
+    left.insert(left.end(), right.begin(), right.end());
+    left.insert(left.end(), additional.begin(), additional.end());
+    ASSAY_TRY(const auto result, call.run(0, left));
+    auto all = as_list(result);
+    if (all.size() != xs.size())
+      return bad_input("the body gives {} results, not {}", all.size(), xs.size());
+    return all;
+  };
+  const auto pairs = length / 2, others = (length - 1) / 2;
+  ASSAY_TRY(auto firsts, every(call, xs, 0, 2 * pairs, 2));
+  ASSAY_TRY(const auto seconds, every(call, xs, 1, length, 2));
+  ASSAY_TRY(const auto reduced, combined(std::move(firsts), seconds));
+  ASSAY_TRY(const auto odd, scanned_pairs(call, reduced, pairs, additional));
+  ASSAY_TRY(auto even, every(call, xs, 0, 1, 1));
+  if (others > 0) {
+    ASSAY_TRY(auto before, every(call, odd, 0, others, 1));
+    ASSAY_TRY(const auto own, every(call, xs, 2, length, 2));
+    ASSAY_TRY(const auto rest, combined(std::move(before), own));
+    for (std::size_t i = 0; i < even.size(); ++i) {
+      ASSAY_TRY(even[i], call.call("aten.cat.default", {{DatumList{even[i], rest[i]}}}));
+    }
+  }
+  DatumList results;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    ASSAY_TRY(auto one, call.call("aten.new_empty.default",
+                                  {xs[i], int_list(call.domain().meta(xs[i]).sizes)}));
+    for (const bool is_odd : {false, true}) {
+      ASSAY_TRY(const auto places, every(call, {one}, is_odd ? 1 : 0, length, 2));
+      ASSAY_TRY(const auto written,
+                call.call("aten.copy_.default", {places[0], is_odd ? odd[i] : even[i]}));
+    }
+    results.push_back(std::move(one));
+  }
+  return results;
+}
+
+/// associative_scan(body, xs, additional), along dimension 0 (generic_associative_scan)
+auto run_associative_scan(const BodyCall& call) -> Result<Datum> {
+  ASSAY_TRY(const auto xs, call.list(1, "xs"));
+  ASSAY_TRY(const auto additional, call.list(2, "additional_inputs"));
+  if (xs.empty() || !xs[0].is_tensor()) return bad_input("there is nothing to scan");
+  const auto meta = call.domain().meta(xs[0]);
+  if (meta.rank() == 0) return bad_input("a tensor without dimensions cannot be scanned");
+  if (std::ranges::any_of(xs, is_fake)) {  // layouts are those of copies
+    DatumList results;
+    for (const auto& x : xs) {
+      ASSAY_TRY(results.emplace_back(), call.call("aten.clone.default", {x},
+                                                  {{"memory_format", {MemoryFormat::contiguous}}}));
+    }
+    return Datum{std::move(results)};
+  }
+  ASSAY_TRY(auto results, scanned_pairs(call, xs, meta.sizes[0].as_int().value_or(0), additional));
+  return Datum{std::move(results)};
+}
+
 /// map_impl(body, xs, additional)
 auto run_map(const BodyCall& call) -> Result<Datum> {
   ASSAY_TRY(const auto xs, call.list(1, "xs"));
@@ -320,6 +266,9 @@ constexpr HigherOrderRow kRows[] = {
     {"higher_order.while_loop", run_while_loop},
     {"higher_order.scan", run_scan},
     {"higher_order.map_impl", run_map},
+    {"higher_order.associative_scan", run_associative_scan},
+    {"higher_order.flex_attention", run_flex_attention},
+    {"higher_order.flex_attention_backward", run_flex_attention_backward},
     {"higher_order.with_effects", run_with_effects},
 };
 
@@ -330,8 +279,8 @@ auto find_row(std::string_view target) -> const HigherOrderRow* {
 
 }  // namespace
 
-auto run_higher_order(const Graph& graph, const Node& node, Domain& domain, const Lookup& lookup)
-    -> std::optional<Result<Datum>> {
+auto run_higher_order(const Graph& graph, const Node& node, Domain& domain,
+                      const BodyCall::Lookup& lookup) -> std::optional<Result<Datum>> {
   const auto* row = find_row(node.target);
   if (!row) return std::nullopt;
   return row->run(BodyCall(graph, node, domain, lookup));

@@ -10,10 +10,10 @@
 namespace assay {
 
 /// Runs a higher-order operator in any domain: wrappers (invoke_subgraph, wrap_with_*,
-/// checkpoints), cond, while_loop, scan, map and with_effects. Where only data decide (cond,
-/// while_loop) a domain without data runs every body once and reports branches of different layout
-/// as unsupported. Nothing if the target is not one of them. Semantics: the dense implementations
-/// in torch/_higher_order_ops.
+/// checkpoints), cond, while_loop, scan, associative_scan, map, flex_attention and with_effects.
+/// Where only data decide (cond, while_loop) a domain without data runs every body once and reports
+/// branches of different layout as unsupported. Nothing if the target is not one of them.
+/// Semantics: the dense implementations in torch/_higher_order_ops.
 [[nodiscard]] auto run_higher_order(const Graph& graph, const Node& node, Domain& domain,
                                     const std::function<const Datum*(NodeId)>& lookup)
     -> std::optional<Result<Datum>>;
