@@ -80,7 +80,7 @@ auto TritonReader::call(int node) -> Result<TritonValue> {
   const int function = cursor_.syntax(node).first_child;
   const auto full_name = cursor_.source_of(function);
   const auto root = full_name.substr(0, full_name.find_first_of(".[("));
-  const auto& syntax = cursor_.syntax(function);
+  const auto syntax = cursor_.syntax(function);  // calls read on, and the tree grows
   const bool is_path = full_name.find_first_of("([ ") == std::string_view::npos;
   const bool is_method = syntax.kind == SyntaxKind::attribute &&
                          (!is_path || std::ranges::find(kModules, root) == kModules.end());
@@ -91,10 +91,8 @@ auto TritonReader::call(int node) -> Result<TritonValue> {
   const auto dot = full_name.rfind('.');
   const auto name = dot == std::string_view::npos ? full_name : full_name.substr(dot + 1);
   bool is_known = false;
-  if (const auto own = helpers_.find(full_name); own != helpers_.end()) {
-    ASSAY_TRY(const auto operands, arguments(node));
-    return at(node, apply(own->second, operands));
-  }
+  if (const auto own = helpers_.find(full_name); own != helpers_.end())
+    return at(node, function_call(node, own->second));
   auto result = special(node, name, is_known);
   if (is_known) return at(node, std::move(result));
   for (const auto read : {&TritonReader::reduction, &TritonReader::helper}) {
@@ -169,6 +167,8 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
       Row{"broadcast_to", [](R& r, int n) { return r.reshaped(n, true); }},
       Row{"reshape", [](R& r, int n) { return r.reshaped(n, false); }},
       Row{"view", [](R& r, int n) { return r.reshaped(n, false); }},
+      Row{"trans", [](R& r, int n) { return r.transposed(n); }},
+      Row{"permute", [](R& r, int n) { return r.transposed(n); }},
       Row{"cdiv", [](R& r, int n) { return r.ceil_quotient(n); }},
       Row{"fma", [](R& r, int n) { return r.fused(n); }},
       Row{"llrint", [](R& r, int n) { return r.rounded(n); }},
@@ -224,6 +224,29 @@ auto TritonReader::reshaped(int node, bool broadcasts) -> Result<TritonValue> {
   };
   if (flat(operand.shape) != flat(shape)) return bad_input("a reshape that mixes axes");
   operand.shape = shape;
+  return operand;
+}
+
+/// tl.trans(x), of two dimensions; tl.trans(x, 1, 0) and tl.permute(x, (1, 0)) of any: lanes stay
+/// where they are.
+auto TritonReader::transposed(int node) -> Result<TritonValue> {
+  ASSAY_TRY(auto v, arguments(node));
+  if (v.empty()) return bad_input("a transposition of nothing");
+  ASSAY_TRY(auto operand, builder_.tile(v[0]));
+  auto order =
+      v.size() == 2 && v[1].kind == Kind::tuple ? v[1].items : Values(v.begin() + 1, v.end());
+  if (order.empty())
+    order = {TritonValue::python(std::int64_t{1}), TritonValue::python(std::int64_t{0})};
+  if (order.size() != operand.shape.size()) return bad_input("a transposition that does not fit");
+  TritonShape shape;
+  std::set<std::int64_t> taken;
+  for (const auto& one : order) {
+    const auto at = one.as_int().value_or(-1);
+    if (at < 0 || at >= std::ssize(order) || !taken.insert(at).second)
+      return bad_input("a transposition that does not fit");
+    shape.push_back(operand.shape[static_cast<std::size_t>(at)]);
+  }
+  operand.shape = std::move(shape);
   return operand;
 }
 

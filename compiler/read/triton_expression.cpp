@@ -29,7 +29,7 @@ auto TritonReader::fail(int node, std::string_view message) const -> std::unexpe
 }
 
 auto TritonReader::value(int node) -> Result<TritonValue> {
-  const auto& syntax = cursor_.syntax(node);
+  const auto syntax = cursor_.syntax(node);  // calls read on, and the tree grows
   switch (syntax.kind) {
     case SyntaxKind::name: {
       if (syntax.text == "True" || syntax.text == "False")
@@ -64,9 +64,13 @@ auto TritonReader::value(int node) -> Result<TritonValue> {
       const auto op = syntax.text;
       const auto children = cursor_.children(node);
       ASSAY_TRY(const auto a, value(children[0]));
+      // What is known before the second is asked decides without it.
+      if (const auto known = a.as_int(); known && op == (*known != 0 ? "or" : "and")) return a;
       ASSAY_TRY(const auto b, value(children[1]));
       if (a.kind == Kind::dtype && b.kind == Kind::dtype)
         return TritonValue::python((a.dtype == b.dtype) == (op == "is" || op == "=="));
+      if (op.starts_with("is") && (a.kind == Kind::none || b.kind == Kind::none))
+        return TritonValue::python((a.kind == b.kind) == (op == "is"));
       return at(node, builder_.binary(op, a, b));
     }
     case SyntaxKind::call:
@@ -113,7 +117,7 @@ auto TritonReader::tile_of(int node) -> Result<TritonValue> {
 auto TritonReader::subscript(int node) -> Result<TritonValue> {
   const auto children = cursor_.children(node);
   ASSAY_TRY(auto base, value(children[0]));
-  const auto& index = cursor_.syntax(children[1]);
+  const auto index = cursor_.syntax(children[1]);
   const auto parts =
       index.kind == SyntaxKind::tuple ? cursor_.children(children[1]) : Nodes{children[1]};
   if (base.kind == Kind::tuple && index.kind == SyntaxKind::integer) {
@@ -156,6 +160,15 @@ auto TritonReader::attribute(int node) -> Result<TritonValue> {
   }
   const auto name = cursor_.syntax(node).text;
   const int inner = cursor_.syntax(node).first_child;
+  if (name == "element_ty") return value(inner);  // of a pointer's dtype
+  if (name == "dtype") {
+    ASSAY_TRY(const auto of, value(inner));
+    if (of.is_pointer()) {
+      result.kind = Kind::dtype;
+      result.dtype = kernel_.params[of.param].dtype;
+      return result;
+    }
+  }
   if (name == "shape" || name == "dtype" || name == "type") {
     ASSAY_TRY(const auto of, tile_of(inner));
     result.kind = name == "shape" ? Kind::shape : Kind::dtype;

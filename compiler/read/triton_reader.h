@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,9 +24,14 @@ struct TritonMeta {
   bool asserts_are_on = true;
 };
 
-/// A helper above the kernel: combines two values in a scan or a reduction.
+/// A function beside the kernel: what it calls, or what combines two values in a scan or a
+/// reduction.
 struct TritonHelper {
-  std::vector<std::string> params;
+  struct Param {
+    std::string name;
+    std::optional<TritonValue> standard;  ///< where a call may leave it out
+  };
+  std::vector<Param> params;
   std::size_t offset = 0;  ///< of its body
   int line = 0;
 };
@@ -126,6 +132,7 @@ class TritonReader {
   [[nodiscard]] auto full(int node, bool zeros) -> Result<TritonValue>;
   [[nodiscard]] auto zeros_like(int node) -> Result<TritonValue>;
   [[nodiscard]] auto reshaped(int node, bool broadcasts) -> Result<TritonValue>;
+  [[nodiscard]] auto transposed(int node) -> Result<TritonValue>;
   [[nodiscard]] auto ceil_quotient(int node) -> Result<TritonValue>;
   [[nodiscard]] auto fused(int node) -> Result<TritonValue>;
   [[nodiscard]] auto rounded(int node) -> Result<TritonValue>;
@@ -133,6 +140,14 @@ class TritonReader {
   [[nodiscard]] auto where(int node) -> Result<TritonValue>;
   [[nodiscard]] auto program(int node, bool is_count) -> Result<TritonValue>;
   [[nodiscard]] auto extreme(int node, TileOp quiet, TileOp loud) -> Result<TritonValue>;
+
+  // triton_functions.cpp
+  void find_functions();
+  [[nodiscard]] auto signature(TritonHelper& function) -> Result<void>;
+  [[nodiscard]] auto function_call(int node, const TritonHelper& function) -> Result<TritonValue>;
+  [[nodiscard]] auto apply(const TritonHelper& helper, const Values& operands)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto function_body() -> Result<TritonValue>;
 
   // triton_memory.cpp
   [[nodiscard]] auto load(int node) -> Result<TritonValue>;
@@ -155,8 +170,6 @@ class TritonReader {
   [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;
   [[nodiscard]] auto read_helper(const TritonHelper& helper, const Values& operands,
                                  TileRegion& region) -> Result<void>;
-  [[nodiscard]] auto apply(const TritonHelper& helper, const Values& operands)
-      -> Result<TritonValue>;
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
@@ -188,6 +201,7 @@ class TritonReader {
   std::map<int, bool> settled_;
   std::vector<Block> blocks_;
   std::size_t look_backs_ = 0;  ///< of a split scan, read so far
+  int calls_ = 0;               ///< of functions, one within the other
   std::string target_;
   bool in_kernel_ = false;
 };

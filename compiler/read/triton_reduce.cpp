@@ -174,33 +174,6 @@ auto TritonReader::read_helper(const TritonHelper& helper, const Values& operand
   return {};
 }
 
-/// What a helper gives for operands, computed here.
-auto TritonReader::apply(const TritonHelper& helper, const Values& operands)
-    -> Result<TritonValue> {
-  if (helper.params.size() != operands.size()) return bad_input("operands that do not fit");
-  const auto saved_place = cursor_.token();
-  const auto saved_locals = locals_;
-  for (std::size_t i = 0; i < operands.size(); ++i) locals_[helper.params[i]] = operands[i];
-  cursor_.seek(helper.offset, helper.line);
-  const auto lines = [&]() -> Result<TritonValue> {
-    while (cursor_.token().kind != TokenKind::end) {
-      if (cursor_.token().kind == TokenKind::newline) {
-        cursor_.advance();
-      } else if (!cursor_.accept("return")) {
-        ASSAY_TRY_VOID(body(1));
-      } else {
-        ASSAY_TRY(const int list, cursor_.expression_list());
-        return value(list);
-      }
-    }
-    return bad_input("a function that gives nothing");
-  };
-  auto result = lines();
-  cursor_.seek(saved_place.offset, saved_place.line);
-  locals_ = saved_locals;
-  return result;
-}
-
 /// tl.associative_scan(values, dimension, helper, reverse=), tl.reduce(values, dimension, helper)
 auto TritonReader::custom_reduce(int node, bool is_scan) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);

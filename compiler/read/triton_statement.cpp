@@ -58,6 +58,7 @@ auto TileKernel::param(std::string_view wanted) const -> const TileParam* {
 }
 
 auto TritonReader::read() -> Result<TileKernel> {
+  find_functions();
   while (cursor_.token().kind != TokenKind::end) {
     if (cursor_.token().kind == TokenKind::newline) {
       cursor_.advance();
@@ -115,7 +116,10 @@ auto TritonReader::statement() -> Result<void> {
   ++kernel_.lines;
   builder_.set_line(cursor_.token().line);
   ASSAY_TRY_VOID(close(indent));
-  return body(indent);
+  ASSAY_TRY_VOID(body(indent));
+  while (cursor_.accept(";"))
+    if (cursor_.token().kind != TokenKind::newline) ASSAY_TRY_VOID(body(indent));
+  return {};
 }
 
 auto TritonReader::decorator() -> Result<void> {
@@ -183,13 +187,15 @@ void TritonReader::meta(int node) {
        [&](int key, int value) { meta_.signature.emplace_back(key_of(key), key_of(value)); });
 }
 
-/// The kernel is the definition under a heuristic's decorator; others are its helpers.
+/// The kernel is the definition under a heuristic's decorator; others are functions beside it.
 auto TritonReader::definition() -> Result<void> {
   cursor_.advance();
   ASSAY_TRY(const auto name, cursor_.expect_name("the name of a function"));
-  const bool is_kernel = !meta_.heuristic.empty() && kernel_.name.empty();
-  TritonHelper helper;
-  if (is_kernel) kernel_.name = name.text;
+  if (meta_.heuristic.empty() || !kernel_.name.empty()) {
+    cursor_.skip_logical_line();
+    return {};
+  }
+  kernel_.name = name.text;
   ASSAY_TRY_VOID(cursor_.expect("("));
   while (!cursor_.at(")")) {
     ASSAY_TRY(const auto parameter, cursor_.expect_name("a parameter"));
@@ -199,25 +205,16 @@ auto TritonReader::definition() -> Result<void> {
       if (cursor_.source_of(annotation).contains("constexpr")) type = "constexpr";
     }
     if (cursor_.accept("=")) ASSAY_TRY_VOID(cursor_.expression());
-    if (is_kernel)
-      add_param(std::string(parameter.text), type);
-    else
-      helper.params.emplace_back(parameter.text);
+    add_param(std::string(parameter.text), type);
     if (!cursor_.accept(",") && !cursor_.at(")")) return cursor_.unexpected("`,` or `)`");
   }
   ASSAY_TRY_VOID(cursor_.expect(")"));
   ASSAY_TRY_VOID(cursor_.expect(":"));
-  if (is_kernel) {
-    kernel_.heuristic = meta_.heuristic;
-    kernel_.asserts_are_on = meta_.asserts_are_on;
-    kernel_.launcher_args = meta_.launcher_args;
-    in_kernel_ = true;
-    if (is_split_scan()) return open_split_scan();
-  } else {
-    helper.offset = cursor_.token().offset;
-    helper.line = cursor_.token().line;
-    helpers_[std::string(name.text)] = helper;
-  }
+  kernel_.heuristic = meta_.heuristic;
+  kernel_.asserts_are_on = meta_.asserts_are_on;
+  kernel_.launcher_args = meta_.launcher_args;
+  in_kernel_ = true;
+  if (is_split_scan()) return open_split_scan();
   return {};
 }
 
@@ -296,7 +293,8 @@ auto TritonReader::body(int indent) -> Result<void> {
     }
     ASSAY_TRY_VOID(assign(left, std::move(result)));
   }
-  if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end)
+  if (cursor_.token().kind == TokenKind::newline || cursor_.token().kind == TokenKind::end ||
+      cursor_.at(";"))
     return {};
   return cursor_.unexpected("the end of the statement");
 }

@@ -339,6 +339,7 @@ auto TileBuilder::unary(std::string_view op, const TritonValue& a) -> Result<Tri
     if (const auto number = a.as_int()) return TritonValue::python(-*number);
     return TritonValue::python(-number_of(a));
   }
+  if (a.is_constant() && op == "not") return TritonValue::python(number_of(a) == 0);
   ASSAY_TRY(const auto operand, tile(a));
   if (op == "-") return compute(TileOp::negate, {operand});
   if (op == "~") return compute(TileOp::bit_not, {operand});

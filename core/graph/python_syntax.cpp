@@ -229,8 +229,9 @@ auto PythonCursor::binary(int min_precedence) -> Result<int> {
   while (true) {
     const int level = precedence_of(token_);
     if (level < min_precedence || level == kTernary) return left;
-    const auto symbol = token_.text;
+    auto symbol = token_.text;
     advance();
+    if (symbol == "is" && accept("not")) symbol = "is not";
     ASSAY_TRY(const int right, binary(level + 1));
     const int node = make(SyntaxKind::binary, start, symbol);
     int last = -1;

@@ -6,6 +6,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/block_tables.h"
 #include "replay/interp/sizes.h"
 
 namespace assay {
@@ -284,6 +285,10 @@ auto made_up_input(const Capture& capture, const Binding& sizes, const Node& nod
       from_vector(target, std::span<const double>(&*number, 1));
       made_up.values = false;
     }
+  if (tensor && tensor->dtype() == DType::int32) {
+    auto target = *tensor;  // shares its storage
+    fill_block_table(capture.graph, sizes, node.id, target);
+  }
   if (tensor && tensor->dtype() == DType::int8)
     if (const auto tap = middle_tap(capture.graph, node.id))
       std::ranges::fill(tensor->storage->bytes(), static_cast<std::byte>(*tap));

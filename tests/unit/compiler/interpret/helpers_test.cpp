@@ -293,5 +293,66 @@ TEST_F(HelpersTest, AGridOfAnUnknownKindIsNoSingleProgram) {
       << seen.error().message;
 }
 
+/// Templates and users' kernels call functions that stand behind them.
+constexpr std::string_view kFunctions =
+    "@triton.jit\n"
+    "def pick(x, FIRST: tl.constexpr, limit=None, SCALE: tl.constexpr=2):\n"
+    "    if FIRST and limit is not None:\n"
+    "        return tl.minimum(x, limit)\n"
+    "    elif not FIRST:\n"
+    "        return x * SCALE, x\n"
+    "    y = x + 1; y += 1\n"
+    "    return y\n"
+    "@triton.jit\n"
+    "def summed(x, n):\n"
+    "    acc = x\n"
+    "    for i in range(0, n):\n"
+    "        acc = pick(acc, True)\n"
+    "        if n > 3:\n"
+    "            acc = acc * 2\n"
+    "    return acc\n";
+
+class FunctionsTest : public HelpersTest {
+ protected:
+  static auto with_functions(std::string_view body) -> std::vector<double> {
+    auto text = kernel("'in_ptr0': '*fp32', 'out_ptr0': '*fp32'", "in_ptr0, out_ptr0",
+                       fmt::format("tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n{}\n"
+                                   "tl.store(out_ptr0 + (xindex), out, xmask)",
+                                   body));
+    text.insert(text.rfind("'''"), kFunctions);
+    text +=
+        "def call(args):\n    arg0_1, = args\n"
+        "    buf0 = empty_strided_cuda((3, ), (1, ), torch.float32)\n"
+        "    k.run(arg0_1, buf0, 3, stream=stream0)\n    return (buf0, )\n";
+    const auto result = run_on(text, {1, 5, 10});
+    EXPECT_TRUE(result.findings.empty());
+    return result.outputs.empty() ? std::vector<double>() : output(result);
+  }
+};
+
+TEST_F(FunctionsTest, ConstantsSayWhichReturnIsReached) {
+  EXPECT_EQ(with_functions("out = pick(tmp0, True, limit=5)"), (std::vector<double>{1, 5, 5}));
+  EXPECT_EQ(with_functions("out = pick(tmp0, True)"), (std::vector<double>{3, 7, 12}));
+  EXPECT_EQ(with_functions("a, b = pick(tmp0, False)\nout = a - b"),
+            (std::vector<double>{1, 5, 10}));
+  EXPECT_EQ(with_functions("out, b = pick(tmp0, FIRST=False, SCALE=3)"),
+            (std::vector<double>{3, 15, 30}));
+}
+
+TEST_F(FunctionsTest, TheirLoopsBranchesAndNamesAreTheirOwn) {
+  EXPECT_EQ(with_functions("y = tmp0; acc = y\nfor k in range(0, 2):\n    acc = summed(acc, 2)\n"
+                           "out = acc + y"),
+            (std::vector<double>{10, 18, 28}));
+  std::vector<double> four = {1, 5, 10};
+  for (auto& one : four)
+    for (int i = 0; i < 4; ++i) one = (one + 2) * 2;
+  EXPECT_EQ(with_functions("n = xnumel + 1\nout = summed(tmp0, n)"), four);
+}
+
+TEST_F(FunctionsTest, MatricesAreTurned) {
+  EXPECT_EQ(with_functions("rows = tmp0[:, None]\nout = tl.sum(tl.trans(rows), 0)"),
+            (std::vector<double>{1, 5, 10}));
+}
+
 }  // namespace
 }  // namespace assay

@@ -199,5 +199,42 @@ TEST(HigherOrder, EffectsCallTheirOperatorBehindAToken) {
   EXPECT_EQ(run.value.items.at(1).tensor->meta.sizes, (Ints{2, 1}));
 }
 
+/// h = a * h + b of pairs (a, b), and any number of them.
+TEST(HigherOrder, AssociativeScansCombineAllBefore) {
+  const std::string text =
+      "class G(torch.nn.Module):\n"
+      "    def forward(self, a: \"f32[s0, 1][1, 1]cpu\", b: \"f32[s0, 1][1, 1]cpu\"):\n"
+      "        f = self.f\n"
+      "        c = torch.ops.higher_order.associative_scan(f, [a, b], ())\n"
+      "        getitem: \"f32[s0, 1][1, 1]cpu\" = c[0]\n"
+      "        getitem_1: \"f32[s0, 1][1, 1]cpu\" = c[1]\n"
+      "        return (getitem, getitem_1)\n"
+      "\n"
+      "    class f(torch.nn.Module):\n"
+      "        def forward(self, a, b, c, d):\n"
+      "            e = torch.ops.aten.mul.Tensor(a, c)\n"
+      "            g = torch.ops.aten.mul.Tensor(c, b)\n"
+      "            h = torch.ops.aten.add.Tensor(g, d)\n"
+      "            return [e, h]\n";
+  for (std::int64_t length = 1; length < 10; ++length) {
+    std::vector<double> factors, terms;
+    double product = 1, state = 0, products = 0, states = 0;
+    for (std::int64_t i = 0; i < length; ++i) {
+      factors.push_back(i % 3 == 1 ? -2 : 1);
+      terms.push_back(static_cast<double>(i + 1));
+      product *= factors.back();
+      state = factors.back() * state + terms.back();
+      products += product;
+      states += state;
+    }
+    const auto run = run_values(text, {Datum{make_tensor({length, 1}, factors, DType::float32)},
+                                       Datum{make_tensor({length, 1}, terms, DType::float32)}});
+    EXPECT_EQ(sum_of(run, 0), products) << length;
+    EXPECT_EQ(sum_of(run, 1), states) << length;
+  }
+  const auto symbolic = run_symbolic(*parse_graph(text), table());
+  EXPECT_EQ(symbolic.nodes[4].verdict, ClaimVerdict::equal) << symbolic.nodes[4].rule;
+}
+
 }  // namespace
 }  // namespace assay
