@@ -123,7 +123,9 @@ def answers(function, inputs, path, **options):
     With TORCH_TRACE=FOLDER in the environment before torch is imported, FOLDER then has the log that
     `assay debug LOG --stages --inputs PATH` and `assay run LOG --inputs PATH` take beside `path`.
     Where an input or parameter requires a gradient and an output has one, gradients are recorded too:
-    those of the sum of each output times a deterministic fill in [0, 1). A module is copied first.
+    those of the sum of each output times a deterministic fill in [0, 1). A module is copied first;
+    tensors that a function finds around it (variables, attributes of them, items of lists and
+    dictionaries) are recorded too, and put back to what they were.
 
     options  go to torch.compile
     Returns "right", "wrong values" or the compiler's error as one line; eager errors are raised.
@@ -157,6 +159,8 @@ class _Call:
         self.sources, self.tensors = [], []  # by tensor the ways to it, as Dynamo writes them
         if is_module:
             own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
+            if type(function).__module__.startswith("torch.nn."):
+                own = "fn"  # Dynamo compiles a function that calls it
 
             def place(path):
                 return f"L['{own}']" + "".join(f"._modules['{m}']" for m in path.split(".") if m)
@@ -171,6 +175,8 @@ class _Call:
                         self._add(f"{place(path)}.{name}", torch.tensor(value, dtype=torch.float64))
         called = self.function.forward if is_module else self.function
         names = []
+        if is_module and own == "fn":
+            names = [f"L['args'][{k}]" for k in range(len(inputs))]
         for parameter in inspect.signature(called).parameters.values():
             if parameter.kind == parameter.VAR_POSITIONAL:
                 names += [f"L['{parameter.name}'][{k}]" for k in range(len(inputs) - len(names))]
@@ -178,6 +184,28 @@ class _Call:
                 names.append(f"L['{parameter.name}']")
         for name, tensor in zip(names, self.inputs):
             self._add(name, tensor)
+        given = len(self.tensors)
+        if not is_module:
+            for name, value in _around(called):
+                self._add_all(name, value)
+        self.found = [(t, t.detach().clone()) for t in self.tensors[given:]]
+
+    def _add_all(self, source, value):
+        """A tensor, or those in a list, tuple or dictionary or that are an object's attributes."""
+        if isinstance(value, torch.Tensor):
+            self._add(source, value)
+        elif isinstance(value, (list, tuple)):
+            for k, one in enumerate(value):
+                if isinstance(one, torch.Tensor):
+                    self._add(f"{source}[{k}]", one)
+        elif isinstance(value, dict):
+            for key, one in value.items():
+                if isinstance(one, torch.Tensor):
+                    self._add(f"{source}[{key!r}]", one)
+        elif not isinstance(value, (type, torch.nn.Module)):
+            for key, one in getattr(value, "__dict__", {}).items():
+                if isinstance(one, torch.Tensor):
+                    self._add(f"{source}.{key}", one)
 
     def _add(self, source, tensor):
         for k, one in enumerate(self.tensors):
@@ -205,7 +233,24 @@ class _Call:
             said["gradients"] = [_answer(torch.zeros_like(t) if t.grad is None else t.grad)
                                  for t in wanted]
         said["inputs_after"] = [_answer(t) for t in self.tensors]
+        with torch.no_grad():
+            for tensor, before in self.found:
+                tensor.grad = None
+                if not torch.equal(tensor, before):
+                    tensor.copy_(before)
         return said
+
+
+def _around(function):
+    """What a function finds around it, with the names that Dynamo gives it."""
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None)
+    for name, cell in zip(code.co_freevars if code else (), function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # not filled yet
+            yield f"L['{name}']", cell.cell_contents
+    for name in code.co_names if code else ():
+        if name in function.__globals__ and not inspect.ismodule(function.__globals__[name]):
+            yield f"G['{name}']", function.__globals__[name]
 
 
 def _twin(tensor):

@@ -325,38 +325,83 @@ print(assay_record.answers(Model(), inputs, sys.argv[2], dynamic=True))
 """
 
 
+FOUND = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+class Table:
+    def __init__(self):
+        self.places = torch.tensor([2, 0, 1])
+
+def made():
+    table, weights = Table(), [torch.full((3,), 2.0), torch.arange(3.)]
+    def picked(x):
+        weights[1].add_(1)
+        return (x * weights[0] + weights[1])[table.places] + OFFSET
+    return picked
+
+OFFSET = torch.full((3, 3), 10.0)
+print(assay_record.answers(made(), (torch.eye(3),), sys.argv[2]))
+"""
+
+SEQUENCE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
+print(assay_record.answers(model, (torch.ones(5, 3),), sys.argv[2]))
+"""
+
+
 @unittest.skipUnless(HAS_TORCH, "needs a Python with torch")
 class AnswersTest(unittest.TestCase):
     """What a module gives, beside the log of its compilation."""
 
-    def test_modules_and_functions(self):
+    def answers(self, script):
+        """What the script records; with it Assay runs the log on nothing that is made up."""
         with tempfile.TemporaryDirectory() as folder:
             logs, path = os.path.join(folder, "logs"), os.path.join(folder, "answers.json")
-            run = subprocess.run([sys.executable, "-c", ANSWERS, RECORDER, path], capture_output=True, text=True,
+            run = subprocess.run([sys.executable, "-c", script, RECORDER, path], capture_output=True, text=True,
                                  env={**os.environ, "TORCH_TRACE": logs, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"})
             self.assertEqual(["right"], run.stdout.split(), run.stderr[-2000:])
-            with open(path) as file:
-                said = json.load(file)
-            self.assertEqual(["L_self_modules_norm_parameters_weight_", "L_self_modules_norm_parameters_bias_",
-                              ["L_self_modules_linear_parameters_weight_", "L_self_modules_same_parameters_weight_"],
-                              ["L_self_modules_linear_parameters_bias_", "L_self_modules_same_parameters_bias_"],
-                              "L_self_modules_norm_buffers_running_mean_",
-                              "L_self_modules_norm_buffers_running_var_",
-                              "L_self_modules_norm_buffers_num_batches_tracked_", "L_parts_0_", "L_parts_1_"],
-                             [one["placeholder"] for one in said["inputs"] if one["dtype"] != "float64"])
-            self.assertIn("L_self_scale", [one["placeholder"] for one in said["inputs"]])
-            self.assertEqual([1, 5], said["inputs"][-1]["stride"])
-            self.assertEqual(5, len(said["eager"]["gradients"]))  # four parameters and an input
-            self.assertEqual(1, said["eager"]["inputs_after"][6]["sum"])  # batches that were tracked
-            self.assertEqual(0, said["inputs"][6]["sum"])
-            if not ASSAY:
-                return
-            for command in (["debug", "--stages"], ["run"]):
+            for command in (["debug", "--stages"], ["run"]) if ASSAY else ():
                 (log,) = glob.glob(os.path.join(logs, "*.log"))
                 ran = subprocess.run([ASSAY, command[0], log, *command[1:], "--inputs", path], capture_output=True,
                                      text=True)
                 self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
                 self.assertNotIn("made up", ran.stdout)
+            with open(path) as file:
+                return json.load(file)
+
+    def test_modules_and_functions(self):
+        said = self.answers(ANSWERS)
+        self.assertEqual(["L_self_modules_norm_parameters_weight_", "L_self_modules_norm_parameters_bias_",
+                          ["L_self_modules_linear_parameters_weight_", "L_self_modules_same_parameters_weight_"],
+                          ["L_self_modules_linear_parameters_bias_", "L_self_modules_same_parameters_bias_"],
+                          "L_self_modules_norm_buffers_running_mean_",
+                          "L_self_modules_norm_buffers_running_var_",
+                          "L_self_modules_norm_buffers_num_batches_tracked_", "L_parts_0_", "L_parts_1_"],
+                         [one["placeholder"] for one in said["inputs"] if one["dtype"] != "float64"])
+        self.assertIn("L_self_scale", [one["placeholder"] for one in said["inputs"]])
+        self.assertEqual([1, 5], said["inputs"][-1]["stride"])
+        self.assertEqual(5, len(said["eager"]["gradients"]))  # four parameters and an input
+        self.assertEqual(1, said["eager"]["inputs_after"][6]["sum"])  # batches that were tracked
+        self.assertEqual(0, said["inputs"][6]["sum"])
+
+    def test_tensors_around_a_function(self):
+        said = self.answers(FOUND)
+        self.assertEqual({"L_x_", "L_table_places", "L_weights_0_", "L_weights_1_", "G_OFFSET_"},
+                         {one["placeholder"] for one in said["inputs"]})
+        self.assertEqual(said["eager"], said["compiled"])  # each began with the same
+
+    def test_modules_of_torch_itself(self):
+        said = self.answers(SEQUENCE)
+        self.assertEqual(["L_fn_modules_0_parameters_weight_", "L_fn_modules_0_parameters_bias_", "L_args_0_"],
+                         [one["placeholder"] for one in said["inputs"]])
 
 
 def run_under(python):

@@ -115,7 +115,8 @@ auto each_member(Composer& c) -> Datum {
     results.push_back(c.call(target, std::move(args)));
     if (c.error()) return {};
   }
-  return in_place ? Datum{} : Datum{std::move(results)};
+  // In place it gives nothing, but Inductor's passes, which make calls so, go on to take its items.
+  return {std::move(results)};
 }
 
 /// _foreach_pow.ScalarAndTensor: self is the number.

@@ -236,5 +236,19 @@ TEST(HigherOrder, AssociativeScansCombineAllBefore) {
   EXPECT_EQ(symbolic.nodes[4].verdict, ClaimVerdict::equal) << symbolic.nodes[4].rule;
 }
 
+/// Inductor makes lists be changed in place and goes on to take the results' items.
+TEST(HigherOrder, ListsThatAreChangedInPlaceHaveItems) {
+  const std::string text =
+      "def forward(self, x: \"f32[2][1]cpu\", y: \"f32[2][1]cpu\"):\n"
+      "    a = torch.ops.aten._foreach_add_.List([x, y], [y, x])\n"
+      "    b: \"f32[2][1]cpu\" = a[0]\n"
+      "    c: \"f32[2][1]cpu\" = a[1]\n"
+      "    return (b, c)\n";
+  const auto run = run_values(text, {Datum{make_tensor({2}, {1, 2}, DType::float32)},
+                                     Datum{make_tensor({2}, {10, 20}, DType::float32)}});
+  EXPECT_EQ(sum_of(run, 0), 33);
+  EXPECT_EQ(sum_of(run, 1), 63);  // of what the first is by then
+}
+
 }  // namespace
 }  // namespace assay
