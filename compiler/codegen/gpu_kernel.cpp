@@ -24,6 +24,7 @@ GpuState::GpuState(llvm::Module& module, const PtxRequest& request, const PtxOpt
       code_(b_, 1),
       combine_(b_, code_),
       is_checked_(options.is_checked),
+      begins_early_(options.begins_early()),
       architecture_(options.architecture),
       most_registers_(request.most_registers),
       steps_(kernel_) {}
@@ -93,6 +94,9 @@ void GpuKernelEmitter::entry(const std::string& name) {
     }
   b_.SetInsertPoint(BasicBlock::Create(context, "entry", function_));
   code_.use_bfloat_conversions(architecture_ >= kBfloatConversions);
+  // What comes behind may begin when all blocks have, and waits in its turn.
+  if (begins_early_)
+    assembly("griddepcontrol.launch_dependents; griddepcontrol.wait;", "~{memory}", {}, nullptr);
   thread_ = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
   if (is_checked_) tell_arguments();
   if (layout_->is_placed()) enter_places();
@@ -386,6 +390,10 @@ auto GpuKernelEmitter::computed(const TileStatement& one, int index) -> Value* {
     operands = order_operands(one, index);
   else
     for (const auto operand : one.operands) operands.push_back(lane(operand, index));
+  if (op == TileOp::rsqrt && operands[0]->getType()->isFloatTy() && steps_.stores_halves())
+    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_f, {}, {operands[0]});
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+  b_.setFastMathFlags(flags(one));
   return code_.compute(op, operands, dtype(one.operands.back()), dtype(one.results[0]));
 }
 

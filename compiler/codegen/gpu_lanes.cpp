@@ -47,6 +47,8 @@ auto GpuKernelEmitter::combine(const TileStatement& one, TileCombine how, const 
   if (how != TileCombine::region) {
     std::vector<DType> dtypes;
     for (std::size_t i = 0; i < a.size(); ++i) dtypes.push_back(dtype(one.operands[i]));
+    const llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+    b_.setFastMathFlags(flags(one));
     return combine_.combined(how, a, b, dtypes);
   }
   const auto& body = one.regions[0];

@@ -27,6 +27,8 @@ struct GpuState : GpuValues {
   [[nodiscard]] auto reciprocal(Value* of, bool is_exact) -> Value*;
   [[nodiscard]] auto are_moderate(const Values& numbers) -> Value*;
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
+  // gpu_fusing.cpp
+  [[nodiscard]] auto flags(const TileStatement& one) const -> llvm::FastMathFlags;
 
   llvm::Module& module_;
   const TileKernel& kernel_;
@@ -41,6 +43,7 @@ struct GpuState : GpuValues {
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   Value* passed_ = nullptr;                 ///< where checked code counts barriers
   bool is_checked_ = false;
+  bool begins_early_ = false;                 ///< and waits for what is before it
   int architecture_ = 0;                      ///< 90 for compute capability 9.0
   int most_registers_ = 0;                    ///< of the machine; 0: no limit
   llvm::GlobalVariable* shared_ = nullptr;    ///< one value per thread

@@ -110,14 +110,15 @@ struct CudaState {
   [[nodiscard]] auto machine_code(GpuVariant& variant) const -> Result<std::string> {
     const PtxOptions ptx{.architecture = driver->facts().capability,
                          .is_checked = options.is_checked};
+    variant.begins_early = ptx.begins_early();
     std::string key;
     if (options.cache != nullptr) {
       const auto& layout = variant.layout;
-      key =
-          fmt::format("cuda {} {} {} checked {} blocks {} registers {} {} placed {}\n{}",
-                      driver->facts().version, ptx.architecture, codegen_stamp(), ptx.is_checked,
-                      fmt::join(variant.blocks, " "), layout.contiguous_bits, layout.register_bits,
-                      layout.is_placed() ? layout.threads() : 0, print_kernel(variant.kernel()));
+      key = fmt::format("cuda {} {} {} checked {} blocks {} registers {} {} {} placed {}\n{}",
+                        driver->facts().version, ptx.architecture, codegen_stamp(), ptx.is_checked,
+                        fmt::join(variant.blocks, " "), layout.contiguous_bits,
+                        layout.register_bits, variant.most_registers,
+                        layout.is_placed() ? layout.threads() : 0, print_kernel(variant.kernel()));
       if (auto known = options.cache->find(key)) return *std::move(known);
     }
     ASSAY_TRY_VOID(make_ptx({&variant}, ptx));

@@ -159,6 +159,7 @@ void GpuVariant::add_numbers(const std::vector<std::int64_t>& extents,
 auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
                       const TileLaunch& launch) const -> Result<cuda::LaunchShape> {
   cuda::LaunchShape shape;
+  shape.begins_early = variant.begins_early;
   shape.threads[0] = static_cast<unsigned>(variant.layout.threads());
   std::array<std::int64_t, 3> grid = {1, 1, 1};
   if (plan_) {

@@ -36,7 +36,8 @@ struct GpuVariant {
   void add_numbers(const std::vector<std::int64_t>& extents, const cuda::LaunchShape& shape,
                    std::vector<std::uint64_t>& values) const;
   TileLayout layout;
-  int most_registers = 0;  ///< of a thread; 0: no limit
+  int most_registers = 0;     ///< of a thread; 0: no limit
+  bool begins_early = false;  ///< of its code: PtxOptions::begins_early
   std::string ptx, not_compiled;
   cuda::FunctionHandle* function = nullptr;
 };

@@ -33,6 +33,12 @@ struct PtxCode {
 struct PtxOptions {
   int architecture = 80;  ///< compute capability, ten times the major one
   bool is_checked = false;
+  /// Code waits itself for what is before it in its stream, so that its launch may come while that
+  /// ends (programmatic dependent launch).
+  [[nodiscard]] auto begins_early() const -> bool {
+    constexpr int kWaits = 90;  // architectures from here on have it
+    return architecture >= kWaits && !is_checked;
+  }
 };
 
 /// Entry of the code generator's library.

@@ -23,6 +23,9 @@ constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 8, kColumnLanes = 32;
 /// Whose threads would go over many rows one by one.
 constexpr std::int64_t kShortColumn = 1024;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
+/// Of rows of wide elements that are no longer than this a thread keeps few: so many threads are at
+/// work that nothing waits.
+constexpr std::int64_t kFewKept = 8, kFewKeptRow = 4096, kWideNeighbours = 4;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kFarthest = 1 << 25;  ///< that positions of 32 bits are moved
@@ -177,7 +180,9 @@ auto looped(const TilePlan& plan, TileChoice choice) -> TileChoice {
 auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
                 std::int64_t most_ranks) -> TileChoice {
   const bool is_read_again = plan.loops.levels > 2;
-  const auto lanes = plan.loads_little ? kKeptLanes : kKeptLanesOfWindows;
+  const bool keeps_few = plan.registers == kRegistersOfOneLoad &&
+                         plan.neighbours <= kWideNeighbours && all.r <= kFewKeptRow;
+  const auto lanes = !plan.loads_little ? kKeptLanesOfWindows : keeps_few ? kFewKept : kKeptLanes;
   choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
   if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
     if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
@@ -269,11 +274,14 @@ auto TileChoice::code() const -> TileChoice {
 
 auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
   constexpr int kOfSingleLanes = 8;  ///< that are asked one by one
+  constexpr int kOfFew = 32;
   if (plan.registers == 0 || !choice.is_placed()) return 0;
   if (!is_row(plan)) return plan.registers;
   if (choice.loops) return 0;
   // Each lane's place by a division of its own would be kept in memory.
   if (choice.run == 1 && plan.loops.reduced.size() > 1) return 0;
+  if (plan.registers == kRegistersOfOneLoad && choice.neighbours * choice.rounds <= kFewKept)
+    return kOfFew;
   return plan.registers + (choice.run == plan.neighbours ? 0 : kOfSingleLanes);
 }
 

@@ -117,7 +117,7 @@ auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
 /// Registers of the machine that a row's thread does with: where one value per element at most is
 /// kept from one pass to the next. 0: it takes what it wants.
 auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
-  constexpr int kOfHalves = 48, kOfOneLoad = 64, kOfMore = 96;
+  constexpr int kOfHalves = 48, kOfMore = 96;
   if (plan.levels <= 2) return 0;
   const auto varies = [&](AxisSet axes) {
     return std::ranges::any_of(plan.reduced,
@@ -165,7 +165,7 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
   // Where halves are all that is read, functions are short ones and nothing waits behind.
   const bool is_of_halves = loads.size() == 1 && is_half(kernel.type(loads[0]).dtype) &&
                             AccessSteps(kernel).stores_halves();
-  return is_of_halves ? kOfHalves : kOfOneLoad;
+  return is_of_halves ? kOfHalves : kRegistersOfOneLoad;
 }
 /// Registers of the machine that the thread of columns does with: two blocks are at work at once,
 /// for which parts are made.

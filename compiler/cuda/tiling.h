@@ -102,6 +102,8 @@ struct TilePlan {
   bool is_tail = false;           ///< programs are those of columns' parts, numbered behind x
   std::set<std::size_t> windows;  ///< buffers that are only read, much of each for an element
 };
+/// Of a row whose threads keep one value of each element, which they loaded.
+inline constexpr int kRegistersOfOneLoad = 64;
 /// Errors: unsupported (what plan_kernel refuses).
 [[nodiscard]] auto plan_tiles(const TileKernel& kernel, std::optional<TileClip> clip = {})
     -> Result<TilePlan>;
@@ -131,7 +133,7 @@ struct TilePlan {
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// For these extents. Neighbouring sizes share their code: there are at most seven of a kernel.
+/// For these extents. Neighbouring sizes share their code: there are at most nine of a kernel.
 /// `most_ranks`: blocks that a cluster may have on the GPU.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                                 std::int64_t most_ranks) -> TileChoice;

@@ -291,7 +291,7 @@ class Machine:
             return self.access(name, operands, regs)
         if op in ("atom", "red"):
             return self.atomic(name, operands, regs)
-        if op in ("membar", "fence"):
+        if op in ("membar", "fence", "griddepcontrol"):
             return None
         if op == "mbarrier":
             return self.await_bytes(name[1], operands, regs)

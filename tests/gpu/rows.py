@@ -99,6 +99,10 @@ ROWS = [(3, 40, (4, 1, 8), 1), (5, 200, (32, 1, 2), 1), (2, 1000, (32, 2, 1), 1)
         (1, 700, (32, 1, 1), 4), (1, 3001, (32, 2, 1), 8), (1, 2900, (32, 3, 1), 1), (2, 10001, (32, 5, 1), 2)]
 # Of which all lanes are meant: a part of a warp, several warps, blocks of a cluster.
 WHOLE_ROWS = [(5, 64, (2, 1, 16), 1), (2, 2048, (32, 2, 1), 1), (1, 4096, (32, 2, 1), 2)]
+# Of threads that keep few elements: parts of rows and whole ones, and longer rows, of which they keep more.
+WIDE_ROWS = [(3, 40, (16, 1, 2), 1), (5, 200, (32, 1, 2), 1), (3, 37, (8, 1, 4), 1), (2, 1001, (32, 4, 1), 1),
+             (5, 64, (8, 1, 4), 1), (2, 2048, (32, 8, 1), 1), (1, 4096, (32, 8, 1), 2), (2, 5001, (32, 5, 1), 1),
+             (1, 8192, (32, 4, 1), 2)]
 COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1), (9, 7, (4, 2, 1), 1),
            (130, 33, (16, 16, 1), 1)]
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
@@ -116,7 +120,7 @@ BYTES = {"q": 8, "f": 4, "bf16": 2, "b": 1}
 SIZES = {"row sums": ROWS + WHOLE_ROWS, "column sums": COLUMNS, "centred rows": ROWS + WHOLE_ROWS,
          "first place of the largest": ROWS + WHOLE_ROWS,
          "exponentials": ROWS[:5] + ROWS[6:7], "large exponentials": ROWS[:1], "near exponentials": ROWS[:2] + ROWS[6:7],
-         "shares of exponentials": ROWS[:2] + ROWS[6:8] + WHOLE_ROWS, "shifted by rows": ELEMENTS}
+         "shares of exponentials": WIDE_ROWS, "shifted by rows": ELEMENTS}
 
 
 def codes_of(call, rows, columns, kind="f32"):

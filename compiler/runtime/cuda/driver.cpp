@@ -17,6 +17,7 @@ struct UpdateResult {
 struct LinkHandle;
 struct NodeHandle;
 constexpr int kClusterDimension = 4;  ///< CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+constexpr int kBeginsEarly = 6;       ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 using AttributeValue = std::array<unsigned, 16>;
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;
@@ -290,20 +291,23 @@ auto Driver::launch(FunctionHandle* function, const LaunchShape& shape,
   const Waiting waiting(watch_);
   const auto& [x, y, z] = shape.threads;
   auto* const values = const_cast<void**>(arguments.data());
-  if (shape.ranks == 1)
+  std::array<LaunchAttribute, 2> attributes;
+  unsigned count = 0;
+  if (shape.begins_early && functions_->cuLaunchKernelEx != nullptr)
+    attributes.at(count++) = {.id = kBeginsEarly, .value = {1}};
+  if (count == 0 && shape.ranks == 1)
     return checked(functions_->cuLaunchKernel(function, shape.grid[0], shape.grid[1], shape.grid[2],
                                               x, y, z, 0, stream_, values, nullptr),
                    "cuLaunchKernel");
   if (functions_->cuLaunchKernelEx == nullptr)
     return unsupported("clusters of blocks: the driver is too old");
-  LaunchAttribute cluster;
-  cluster.id = kClusterDimension;
-  cluster.value = {1, shape.ranks, 1};
+  if (shape.ranks > 1)
+    attributes.at(count++) = {.id = kClusterDimension, .value = {1, shape.ranks, 1}};
   const LaunchConfig config{.grid = shape.grid,
                             .threads = shape.threads,
                             .stream = stream_,
-                            .attributes = &cluster,
-                            .count = 1};
+                            .attributes = attributes.data(),
+                            .count = count};
   return checked(functions_->cuLaunchKernelEx(&config, function, values, nullptr),
                  "cuLaunchKernelEx");
 }

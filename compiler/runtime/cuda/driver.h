@@ -34,7 +34,8 @@ struct DeviceFacts {
 struct LaunchShape {
   std::array<unsigned, 3> grid = {1, 1, 1};
   std::array<unsigned, 3> threads = {1, 1, 1};
-  unsigned ranks = 1;  ///< neighbours along the grid's second dimension that are a cluster
+  unsigned ranks = 1;         ///< neighbours along the grid's second dimension that are a cluster
+  bool begins_early = false;  ///< while the launch before it ends, for which its code waits
   [[nodiscard]] auto count() const -> unsigned { return threads[0] * threads[1] * threads[2]; }
 };
 

@@ -23,7 +23,8 @@ class PtxTest : public ::testing::Test {
   }
   /// Kernel, variant and code for axes of these extents, or of a choice.
   static auto made(const std::string& text, std::vector<std::int64_t> extents,
-                   std::optional<TileChoice> choice = {}) -> GpuVariant {
+                   std::optional<TileChoice> choice = {}, const PtxOptions& options = {})
+      -> GpuVariant {
     static ShapeEnv env;
     const auto kernel = parse_kernel(text, env.pool());
     EXPECT_TRUE(kernel) << (kernel ? "" : kernel.error().message) << "\n" << text;
@@ -33,8 +34,8 @@ class PtxTest : public ::testing::Test {
     auto variant =
         gpu.variant(choice ? GpuVariantKey{.choice = *choice, .blocks = {}} : gpu.key(launch));
     EXPECT_TRUE(variant) << (variant ? "" : variant.error().message);
-    EXPECT_TRUE(make_ptx({&*variant}, {}));
-    EXPECT_TRUE(assembles(variant->ptx)) << variant->ptx;
+    EXPECT_TRUE(make_ptx({&*variant}, options));
+    EXPECT_TRUE(assembles(variant->ptx, options.architecture)) << variant->ptx;
     return *std::move(variant);
   }
   /// By ptxas, where CUDA's tools are installed.
@@ -203,7 +204,7 @@ TEST_F(PtxTest, TwoByteElementsGoInPairs) {
   EXPECT_EQ(lanes, 32);
   EXPECT_EQ(count(halves.ptx, "max.NaN.bf16x2"), lanes / 2 - 1);
   EXPECT_EQ(count(halves.ptx, "ex2.approx.ftz.f32"), lanes);
-  const auto stored_wide = made(shares("bfloat16", "float32"), {1 << 16, 4096});
+  const auto stored_wide = made(shares("bfloat16", "float32"), {1 << 16, 8192});
   EXPECT_EQ(count(stored_wide.ptx, "max.NaN.bf16x2"), lanes / 2 - 1);
   EXPECT_EQ(count(stored_wide.ptx, "ex2.approx"), 0);
   // So are their quotients, of which none is a call, and nothing else needs registers.
@@ -226,11 +227,57 @@ TEST_F(PtxTest, ThreadsAskForTheirOwnLanes) {
   EXPECT_EQ(count(made(shares("bfloat16", "float32"), {1 << 16, 1000}).ptx, "vote"), 0);
 }
 
+/// Threads that keep few elements of a row take few registers, so that as many as there may be are
+/// at work.
+TEST_F(PtxTest, ThreadsOfShortRowsTakeFewRegisters) {
+  const auto few = made(shares("float32", "float32"), {1 << 16, 4096});
+  EXPECT_EQ(few.layout.registers(), 8);
+  EXPECT_EQ(count(few.ptx, ".maxnreg 32"), 1);
+  const auto many = made(shares("float32", "float32"), {1 << 16, 4100});
+  EXPECT_EQ(many.layout.registers(), 32);
+  EXPECT_EQ(count(many.ptx, ".maxnreg 64"), 1);
+}
+
+/// Code for GPUs that have it waits for what is before it; nothing stands before that.
+TEST_F(PtxTest, LaunchesThatBeginEarlyWait) {
+  const auto text = [](const PtxOptions& options) {
+    return made(shares("float32", "float32"), {64, 64}, {}, options).ptx;
+  };
+  const auto waiting = text({.architecture = 90});
+  const auto at = waiting.find("griddepcontrol.wait;");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(waiting.substr(0, at).find("ld.global"), std::string::npos);
+  EXPECT_EQ(count(text({.architecture = 80}), "griddepcontrol"), 0);
+  EXPECT_EQ(count(text({.architecture = 90, .is_checked = true}), "griddepcontrol"), 0);
+}
+
+/// Squares are added as they are made, and what was loaded to products, where only halves are
+/// stored.
+TEST_F(PtxTest, ProductsAndSumsOfHalvesAreRoundedOnce) {
+  const auto spread = [](std::string_view stored) {
+    return ending(centred(), fmt::format("  %8:float32[x r] = mul %7 %7 line 0\n"
+                                         "  %9:float32[x] = reduce(sum r) %8 line 0\n"
+                                         "  %10:float32[x r] = mul %7 %9 line 0\n"
+                                         "  %11:float32[r] = load(in) %1 _ _ line 0\n"
+                                         "  %12:float32[x r] = add %10 %11 line 0\n"
+                                         "  %13:{}[x r] = cast %12 line 0\n"
+                                         "  store(out) %4 %13 _ line 0",
+                                         stored));
+  };
+  auto halves = spread("bfloat16");
+  const std::string buffer = "param out buffer float32";
+  halves.replace(halves.find(buffer), buffer.size(), "param out buffer bfloat16");
+  const auto made_halves = made(halves, {1 << 14, 8192});
+  const auto lanes = made_halves.layout.registers();
+  EXPECT_GE(count(made_halves.ptx, "fma.rn.f32"), lanes / 2 + lanes);
+  EXPECT_EQ(count(made(spread("float32"), {1 << 14, 8192}).ptx, "fma.rn.f32"), 0);
+}
+
 /// Of rows that fill all lanes only the row is asked for; where it is one and all is aligned,
 /// accesses behind the last reduction stand in a row without a question.
 TEST_F(PtxTest, WholeRowsAskNothing) {
-  const auto whole = made(shares("float32", "float32"), {1 << 16, 4096});
-  const auto part = made(shares("float32", "float32"), {1 << 16, 4092});
+  const auto whole = made(shares("float32", "float32"), {1 << 16, 8192});
+  const auto part = made(shares("float32", "float32"), {1 << 16, 8188});
   const auto runs = whole.layout.registers() >> whole.layout.contiguous_bits;
   EXPECT_LE(count(whole.ptx, "setp.lt.s32"), 3);
   EXPECT_GE(count(part.ptx, "setp.lt.s32"), runs);
@@ -243,7 +290,7 @@ TEST_F(PtxTest, PortionsOfRowsAreReadAhead) {
   const auto text = ending(centred(),
                            "  %8:float32[r] = load(in) %1 _ _ line 0\n"
                            "  %9:float32[x r] = add %7 %8 line 0\n  store(out) %4 %9 _ line 0");
-  const auto variant = made(text, {1 << 16, 4096});
+  const auto variant = made(text, {1 << 16, 8192});
   constexpr int kRunsOfPortion = 2;
   const auto first_store = variant.ptx.find("\tst.global.v4.f32");
   ASSERT_NE(first_store, std::string::npos);

@@ -148,7 +148,7 @@ TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
               "  %10:float32[y r] = sub %8 %9 line 0\n  store(in) %4 %10 _ line 0\n");
   const auto [kernel, plan] = planned(text);
   EXPECT_EQ(choose_tiles(plan, {kRows, 4100}, 1).threads, (TileThreads{.x = 32, .y = 5}));
-  EXPECT_EQ(choose_tiles(plan, {kRows, 3072}, 1).threads, (TileThreads{.x = 32, .y = 3}));
+  EXPECT_EQ(choose_tiles(plan, {kRows, 3072}, 1).threads, (TileThreads{.x = 32, .y = 12}));
   EXPECT_TRUE(choose_tiles(plan, {kRows, 3072}, 1).is_whole);
   EXPECT_TRUE(choose_tiles(plan, {kRows, 64}, 1).is_whole);
   EXPECT_FALSE(choose_tiles(plan, {kRows, 3076}, 1).is_whole);
