@@ -64,7 +64,7 @@ auto BodyCall::list(std::size_t i, std::string_view keyword) const -> Result<Dat
   return as_list(datum);
 }
 
-auto BodyCall::run(const Graph& body, const DatumList& args) const -> Result<Datum> {
+auto BodyCall::run(const Graph& body, const DatumList& args, Domain& domain) -> Result<Datum> {
   std::unordered_map<std::int32_t, Datum> values;
   const Lookup lookup = [&](NodeId id) -> const Datum* {
     const auto found = values.find(id.value);
@@ -82,7 +82,7 @@ auto BodyCall::run(const Graph& body, const DatumList& args) const -> Result<Dat
     } else if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) {
       return unsupported("the body's {} is not an operator call", node.name);
     } else {
-      auto value = run_node(body, node, domain_, lookup);
+      auto value = run_node(body, node, domain, lookup);
       if (!value) return with_context(value.error(), "node " + node.name);
       values[node.id.value] = *std::move(value);
     }

@@ -19,6 +19,7 @@ class BodyCall {
       : graph_(graph), node_(node), domain_(domain), lookup_(lookup) {}
 
   [[nodiscard]] auto arg_count() const -> std::size_t { return node_.args.size(); }
+  [[nodiscard]] auto node() const -> const Node& { return node_; }
   [[nodiscard]] auto domain() const -> Domain& { return domain_; }
 
   /// The sub-graph that an argument names. Errors: unsupported if the capture lacks it.
@@ -33,7 +34,11 @@ class BodyCall {
   /// A keyword or positional list argument; empty if it is not there.
   [[nodiscard]] auto list(std::size_t i, std::string_view keyword) const -> Result<DatumList>;
   /// What the body gives on these values of its placeholders.
-  [[nodiscard]] auto run(const Graph& body, const DatumList& args) const -> Result<Datum>;
+  [[nodiscard]] auto run(const Graph& body, const DatumList& args) const -> Result<Datum> {
+    return run(body, args, domain_);
+  }
+  [[nodiscard]] static auto run(const Graph& body, const DatumList& args, Domain& domain)
+      -> Result<Datum>;
   [[nodiscard]] auto run(std::size_t body_at, const DatumList& args) const -> Result<Datum>;
   /// Calls an operator of the table.
   [[nodiscard]] auto call(std::string_view overload, DatumList args,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "replay/interp/autocast.h"
 #include "replay/interp/body_call.h"
 #include "replay/interp/flex_attention.h"
 
@@ -43,6 +44,17 @@ auto run_wrapper(const BodyCall& call) -> Result<Datum> {
   if (at == call.arg_count()) return unsupported("the body is not in the capture");
   ASSAY_TRY(auto operands, call.operands_from(at + 1));
   return call.run(at, operands);
+}
+
+/// wrap_with_autocast(device_type, dtype, enabled, cache_enabled, body, operands...)
+auto run_with_autocast(const BodyCall& call) -> Result<Datum> {
+  const auto on = autocast_of(call.node());
+  const auto at = call.first_body();
+  if (!on || at == call.arg_count()) return run_wrapper(call);
+  ASSAY_TRY(const auto* body, call.body(at));
+  ASSAY_TRY(auto operands, call.operands_from(at + 1));
+  const auto domain = casting(call.domain(), *on);
+  return BodyCall::run(*body, operands, *domain);
 }
 
 /// invoke_subgraph(body, identifier, operands...)
@@ -256,7 +268,7 @@ struct HigherOrderRow {
 constexpr HigherOrderRow kRows[] = {
     {"higher_order.wrap", run_wrapper},
     {"higher_order.wrap_with_set_grad_enabled", run_wrapper},
-    {"higher_order.wrap_with_autocast", run_wrapper},
+    {"higher_order.wrap_with_autocast", run_with_autocast},
     {"higher_order.wrap_activation_checkpoint", run_wrapper},
     {"higher_order.tag_activation_checkpoint", run_wrapper},
     {"higher_order.strict_mode", run_wrapper},

@@ -82,10 +82,10 @@ constexpr std::array kFunctions = {
     FunctionRow{"log_softmax", "aten.log_softmax", "input=self dim -_stacklevel dtype"},
 };
 
-constexpr std::string_view kEnterAutocast = "torch.amp.autocast_mode._enter_autocast";
-constexpr std::array<std::string_view, 4> kModes = {"torch._C._set_grad_enabled",
-                                                    "torch._C._log_api_usage_once", kEnterAutocast,
-                                                    "torch.amp.autocast_mode._exit_autocast"};
+/// Of autocast the runner knows where it is on.
+constexpr std::array<std::string_view, 4> kModes = {
+    "torch._C._set_grad_enabled", "torch._C._log_api_usage_once",
+    "torch.amp.autocast_mode._enter_autocast", "torch.amp.autocast_mode._exit_autocast"};
 /// Questions whose answers Dynamo has put in already; that they were asked stays in the graph.
 constexpr std::array<std::string_view, 6> kQuestions = {
     "torch.cuda.get_device_capability", "torch.cuda.get_device_properties",
@@ -278,14 +278,6 @@ auto inplace_position(std::string_view function) -> std::optional<std::size_t> {
 auto is_mode(std::string_view target) -> bool {
   return std::ranges::find(kModes, target) != kModes.end() ||
          std::ranges::find(kQuestions, target) != kQuestions.end();
-}
-
-/// _enter_autocast(device_type, dtype, enabled, cache_enabled)
-auto run_mode(std::string_view target, const PythonArgs& args) -> Result<Datum> {
-  const auto enabled = argument_of(args, 2, "enabled");
-  if (target == kEnterAutocast && (enabled.is_none() || is_true(enabled)))
-    return unsupported("autocast, which is on here, changes dtypes of what follows");
-  return Datum{};
 }
 
 auto as_operator(NamedCall call) -> NamedCall {

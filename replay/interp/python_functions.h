@@ -45,10 +45,8 @@ struct NamedCall {
 /// Where such a function takes `inplace`; nothing where it does not.
 [[nodiscard]] auto inplace_position(std::string_view function) -> std::optional<std::size_t>;
 
-/// Calls that change modes, which no run shows, or ask what Dynamo has put in already. Errors:
-/// unsupported (autocast that is on).
+/// Calls that change modes, which no run shows, or ask what Dynamo has put in already.
 [[nodiscard]] auto is_mode(std::string_view target) -> bool;
-[[nodiscard]] auto run_mode(std::string_view target, const PythonArgs& args) -> Result<Datum>;
 
 /// Runs an operator by name, its overload chosen by the arguments.
 using RunOperator =

@@ -10,6 +10,7 @@
 #include "core/graph/targets.h"
 #include "core/ops/randomness.h"
 #include "replay/interp/admitted.h"
+#include "replay/interp/autocast.h"
 #include "replay/interp/binding.h"
 #include "replay/interp/higher_order.h"
 #include "replay/interp/python_call.h"
@@ -151,6 +152,7 @@ class GraphRunner {
         options_(options),
         domain_(options.rules && !reads_contents(graph, table) ? *options.rules : table,
                 options.random),
+        casts_(graph),
         probe_(graph, table),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         index_(values_.size(), -1) {
@@ -366,7 +368,7 @@ class GraphRunner {
   /// Functions of Python draw where the operators do that they choose.
   auto run_drawing(const Node& node, NodeRun& record, const Lookup& lookup) -> Result<Datum> {
     (void)domain_.take_drawn();
-    auto result = run_node(graph_, at_sizes(node), domain_, lookup);
+    auto result = casts_.run(at_sizes(node), domain_, lookup);
     record.randomness = std::max(record.randomness, domain_.take_drawn());
     return result;
   }
@@ -460,6 +462,7 @@ class GraphRunner {
   const RunInputs& inputs_;
   const RunOptions& options_;
   RealDomain domain_;
+  AutocastScopes casts_;
   RuleProbe probe_;
   StandIns stand_ins_;
   Binding known_;              ///< of the symbols, for stand-ins

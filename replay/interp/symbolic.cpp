@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/expr/text.h"
+#include "replay/interp/autocast.h"
 #include "replay/interp/binding.h"
 #include "replay/interp/blame.h"
 #include "replay/interp/compare.h"
@@ -253,6 +254,7 @@ class SymbolicRunner {
       : graph_(graph),
         context_(graph.env),
         domain_(table, context_),
+        casts_(graph),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         options_(options) {}
 
@@ -280,7 +282,7 @@ class SymbolicRunner {
     context_.set_node(node.id.value, node.target);
     const auto lookup = [this](NodeId id) { return &values_[static_cast<std::size_t>(id.value)]; };
     const auto made_before = context_.made_symbols().size();
-    auto rule = run_node(graph_, node, domain_, lookup);
+    auto rule = casts_.run(node, domain_, lookup);
     if (!rule) {
       const bool no_rule = rule.error().code == ErrorCode::unsupported;
       verdict.verdict = no_rule ? ClaimVerdict::no_rule : ClaimVerdict::fails;
@@ -351,6 +353,7 @@ class SymbolicRunner {
   const Graph& graph_;
   ShapeContext context_;
   FakeDomain domain_;
+  AutocastScopes casts_;
   std::vector<Datum> values_;
   const SymbolicOptions& options_;
   std::optional<std::vector<Binding>> samples_;

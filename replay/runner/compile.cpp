@@ -8,6 +8,7 @@
 #include "compiler/lower/lowering_domain.h"
 #include "core/base/clock.h"
 #include "core/expr/rewriting.h"
+#include "replay/interp/autocast.h"
 #include "replay/interp/run.h"
 #include "replay/runner/open_results.h"
 #include "replay/runner/stage_rounding.h"
@@ -23,6 +24,7 @@ class GraphCompiler {
         graph_(capture.graph),
         context_(graph_.env),
         domain_(table, context_, options.not_lowered),
+        casts_(graph_),
         values_(static_cast<std::size_t>(std::max(graph_.next_id, 0))) {}
 
   auto run() -> Result<ScheduleInput> {
@@ -88,7 +90,7 @@ class GraphCompiler {
     }
     context_.set_node(node.id.value, node.target);
     domain_.set_origin(node.name);
-    auto made = run_node(graph_, node, domain_, lookup);
+    auto made = casts_.run(node, domain_, lookup);
     if (!made) return with_context(made.error(), fmt::format("node {}", node.name));
     value(node.id) = *std::move(made);
     return {};
@@ -114,6 +116,7 @@ class GraphCompiler {
   const Graph& graph_;
   ShapeContext context_;
   LoweringDomain domain_;
+  AutocastScopes casts_;
   std::vector<Datum> values_;
   std::unordered_map<int, int> storages_;  ///< by alias group
   std::map<std::string, Datum> attributes_;

@@ -246,8 +246,7 @@ TEST(PythonCalls, TensorsOfNumbersHaveTheirDtype) {
   EXPECT_EQ(dtype("[1, 2]"), DType::int64);
 }
 
-/// Of autocast it matters whether it is on.
-TEST(PythonCalls, ModesChangeNothingOrAreRefused) {
+TEST(PythonCalls, ModesChangeNothing) {
   const auto off = run_lines(
       "        mode = torch.amp.autocast_mode._enter_autocast('cpu', None, False, None)\n"
       "        once = torch._C._log_api_usage_once('python.nn_module')\n"
@@ -256,9 +255,6 @@ TEST(PythonCalls, ModesChangeNothingOrAreRefused) {
       "        root = torch._sym_sqrt(16.0)\n        y = x * root\n");
   ASSERT_EQ(off.status, NodeStatus::ran) << off.message;
   EXPECT_EQ(off.value.tensor->sum, 4 * 21);
-  const auto on = run_lines(
-      "        y = torch.amp.autocast_mode._enter_autocast('cpu', torch.bfloat16, True, None)\n");
-  EXPECT_TRUE(on.message.contains("autocast")) << on.message;
 }
 
 TEST(PythonCalls, FunctionsDrawWhereTheirOperatorsDo) {
