@@ -44,22 +44,6 @@ auto fits(const RealMeta& meta, std::int64_t storage_bytes) -> Result<void> {
   return {};
 }
 
-/// The claim's layout as numbers. Errors: undecided for symbols without a value.
-auto evaluate_layout(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {
-  RealMeta meta{.dtype = claim.dtype, .sizes = {}, .strides = {}, .device = claim.device};
-  for (const auto& size : claim.sizes) {
-    ASSAY_TRY(const auto value, evaluate_int(size, binding));
-    if (value < 0) return bad_input("size {} is {} there", print_expr(size), value);
-    meta.sizes.push_back(value);
-  }
-  for (const auto& stride : claim.strides) {
-    ASSAY_TRY(const auto value, evaluate_int(stride, binding));
-    meta.strides.push_back(value);
-  }
-  ASSAY_TRY(meta.offset, evaluate_int(claim.offset, binding));
-  return meta;
-}
-
 auto placeholders(const Graph& graph) -> std::vector<const Node*> {
   std::vector<const Node*> nodes;
   for (const auto& node : graph.nodes)
@@ -307,6 +291,21 @@ auto tile(const Tensor& from, Tensor& to) -> void {
 }
 
 }  // namespace
+
+auto evaluate_layout(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {
+  RealMeta meta{.dtype = claim.dtype, .sizes = {}, .strides = {}, .device = claim.device};
+  for (const auto& size : claim.sizes) {
+    ASSAY_TRY(const auto value, evaluate_int(size, binding));
+    if (value < 0) return bad_input("size {} is {} there", print_expr(size), value);
+    meta.sizes.push_back(value);
+  }
+  for (const auto& stride : claim.strides) {
+    ASSAY_TRY(const auto value, evaluate_int(stride, binding));
+    meta.strides.push_back(value);
+  }
+  ASSAY_TRY(meta.offset, evaluate_int(claim.offset, binding));
+  return meta;
+}
 
 auto filled_tensor(RealMeta meta, std::uint32_t seed) -> Result<Tensor> {
   meta.offset = std::max<std::int64_t>(meta.offset, 0);

@@ -92,6 +92,10 @@ constexpr std::array<std::string_view, 6> kQuestions = {
     "torch.cuda.get_device_name",       "torch.cuda.current_device",
     "torch.cuda.device_count",          "torch.cuda.is_available"};
 
+/// Of vmap, whose regions the runner knows, behind the name of a module that PyTorch changes.
+constexpr std::array<std::string_view, 3> kOfVmap = {
+    "lazy_load_decompositions", "_vmap_increment_nesting", "_vmap_decrement_nesting"};
+
 /// Arguments of Python functions that change nothing the operator could be told.
 constexpr std::array<std::string_view, 3> kPythonOnly = {"_stacklevel", "return_indices", "layout"};
 /// Arguments of old that say nothing where they are None; `reduce` is an operator's own elsewhere.
@@ -277,7 +281,9 @@ auto inplace_position(std::string_view function) -> std::optional<std::size_t> {
 
 auto is_mode(std::string_view target) -> bool {
   return std::ranges::find(kModes, target) != kModes.end() ||
-         std::ranges::find(kQuestions, target) != kQuestions.end();
+         std::ranges::find(kQuestions, target) != kQuestions.end() ||
+         (target.starts_with("torch.") &&
+          std::ranges::find(kOfVmap, target.substr(target.rfind('.') + 1)) != kOfVmap.end());
 }
 
 auto as_operator(NamedCall call) -> NamedCall {

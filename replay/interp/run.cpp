@@ -16,6 +16,7 @@
 #include "replay/interp/python_call.h"
 #include "replay/interp/rule_probe.h"
 #include "replay/interp/stand_in.h"
+#include "replay/interp/vmap.h"
 
 namespace assay {
 namespace {
@@ -153,6 +154,7 @@ class GraphRunner {
         domain_(options.rules && !reads_contents(graph, table) ? *options.rules : table,
                 options.random),
         casts_(graph),
+        vmaps_(graph),
         probe_(graph, table),
         values_(static_cast<std::size_t>(std::max(graph.next_id, 0))),
         index_(values_.size(), -1) {
@@ -168,11 +170,7 @@ class GraphRunner {
   auto run() -> GraphRun {
     result_.nodes.resize(graph_.nodes.size());
     const auto before = watched_bytes();
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      run_at(i);
-      for (const auto id : dies_after_[i]) values_[static_cast<std::size_t>(id)] = {};
-      if (options_.progress) options_.progress(i + 1, graph_.nodes.size());
-    }
+    run_between(0, graph_.nodes.size());
     for (const auto& [name, bytes] : watched_bytes())
       if (bytes != before.at(name)) add_mutated(name);
     return std::move(result_);
@@ -198,13 +196,52 @@ class GraphRunner {
       result_.mutated.push_back(name);
   }
 
+  void run_between(std::size_t begin, std::size_t end) {
+    for (auto i = begin; i < end; ++i) {
+      if (const auto end_of_vmap = vmaps_.end_of(i)) i = run_slices(i, *end_of_vmap);
+      run_at(i);
+      for (const auto id : dies_after_[i]) values_[static_cast<std::size_t>(id)] = {};
+      if (options_.progress) options_.progress(i + 1, graph_.nodes.size());
+    }
+  }
+
+  /// What a vmap runs over, once for each slice. The position where it ends, or where it begins if
+  /// nobody knows how many slices it has.
+  auto run_slices(std::size_t begin, std::size_t end) -> std::size_t {
+    const Lookup lookup = [this](NodeId id) {
+      return &values_[static_cast<std::size_t>(id.value)];
+    };
+    const auto size = vmap_size(graph_.nodes[begin], lookup);
+    if (!size || *size <= 0) return begin;
+    run_at(begin);
+    const auto results = vmaps_.results(begin);
+    std::vector<DatumList> parts(results.size());
+    for (std::int64_t slice = 0; slice < *size; ++slice) {
+      slices_.push_back(slice);
+      run_between(begin + 1, end);
+      slices_.pop_back();
+      for (std::size_t k = 0; k < results.size(); ++k)
+        if (result_.nodes[results[k]].status == NodeStatus::ran)
+          parts[k].push_back(values_[static_cast<std::size_t>(graph_.nodes[results[k]].id.value)]);
+    }
+    known_ = bind_symbols(graph_, result_).values;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (std::ssize(parts[k]) != *size) continue;
+      const auto& node = graph_.nodes[results[k]];
+      if (auto all = put_together(node, std::move(parts[k]), known_, domain_, lookup))
+        keep(results[k], *std::move(all));
+    }
+    return end;
+  }
+
   void find_last_uses() {
     dies_after_.resize(graph_.nodes.size());
     std::vector<int> last(values_.size(), -1);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       for (const auto id : operands(graph_.nodes[i]))
         if (id.value >= 0 && static_cast<std::size_t>(id.value) < last.size())
-          last[static_cast<std::size_t>(id.value)] = static_cast<int>(i);
+          last[static_cast<std::size_t>(id.value)] = static_cast<int>(vmaps_.last_use(
+              static_cast<std::size_t>(index_[static_cast<std::size_t>(id.value)]), i));
     for (std::size_t id = 0; id < last.size(); ++id)
       if (last[id] >= 0)
         dies_after_[static_cast<std::size_t>(last[id])].push_back(static_cast<int>(id));
@@ -263,7 +300,7 @@ class GraphRunner {
     record.has_value = true;
     if (const auto* recorded = recording_of(node)) stand_ins_.learn(*recorded, value);
     stand_ins_.learn(node.claim, value);
-    if (options_.tap && record.status == NodeStatus::ran) options_.tap(i, value);
+    if (options_.tap && record.status == NodeStatus::ran && slices_.empty()) options_.tap(i, value);
     values_[static_cast<std::size_t>(node.id.value)] = std::move(value);
   }
 
@@ -367,6 +404,9 @@ class GraphRunner {
 
   /// Functions of Python draw where the operators do that they choose.
   auto run_drawing(const Node& node, NodeRun& record, const Lookup& lookup) -> Result<Datum> {
+    if (!slices_.empty())
+      if (auto slice = run_vmap_node(node, domain_, slices_.back(), lookup))
+        return *std::move(slice);
     (void)domain_.take_drawn();
     auto result = casts_.run(at_sizes(node), domain_, lookup);
     record.randomness = std::max(record.randomness, domain_.take_drawn());
@@ -463,6 +503,8 @@ class GraphRunner {
   const RunOptions& options_;
   RealDomain domain_;
   AutocastScopes casts_;
+  VmapRegions vmaps_;
+  std::vector<std::int64_t> slices_;  ///< that runs, of each vmap that the node stands in
   RuleProbe probe_;
   StandIns stand_ins_;
   Binding known_;              ///< of the symbols, for stand-ins
