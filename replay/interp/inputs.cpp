@@ -7,6 +7,7 @@
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
 #include "replay/interp/block_tables.h"
+#include "replay/interp/compare.h"
 #include "replay/interp/sizes.h"
 
 namespace assay {
@@ -42,6 +43,15 @@ auto fits(const RealMeta& meta, std::int64_t storage_bytes) -> Result<void> {
     return bad_input("its layout {} needs {} bytes, its storage has {}", to_string(meta),
                      elems * size_bytes(meta.dtype), storage_bytes);
   return {};
+}
+
+/// The claim's layout as numbers. Errors: undecided for symbols without a value.
+auto evaluate_layout(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {
+  ASSAY_TRY(auto meta, evaluate_claim(claim, binding));
+  for (std::size_t i = 0; i < meta.sizes.size(); ++i)
+    if (meta.sizes[i] < 0)
+      return bad_input("size {} is {} there", print_expr(claim.sizes[i]), meta.sizes[i]);
+  return meta;
 }
 
 auto placeholders(const Graph& graph) -> std::vector<const Node*> {
@@ -291,21 +301,6 @@ auto tile(const Tensor& from, Tensor& to) -> void {
 }
 
 }  // namespace
-
-auto evaluate_layout(const TensorMeta& claim, const Binding& binding) -> Result<RealMeta> {
-  RealMeta meta{.dtype = claim.dtype, .sizes = {}, .strides = {}, .device = claim.device};
-  for (const auto& size : claim.sizes) {
-    ASSAY_TRY(const auto value, evaluate_int(size, binding));
-    if (value < 0) return bad_input("size {} is {} there", print_expr(size), value);
-    meta.sizes.push_back(value);
-  }
-  for (const auto& stride : claim.strides) {
-    ASSAY_TRY(const auto value, evaluate_int(stride, binding));
-    meta.strides.push_back(value);
-  }
-  ASSAY_TRY(meta.offset, evaluate_int(claim.offset, binding));
-  return meta;
-}
 
 auto filled_tensor(RealMeta meta, std::uint32_t seed) -> Result<Tensor> {
   meta.offset = std::max<std::int64_t>(meta.offset, 0);

@@ -56,10 +56,6 @@ enum class IntegerData : std::uint8_t {
 [[nodiscard]] auto inputs_at(const Capture& capture, const Binding& at,
                              IntegerData integers = IntegerData::recorded) -> Result<RunInputs>;
 
-/// The claim's layout as numbers. Errors: undecided for symbols without a value.
-[[nodiscard]] auto evaluate_layout(const TensorMeta& claim, const Binding& binding)
-    -> Result<RealMeta>;
-
 /// A tensor of this layout with the default fill, in a storage of at least `meta.storage_bytes`.
 /// Errors: bad_input (negative extent, over 4 GiB).
 [[nodiscard]] auto filled_tensor(RealMeta meta, std::uint32_t seed) -> Result<Tensor>;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/ops/op_table.h"
-#include "replay/interp/binding.h"
+#include "replay/interp/compare.h"
 #include "replay/interp/inputs.h"
 #include "replay/interp/run.h"
 
@@ -93,7 +93,7 @@ auto put_together(const Node& node, DatumList slices, const Binding& sizes, Doma
   const auto* claim = node.claim.tensor();
   const auto* tensor = all.real();
   if (claim == nullptr || tensor == nullptr) return all;
-  const auto layout = evaluate_layout(*claim, sizes);
+  const auto layout = evaluate_claim(*claim, sizes);
   if (!layout || layout->sizes != tensor->sizes() || layout->dtype != tensor->dtype()) return all;
   ASSAY_TRY(auto laid_out, filled_tensor(*layout, 0));
   laid_out.meta.device = tensor->meta.device;

@@ -4,17 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/graph/text.h"
-#include "core/ops/op_table.h"
 #include "replay/interp/symbolic.h"
+#include "tests/support/run_text.h"
 
 namespace assay {
 namespace {
-
-auto table() -> const OpTable& {
-  static const OpTable kTable = build_op_table();
-  return kTable;
-}
 
 /// A line whose first tensors are f32 `x`, `w`, `y`, `v` and i64 `t`, and the dtype that it has;
 /// `z` is x @ w.
@@ -52,7 +46,7 @@ auto enter(std::string_view device, std::string_view arguments = "torch.bfloat16
 void expect_claims(const std::string& text) {
   const auto graph = parse_graph(text);
   ASSERT_TRUE(graph) << graph.error().message << "\n" << text;
-  const auto run = run_symbolic(*graph, table());
+  const auto run = run_symbolic(*graph, testing::rows());
   for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
     const auto& node = graph->nodes[i];
     if (node.name != "z" && node.name != "r") continue;

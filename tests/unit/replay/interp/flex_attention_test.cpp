@@ -4,20 +4,16 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/graph/text.h"
-#include "replay/interp/run.h"
 #include "replay/interp/symbolic.h"
 #include "tests/support/run_op.h"
+#include "tests/support/run_text.h"
 
 namespace assay {
 namespace {
 
 using testing::make_tensor;
-
-auto table() -> const OpTable& {
-  static const OpTable kTable = build_op_table();
-  return kTable;
-}
+using testing::rows;
+using testing::run_text;
 
 constexpr std::string_view kBodies =
     "    class changed(torch.nn.Module):\n"
@@ -54,20 +50,10 @@ auto forward_text(std::string_view heads = "1") -> std::string {
 
 /// What the graph returns, flat.
 auto run(const std::string& text, const DatumList& inputs) -> std::vector<std::vector<double>> {
-  const auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  RunInputs feed;
-  feed.values = inputs;
-  feed.made_up.resize(inputs.size());
-  feed.defects.resize(inputs.size());
+  const auto seen = run_text(text, inputs);
+  for (const auto& node : seen.run.nodes) EXPECT_EQ(node.status, NodeStatus::ran) << node.message;
   std::vector<std::vector<double>> all;
-  RunOptions options;
-  options.tap = [&](std::size_t i, const Datum& value) {
-    if (graph->nodes[i].kind != NodeKind::output) return;
-    for (const auto& one : *value.list()) all.push_back(to_vector<double>(*one.real()));
-  };
-  const auto done = run_graph(*graph, feed, table(), options);
-  for (const auto& node : done.nodes) EXPECT_EQ(node.status, NodeStatus::ran) << node.message;
+  for (const auto& one : seen.returned) all.push_back(to_vector<double>(one));
   return all;
 }
 
@@ -109,7 +95,7 @@ TEST(FlexAttention, ItsLayoutIsTheQuerys) {
   auto text = forward_text("2");
   for (const std::string from = "[4, 2, 1, 1]"; text.contains(from);)
     text.replace(text.find(from), from.size(), "[4, 1, 2, 1]");
-  const auto run = run_symbolic(*parse_graph(text), table());
+  const auto run = run_symbolic(*parse_graph(text), rows());
   for (const auto& node : run.nodes) EXPECT_NE(node.verdict, ClaimVerdict::no_rule) << node.rule;
   EXPECT_EQ(run.nodes[8].verdict, ClaimVerdict::equal);
   EXPECT_EQ(run.nodes[9].verdict, ClaimVerdict::equal);
@@ -144,13 +130,10 @@ TEST(FlexAttention, GradientsGoBackThroughTheBodies) {
 
 /// Compiled kernels skip blocks that no table lists; whose answer is meant nobody can say.
 TEST(FlexAttention, TablesThatListOtherBlocksAreNotDecided) {
-  const auto graph = *parse_graph(forward_text());
-  RunInputs feed;
-  feed.values = {floats({1, 1, 2, 1}, {1, 2}), kKeys, floats({1, 1, 2, 1}, {3, 7}),
-                 whole({1, 1, 1}, {0}), whole({1, 1, 1, 1}, {0})};
-  feed.made_up.resize(feed.values.size());
-  feed.defects.resize(feed.values.size());
-  const auto done = run_graph(graph, feed, table(), {.progress = {}});
+  const auto done =
+      run_text(forward_text(), {floats({1, 1, 2, 1}, {1, 2}), kKeys, floats({1, 1, 2, 1}, {3, 7}),
+                                whole({1, 1, 1}, {0}), whole({1, 1, 1, 1}, {0})})
+          .run;
   EXPECT_EQ(done.nodes[7].status, NodeStatus::unchecked) << done.nodes[7].message;
 }
 

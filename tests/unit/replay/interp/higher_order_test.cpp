@@ -7,28 +7,19 @@
 #include "replay/interp/run.h"
 #include "replay/interp/symbolic.h"
 #include "tests/support/run_op.h"
+#include "tests/support/run_text.h"
 
 namespace assay {
 namespace {
 
 using testing::make_tensor;
+using testing::rows;
+using testing::run_text;
 using testing::values_of;
 
-auto table() -> const OpTable& {
-  static const OpTable kTable = build_op_table();
-  return kTable;
-}
-
-/// The tensors a graph returns; inputs are taken in order.
-auto run_values(const std::string& text, const std::vector<Datum>& inputs) -> NodeRun {
-  const auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  RunInputs feed;
-  feed.values = inputs;
-  feed.made_up.resize(inputs.size());
-  feed.defects.resize(inputs.size());
-  const auto run = run_graph(*graph, feed, table(), {.statistics = true, .progress = {}});
-  return run.nodes.back();
+/// What a graph returns; inputs are taken in order.
+auto run_values(const std::string& text, const DatumList& inputs) -> NodeRun {
+  return run_text(text, inputs).run.nodes.back();
 }
 
 auto sum_of(const NodeRun& run, std::size_t i = 0) -> double {
@@ -65,7 +56,7 @@ TEST(HigherOrder, CondTakesTheBranchThatItsPredicateNames) {
 
 TEST(HigherOrder, CondOnSymbolsHasTheLayoutOfBothBranches) {
   const auto graph = *parse_graph(kBranches);
-  const auto run = run_symbolic(graph, table());
+  const auto run = run_symbolic(graph, rows());
   EXPECT_EQ(run.nodes[5].verdict, ClaimVerdict::equal) << run.nodes[5].rule;
 }
 
@@ -73,7 +64,7 @@ TEST(HigherOrder, BranchesOfDifferentLayoutAreNotGuessed) {
   auto text = kBranches;
   const auto at = text.rfind("aten.mul.Tensor(x, 10)");
   text.replace(at, 22, "aten.sum.default(x)");
-  const auto run = run_symbolic(*parse_graph(text), table());
+  const auto run = run_symbolic(*parse_graph(text), rows());
   EXPECT_EQ(run.nodes[5].verdict, ClaimVerdict::no_rule) << run.nodes[5].rule;
 }
 
@@ -130,12 +121,7 @@ TEST(HigherOrder, ABodyThatIsNotThereLeavesTheNodeUnchecked) {
       "def forward(self, x):\n"
       "    c = torch.ops.higher_order.wrap(x, x)\n"
       "    return (c,)\n";
-  const auto graph = *parse_graph(text);
-  RunInputs feed;
-  feed.values = {Datum{make_tensor({2}, {1, 2})}};
-  feed.made_up.resize(1);
-  feed.defects.resize(1);
-  const auto run = run_graph(graph, feed, table(), {.progress = {}});
+  const auto run = run_text(text, {Datum{make_tensor({2}, {1, 2})}}).run;
   EXPECT_EQ(run.nodes[1].status, NodeStatus::unchecked) << run.nodes[1].message;
   EXPECT_EQ(run.nodes[2].status, NodeStatus::skipped);
 }
@@ -232,7 +218,7 @@ TEST(HigherOrder, AssociativeScansCombineAllBefore) {
     EXPECT_EQ(sum_of(run, 0), products) << length;
     EXPECT_EQ(sum_of(run, 1), states) << length;
   }
-  const auto symbolic = run_symbolic(*parse_graph(text), table());
+  const auto symbolic = run_symbolic(*parse_graph(text), rows());
   EXPECT_EQ(symbolic.nodes[4].verdict, ClaimVerdict::equal) << symbolic.nodes[4].rule;
 }
 

@@ -4,48 +4,24 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/graph/text.h"
-#include "replay/interp/run.h"
 #include "tests/support/run_op.h"
+#include "tests/support/run_text.h"
 
 namespace assay {
 namespace {
 
 using testing::make_tensor;
+using testing::run_text;
+using testing::TextRun;
 
-auto table() -> const OpTable& {
-  static const OpTable kTable = build_op_table();
-  return kTable;
-}
-
-struct Seen {
-  std::vector<double> values;
-  RealMeta meta;
-  int taps = 0;  ///< nodes that a tap was told of
-};
 /// Of a function whose result is `r`; inputs are taken in order.
-auto run(const std::string& parameters, const std::string& lines, const DatumList& inputs) -> Seen {
-  const auto text =
+auto run(const std::string& parameters, const std::string& lines, const DatumList& inputs)
+    -> TextRun {
+  auto seen = run_text(
       fmt::format("class G(torch.nn.Module):\n    def forward(self, {}):\n{}        return (r,)\n",
-                  parameters, lines);
-  const auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message) << "\n" << text;
-  RunInputs feed;
-  feed.values = inputs;
-  feed.made_up.resize(inputs.size());
-  feed.defects.resize(inputs.size());
-  Seen seen;
-  RunOptions options;
-  options.tap = [&](std::size_t i, const Datum& value) {
-    ++seen.taps;
-    if (graph->nodes[i].kind != NodeKind::output) return;
-    const auto& tensor = *value.list()->front().real();
-    seen.values = to_vector<double>(tensor);
-    seen.meta = tensor.meta;
-  };
-  const auto done = run_graph(*graph, feed, table(), options);
-  EXPECT_EQ(done.nodes.back().status, NodeStatus::ran);
-  for (const auto& node : done.nodes) EXPECT_EQ(node.status, NodeStatus::ran) << node.message;
+                  parameters, lines),
+      inputs);
+  for (const auto& node : seen.run.nodes) EXPECT_EQ(node.status, NodeStatus::ran) << node.message;
   return seen;
 }
 
@@ -74,9 +50,11 @@ TEST(Vmap, NodesSeeOneSliceEach) {
               end(3),
           {Datum{make_tensor({3, 2}, {1, 0, 0, 1, 1, 1}, DType::float32)},
            Datum{make_tensor({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}, DType::float32)}});
-  EXPECT_EQ(seen.values, (std::vector<double>{1 - 10, 5 - 26, 6 - 36, 2 - 10, 6 - 26, 8 - 36,
-                                              3 - 10, 7 - 26, 10 - 36, 4 - 10, 8 - 26, 12 - 36}));
-  EXPECT_EQ(seen.meta.strides, (Ints{1, 4}));  // as claimed
+  ASSERT_EQ(seen.returned.size(), 1U);
+  EXPECT_EQ(to_vector<double>(seen.returned[0]),
+            (std::vector<double>{1 - 10, 5 - 26, 6 - 36, 2 - 10, 6 - 26, 8 - 36, 3 - 10, 7 - 26,
+                                 10 - 36, 4 - 10, 8 - 26, 12 - 36}));
+  EXPECT_EQ(seen.returned[0].strides(), (Ints{1, 4}));  // as claimed
   EXPECT_EQ(seen.taps, 2 + 2 + 1 + 1 + 1);  // inputs, what begins, the result, the end, the output
 }
 
@@ -97,21 +75,19 @@ TEST(Vmap, StandsInOthers) {
           end(2),
       {Datum{make_tensor({2}, {1, 2}, DType::int64)},
        Datum{make_tensor({3}, {3, 4, 5}, DType::int64)}});
-  EXPECT_EQ(seen.values, (std::vector<double>{13, 14, 15, 23, 24, 25}));
+  ASSERT_EQ(seen.returned.size(), 1U);
+  EXPECT_EQ(to_vector<double>(seen.returned[0]), (std::vector<double>{13, 14, 15, 23, 24, 25}));
 }
 
 /// A vmap that does not end in the capture is no region; its calls have no meaning by themselves.
 TEST(Vmap, WithoutAnEndIsNotRun) {
-  const auto graph = *parse_graph(
-      fmt::format("class G(torch.nn.Module):\n    def forward(self, x: \"f32[3, 2][2, 1]cpu\"):\n{}"
-                  "        a: \"f32[2][1]cpu\" = {}_add_batch_dim(x, 0, 1)\n        return (a,)\n",
-                  begin(3), kSpace));
-  EXPECT_FALSE(VmapRegions(graph).end_of(2));
-  RunInputs feed;
-  feed.values = {Datum{make_tensor({3, 2}, {1, 2, 3, 4, 5, 6}, DType::float32)}};
-  feed.made_up.resize(1);
-  feed.defects.resize(1);
-  const auto done = run_graph(graph, feed, table(), {.progress = {}});
+  const auto text = fmt::format(
+      "class G(torch.nn.Module):\n    def forward(self, x: \"f32[3, 2][2, 1]cpu\"):\n{}"
+      "        a: \"f32[2][1]cpu\" = {}_add_batch_dim(x, 0, 1)\n        return (a,)\n",
+      begin(3), kSpace);
+  EXPECT_FALSE(VmapRegions(*parse_graph(text)).end_of(2));
+  const auto done =
+      run_text(text, {Datum{make_tensor({3, 2}, {1, 2, 3, 4, 5, 6}, DType::float32)}}).run;
   EXPECT_EQ(done.nodes[3].status, NodeStatus::unchecked) << done.nodes[3].message;
 }
 
