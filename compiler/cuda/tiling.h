@@ -133,7 +133,7 @@ inline constexpr int kRegistersOfOneLoad = 64;
 [[nodiscard]] auto tile_kernel(const TileKernel& kernel, const TilePlan& plan,
                                const TileChoice& choice) -> Result<TiledKernel>;
 
-/// For these extents. Neighbouring sizes share their code: there are at most nine of a kernel.
+/// For these extents. Neighbouring sizes share their code: there are at most eleven of a kernel.
 /// `most_ranks`: blocks that a cluster may have on the GPU.
 [[nodiscard]] auto choose_tiles(const TilePlan& plan, const std::vector<std::int64_t>& extents,
                                 std::int64_t most_ranks) -> TileChoice;

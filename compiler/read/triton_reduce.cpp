@@ -167,11 +167,17 @@ auto TritonReader::read_helper(const TritonHelper& helper, const Values& operand
   }
   builder_.push(&region);
   const auto result = apply(helper, params);
+  const auto yields = [&]() -> Result<void> {
+    if (!result) return std::unexpected(result.error());
+    for (const auto& one : result->kind == Kind::tuple ? result->items : Values{*result}) {
+      ASSAY_TRY(const auto tile, builder_.tile(one));
+      region.yields.push_back(tile.id);
+    }
+    return {};
+  };
+  const auto done = yields();
   builder_.pop();
-  if (!result) return std::unexpected(result.error());
-  for (const auto& one : result->kind == Kind::tuple ? result->items : Values{*result})
-    region.yields.push_back(one.id);
-  return {};
+  return done;
 }
 
 /// tl.associative_scan(values, dimension, helper, reverse=), tl.reduce(values, dimension, helper)

@@ -171,8 +171,11 @@ auto block_table(const DatumList& block_mask, std::size_t counts_at) -> std::opt
   const auto* blocks = block_mask[counts_at + 1].real();
   if (counts == nullptr || blocks == nullptr || blocks->meta.sizes.size() != kRank)
     return std::nullopt;
-  return BlockTable{to_vector<std::int64_t>(*counts), to_vector<std::int64_t>(*blocks),
-                    blocks->meta.sizes};
+  const auto& sizes = blocks->meta.sizes;
+  if (std::ranges::count(sizes, 0) > 0 ||
+      counts->meta.sizes != Ints(sizes.begin(), sizes.end() - 1))
+    return std::nullopt;
+  return BlockTable{to_vector<std::int64_t>(*counts), to_vector<std::int64_t>(*blocks), sizes};
 }
 
 /// Compiled kernels skip blocks of keys that no table lists, and masks of blocks that are listed as

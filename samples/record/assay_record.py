@@ -245,10 +245,12 @@ def _around(function):
     """What a function finds around it, with the names that Dynamo gives it."""
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
-    for name, cell in zip(code.co_freevars if code else (), function.__closure__ or ()):
+    if code is None:  # an object that is called
+        return
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
         with contextlib.suppress(ValueError):  # not filled yet
             yield f"L['{name}']", cell.cell_contents
-    for name in code.co_names if code else ():
+    for name in code.co_names:
         if name in function.__globals__ and not inspect.ismodule(function.__globals__[name]):
             yield f"G['{name}']", function.__globals__[name]
 

@@ -139,14 +139,19 @@ TEST(TileChoice, NumbersThatRowsShareDoNotSayAlongWhatThreadsLie) {
   EXPECT_FALSE(plan.t);
 }
 
-/// Warps are as many as a row fills, no power of two; whatever else may be tried holds it too.
-TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
+/// Rows that are kept from pass to pass.
+auto kept_rows() -> std::string {
   auto text = window(1, true);
   const auto store = text.find("  store");
   text.insert(store,
               "  %8:float32[y r] = sub %5 %6 line 0\n  %9:float32[y] = reduce(max r) %8 line 0\n"
               "  %10:float32[y r] = sub %8 %9 line 0\n  store(in) %4 %10 _ line 0\n");
-  const auto [kernel, plan] = planned(text);
+  return text;
+}
+
+/// Warps are as many as a row fills, no power of two; whatever else may be tried holds it too.
+TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
+  const auto [kernel, plan] = planned(kept_rows());
   EXPECT_EQ(choose_tiles(plan, {kRows, 4100}, 1).threads, (TileThreads{.x = 32, .y = 5}));
   EXPECT_EQ(choose_tiles(plan, {kRows, 3072}, 1).threads, (TileThreads{.x = 32, .y = 12}));
   EXPECT_TRUE(choose_tiles(plan, {kRows, 3072}, 1).is_whole);
@@ -160,6 +165,18 @@ TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
       EXPECT_TRUE(one.loops || x * y * ranks * one.neighbours * one.rounds >= columns)
           << columns << ": " << x << " x " << y << ", " << ranks << " blocks";
     }
+}
+
+/// One code serves many sizes.
+TEST(TileChoice, RowsOfAnyLengthHaveFewCodes) {
+  const auto [kernel, plan] = planned(kept_rows());
+  std::set<TileChoice> codes;
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{40}, kRows, std::int64_t{1} << 32})
+    for (std::int64_t columns = 1; columns < 200'000; columns += columns / 40 + 1)
+      codes.insert(choose_tiles(plan, {rows, columns}, 8).code());
+  for (std::int64_t columns = 4; columns < 200'000; columns *= 2)
+    codes.insert(choose_tiles(plan, {kRows, columns}, 8).code());
+  EXPECT_LE(codes.size(), 11U);  // as choose_tiles says
 }
 
 /// Of tiles of elements little stands idle, parts of warps included; they read whole lines of

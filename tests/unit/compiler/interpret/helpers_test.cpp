@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "compiler/read/triton.h"
 #include "tests/unit/compiler/interpret/small_programs.h"
 
 namespace assay {
@@ -347,6 +348,20 @@ TEST_F(FunctionsTest, TheirLoopsBranchesAndNamesAreTheirOwn) {
   for (auto& one : four)
     for (int i = 0; i < 4; ++i) one = (one + 2) * 2;
   EXPECT_EQ(with_functions("n = xnumel + 1\nout = summed(tmp0, n)"), four);
+}
+
+/// A scan by a function that gives nothing is not understood.
+TEST_F(FunctionsTest, WhatGivesNothingCombinesNothing) {
+  const auto text = kernel("'in_ptr0': '*fp32', 'out_ptr0': '*fp32'", "in_ptr0, out_ptr0",
+                           "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
+                           "out = tl.associative_scan(tmp0, 0, nothing)\n"
+                           "tl.store(out_ptr0 + (xindex), out, xmask)");
+  ExprPool pool;
+  const auto begin = text.find("import triton"), end = text.rfind("'''");
+  const auto read = read_triton(
+      text.substr(begin, end - begin) + "@triton.jit\ndef nothing(a, b):\n    c = a + b\n", pool);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_FALSE(read->not_understood.empty());
 }
 
 TEST_F(FunctionsTest, MatricesAreTurned) {

@@ -137,6 +137,24 @@ TEST(FlexAttention, TablesThatListOtherBlocksAreNotDecided) {
   EXPECT_EQ(done.nodes[7].status, NodeStatus::unchecked) << done.nodes[7].message;
 }
 
+/// What is no table of blocks says nothing.
+TEST(FlexAttention, TablesOfOtherShapesAreNotAsked) {
+  for (const auto& [counts, blocks] :
+       {std::pair{Ints{1, 1, 0}, Ints{1, 1, 0, 0}}, {Ints{1}, Ints{1, 1, 2, 1}}}) {
+    std::int64_t of_counts = 1, of_blocks = 1;
+    for (const auto size : counts) of_counts *= size;
+    for (const auto size : blocks) of_blocks *= size;
+    const auto zeros = [](std::int64_t count) {
+      return std::vector<double>(static_cast<std::size_t>(count), 0);
+    };
+    const auto done =
+        run_text(forward_text(), {floats({1, 1, 2, 1}, {1, 2}), kKeys, floats({1, 1, 2, 1}, {3, 7}),
+                                  whole(counts, zeros(of_counts)), whole(blocks, zeros(of_blocks))})
+            .run;
+    EXPECT_EQ(done.nodes[7].status, NodeStatus::ran) << done.nodes[7].message;
+  }
+}
+
 TEST(FlexAttention, TablesThatNobodyRecordedListEveryBlock) {
   auto text = forward_text();
   const auto replace = [&](const std::string& from, const std::string& to) {
