@@ -47,16 +47,11 @@ auto HostMachine::scalar_of(const HostOp& op, const HostArg& arg) -> Result<std:
 /// Blocks are chosen by the launcher; everything else is passed in order.
 auto HostMachine::bind_launch(const HostOp& op, const HostLaunch& what, const TileKernel& kernel,
                               TileLaunch& launch, Binding& scalars) -> Result<void> {
-  std::vector<std::size_t> passed;
-  passed.reserve(kernel.params.size());
-  for (std::size_t i = 0; i < kernel.params.size(); ++i)
-    if (kernel.params[i].kind != TileParam::Kind::block) passed.push_back(i);
-  const auto with_grid = [&] { return passed.size() + kernel.launcher_args.size(); };
-  if (what.args.size() != passed.size() && what.args.size() != with_grid())
-    std::erase_if(passed, [&](std::size_t i) { return !kernel.params[i].is_passed; });
-  if (what.args.size() != passed.size() && what.args.size() != with_grid())
-    return bad_input("line {}: the launch passes {} arguments, the kernel takes {}", op.line,
-                     what.args.size(), passed.size());
+  const auto given = kernel.passed(what.args.size());
+  if (!given)
+    return bad_input("line {}: the launch passes {} arguments, which are not those of the kernel",
+                     op.line, what.args.size());
+  const auto& passed = *given;
   launch.arguments.resize(kernel.params.size());
   for (std::size_t i = 0; i < passed.size(); ++i) {
     const auto& param = kernel.params[passed[i]];
@@ -69,9 +64,9 @@ auto HostMachine::bind_launch(const HostOp& op, const HostLaunch& what, const Ti
       continue;
     }
     if (param.kind == TileParam::Kind::buffer) {
-      ASSAY_TRY(const auto given, value(op, what.args[i]));
-      if (!given.buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
-      point_to(argument, *given.buffer);
+      ASSAY_TRY(const auto made, value(op, what.args[i]));
+      if (!made.buffer) return bad_input("line {}: {} is no tensor", op.line, param.name);
+      point_to(argument, *made.buffer);
       continue;
     }
     ASSAY_TRY(const auto scalar, scalar_of(op, what.args[i]));

@@ -220,7 +220,8 @@ struct KernelLine {
 
 struct TileKernel {
   std::string name;
-  std::string heuristic;  ///< "pointwise", "reduction", "persistent_reduction", "template", "cpp"
+  /// "pointwise", "reduction", "persistent_reduction", "template", "cpp", "user_autotune"
+  std::string heuristic;
   std::vector<TileParam> params;
   std::vector<TileAxis> axes;
   std::vector<Expr> grid;  ///< programs by dimension, over parameters; empty: not known
@@ -232,9 +233,13 @@ struct TileKernel {
   std::vector<KernelLine> not_understood;  ///< anything may hide in these
 
   [[nodiscard]] auto param(std::string_view wanted) const -> const TileParam*;
+  /// Parameters that a launch with so many arguments passes; `launcher_args` may follow.
+  [[nodiscard]] auto passed(std::size_t arguments) const -> std::optional<std::vector<std::size_t>>;
   [[nodiscard]] auto type(TileId id) const -> const TileType& {
     return values[static_cast<std::size_t>(id)].type;
   }
+  /// Not Inductor's own: launches pass every parameter that is not declared a constant.
+  [[nodiscard]] auto is_users() const -> bool { return heuristic == "user_autotune"; }
   [[nodiscard]] auto is_understood() const -> bool { return not_understood.empty(); }
 };
 

@@ -167,32 +167,20 @@ auto WrapperWalk::key_of(const Launch& launch) const -> std::string {
 
 /// Blocks are chosen by the launcher; everything else is passed in order.
 auto WrapperWalk::bind_arguments(Launch& launch, const HostLaunch& what) -> std::string {
-  std::vector<std::size_t> passed;
   const auto& params = launch.kernel->params;
   launch.buffers.resize(params.size());
-  for (std::size_t i = 0; i < params.size(); ++i)
-    if (params[i].kind != TileParam::Kind::block) passed.push_back(i);
+  const auto known = launch.kernel->passed(what.args.size());
+  if (!known)
+    return fmt::format("the launch passes {} arguments, which are not those of the kernel",
+                       what.args.size());
+  const auto& passed = *known;
   const auto& extra = launch.kernel->launcher_args;
-  auto given = what.args.size();
-  const auto take_grid = [&] {
-    if (extra.empty() || given != passed.size() + extra.size()) return;
-    given = passed.size();
-    for (std::size_t i = 0; i < extra.size(); ++i)
-      if (const auto* value = std::get_if<Expr>(&what.args[given + i].value);
-          value && extra[i] == fmt::format("_grid_{}", i))
-        launch.grid.emplace_back(*value);
-      else
-        launch.grid.emplace_back();
-  };
-  take_grid();
-  if (passed.size() != given) {
-    // Parameters fixed at compile time may be left out of the call.
-    std::erase_if(passed, [&](std::size_t i) { return !params[i].is_passed; });
-    take_grid();
-    if (passed.size() != given)
-      return fmt::format("the launch passes {} arguments, the kernel takes {}", what.args.size(),
-                         passed.size());
-  }
+  for (std::size_t i = 0; passed.size() + i < what.args.size(); ++i)
+    if (const auto* value = std::get_if<Expr>(&what.args[passed.size() + i].value);
+        value && extra[i] == fmt::format("_grid_{}", i))
+      launch.grid.emplace_back(*value);
+    else
+      launch.grid.emplace_back();
   for (const auto& param : params)
     if (param.fixed && param.symbol.pool() != nullptr) launch.scalars[param.symbol] = *param.fixed;
   for (std::size_t i = 0; i < passed.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/read/triton_reader.h"
+#include "core/expr/text.h"
 
 namespace assay {
 namespace {
@@ -26,6 +27,10 @@ auto with_layers(const Expr& x, const Expr& y) -> std::vector<Expr> {
 void TritonReader::grid_meta(int dict) {
   if (const int grid = member(dict, "grid_type"); grid >= 0) meta_.grid_type = key_of(grid);
   take_number(kSplitSize, member(dict, kSplitSize));
+  if (const int grids = member(dict, "precomputed_grids"); grids >= 0)
+    if (const auto all = cursor_.children(grids); !all.empty())
+      if (const int of_first = member(all[0], "python"); of_first >= 0)
+        for (const int size : cursor_.children(of_first)) meta_.grid.push_back(key_of(size));
   const auto take_all = [&](int from, const auto& self) -> void {
     if (from < 0 || cursor_.syntax(from).kind != SyntaxKind::dict) return;
     const auto items = cursor_.children(from);
@@ -72,6 +77,10 @@ void TritonReader::set_grid() {
     set_split_grid();
   } else if (type == "BatchMatmulGrid3D" && x && y && z) {
     kernel_.grid = {*z, *y, *x};
+  } else if (type == "PrecomputedGrid") {  // of each configuration, over what launchers are given
+    for (const auto& text : meta_.grid)
+      if (auto size = parse_expr(pool_, text)) kernel_.grid.push_back(*std::move(size));
+    if (kernel_.grid.size() != meta_.grid.size()) kernel_.grid.clear();
   } else if (type == "FixedGrid") {
     for (int i = 0; i < 3; ++i) kernel_.grid.push_back(pool_.symbol(fmt::format("_grid_{}", i)));
   } else if (type.ends_with("ComboKernelGrid")) {

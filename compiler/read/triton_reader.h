@@ -17,6 +17,7 @@ namespace assay {
 /// What the decorators of a kernel say.
 struct TritonMeta {
   std::string heuristic, grid_type;
+  std::vector<std::string> grid;                              ///< of the first configuration
   std::map<std::string, std::int64_t, std::less<>> combined;  ///< of several kernels in one
   std::vector<std::pair<std::string, std::string>> signature;
   std::map<std::string, std::int64_t> constants;
@@ -64,6 +65,7 @@ class TritonReader {
   [[nodiscard]] auto statement() -> Result<void>;
   [[nodiscard]] auto decorator() -> Result<void>;
   void meta(int node);
+  void first_config(int list);
   void take_number(std::string_view name, int value);
   [[nodiscard]] auto member(int dict, std::string_view key) const -> int;
   [[nodiscard]] auto key_of(int node) const -> std::string;

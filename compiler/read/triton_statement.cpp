@@ -51,6 +51,18 @@ auto triton_dtype(std::string_view name) -> std::optional<DType> {
   return std::nullopt;
 }
 
+auto TileKernel::passed(std::size_t arguments) const -> std::optional<std::vector<std::size_t>> {
+  // Parameters that are fixed at compile time may be left out of a call of Inductor's kernels.
+  for (const bool leaves_out : {false, true}) {
+    if (is_users() && !leaves_out) continue;
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < params.size(); ++i)
+      if (params[i].kind != TileParam::Kind::block && (!leaves_out || params[i].is_passed))
+        all.push_back(i);
+    if (arguments == all.size() || arguments == all.size() + launcher_args.size()) return all;
+  }
+  return std::nullopt;
+}
 auto TileKernel::param(std::string_view wanted) const -> const TileParam* {
   for (const auto& one : params)
     if (one.name == wanted) return &one;
@@ -141,6 +153,7 @@ auto TritonReader::decorator() -> Result<void> {
     const auto& argument = cursor_.syntax(child);
     if (argument.kind != SyntaxKind::keyword) continue;
     if (argument.text == "triton_meta") meta(argument.first_child);
+    if (argument.text == "configs") first_config(argument.first_child);
     if (argument.text != "inductor_meta") continue;
     if (const int list = member(argument.first_child, "extra_launcher_args"); list >= 0)
       for (const int item : cursor_.children(list)) meta_.launcher_args.push_back(key_of(item));
@@ -166,13 +179,23 @@ auto TritonReader::member(int dict, std::string_view key) const -> int {
   return -1;
 }
 
-/// A constant of the kernel, where the value is a number.
+/// A constant of the kernel, where the value is a number or a truth.
 void TritonReader::take_number(std::string_view name, int value) {
   if (value < 0) return;
   const auto text = cursor_.source_of(value);
   std::int64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
+  if (text == "True" || text == "False")
+    meta_.constants[std::string(name)] = text == "True" ? 1 : 0;
+  else if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
     meta_.constants[std::string(name)] = number;
+}
+
+/// Of a kernel that is tuned: any of its configurations is right, so the first one is taken.
+void TritonReader::first_config(int list) {
+  const auto configs = cursor_.children(list);
+  if (configs.empty() || cursor_.syntax(configs[0]).kind != SyntaxKind::dict) return;
+  const auto items = cursor_.children(configs[0]);
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) take_number(key_of(items[i]), items[i + 1]);
 }
 
 void TritonReader::meta(int node) {
@@ -196,6 +219,7 @@ auto TritonReader::definition() -> Result<void> {
     return {};
   }
   kernel_.name = name.text;
+  kernel_.heuristic = meta_.heuristic;
   ASSAY_TRY_VOID(cursor_.expect("("));
   while (!cursor_.at(")")) {
     ASSAY_TRY(const auto parameter, cursor_.expect_name("a parameter"));
@@ -205,12 +229,14 @@ auto TritonReader::definition() -> Result<void> {
       if (cursor_.source_of(annotation).contains("constexpr")) type = "constexpr";
     }
     if (cursor_.accept("=")) ASSAY_TRY_VOID(cursor_.expression());
+    const bool is_declared = !type.empty();
     add_param(std::string(parameter.text), type);
+    // Launches of users' kernels pass all but what is declared a constant.
+    if (kernel_.is_users()) kernel_.params.back().is_passed = !is_declared;
     if (!cursor_.accept(",") && !cursor_.at(")")) return cursor_.unexpected("`,` or `)`");
   }
   ASSAY_TRY_VOID(cursor_.expect(")"));
   ASSAY_TRY_VOID(cursor_.expect(":"));
-  kernel_.heuristic = meta_.heuristic;
   kernel_.asserts_are_on = meta_.asserts_are_on;
   kernel_.launcher_args = meta_.launcher_args;
   in_kernel_ = true;

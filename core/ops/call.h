@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/ops/datum.h"
 #include "core/ops/shape_context.h"
+#include "core/ops/user_kernel.h"
 
 namespace assay {
 
@@ -122,6 +123,10 @@ class Domain {
   /// Sizes and strides of a tensor datum of this domain.
   [[nodiscard]] virtual auto meta(const Datum& tensor) const -> TensorMeta = 0;
   [[nodiscard]] virtual auto context() -> ShapeContext& = 0;
+  /// As LaunchUserKernel.
+  [[nodiscard]] virtual auto launch(const UserKernelCall&) -> Result<bool> {
+    return unsupported("it is not known which kernel it is");
+  }
 };
 
 /// A decomposition's view: the operator as calls of others, the same in every domain.

@@ -55,6 +55,10 @@ class RealDomain final : public Domain {
   using Observer =
       std::function<void(const OpRow&, const DatumList&, const Datum& result, int depth)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
+  void set_launcher(LaunchUserKernel launcher) { launcher_ = std::move(launcher); }
+  [[nodiscard]] auto launch(const UserKernelCall& call) -> Result<bool> override {
+    return launcher_ ? launcher_(call) : Domain::launch(call);
+  }
 
  private:
   auto compute(const OpRow& row, DatumList args) -> Result<Datum>;
@@ -64,6 +68,7 @@ class RealDomain final : public Domain {
   std::shared_ptr<RandomState> random_;
   bool has_seed_ = false;  ///< the generators are somebody's
   Observer observer_;
+  LaunchUserKernel launcher_;
   int depth_ = 0;
   Randomness drawn_ = Randomness::none;
 };

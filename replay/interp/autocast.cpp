@@ -123,6 +123,9 @@ class CastingDomain : public Domain {
   [[nodiscard]] auto find(std::string_view overload) const -> const OpRow* override {
     return inner_.find(overload);
   }
+  [[nodiscard]] auto launch(const UserKernelCall& call) -> Result<bool> override {
+    return inner_.launch(call);
+  }
   [[nodiscard]] auto overloads(std::string_view name) const
       -> std::span<const OpRow* const> override {
     return inner_.overloads(name);

@@ -8,14 +8,15 @@
 #include "core/base/check.h"
 #include "core/expr/text.h"
 #include "core/graph/targets.h"
-#include "core/ops/randomness.h"
 #include "replay/interp/admitted.h"
 #include "replay/interp/autocast.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/drawn.h"
 #include "replay/interp/higher_order.h"
 #include "replay/interp/python_call.h"
 #include "replay/interp/rule_probe.h"
 #include "replay/interp/stand_in.h"
+#include "replay/interp/user_kernel_call.h"
 #include "replay/interp/vmap.h"
 
 namespace assay {
@@ -86,33 +87,6 @@ void add_statistics(const Tensor& tensor, ObservedTensor& seen) {
   }
 }
 
-/// Is the probability of dropping elements another than 0?
-auto drops_elements(const OpRow& row, const Node& node) -> bool {
-  const auto drops = [](const Arg& arg) {
-    const auto* probability = std::get_if<Expr>(&arg.value);
-    return probability != nullptr && is_dropping(*probability);
-  };
-  const int at = dropping_parameter(row);
-  if (at < 0) return false;
-  for (const auto& [name, arg] : node.kwargs)
-    if (name == "dropout_p") return drops(arg);
-  return static_cast<std::size_t>(at) < node.args.size() &&
-         drops(node.args[static_cast<std::size_t>(at)]);
-}
-
-/// Of what the call, or a body it runs, draws.
-auto drawn(const Graph& graph, const Node& node, const Domain& domain, bool has_seed)
-    -> Randomness {
-  if (const auto* row = domain.find(node.target))
-    return !has_seed && drops_elements(*row, node) ? Randomness::numbers
-                                                   : randomness(*row, has_seed);
-  auto all = Randomness::none;
-  for (const auto* body : bodies_of(graph, node))
-    for (const auto& inner : body->nodes)
-      all = std::max(all, drawn(*body, inner, domain, has_seed));
-  return all;
-}
-
 auto mentions_data(const ShapeEnv& env, const Claim& claim) -> bool {
   const auto is_from_data = [&](const Expr& e) {
     return std::ranges::any_of(e.symbols(), [&](const Expr& symbol) {
@@ -164,6 +138,7 @@ class GraphRunner {
       index_[id] = static_cast<int>(i);
     }
     find_last_uses();
+    domain_.set_launcher(options.launch);
     if (options.observer) domain_.set_observer(options.observer);
   }
 
@@ -407,10 +382,33 @@ class GraphRunner {
     if (!slices_.empty())
       if (auto slice = run_vmap_node(node, domain_, slices_.back(), lookup))
         return *std::move(slice);
+    if (is_user_kernel_call(node.target)) return launch(node, record, lookup);
     (void)domain_.take_drawn();
     auto result = casts_.run(at_sizes(node), domain_, lookup);
     record.randomness = std::max(record.randomness, domain_.take_drawn());
     return result;
+  }
+
+  /// What a kernel writes whatever was there is nobody's own any more.
+  auto launch(const Node& node, NodeRun& record, const Lookup& lookup) -> Result<Datum> {
+    const auto record_of = [&](NodeId id) -> NodeRun& {
+      return result_.nodes[static_cast<std::size_t>(index_[static_cast<std::size_t>(id.value)])];
+    };
+    const auto is_open = [&](NodeId id) {
+      return record_of(id).randomness == Randomness::numbers && lookup(id)->real() != nullptr;
+    };
+    ASSAY_TRY(auto run, run_user_kernel_call(graph_, node, domain_, lookup, is_open));
+    if (run.rests_on_open) return std::move(run.result);
+    record.randomness = Randomness::none;
+    for (const auto id : operands(node)) {
+      if (!is_open(id)) record.randomness = std::max(record.randomness, record_of(id).randomness);
+      if (!is_open(id) || run.result.list() != nullptr) continue;
+      for (const auto& other : graph_.nodes)
+        if (const auto* tensor = values_[static_cast<std::size_t>(other.id.value)].real();
+            tensor != nullptr && tensor->storage == lookup(id)->real()->storage)
+          record_of(other.id).randomness = Randomness::none;
+    }
+    return std::move(run.result);
   }
 
   /// Arguments may name sizes ("[s1]"), which values seen so far tell.
@@ -553,11 +551,16 @@ auto run_node(const Graph& graph, const Node& node, Domain& domain, const Lookup
     -> Result<Datum> {
   if (auto value = run_higher_order(graph, node, domain, lookup)) return *std::move(value);
   if (auto value = run_python_call(node, domain, lookup)) return *std::move(value);
+  if (is_user_kernel_call(node.target)) {
+    ASSAY_TRY(auto run, run_user_kernel_call(graph, node, domain, lookup));
+    return std::move(run.result);
+  }
   const auto* row = domain.find(node.target);
   if (!row && node.target != "operator.getitem")
     return unsupported("no row for operator {}", node.target);
   if (!row) {
-    ASSAY_TRY(const auto args, positional(node, lookup));
+    ASSAY_TRY(auto args, positional(node, lookup));
+    if (const auto at = result_of_user_kernel(graph, node)) args[1] = {Expr(std::int64_t(*at))};
     return get_item(args);
   }
   ASSAY_TRY(auto bound, bound_arguments(node, *row, lookup));

@@ -72,6 +72,8 @@ struct RunOptions {
   std::function<void(std::size_t, const Datum&)> tap = {};
   /// Called behind every call of an operator, those that nodes are composed of too, before the tap.
   RealDomain::Observer observer = {};
+  /// Runs kernels of the user's own; null: it is not known what they are.
+  LaunchUserKernel launch = {};
   /// Called after each node with (done, total); for progress on a terminal.
   std::function<void(std::size_t, std::size_t)> progress;
 };

@@ -18,7 +18,7 @@ constexpr std::string_view kAfter = " after";
 void AnswerJudge::prepare() {
   if (is_prepared_) return;
   is_prepared_ = true;
-  stages_ = read_stages(log_, compilation_);
+  stages_ = read_stages(log_, compilation_, table_);
   auto inputs = stage_inputs(log_, compilation_, stages_, &answers_, {}, table_);
   if (!inputs) return;
   recorded_ = inputs->recorded;

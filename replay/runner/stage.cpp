@@ -258,8 +258,15 @@ auto Stage::has_same_names(const Stage& other) const -> bool {
          (role == StageRole::function) == (other.role == StageRole::function);
 }
 
-auto read_stages(const TraceLog& log, const TraceCompilation& compilation) -> std::vector<Stage> {
-  return StageReader(log, compilation).read();
+auto read_stages(const TraceLog& log, const TraceCompilation& compilation, const OpTable& table)
+    -> std::vector<Stage> {
+  auto stages = StageReader(log, compilation).read();
+  const auto kernels = std::make_shared<UserKernels>(table);
+  for (const auto& stage : stages)
+    if (stage.program) kernels->add(*stage.program);
+  for (auto& stage : stages)
+    if (!kernels->empty()) stage.kernels = kernels;
+  return stages;
 }
 
 }  // namespace assay

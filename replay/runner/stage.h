@@ -1,11 +1,13 @@
 // The stages of one compilation: the graphs that a TORCH_TRACE log holds, and the program.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/program/program.h"
 #include "replay/formats/torch_trace.h"
+#include "replay/runner/user_kernels.h"
 
 namespace assay {
 
@@ -30,12 +32,13 @@ struct Stage {
   std::optional<HostProgram> program;
   std::string not_read;  ///< why it has neither
   std::vector<std::string> inputs, outputs;
+  std::shared_ptr<const UserKernels> kernels = {};  ///< that a graph may launch; null: none
   [[nodiscard]] auto has_same_names(const Stage& other) const -> bool;
 };
 
 /// Stages in order of the log. The last attempt's log events count. A stage that cannot be read is
-/// there with its reason.
-[[nodiscard]] auto read_stages(const TraceLog& log, const TraceCompilation& compilation)
-    -> std::vector<Stage>;
+/// there with its reason. `table` must outlive the stages.
+[[nodiscard]] auto read_stages(const TraceLog& log, const TraceCompilation& compilation,
+                               const OpTable& table) -> std::vector<Stage>;
 
 }  // namespace assay

@@ -65,6 +65,8 @@ void run_graph_stage(const Stage& stage, const Given& given,
     if (graph.nodes[i].kind == NodeKind::output) output = value;
     if (taps.node) taps.node(i, value);
   };
+  if (stage.kernels)
+    options.launch = [&](const UserKernelCall& call) { return stage.kernels->launch(call); };
   run.graph = run_graph(graph, inputs, table, options);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& record = run.graph.nodes[i];

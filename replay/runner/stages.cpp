@@ -560,7 +560,7 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
     if (!all[i].output_codes.empty() && !(in_parts && answered)) answered = i;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
-    const auto stages = read_stages(*log, all[i]);
+    const auto stages = read_stages(*log, all[i], table);
     const auto* answers = answered == i ? options.answers : nullptr;
     CompilationStages failed;
     failed.name = all[i].compile_id;

@@ -276,7 +276,7 @@ auto values_of(const std::string& text, const LogFile& file, const OpTable& tabl
   std::map<std::string, StageRun> runs;
   const auto log = read_torch_trace(text);
   const auto all = compilations(*log);
-  const auto stages = read_stages(*log, all.back());
+  const auto stages = read_stages(*log, all.back(), table);
   auto inputs = stage_inputs(*log, all.back(), stages, &file.answers, {}, table);
   if (!inputs) return runs;
   add_tangents(stages, &file.answers, *inputs);

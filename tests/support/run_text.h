@@ -23,8 +23,10 @@ struct TextRun {
   int taps = 0;                  ///< values that a tap was told of
 };
 
-/// Runs the text; inputs are taken in order, and nothing about them is made up.
-inline auto run_text(const std::string& text, const DatumList& inputs) -> TextRun {
+/// Runs the text; inputs are taken in order, and nothing about them is made up. `launch`: kernels
+/// of the user's own.
+inline auto run_text(const std::string& text, const DatumList& inputs,
+                     const LaunchUserKernel& launch = {}) -> TextRun {
   const auto graph = parse_graph(text);
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message) << "\n" << text;
   if (!graph) return {};
@@ -34,6 +36,7 @@ inline auto run_text(const std::string& text, const DatumList& inputs) -> TextRu
   feed.defects.resize(inputs.size());
   TextRun seen;
   RunOptions options{.statistics = true, .progress = {}};
+  options.launch = launch;
   options.tap = [&](std::size_t i, const Datum& value) {
     ++seen.taps;
     if (graph->nodes[i].kind != NodeKind::output || !value.list()) return;
