@@ -64,15 +64,24 @@ auto with_others(UserKernelCall call) -> UserKernelCall {
   }
   return call;
 }
-/// May the launch have this grid? Numbers say so, and else it may.
-auto is_of_grid(const TileKernel& kernel, const HostArgs& args, std::size_t first,
-                const UserKernelCall& call) -> bool {
-  for (std::size_t i = first; i < args.size() && i - first < call.grid.size(); ++i) {
-    const auto* size = std::get_if<Expr>(&args[i].value);
-    const bool is_size = kernel.launcher_args[i - first] == fmt::format("_grid_{}", i - first);
-    if (is_size && size != nullptr && size->as_int() && *size->as_int() != call.grid.at(i - first))
+/// May the launch be this call? Numbers of its grid and arguments say so, where it has them.
+auto may_be(const TileKernel& kernel, const HostArgs& args, const UserKernelCall& call) -> bool {
+  const auto passed = kernel.passed(args.size());
+  if (!passed) return false;
+  const auto differs = [&](std::size_t at, const Expr& number) {
+    const auto* known = std::get_if<Expr>(&args[at].value);
+    return known != nullptr && known->is_const() && *known != number;
+  };
+  for (std::size_t i = 0; i < passed->size(); ++i) {
+    const auto* given = argument(call, kernel.params[(*passed)[i]].name);
+    if (given != nullptr && given->scalar() != nullptr && differs(i, *given->scalar()))
       return false;
   }
+  const auto& behind = kernel.launcher_args;
+  for (std::size_t i = 0; passed->size() + i < args.size() && i < call.grid.size(); ++i)
+    if (behind[i] == fmt::format("_grid_{}", i) &&
+        differs(passed->size() + i, Expr(call.grid.at(i))))
+      return false;
   return true;
 }
 auto is_word(char c) -> bool {
@@ -157,6 +166,12 @@ auto UserKernels::find(const UserKernelCall& call) const -> Result<const Known*>
   for (const auto& known : kernels_)
     if (fits(*known.source.kernel, call)) all.push_back(&known);
   if (all.size() > 1) all = named(call, std::move(all));
+  if (all.size() > 1)
+    std::erase_if(all, [&](const Known* one) {
+      return std::ranges::none_of(one->launches, [&](const HostArgs& args) {
+        return may_be(*one->source.kernel, args, call);
+      });
+    });
   if (all.empty()) return unsupported("no kernel of the programs takes what it is given");
   if (all.size() > 1) return unsupported("it may be any of {} kernels", all.size());
   return all.front();
@@ -168,16 +183,15 @@ auto UserKernels::constant(const Known& known, const UserKernelCall& call, const
   const auto& kernel = *known.source.kernel;
   std::optional<Expr> value;
   for (const auto& args : known.launches) {
+    if (!may_be(kernel, args, call)) continue;
     const auto passed = kernel.passed(args.size());
-    if (!passed) continue;
     const auto at =
         std::ranges::find(*passed, &param, [&](std::size_t i) { return &kernel.params[i]; });
     const auto* given =
         at == passed->end()
             ? nullptr
             : std::get_if<Expr>(&args[static_cast<std::size_t>(at - passed->begin())].value);
-    if (given == nullptr || !given->is_const() || !is_of_grid(kernel, args, passed->size(), call))
-      continue;
+    if (given == nullptr || !given->is_const()) continue;
     if (value && *value != *given)
       return unsupported("{} of {} is another number in each launch", param.name, kernel.name);
     value = *given;

@@ -85,7 +85,7 @@ auto known(const std::string& text) -> UserKernels {
 }
 constexpr std::string_view kLaunches =
     "    add_k_0.run(arg0_1, arg1_1, arg2_1, 6, 2, 1, 1, stream=stream0)\n"
-    "    mul_k_1.run(arg0_1, arg1_1, arg2_1, 5, 2, 1, 1, stream=stream0)\n";
+    "    mul_k_1.run(arg0_1, arg1_1, arg2_1, 6, 2, 1, 1, stream=stream0)\n";
 
 auto vector(const std::vector<double>& values) -> Datum {
   return {make_tensor({static_cast<std::int64_t>(values.size())}, values, DType::float32)};
@@ -141,6 +141,20 @@ TEST(UserKernels, ThatMayBeAnyOfSeveralAreNotRun) {
   EXPECT_EQ(none.run.nodes[3].message, "no kernel of the programs takes what it is given");
   EXPECT_EQ(run_text(graph(call("f(x)", "'x': x")), inputs()).run.nodes[3].message,
             "it is not known which kernel it is");
+}
+
+/// Where the line does not say, numbers of the programs' launches may.
+TEST(UserKernels, AreToldByNumbersOfTheirLaunches) {
+  const auto launches = [](std::string_view of_sum, std::string_view of_product) {
+    return fmt::format(
+        "    add_k_0.run(arg0_1, arg1_1, arg2_1, {}, 1, 1, stream=stream0)\n"
+        "    mul_k_1.run(arg0_1, arg1_1, arg2_1, {}, 1, 1, stream=stream0)\n",
+        of_sum, of_product);
+  };
+  const auto text = graph(call("f(x)", "'x': x, 'y': y, 'o': o, 'n': 6"));
+  for (const auto& [of_sum, of_product] : {std::pair{"6, 3", "6, 2"}, std::pair{"5, 2", "6, 2"}})
+    EXPECT_EQ(values_of(run(known(wrapper(sum() + product(), launches(of_sum, of_product))), text)),
+              (Values{2, 4, 6, 12, 15, 18}));
 }
 
 TEST(UserKernels, HaveTheConstantsOfTheirLine) {
