@@ -19,6 +19,7 @@ struct UserKernelCall {
   std::string name;  ///< of the node
   std::string code;  ///< the user's line, if it is known
   int place = 0;     ///< which launch of that line it is
+  int places = 1;    ///< how many the line has
   std::vector<std::pair<std::string, Datum>> arguments;
   std::array<std::int64_t, 3> grid = {1, 1, 1};  ///< of the first of several configurations
   std::set<std::string> open;  ///< arguments that hold what nobody wrote, or drew at random

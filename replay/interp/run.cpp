@@ -398,15 +398,21 @@ class GraphRunner {
       return record_of(id).randomness == Randomness::numbers && lookup(id)->real() != nullptr;
     };
     ASSAY_TRY(auto run, run_user_kernel_call(graph_, node, domain_, lookup, is_open));
-    if (run.rests_on_open) return std::move(run.result);
-    record.randomness = Randomness::none;
-    for (const auto id : operands(node)) {
-      if (!is_open(id)) record.randomness = std::max(record.randomness, record_of(id).randomness);
-      if (!is_open(id) || run.result.list() != nullptr) continue;
+    auto all = operands(node);
+    const auto open = std::ranges::partition(all, [&](NodeId id) { return !is_open(id); });
+    if (!run.rests_on_open) record.randomness = Randomness::none;
+    for (const auto id : std::ranges::subrange(all.begin(), open.begin()))
+      record.randomness = std::max(record.randomness, record_of(id).randomness);
+    if (run.result.list() != nullptr) return std::move(run.result);
+    for (const auto id : all) {  // any of them may have been written
+      const bool is_written = !run.rests_on_open && std::ranges::count(open, id) > 0;
+      const auto* written = lookup(id)->real();
       for (const auto& other : graph_.nodes)
         if (const auto* tensor = values_[static_cast<std::size_t>(other.id.value)].real();
-            tensor != nullptr && tensor->storage == lookup(id)->real()->storage)
-          record_of(other.id).randomness = Randomness::none;
+            tensor != nullptr && written != nullptr && tensor->storage == written->storage) {
+          auto& randomness = record_of(other.id).randomness;
+          randomness = is_written ? record.randomness : std::max(randomness, record.randomness);
+        }
     }
     return std::move(run.result);
   }

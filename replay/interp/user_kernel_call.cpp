@@ -63,10 +63,11 @@ auto run_user_kernel_call(const Graph& graph, const Node& node, Domain& domain,
   UserKernelCall call;
   call.name = node.name;
   if (node.origin) call.code = node.origin->code;
+  call.places = 0;
   for (const auto& other : graph.nodes) {
-    if (&other == &node) break;
-    const bool is_of_line = other.origin && other.origin->code == call.code;
-    if (is_of_line && is_user_kernel_call(other.target)) ++call.place;
+    if (!is_user_kernel_call(other.target) || other.origin != node.origin) continue;
+    if (&other == &node) call.place = call.places;
+    ++call.places;
   }
   const auto* given = keyword(node, "kwargs");
   const auto* arguments = given == nullptr ? nullptr : std::get_if<DictArg>(&given->value);

@@ -138,8 +138,8 @@ auto UserKernels::named(const UserKernelCall& call, std::vector<const Known*> al
     for (auto at = call.code.find(text); at != std::string::npos; at = call.code.find(text, at + 1))
       if (at == 0 || !is_word(call.code[at - 1])) places[at] = known.source.kernel->name;
   }
-  if (std::ssize(places) <= call.place) {
-    // A loop, or a line that goes on elsewhere: one name is it all the same.
+  if (std::ssize(places) != call.places) {
+    // A loop, a line that goes on elsewhere, launches that are gone: one name is it all the same.
     std::set<std::string> names;
     for (const auto& [at, name] : places) names.insert(name);
     if (names.size() == 1)

@@ -247,5 +247,26 @@ TEST(UserKernels, MakeMemoryDefinedThatTheyWriteWhole) {
   EXPECT_EQ(randomness(6, 7), (std::pair{numbers, numbers}));
 }
 
+/// So is what a kernel makes of random numbers, wherever it writes them.
+TEST(UserKernels, LeaveRandomNumbersInWhatTheyWrite) {
+  const auto sums = known(wrapper(sum(), kLaunches));
+  const auto seen = run(sums, graph("        r = torch.ops.aten.rand_like.default(x)\n" +
+                                    call("add_k[g](r, y, o, 6)", "'x': r, 'y': y, 'o': o, 'n': 6") +
+                                    "        p = torch.ops.aten.mul.Tensor(o, 1)\n"
+                                    "        q = torch.ops.aten.mul.Tensor(x, 1)\n"));
+  EXPECT_EQ(seen.run.nodes[5].randomness, Randomness::numbers);
+  EXPECT_EQ(seen.run.nodes[6].randomness, Randomness::none);
+}
+
+/// Which launch of a line a call is cannot be told where there are more or fewer.
+TEST(UserKernels, OfALineThatRunsOftenAreNotToldByTheirOrder) {
+  const auto both = known(wrapper(sum() + product(), kLaunches));
+  const std::string given = "'x': x, 'y': y, 'o': o, 'n': 6";
+  const std::string_view line = "[add_k[g](x, y, o, 6) for _ in r], mul_k[g](x, y, o, 6)";
+  const auto seen =
+      run(both, graph(call(line, given) + call(line, given, "b") + call(line, given, "c")));
+  EXPECT_EQ(seen.run.nodes[4].message, "it may be any of 2 kernels");
+}
+
 }  // namespace
 }  // namespace assay
