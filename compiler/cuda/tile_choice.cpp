@@ -1,5 +1,5 @@
 // Which tiles and threads a launch gets, by its extents alone. Of one kernel there are at most
-// seven codes: rows that fill all lanes, rows of whole runs, rows that begin anywhere, each of less
+// eleven codes: rows that fill all lanes, rows of whole runs, rows that begin anywhere, each of less
 // than a warp or more, and what is too long to be kept or needs 64-bit positions; all else is
 // threads, which a launch has as many of as it wants.
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/interpret/interpret.h"
+#include "replay/runner/stage_run.h"
 
 namespace assay {
 namespace {
@@ -36,32 +37,21 @@ auto fits(const TileKernel& kernel, const UserKernelCall& call) -> bool {
 }
 /// The elements alone, row-major.
 auto dense(const Tensor& tensor) -> Result<Tensor> {
-  const auto& sizes = tensor.sizes();
-  Ints strides(sizes.size());
-  std::int64_t next = 1;
-  for (auto i = sizes.size(); i-- > 0; next *= std::max<std::int64_t>(sizes[i], 1))
-    strides[i] = next;
-  ASSAY_TRY(auto copy, Tensor::allocate(tensor.dtype(), sizes, strides, tensor.meta.device));
+  ASSAY_TRY(auto copy, Tensor::contiguous(tensor.dtype(), tensor.sizes()));
   copy_elems(tensor, copy);
   return copy;
 }
 /// The same on copies, where no bit of the open arguments is as it was.
 auto with_others(UserKernelCall call) -> UserKernelCall {
-  std::map<const Storage*, std::shared_ptr<Storage>> copies;
+  DatumCopier copy;
+  std::set<Storage*> open;
   for (auto& [name, value] : call.arguments) {
-    const auto* tensor = value.real();
-    if (tensor == nullptr) continue;
-    auto own = *tensor;
-    auto& copy = copies[tensor->storage.get()];
-    if (!copy) {
-      copy = std::make_shared<Storage>(tensor->storage->size_bytes());
-      std::ranges::copy(tensor->storage->bytes(), copy->bytes().begin());
-      if (call.open.contains(name))
-        for (auto& byte : copy->bytes()) byte = ~byte;
-    }
-    own.storage = copy;
-    value = Datum{std::move(own)};
+    value = copy(value);
+    if (const auto* tensor = value.real(); tensor != nullptr && call.open.contains(name))
+      open.insert(tensor->storage.get());
   }
+  for (auto* storage : open)
+    for (auto& byte : storage->bytes()) byte = ~byte;
   return call;
 }
 /// May the launch be this call? Numbers of its grid and arguments say so, where it has them.
