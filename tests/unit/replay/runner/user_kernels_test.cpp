@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/read/wrapper.h"
+#include "core/expr/text.h"
 #include "tests/support/run_op.h"
 #include "tests/support/run_text.h"
 
@@ -208,10 +209,31 @@ TEST(UserKernels, OfSeveralConfigurationsHaveTheFirst) {
   const auto program = read(tuned);
   const auto& first = *program.kernels.at("add_k_0").kernel;
   EXPECT_EQ(first.param("BLOCK")->fixed, 2);
-  EXPECT_EQ(first.grid.size(), 3U);
+  ASSERT_EQ(first.grid.size(), 3U);
+  EXPECT_EQ(print_expr(first.grid[0]), "((_launcher_s0 + 1)//2)");
   auto three = graph(call("add_k[g](x, y, o, 6)", "'x': x, 'y': y, 'o': o, 'n': 6"));
   three.replace(three.find("[(2, 1, 1)]"), 11, "[(3, 1, 1), (2, 1, 1)]");
   EXPECT_EQ(values_of(run(known(tuned), three)), (Values{3, 4, 5, 7, 8, 9}));
+}
+
+/// All but what is declared a constant: also what is fixed, as strides of 1 are.
+TEST(UserKernels, AreLaunchedWithWhatIsFixed) {
+  KernelText text{.variable = "rows_0"};
+  text.signature = "'x': '*fp32', 'o': '*fp32', 'n': 'i32', 's': 'constexpr'";
+  text.constants = "'s': 1, 'A': 2, 'B': 2, 'C': 3";
+  text.definition =
+      "def rows(x, o, n, s, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):\n"
+      "    i = tl.program_id(0) * 4 + tl.arange(0, 4)\n"
+      "    tl.store(o + i, tl.load(x + i * s, mask=i < n) * A * B + C, mask=i < n)\n";
+  const auto source =
+      wrapper(kernel(text), "    rows_0.run(arg0_1, arg2_1, 6, 1, 2, 1, 1, stream=stream0)\n");
+  const auto program = read(source);
+  const auto passed = program.kernels.at("rows_0").kernel->passed(7);
+  ASSERT_TRUE(passed);
+  EXPECT_EQ(*passed, (std::vector<std::size_t>{0, 1, 2, 3}));  // then three numbers of the grid
+  EXPECT_FALSE(program.kernels.at("rows_0").kernel->passed(3));
+  EXPECT_EQ(values_of(run(known(source), graph(call("rows[g](x, o, 6, 1)", "'x': x, 'o': o")))),
+            (Values{7, 11, 15, 19, 23, 27}));
 }
 
 /// Memory that nobody wrote is random; what a kernel writes whole is not, what it writes in part
