@@ -1,7 +1,7 @@
 // Which tiles and threads a launch gets, by its extents alone. Of one kernel there are at most
-// eleven codes: rows that fill all lanes, rows of whole runs, rows that begin anywhere, each of less
-// than a warp or more, and what is too long to be kept or needs 64-bit positions; all else is
-// threads, which a launch has as many of as it wants.
+// eleven codes: rows that fill all lanes, rows of whole runs, rows that begin anywhere, each of
+// less than a warp or more and of few elements a thread or many, and what is too long to be kept or
+// needs 64-bit positions; all else is threads, which a launch has as many of as it wants.
 #include <algorithm>
 #include <array>
 #include <bit>
