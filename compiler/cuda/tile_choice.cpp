@@ -20,12 +20,16 @@ constexpr std::int64_t kPointwiseThreads = 128, kMostPointwise = 256, kColumnThr
 /// single lanes, of all loads together.
 constexpr int kFewLoads = 3, kLoopedLoads = 64;
 constexpr std::int64_t kLoopedLanes = 32, kColumnLoads = 8, kColumnLanes = 32;
-/// Whose threads would go over many rows one by one.
-constexpr std::int64_t kShortColumn = 1024;
+/// Whose threads would go over many rows one by one; and rows that columns are taken of two warps
+/// wide.
+constexpr std::int64_t kShortColumn = 1024, kLongRow = 512;
 constexpr std::int64_t kKeptLanes = 32, kKeptLanesOfWindows = 8;  ///< of rows in registers
 /// Of rows of wide elements that are no longer than this a thread keeps few: so many threads are at
 /// work that nothing waits.
 constexpr std::int64_t kFewKept = 8, kFewKeptRow = 4096, kWideNeighbours = 4;
+/// The longest rows of narrow elements that begin where a wide access may: single stores of parts
+/// of several rows cost more than lanes that are asked.
+constexpr std::int64_t kShiftedRow = 2048;
 constexpr std::int64_t kMostZ = 64;
 constexpr std::int64_t kManyPrograms = 8192, kMostSteps = 4;  ///< over rows of elements
 constexpr std::int64_t kFarthest = 1 << 25;  ///< that positions of 32 bits are moved
@@ -108,12 +112,12 @@ auto tile_extents(const TilePlan& plan, const TileChoice& choice,
   return all;
 }
 
+auto is_row(const TilePlan& plan) -> bool {
+  return !plan.x && !plan.loops.reduced.empty();
+}
 /// How many lanes rows may begin before their first element.
 auto beyond(const TilePlan& plan, const TileChoice& choice) -> std::int64_t {
   return is_shifted(plan, choice) ? choice.neighbours - 1 : 0;
-}
-auto is_row(const TilePlan& plan) -> bool {
-  return !plan.x && !plan.loops.reduced.empty();
 }
 
 }  // namespace
@@ -130,7 +134,8 @@ namespace {
 /// Threads that hold a whole row; nothing where it is too long.
 auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExtents& all,
                  std::int64_t most_ranks) -> std::optional<TileThreads> {
-  const auto length = std::max<std::int64_t>(all.r, 1);  // rows of nothing have a result as well
+  // Rows of nothing have a result as well.
+  const auto length = std::max<std::int64_t>(all.r, 1) + beyond(plan, choice);
   auto holders = power_of_two(tiles(length, choice.neighbours * choice.rounds));
   TileThreads threads;
   // One row fills a warp at least; several share one.
@@ -153,13 +158,18 @@ auto row_threads(const TilePlan& plan, const TileChoice& choice, const TileExten
   return threads;
 }
 
+/// Threads of a row.
+auto holders(const TileChoice& choice) -> std::int64_t {
+  return choice.threads.x * choice.threads.y * choice.threads.ranks;
+}
+
 /// What depends on a row's threads, of those who keep it.
 void set_threads(const TilePlan& plan, TileChoice& choice, const TileThreads& threads,
                  const TileExtents& all) {
   choice.threads = threads;
   choice.fills_warps = threads.x == kWarpThreads;
   const auto lanes = threads.x * threads.y * threads.ranks * choice.neighbours * choice.rounds;
-  choice.is_whole = lanes == all.r && !plan.clip;
+  choice.is_whole = lanes == all.r && !plan.clip && !is_shifted(plan, choice);
 }
 
 /// Rows in pieces. What is read again is too long to be kept, and has one code for all sizes.
@@ -183,13 +193,24 @@ auto row_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all,
   const bool keeps_few = plan.registers == kRegistersOfOneLoad &&
                          plan.neighbours <= kWideNeighbours && all.r <= kFewKeptRow;
   const auto lanes = !plan.loads_little ? kKeptLanesOfWindows : keeps_few ? kFewKept : kKeptLanes;
-  choice.rounds = std::max<std::int64_t>(lanes / choice.neighbours, 1);
-  if (choice.is_narrow && (is_read_again || all.r <= kShortRow))
-    if (const auto threads = row_threads(plan, choice, all, most_ranks)) {
-      set_threads(plan, choice, *threads, all);
-      return choice;
-    }
-  return looped(plan, choice);
+  const auto kept = [&](TileChoice one) -> std::optional<TileChoice> {
+    one.rounds = std::max<std::int64_t>(lanes / one.neighbours, 1);
+    const auto threads = row_threads(plan, one, all, most_ranks);
+    if (threads) set_threads(plan, one, *threads, all);
+    return threads ? std::optional(one) : std::nullopt;
+  };
+  if (!choice.is_narrow || (!is_read_again && all.r > kShortRow)) return looped(plan, choice);
+  const auto usual = kept(choice);
+  // What else is read would have to be moved; and the lanes before a row shall not want more warps.
+  auto wide = choice;
+  wide.neighbours = plan.neighbours;
+  const bool is_worth_it =
+      is_read_again && plan.loads == 1 && plan.neighbours > kWideNeighbours && all.r <= kShiftedRow;
+  if (is_worth_it && is_shifted(plan, wide))
+    if (const auto shifted = kept(wide);
+        shifted && (!usual || holders(*shifted) <= holders(*usual)))
+      return *shifted;
+  return usual ? *usual : looped(plan, choice);
 }
 
 auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& all) -> TileChoice {
@@ -199,6 +220,8 @@ auto column_choice(const TilePlan& plan, TileChoice choice, const TileExtents& a
   auto& threads = choice.threads;
   const auto across = tiles(all.x, choice.neighbours);
   threads.x = width(across, kWarpThreads);
+  // Single elements of long rows: what warps share at their ends is read once.
+  if (choice.neighbours == 1 && all.x >= kLongRow) threads.x = 2 * kWarpThreads;
   // Narrower ones where there are few, if that makes enough of them, or if they are whole lines, of
   // which fewer parts are made then; and of short columns.
   const auto programs = [&](std::int64_t x) { return tiles(across, x) * all.y; };
@@ -287,7 +310,9 @@ auto most_registers(const TilePlan& plan, const TileChoice& choice) -> int {
 
 auto is_shifted(const TilePlan& plan, const TileChoice& choice) -> bool {
   return choice.is_placed() && choice.run == 1 && choice.neighbours > 1 &&
-         plan.loops.reduced.empty() && plan.aligned_by != kNoTile;
+         plan.aligned_by != kNoTile &&
+         (plan.loops.reduced.empty() ||
+          (is_row(plan) && plan.loops.reduced.size() == 1 && !choice.loops && !plan.clip));
 }
 
 auto tiled_grid(const TilePlan& plan, const TileChoice& choice,

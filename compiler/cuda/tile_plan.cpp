@@ -104,16 +104,6 @@ auto is_needed(const PlannedStatement& one, const std::set<TileId>& needed) -> b
   return one.reduction || std::ranges::any_of(one.statement->results,
                                               [&](TileId id) { return needed.contains(id); });
 }
-/// Values that a reduction rests on. Code makes all else for the last pass, in portions.
-auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
-  std::set<TileId> needed;
-  for (auto at = plan.statements.rbegin(); at != plan.statements.rend(); ++at) {
-    const auto& operands =
-        at->reduction ? plan.reductions[*at->reduction].operands : at->statement->operands;
-    if (is_needed(*at, needed)) needed.insert(operands.begin(), operands.end());
-  }
-  return needed;
-}
 /// Registers of the machine that a row's thread does with: where one value per element at most is
 /// kept from one pass to the next. 0: it takes what it wants.
 auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
@@ -123,6 +113,7 @@ auto row_registers(const TileKernel& kernel, const KernelPlan& plan) -> int {
     return std::ranges::any_of(plan.reduced,
                                [&](std::size_t axis) { return (axes >> axis & 1U) != 0; });
   };
+  // Code makes all else for the last pass, in portions.
   const auto needed = needed_by_reductions(plan);
   const auto level = [&](const PlannedStatement& one) {
     return is_needed(one, needed) ? one.level : plan.levels - 1;

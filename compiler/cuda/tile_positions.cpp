@@ -87,7 +87,8 @@ void TilePositions::axes() {
        reduced != nullptr  ? TilePlace::thread_z
        : across != nullptr ? TilePlace::thread_y
                            : TilePlace::thread_x);
-  if (across != nullptr) across->is_shifted = is_shifted(tiles_, choice_);
+  for (auto* inner : {across, is_row ? reduced : nullptr})
+    if (inner != nullptr) inner->is_shifted = is_shifted(tiles_, choice_);
   strides_ = tiles_.strides && choice_.block_t == 0 && down != nullptr;
 }
 

@@ -14,7 +14,9 @@ namespace {
 class Tiler : TilePositions {
  public:
   Tiler(const TileKernel& kernel, const TilePlan& plan, const TileChoice& choice)
-      : TilePositions(kernel, plan, choice), outside_(kernel, plan.loops) {}
+      : TilePositions(kernel, plan, choice),
+        outside_(kernel, plan.loops),
+        needed_(needed_by_reductions(plan.loops)) {}
 
   auto run() -> Result<TiledKernel> {
     b_.kernel().name = from_.name;
@@ -99,7 +101,7 @@ class Tiler : TilePositions {
     if (const auto fill = fills_.find(id); fill != fills_.end())
       return b_.add(fill->second, {}, of, 0);
     const bool has_parts = choice_.neighbours > choice_.run && outside_.varies(id);
-    return has_parts ? b_.number(of, 0) : kNoTile;
+    return has_parts && needed_.contains(id) ? b_.number(of, 0) : kNoTile;
   }
   /// A constant that is chosen where a load is not meant is what the load gives there.
   void find_fills() {
@@ -394,6 +396,7 @@ class Tiler : TilePositions {
   }
 
   OutsideValues outside_;
+  const std::set<TileId> needed_;         ///< by reductions
   std::map<TileId, TileConstant> fills_;  ///< by load
   std::map<TileId, TileId> filled_;       ///< selections that such loads are
   std::map<TileId, TileId> values_;

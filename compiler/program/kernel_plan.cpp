@@ -204,4 +204,16 @@ auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan> {
   return Planner(kernel).run();
 }
 
+auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId> {
+  std::set<TileId> needed;
+  for (auto at = plan.statements.rbegin(); at != plan.statements.rend(); ++at) {
+    const auto& operands =
+        at->reduction ? plan.reductions[*at->reduction].operands : at->statement->operands;
+    if (at->reduction ||
+        std::ranges::any_of(at->statement->results, [&](TileId id) { return needed.contains(id); }))
+      needed.insert(operands.begin(), operands.end());
+  }
+  return needed;
+}
+
 }  // namespace assay

@@ -2,6 +2,7 @@
 // where, and how many passes its reductions need. Knows no LLVM.
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,8 @@ struct KernelPlan {
 
 /// Errors: unsupported (regions, scans backwards or of several values, axes that are not exact).
 [[nodiscard]] auto plan_kernel(const TileKernel& kernel) -> Result<KernelPlan>;
+
+/// Values that a reduction rests on.
+[[nodiscard]] auto needed_by_reductions(const KernelPlan& plan) -> std::set<TileId>;
 
 }  // namespace assay

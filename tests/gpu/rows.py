@@ -108,9 +108,11 @@ COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
             (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
 NARROW_ROWS = [(3, 40, (4, 1, 8), 1), (5, 201, (32, 1, 2), 1), (2, 1001, (32, 2, 1), 1), (9, 4, (2, 1, 16), 1)]
+# That begin where wide accesses may, before their first element.
+SHIFTED_ROWS = [(9, 197, (8, 1, 4), 1), (7, 77, (4, 1, 8), 1), (3, 1999, (32, 2, 1), 1)]
 NARROW_ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (11, 77, (16, 4, 1), 1), (5, 3, (2, 32, 1), 1)]
-NARROW_SIZES = {"row sums": NARROW_ROWS + WHOLE_ROWS, "centred rows": NARROW_ROWS + WHOLE_ROWS,
-                "shares of exponentials": NARROW_ROWS[:3] + WHOLE_ROWS, "shifted by rows": NARROW_ELEMENTS,
+NARROW_SIZES = {"row sums": NARROW_ROWS + WHOLE_ROWS, "centred rows": NARROW_ROWS + SHIFTED_ROWS + WHOLE_ROWS,
+                "shares of exponentials": NARROW_ROWS[:3] + SHIFTED_ROWS + WHOLE_ROWS, "shifted by rows": NARROW_ELEMENTS,
                 "padded": NARROW_ELEMENTS, "joined": NARROW_ELEMENTS}
 # Sixteen bytes are neighbours.
 BYTE_SIZES = {"centred rows": [(3, 48, (2, 1, 16), 1), (5, 208, (8, 1, 4), 1), (2, 1040, (32, 2, 1), 1),

@@ -1,6 +1,7 @@
 // Which tiles a kernel gets, by how much its elements load and by what is zero outside of them.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "compiler/cuda/splitting.h"
@@ -165,6 +166,27 @@ TEST(TileChoice, RowsHaveTheWarpsThatTheyFill) {
       EXPECT_TRUE(one.loops || x * y * ranks * one.neighbours * one.rounds >= columns)
           << columns << ": " << x << " x " << y << ", " << ranks << " blocks";
     }
+}
+
+/// Short rows of two-byte elements that begin anywhere are read and written sixteen bytes at once,
+/// from lanes before them on; not where that wants another warp.
+TEST(TileChoice, ShortRowsOfHalvesBeginWhereWideAccessesMay) {
+  auto text = kept_rows();
+  for (auto at = text.find("float32"); at != std::string::npos; at = text.find("float32", at))
+    text.replace(at, 7, "bfloat16");
+  const auto [kernel, plan] = planned(text);
+  const std::map<std::int64_t, bool> shifted = {
+      {25, true},   {26, false},   {77, true},    {197, true},  {249, true}, {250, false},
+      {2039, true}, {2047, false}, {4099, false}, {200, false}, {16, false}};
+  for (const auto& [columns, is_wide] : shifted) {
+    const auto one = choose_tiles(plan, {kRows, columns}, 8);
+    EXPECT_EQ(is_shifted(plan, one), is_wide) << columns;
+    const auto& [x, y, z, ranks] = one.threads;
+    EXPECT_GE(x * y * ranks * one.neighbours * one.rounds, columns + (is_wide ? 7 : 0)) << columns;
+    EXPECT_EQ(one.neighbours > 1, is_wide || columns % 8 == 0) << columns;
+  }
+  const auto [wide_kernel, of_floats] = planned(kept_rows());
+  EXPECT_FALSE(is_shifted(of_floats, choose_tiles(of_floats, {kRows, 197}, 8)));
 }
 
 /// One code serves many sizes.
