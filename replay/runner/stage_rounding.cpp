@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/expr/text.h"
+#include "replay/runner/hidden_roundings.h"
 #include "replay/runner/sum_terms.h"
 
 namespace assay {
@@ -121,85 +122,6 @@ auto dtypes_of(const GraphRun& run) -> std::vector<DType> {
 /// Half a unit in the last place of TF32.
 const double kTf32 = std::ldexp(1.0, -11);
 
-auto is_convolution(std::string_view target) -> bool {
-  return target.contains("conv1d") || target.contains("conv2d") || target.contains("conv3d") ||
-         target.contains("convolution") || target.contains("conv_transpose");
-}
-
-/// Attention on CUDA multiplies weights, and gradients of scores, that are rounded to halves like
-/// its operands, which nobody sees. Roundings of what they are multiplied with come to as much.
-struct HiddenRow {
-  std::string_view name;
-  std::size_t operand, query;
-};
-constexpr std::array kHidden = {
-    HiddenRow{"aten.scaled_dot_product_attention.default", 2, 0},
-    HiddenRow{"aten._scaled_dot_product_flash_attention.default", 2, 0},
-    HiddenRow{"aten._scaled_dot_product_efficient_attention.default", 2, 0},
-    HiddenRow{"aten._scaled_dot_product_cudnn_attention.default", 2, 0},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu.default", 2, 0},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_backward.default", 0, 1},
-    HiddenRow{"aten._scaled_dot_product_efficient_attention_backward.default", 0, 1},
-    HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0, 1},
-    HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0, 1}};
-
-/// How a call rounds what it is given before anybody sees it, or as if it did: halves to their own
-/// dtype; operands of convolutions to TF32 on a GPU; scores of float32 attention, which are sums
-/// over features, like queries that are off by as much.
-enum class Hidden : std::uint8_t { half, tf32, scores };
-auto hidden_roundings(const Node& node, RoundedBy by)
-    -> std::vector<std::pair<std::size_t, Hidden>> {
-  const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
-  if (row != kHidden.end()) return {{row->operand, Hidden::half}, {row->query, Hidden::scores}};
-  // A product may be rounded before a bias is added, which may cancel it.
-  if (node.target == "aten.addmm.default") return {{1, Hidden::half}};
-  if (!is_convolution(node.target)) return {};
-  const bool is_backward = node.target.contains("backward");
-  if (!is_backward && by == RoundedBy::assay) return {{0, Hidden::half}};
-  if (!is_backward) return {{0, Hidden::half}, {0, Hidden::tf32}, {1, Hidden::tf32}};
-  if (by == RoundedBy::assay) return {};
-  return {{0, Hidden::tf32}, {1, Hidden::tf32}, {2, Hidden::tf32}};
-}
-auto applies(Hidden how, const TensorMeta& operand) -> bool {
-  if (how == Hidden::scores) return operand.dtype == DType::float32;
-  if (how == Hidden::half) return is_half(operand.dtype);
-  return operand.device.type == "cuda" && operand.dtype == DType::float32;
-}
-
-/// A stage with copies of such operands, which are rounded as all results are.
-struct WithHidden {
-  Stage stage;
-  std::map<int, Hidden> copies;  ///< by the id of the node
-  RoundedBy by = RoundedBy::assay;
-};
-auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
-  WithHidden result{given, {}, by};
-  auto& graph = result.stage.graph->graph;
-  const auto& before = given.graph->graph.nodes;
-  std::vector<Node> nodes;
-  for (auto& node : graph.nodes) {
-    for (const auto& [operand, how] : hidden_roundings(node, by)) {
-      auto* id =
-          operand < node.args.size() ? std::get_if<NodeId>(&node.args[operand].value) : nullptr;
-      const auto maker = id == nullptr ? before.end() : std::ranges::find(before, *id, &Node::id);
-      const auto* claim = maker == before.end() ? nullptr : maker->claim.tensor();
-      if (claim == nullptr || !applies(how, *claim)) continue;
-      Node copy;
-      copy.id = NodeId{graph.next_id++};
-      copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
-      copy.target = "aten.clone.default";
-      copy.args = {node.args[operand]};
-      copy.claim = maker->claim;
-      *id = copy.id;
-      result.copies[copy.id.value] = how;
-      nodes.push_back(std::move(copy));
-    }
-    nodes.push_back(node);
-  }
-  graph.nodes = std::move(nodes);
-  return result;
-}
-
 /// Up to so many terms, kFactor covers what their order does.
 constexpr double kFewTerms = 64;
 
@@ -253,6 +175,11 @@ class Measurement {
           units_[i] > 0 || (reads && !native.graph.nodes[i].value.tensor);
     }
     auto measured = in(widened(stage_), true);
+    // What was the same number no longer is, as a maximum that is looked for where it came from.
+    if (loses_numbers(native, measured)) {
+      decided_ = std::move(values);
+      measured = in(widened(stage_), true);
+    }
     return measured.empty() ? in(stage_, false) : measured;
   }
 
@@ -274,6 +201,30 @@ class Measurement {
     }
   }
 
+  /// Whether what is finite is no number in float64.
+  static auto loses_numbers(const StageRun& native, const Roundings& measured) -> bool {
+    return std::ranges::any_of(native.values, [&](const auto& one) {
+      const auto* tensor = one.second.value.real();
+      const auto found = measured.find(one.first);
+      if (tensor == nullptr || found == measured.end()) return false;
+      const auto values = to_vector<Complex>(*tensor);
+      const auto& exact = found->second.reference;
+      return std::ranges::mismatch(values, exact, [](Complex a, Complex b) {
+               return std::isfinite(std::abs(b)) || !std::isfinite(std::abs(a));
+             }).in2 != exact.end();
+    });
+  }
+  /// Whether numbers are equal, as it was in the stage's own dtypes.
+  void decide(std::size_t node, const Datum& value) const {
+    const auto target = std::string_view(stage_.graph->graph.nodes[node].target);
+    const auto* tensor = value.real();
+    const auto* known = decided_.empty() ? nullptr : decided_[node].real();
+    if (tensor == nullptr || known == nullptr || known->sizes() != tensor->sizes()) return;
+    if (!target.starts_with("aten.eq.") && !target.starts_with("aten.ne.")) return;
+    Tensor made = *tensor;
+    copy_elems(*known, made);
+  }
+
   auto in(const Stage& stage, bool is_wide) -> Roundings {
     StageValues exact;
     for (const auto& [name, value] : inputs_)
@@ -281,6 +232,7 @@ class Measurement {
     bool overflows = false;
     StageTaps taps;
     taps.node = [&](std::size_t i, const Datum& value) {
+      decide(i, value);
       const auto* tensor = value.real();
       if (overflows || tensor == nullptr || !is_inexact(tensor->dtype())) return;
       overflows = units_[i] > 0 && is_huge(*tensor, largest_of(dtypes_[i]));
@@ -346,6 +298,7 @@ class Measurement {
     StageTaps taps;
     taps.node = [&, seed = seed, narrow_ones = narrow_ones, times = times](std::size_t i,
                                                                            const Datum& value) {
+      decide(i, value);
       const auto* tensor = value.real();
       if (tensor == nullptr || !seen.insert(tensor->storage.get()).second) return;
       if (reads_inexact_[i] && units_[i] > 0 && is_narrow(units_[i]) == narrow_ones &&
@@ -399,6 +352,7 @@ class Measurement {
   std::vector<double> units_;
   std::vector<double> inner_units_;  ///< of what nodes are composed of, in order
   std::vector<bool> reads_inexact_;
+  std::vector<Datum> decided_;  ///< by node: whether numbers were equal; empty: each run says it
 };
 
 auto index_text(const Ints& sizes, std::size_t at) -> std::string {

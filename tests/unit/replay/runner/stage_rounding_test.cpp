@@ -169,6 +169,23 @@ TEST(MeasureRounding, TiesMoveAsFarAsNumbersMay) {
   EXPECT_EQ(noise[3], 0);
 }
 
+/// A maximum that was found in float32 is looked for where it came from, as the gradients of `amax`
+/// are made: in float64 it is nowhere, and all divided by how often there is one.
+TEST(MeasureRounding, WhatIsLookedForIsFoundWhereItWas) {
+  const auto rounding = measured(
+      "x: \"f32[4][1]cpu\", m: \"f32[1][1]cpu\"):\n"
+      "        a: \"f32[4][1]cpu\" = torch.ops.aten.div.Tensor(x, 3)\n"
+      "        e: \"b8[4][1]cpu\" = torch.ops.aten.eq.Tensor(a, m)\n"
+      "        n: \"i64[1][1]cpu\" = torch.ops.aten.sum.dim_IntList(e, [0], True)\n"
+      "        d: \"f32[1][1]cpu\" = torch.ops.aten.div.Tensor(m, n)\n"
+      "        y: \"f32[4][1]cpu\" = torch.ops.aten.mul.Tensor(d, e)\n        return (y,)\n",
+      {{{4}, {1, 2, 0.5, 1}}, {{1}, {static_cast<double>(2.F / 3.F)}}});
+  EXPECT_NEAR(rounding.reference[1].real(), 2.0 / 3, 1e-7);
+  EXPECT_EQ(rounding.reference[0], Complex(0));
+  EXPECT_GT(rounding.noise[1], 1e-8);
+  EXPECT_EQ(rounding.noise[2], 0);
+}
+
 TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
   const auto ends = [](RoundingRuns runs) {
     return std::ranges::minmax(

@@ -1,0 +1,23 @@
+// What a call rounds before anybody sees it.
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "replay/runner/stage_rounding.h"
+
+namespace assay {
+
+/// How a call rounds what it is given before anybody sees it, or as if it did: halves to their own
+/// dtype; operands of convolutions to TF32 on a GPU; scores of float32 attention, which are sums
+/// over features, like queries that are off by as much.
+enum class Hidden : std::uint8_t { half, tf32, scores };
+
+/// A stage with copies of such operands, which are rounded as all results are.
+struct WithHidden {
+  Stage stage;
+  std::map<int, Hidden> copies;  ///< by the id of the node
+  RoundedBy by = RoundedBy::assay;
+};
+[[nodiscard]] auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden;
+
+}  // namespace assay
