@@ -64,6 +64,28 @@ auto TritonReader::stepped_below(int indent, std::string_view step) -> std::vect
   return stepped;
 }
 
+/// Block pointers that the lines behind the cursor assign; of those that one of the loop's own
+/// lines advances, and nothing else changes, where that stands.
+auto TritonReader::moved_below(int indent) -> std::vector<Advance> {
+  std::vector<Advance> moved;
+  const auto source = cursor_.lexer().source();
+  int own = 0;
+  each_line_below(source, cursor_.token().offset, indent, [&](std::string_view line, int depth) {
+    if (own == 0) own = depth;
+    for (const auto& name : assigned_in(line)) {
+      const auto known = locals_.find(name);
+      if (known == locals_.end() || known->second.kind != TritonValue::Kind::block) continue;
+      auto at = std::ranges::find(moved, name, &Advance::name);
+      if (at == moved.end()) at = moved.insert(at, {.name = name});
+      ++at->changes;
+      const auto before = fmt::format("{} = ", name);
+      if (depth == own && line.starts_with(fmt::format("{}tl.advance({},", before, name)))
+        at->offset = static_cast<std::size_t>(line.data() - source.data()) + before.size();
+    }
+  });
+  return moved;
+}
+
 /// What regions carry of a name: its tile, of a pointer the index.
 auto TritonReader::carried(const TritonValue& value) -> Result<TritonValue> {
   if (!value.is_pointer()) return builder_.tile(value);
@@ -103,18 +125,22 @@ auto TritonReader::loop(int indent) -> Result<void> {
   Block block;
   block.indent = indent;
   block.assigned = assigned_below(indent);
-  if (const auto parts = cursor_.children(range); parts.size() > 3 && ends[0].as_int() == 0)
-    block.stepped = stepped_below(indent, cursor_.source_of(parts[3]));
+  if (const auto parts = cursor_.children(range); parts.size() > 3) {
+    block.step = cursor_.source_of(parts[3]);
+    if (ends[0].as_int() == 0) block.stepped = stepped_below(indent, block.step);
+  }
+  block.moved = moved_below(indent);
+  block.variable = name.text;
+  std::ranges::copy(ends, block.ends.begin());
   std::erase_if(block.assigned, [&](const std::string& one) {
     return std::ranges::find(block.stepped, one) != block.stepped.end();
   });
-  return open_loop(std::move(block), ends, name.text);
+  return open_loop(std::move(block));
 }
 
-/// From the first of three ends to the second in steps of the third; carries what `block.assigned`
-/// names; `name` is where it stands.
-auto TritonReader::open_loop(Block block, const Values& ends, std::string_view name)
-    -> Result<void> {
+/// Carries what `block.assigned` names.
+auto TritonReader::open_loop(Block block) -> Result<void> {
+  const auto ends = block.ends;
   TileLoop what;
   if (const auto axis = axes_.find(ends[2].origin); axis != axes_.end()) {
     what.axis = axis->second;
@@ -150,7 +176,7 @@ auto TritonReader::open_loop(Block block, const Values& ends, std::string_view n
     block.region->params.push_back(initial.id);
     set(name_of, initial);
   }
-  set(name, variable);
+  set(block.variable, variable);
   block.before = locals_;
   builder_.push(block.region.get());
   for (const auto& stepped : block.stepped) {
@@ -160,7 +186,7 @@ auto TritonReader::open_loop(Block block, const Values& ends, std::string_view n
     set(stepped, std::move(now));
   }
   blocks_.push_back(std::move(block));
-  return {};
+  return advance_within(blocks_.back(), variable);
 }
 
 /// Branches of combined kernels: `if pid < n: ... elif ... else: ...`.
@@ -222,6 +248,7 @@ auto TritonReader::branch(int indent) -> Result<void> {
   block.statement.what = TileIf{};
   block.statement.operands = {builder_.cast(condition, DType::boolean).id};
   block.assigned = assigned_below(indent);
+  block.moved = moved_below(indent);
   block.is_elif = place.is("elif") && !follows_settled;
   block.before = locals_;
   block.region = std::make_unique<TileRegion>();
@@ -273,6 +300,7 @@ auto TritonReader::close_loop() -> Result<void> {
   for (const auto& name : block.stepped) after.erase(name);
   locals_ = std::move(after);
   for (const auto& name : block.assigned) set(name, locals_.at(name));
+  ASSAY_TRY_VOID(advance_behind(block));
   return done;
 }
 
@@ -289,7 +317,10 @@ auto TritonReader::first_assigned() -> Locals {
 }
 
 auto TritonReader::is_mentioned_later(std::string_view name) -> bool {
-  const auto source = cursor_.lexer().source().substr(cursor_.token().offset);
+  return mentions(cursor_.lexer().source().substr(cursor_.token().offset), name);
+}
+
+auto TritonReader::mentions(std::string_view source, std::string_view name) -> bool {
   const auto is_word = [&](std::size_t at) {
     return at < source.size() &&
            (std::isalnum(static_cast<unsigned char>(source[at])) != 0 || source[at] == '_');
@@ -340,6 +371,7 @@ auto TritonReader::close_branch(bool goes_on) -> Result<void> {
   }
   auto statement = std::move(block.statement);
   locals_ = std::move(block.before);
+  for (const auto& one : block.moved) locals_.erase(one.name);
   const bool is_elif = block.is_elif;
   blocks_.pop_back();
   if (!done) return done;

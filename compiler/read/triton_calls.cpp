@@ -121,7 +121,10 @@ auto TritonReader::call(int node) -> Result<TritonValue> {
 auto TritonReader::method(int node, TritonValue receiver, std::string_view name)
     -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
-  if (receiver.is_pointer()) return fail(node, fmt::format("`.{}` of a pointer", name));
+  if (receiver.kind == Kind::block && (name == "load" || name == "store"))
+    return at(node, through_descriptor(node, receiver, name == "store", args));
+  if (receiver.is_pointer() || receiver.kind == Kind::block)
+    return fail(node, fmt::format("`.{}` of a pointer", name));
   ASSAY_TRY(receiver, at(node, builder_.tile(receiver)));
   if (name == "to" && !args.empty()) {
     ASSAY_TRY(const auto type, value(args[0]));
@@ -155,6 +158,11 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
   constexpr std::array kRows = {
       Row{"load", [](R& r, int n) { return r.load(n); }},
       Row{"store", [](R& r, int n) { return r.store(n); }},
+      Row{"make_block_ptr", [](R& r, int n) { return r.block_pointer(n, false); }},
+      Row{"make_tensor_descriptor", [](R& r, int n) { return r.block_pointer(n, true); }},
+      Row{"advance", [](R& r, int n) { return r.advanced(n); }},
+      Row{"load_tensor_descriptor", [](R& r, int n) { return r.descriptor_function(n, false); }},
+      Row{"store_tensor_descriptor", [](R& r, int n) { return r.descriptor_function(n, true); }},
       Row{"arange", [](R& r, int n) { return r.arange(n); }},
       Row{"full", [](R& r, int n) { return r.full(n, false); }},
       Row{"zeros", [](R& r, int n) { return r.full(n, true); }},

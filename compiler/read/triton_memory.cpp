@@ -52,6 +52,13 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
   if (args.empty()) return bad_input("an access without a pointer");
   ASSAY_TRY(const auto pointer, value(args[0]));
+  if (pointer.kind == Kind::block) {
+    ASSAY_TRY(const auto checked,
+              checked_dimensions(cursor_.keyword(node, "boundary_check"), pointer.shape.size()));
+    const int option = cursor_.keyword(node, "padding_option");
+    return load_block(node, pointer, checked,
+                      option < 0 ? std::string_view() : cursor_.source_of(option));
+  }
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto mask, mask_of(node, args, 1, pointer));
   const auto dtype = kernel_.params[pointer.param].dtype;
@@ -64,6 +71,12 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
       ASSAY_TRY(other, operand_of(pointer, read, dtype));
     }
   }
+  return loaded(node, pointer, mask, other);
+}
+
+auto TritonReader::loaded(int node, const TritonValue& pointer, TileId mask, TileId other)
+    -> TritonValue {
+  const auto dtype = kernel_.params[pointer.param].dtype;
   TritonValue result;
   result.kind = Kind::tile;
   result.shape = pointer.shape;
@@ -80,6 +93,12 @@ auto TritonReader::store(int node) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
   if (args.size() < 2) return bad_input("a store of nothing");
   ASSAY_TRY(const auto pointer, value(args[0]));
+  if (pointer.kind == Kind::block) {
+    ASSAY_TRY(const auto given, value(args[1]));
+    ASSAY_TRY(const auto checked,
+              checked_dimensions(cursor_.keyword(node, "boundary_check"), pointer.shape.size()));
+    return store_block(node, pointer, given, checked);
+  }
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto read, value(args[1]));
   ASSAY_TRY(const auto mask, mask_of(node, args, 2, pointer));

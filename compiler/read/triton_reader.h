@@ -1,5 +1,6 @@
 // Reads a Triton kernel statement by statement. Internal to compiler/read.
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +49,13 @@ class TritonReader {
   using Values = std::vector<TritonValue>;
   using Locals = std::map<std::string, TritonValue, std::less<>>;
   enum class BlockKind : std::uint8_t { loop, then, otherwise };
+  /// A block pointer that lines assign, and where its only advance stands, if that is all.
+  struct Advance {
+    std::string name;
+    std::size_t offset = 0;
+    int changes = 0;
+    [[nodiscard]] auto is_steady() const -> bool { return offset != 0 && changes == 1; }
+  };
   /// An open loop or branch.
   struct Block {
     BlockKind kind = BlockKind::loop;
@@ -56,6 +64,9 @@ class TritonReader {
     std::unique_ptr<TileRegion> region;  ///< being filled
     std::vector<std::string> assigned;   ///< names that the body assigns and that exist before
     std::vector<std::string> stepped;    ///< names that go along with the loop's variable
+    std::array<TritonValue, 3> ends;     ///< of a loop: from, to, in steps of
+    std::string variable, step;          ///< as they are written
+    std::vector<Advance> moved;          ///< block pointers that the body assigns
     Locals before;
     Locals fresh;  ///< names that the first branch alone has so far, and that are mentioned later
     bool is_elif = false;  ///< ends together with the block around it
@@ -75,8 +86,7 @@ class TritonReader {
   [[nodiscard]] auto assign(int left, TritonValue value) -> Result<void>;
   void set(std::string_view name, TritonValue value);
   [[nodiscard]] auto loop(int indent) -> Result<void>;
-  [[nodiscard]] auto open_loop(Block block, const Values& ends, std::string_view name)
-      -> Result<void>;
+  [[nodiscard]] auto open_loop(Block block) -> Result<void>;
   [[nodiscard]] auto branch(int indent) -> Result<void>;
   [[nodiscard]] auto settled_branch(int indent) -> Result<bool>;
   void skip_below(int indent);
@@ -87,9 +97,11 @@ class TritonReader {
       -> Result<TritonValue>;
   [[nodiscard]] auto first_assigned() -> Locals;
   [[nodiscard]] auto is_mentioned_later(std::string_view name) -> bool;
+  [[nodiscard]] static auto mentions(std::string_view source, std::string_view name) -> bool;
   [[nodiscard]] auto close_branch(bool goes_on) -> Result<void>;
   [[nodiscard]] auto assigned_below(int indent) -> std::vector<std::string>;
   [[nodiscard]] auto stepped_below(int indent, std::string_view step) -> std::vector<std::string>;
+  [[nodiscard]] auto moved_below(int indent) -> std::vector<Advance>;
   /// Names that a line assigns, `x += 1` among them.
   [[nodiscard]] static auto assigned_in(std::string_view line) -> std::vector<std::string>;
   void forget_assigned(std::string_view line);
@@ -155,6 +167,8 @@ class TritonReader {
   [[nodiscard]] auto load(int node) -> Result<TritonValue>;
   [[nodiscard]] auto store(int node) -> Result<TritonValue>;
   [[nodiscard]] auto atomic(int node, std::string_view name) -> Result<TritonValue>;
+  [[nodiscard]] auto loaded(int node, const TritonValue& pointer, TileId mask, TileId other)
+      -> TritonValue;
   [[nodiscard]] auto index_of(const TritonValue& pointer) -> TileId;
   [[nodiscard]] auto operand_of(const TritonValue& pointer, const TritonValue& read, DType dtype)
       -> Result<TileId>;
@@ -163,6 +177,31 @@ class TritonReader {
   [[nodiscard]] auto search(int node) -> Result<TritonValue>;
   [[nodiscard]] auto random(int node, TileRandomKind kind) -> Result<TritonValue>;
   [[nodiscard]] auto device_assert(int node) -> Result<TritonValue>;
+
+  // triton_block_pointers.cpp
+  struct BlockPlaces {
+    TritonValue pointer, mask;  ///< no tile: all are inside
+  };
+  [[nodiscard]] auto argument(int node, std::string_view name, std::size_t position) const -> int;
+  [[nodiscard]] auto numbers(int node, std::size_t count) -> Result<TritonValue>;
+  [[nodiscard]] auto block_pointer(int node, bool is_descriptor) -> Result<TritonValue>;
+  [[nodiscard]] auto moved_block(TritonValue block, const Values& by) -> Result<TritonValue>;
+  [[nodiscard]] auto advanced(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto block_places(const TritonValue& block, const std::vector<bool>& checked)
+      -> Result<BlockPlaces>;
+  [[nodiscard]] auto checked_dimensions(int list, std::size_t count) -> Result<std::vector<bool>>;
+  [[nodiscard]] auto load_block(int node, const TritonValue& block,
+                                const std::vector<bool>& checked, std::string_view padding)
+      -> Result<TritonValue>;
+  [[nodiscard]] auto store_block(int node, const TritonValue& block, const TritonValue& stored,
+                                 const std::vector<bool>& checked) -> Result<TritonValue>;
+  [[nodiscard]] auto through_descriptor(int node, const TritonValue& descriptor, bool is_store,
+                                        const Nodes& args) -> Result<TritonValue>;
+  [[nodiscard]] auto descriptor_function(int node, bool is_store) -> Result<TritonValue>;
+  [[nodiscard]] auto advance_by(const Block& loop, const Advance& advance,
+                                const TritonValue& distance) -> Result<TritonValue>;
+  [[nodiscard]] auto advance_within(const Block& block, const TritonValue& at) -> Result<void>;
+  [[nodiscard]] auto advance_behind(const Block& block) -> Result<void>;
 
   // triton_reduce.cpp
   [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)

@@ -33,8 +33,8 @@ auto TritonReader::open_split_scan() -> Result<void> {
     return bad_input("a split scan without rows or blocks");
   ASSAY_TRY(const auto axes, position_of(*step));
   if (axes.size() != 1) return bad_input("a split scan over several axes");
-  const Values ends = {TritonValue::python(std::int64_t{0}), end->second, *step};
   Block block;
+  block.ends = {TritonValue::python(std::int64_t{0}), end->second, *step};
   const auto source = cursor_.lexer().source();
   for (auto at = source.find(kLookBack); at != std::string_view::npos;
        at = source.find(kLookBack, at + 1)) {
@@ -45,7 +45,8 @@ auto TritonReader::open_split_scan() -> Result<void> {
     ASSAY_TRY(locals_[block.assigned.back()], builder_.as(TritonValue::python(std::int64_t{0}),
                                                           is_wide ? DType::uint64 : DType::uint32));
   }
-  return open_loop(std::move(block), ends, kPart);
+  block.variable = kPart;
+  return open_loop(std::move(block));
 }
 
 /// tl.program_id(0): the number of the part.

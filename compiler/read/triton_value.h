@@ -22,6 +22,7 @@ struct TritonValue {
     unknown,
     tile,
     pointer,   ///< parameter plus an index
+    block,     ///< pointer, shape, strides and offsets of a block pointer, by its items
     constant,  ///< of Python
     dtype,
     shape,
