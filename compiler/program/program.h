@@ -200,6 +200,13 @@ struct KernelSource {
   std::string not_read;
 };
 
+/// `multi_kernel`: the first of several kernels that do the same, and which of a launch's arguments
+/// are its: from, up to; none: all.
+struct KernelChoice {
+  std::string kernel;
+  std::vector<std::pair<std::int64_t, std::int64_t>> arguments;
+};
+
 /// What `get_args` at the end of a wrapper makes for an input: hints, and its dtype.
 struct HostExample {
   std::vector<std::int64_t> sizes, strides;
@@ -223,7 +230,8 @@ struct HostLine {
 struct HostProgram {
   ShapeEnv env;  ///< symbols of the program; a symbol nobody declared has PyTorch's default range
   std::map<std::string, KernelSource> kernels;
-  std::vector<HostFunction> functions;  ///< partitions first, `call` last
+  std::map<std::string, KernelChoice> choices;  ///< by the name that is launched
+  std::vector<HostFunction> functions;          ///< partitions first, `call` last
   std::map<std::string, HostExample> examples;
   std::map<std::string, std::int64_t> example_numbers;  ///< `primals_1 = 16`
   std::optional<HostExpected> expected = {};

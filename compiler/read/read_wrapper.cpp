@@ -208,6 +208,7 @@ class WrapperReader {
     }
     ASSAY_TRY(const int right, cursor_.expression_list());
     if (cursor_.syntax(right).kind == SyntaxKind::call) ASSAY_TRY_VOID(kernel(left, right));
+    if (cursor_.source_of(left) == "arg_index") first_arguments(right);
     return end_of_statement();
   }
 
@@ -222,6 +223,7 @@ class WrapperReader {
     const auto callee = cursor_.source_of(children[0]);
     constexpr std::string_view kCompiler = "async_compile.";
     if (!callee.starts_with(kCompiler)) return {};
+    if (callee.ends_with(".multi_kernel")) return choice(left, right);
     KernelSource kernel;
     kernel.name = cursor_.source_of(left);
     kernel.language = callee.substr(kCompiler.size());
@@ -245,6 +247,33 @@ class WrapperReader {
     read_source(kernel);
     program_.kernels[kernel.name] = std::move(kernel);
     return {};
+  }
+
+  /// `multi_kernel_0 = async_compile.multi_kernel('multi_kernel_0', [kernel, ...], arg_index=...)`:
+  /// the fastest is found when it runs, and each is right for all sizes.
+  auto choice(int left, int right) -> Result<void> {
+    for (const int child : cursor_.positional(right)) {
+      const auto items = cursor_.children(child);
+      if (cursor_.syntax(child).kind != SyntaxKind::list || items.empty()) continue;
+      auto& made = program_.choices[std::string(cursor_.source_of(left))];
+      made.kernel = cursor_.source_of(items.front());
+      if (cursor_.keyword(right, "arg_index") >= 0) made.arguments = first_arguments_;
+      return {};
+    }
+    return bad_source(cursor_.syntax(right).place, "a choice of no kernels");
+  }
+  /// `{0: [slice(0, 10, None)], 1: [...]}`: those of the first kernel.
+  void first_arguments(int dict) {
+    first_arguments_.clear();
+    const auto number = [&](int node) {
+      const auto parsed = parse_expr(program_.env.pool(), cursor_.source_of(node));
+      return parsed ? parsed->as_int().value_or(0) : 0;
+    };
+    const auto items = cursor_.children(dict);
+    if (cursor_.syntax(dict).kind != SyntaxKind::dict || items.size() < 2) return;
+    for (const int slice : cursor_.children(items[1]))
+      if (const auto ends = cursor_.positional(slice); ends.size() >= 2)
+        first_arguments_.emplace_back(number(ends[0]), number(ends[1]));
   }
 
   /// Nodes of the post-grad graph that a kernel computes: `#   %add_3 : Tensor =
@@ -288,6 +317,7 @@ class WrapperReader {
   PythonCursor cursor_;
   HostProgram program_;
   HostFunction harness_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> first_arguments_;  ///< of a choice's first
   std::string region_;  ///< function we are in, empty at the top
   int region_indent_ = 0;
   std::optional<std::size_t> function_;  ///< its index if it is part of the program

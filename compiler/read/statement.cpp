@@ -528,8 +528,35 @@ auto StatementReader::launch(int node, std::string_view kernel) -> Result<void> 
     if (value.keyword == "stream" || value.keyword == "grid") continue;
     result.args.push_back(std::move(value));
   }
+  if (const auto known = program_.choices.find(result.kernel); known != program_.choices.end()) {
+    const auto all = std::move(result.args);
+    result.kernel = known->second.kernel;
+    result.args.clear();
+    for (const auto& [from, to] : known->second.arguments)
+      for (auto i = from; i < std::min(to, std::ssize(all)); ++i)
+        result.args.push_back(all[static_cast<std::size_t>(i)]);
+    if (known->second.arguments.empty()) result.args = all;
+  }
   add(std::move(result));
   return {};
+}
+
+/// `extern_kernels._mm_plus_mm(a, b, c, d, out=e)` is a product, to which another one is added
+/// (torch/csrc/inductor/inductor_ops.cpp).
+auto StatementReader::sum_of_products(const HostCall& both) -> bool {
+  const auto& args = both.args;
+  if (!both.target.ends_with("._mm_plus_mm") || args.size() != 5 || args[4].keyword != "out")
+    return false;
+  auto sum = args[4];
+  sum.keyword.clear();
+  HostCall product, added;
+  product.target = "extern_kernels.mm";
+  product.args = {args[0], args[1], args[4]};
+  added.target = "extern_kernels.addmm";
+  added.args = {std::move(sum), args[2], args[3], args[4]};
+  add(std::move(product));
+  add(std::move(added));
+  return true;
 }
 
 auto StatementReader::call(int node, std::vector<std::string> results, bool is_unpacked)
@@ -553,6 +580,7 @@ auto StatementReader::call(int node, std::vector<std::string> results, bool is_u
   }
   for (const int child : cursor_.children(node))
     if (child != function) result.args.push_back(argument(child));
+  if (sum_of_products(result)) return {};
   add(std::move(result));
   return {};
 }

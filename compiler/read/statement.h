@@ -69,6 +69,7 @@ class StatementReader {
   [[nodiscard]] auto kernel_of(std::string_view target) const -> std::string_view;
   [[nodiscard]] auto call(int node, std::vector<std::string> results, bool is_unpacked = false)
       -> Result<void>;
+  [[nodiscard]] auto sum_of_products(const HostCall& both) -> bool;
   [[nodiscard]] auto fact(int node, bool negated) -> Result<void>;
 
   [[nodiscard]] auto callee(int call) const -> std::string_view;

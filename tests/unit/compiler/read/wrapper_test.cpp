@@ -168,6 +168,37 @@ TEST(Wrapper, ADefinitionInsideABlockEndsTheBlock) {
   EXPECT_TRUE(program) << program.error().message;
 }
 
+/// The first of kernels that do the same is launched, with its own of the arguments.
+TEST(Wrapper, OfSeveralKernelsTheFirstIsLaunched) {
+  const auto program = read(
+      "many.run(arg0_1, arg1_1, 700, 30, stream=stream0)\n",
+      "arg_index = {\n    0: [slice(0, 1, None), slice(2, 4, None)],\n    1: [slice(0, 4, "
+      "None)],\n}\n"
+      "many = async_compile.multi_kernel('many', [\n    one, other,\n], arg_index=arg_index)\n");
+  const auto* launch = only<HostLaunch>(program);
+  ASSERT_NE(launch, nullptr);
+  EXPECT_EQ(launch->kernel, "one");
+  ASSERT_EQ(launch->args.size(), 3U);
+  EXPECT_EQ(launch->args[0].text, "arg0_1");
+  EXPECT_EQ(launch->args[1].text, "700");
+  EXPECT_EQ(launch->args[2].text, "30");
+}
+
+TEST(Wrapper, ASumOfProductsIsTwoCalls) {
+  const auto program = read("extern_kernels._mm_plus_mm(arg1_1, b, c, d, out=buf0)\n");
+  std::vector<const HostCall*> calls;
+  for (const auto& op : program.functions.back().ops)
+    if (const auto* call = std::get_if<HostCall>(&op.what)) calls.push_back(call);
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0]->target, "extern_kernels.mm");
+  EXPECT_EQ(calls[0]->args.back().keyword, "out");
+  EXPECT_EQ(calls[1]->target, "extern_kernels.addmm");
+  ASSERT_EQ(calls[1]->args.size(), 4U);
+  EXPECT_EQ(calls[1]->args[0].keyword, "");
+  EXPECT_EQ(calls[1]->args[0].text, calls[1]->args[3].text);
+  EXPECT_EQ(calls[1]->args[1].text, "c");
+}
+
 TEST(Wrapper, WithoutCallThereIsNoProgram) {
   const auto program = read_wrapper("import torch\n");
   ASSERT_FALSE(program);
