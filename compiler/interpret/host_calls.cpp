@@ -12,10 +12,11 @@ namespace {
 struct AliasRow {
   std::string_view name, overload;
 };
-constexpr std::array kAliases = {AliasRow{"bias_addmm", "aten.addmm.default"},
-                                 AliasRow{".copy_", "aten.copy_.default"},
-                                 // The bit that puts the conjugation off is no value.
-                                 AliasRow{"aten._conj.default", "aten._conj_physical.default"}};
+constexpr std::array kAliases = {
+    AliasRow{"bias_addmm", "aten.addmm.default"}, AliasRow{"mm_dtype", "aten.mm.dtype"},
+    AliasRow{"bmm_dtype", "aten.bmm.dtype"}, AliasRow{".copy_", "aten.copy_.default"},
+    // The bit that puts the conjugation off is no value.
+    AliasRow{"aten._conj.default", "aten._conj_physical.default"}};
 
 /// "extern_kernels.mm", "torch.ops.aten.sort.stable", "aten.randint.low_out": the name in the table
 /// and whether the overload was given.

@@ -106,8 +106,17 @@ class Viewer {
     }
   }
 
+  /// A program that was only timed, to choose how a call is made: its inputs are named so
+  /// (torch/_inductor/codegen/subgraph.py).
+  static auto times_a_choice(std::string_view program) -> bool {
+    const auto inputs = program.substr(0, program.find(" = args\n"));
+    if (inputs.size() == program.size()) return false;
+    return trimmed(inputs.substr(inputs.rfind('\n') + 1)).starts_with("benchmark_");
+  }
+
   static void add_payload(TraceCompilation& to, const TraceEvent& event, const std::string& name,
                           std::size_t index) {
+    if (name == "inductor_output_code" && times_a_choice(event.payload)) return;
     if (name == "inductor_output_code")
       append(to.output_codes, name, index);
     else if (name == "fx_graph_runnable")

@@ -151,6 +151,20 @@ TEST(TorchTrace, TheLastAttemptIsTheOneThatRuns) {
   EXPECT_EQ(all[1].metrics.size(), 1U);
 }
 
+/// Programs that autotuning timed are none of the compilation's.
+TEST(TorchTrace, WhatWasOnlyTimedIsNoProgram) {
+  const auto program = [](std::string_view input) {
+    return header(R"({"inductor_output_code": {}, "frame_id": 0, "frame_compile_id": 0, )"
+                  R"("attempt": 0, "has_payload": ""})") +
+           fmt::format("\tdef call(args):\n\t    {} = args\n\t    return ()\n", input);
+  };
+  const auto all = compilations(read(program("benchmark_decompose_k_mm_2_split_0_arg0_1, x") +
+                                     program("arg0_1, benchmark_") + program("arg0_1,")));
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].output_codes.size(), 2U);
+  EXPECT_EQ(all[0].output_codes[0].event, 1U);
+}
+
 TEST(TorchTrace, SymbolsGuardsAndTheGuardTreeMakeAShapeEnvironment) {
   const auto log = read(
       event(
