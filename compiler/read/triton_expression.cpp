@@ -188,17 +188,28 @@ auto TritonReader::conditional(int node) -> Result<TritonValue> {
   return value(children[*number != 0 ? 0 : 2]);
 }
 
+/// "XBLOCK_1", where each of several kernels in one has blocks of its own, is "XBLOCK" and "_1".
+auto TritonReader::own_block(const std::string& name) const -> std::pair<std::string, std::string> {
+  const auto end = name.find_last_not_of("0123456789");
+  const bool has_number = meta_.grid_type.ends_with("ComboKernelGrid") &&
+                          end != std::string::npos && end > 0 && end + 1 < name.size() &&
+                          name[end] == '_' &&
+                          std::string_view(name).substr(0, end).ends_with("BLOCK");
+  return has_number ? std::pair(name.substr(0, end), name.substr(end))
+                    : std::pair(name, std::string());
+}
+
 /// An axis per block size; its extent is what the kernel calls its `numel`.
 auto TritonReader::axis_named(const std::string& origin) -> std::size_t {
   if (const auto known = axes_.find(origin); known != axes_.end()) return known->second;
   TileAxis axis;
-  auto prefix = origin;
+  auto [prefix, number] = own_block(origin);
   if (prefix.ends_with("BLOCK")) prefix.resize(prefix.size() - 5);
   std::ranges::transform(prefix, prefix.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   axis.name = prefix.empty() || (std::isdigit(static_cast<unsigned char>(prefix[0])) != 0)
                   ? "lanes" + prefix
-                  : prefix;
+                  : prefix + number;
   axis.max_block = kAnyBlock;
   for (const auto& row : kMaxBlocks)
     if (row.prefix == prefix) axis.max_block = row.size;

@@ -26,18 +26,6 @@ struct TritonMeta {
   bool asserts_are_on = true;
 };
 
-/// A function beside the kernel: what it calls, or what combines two values in a scan or a
-/// reduction.
-struct TritonHelper {
-  struct Param {
-    std::string name;
-    std::optional<TritonValue> standard;  ///< where a call may leave it out
-  };
-  std::vector<Param> params;
-  std::size_t offset = 0;  ///< of its body
-  int line = 0;
-};
-
 class TritonReader {
  public:
   TritonReader(std::string_view text, ExprPool& pool)
@@ -123,6 +111,8 @@ class TritonReader {
   [[nodiscard]] auto conditional(int node) -> Result<TritonValue>;
   [[nodiscard]] auto shape_of(int node) -> Result<TritonShape>;
   [[nodiscard]] auto position_of(const TritonValue& size) -> Result<std::vector<std::size_t>>;
+  [[nodiscard]] auto own_block(const std::string& name) const
+      -> std::pair<std::string, std::string>;
   [[nodiscard]] auto axis_named(const std::string& origin) -> std::size_t;
   [[nodiscard]] auto broadcast_to(TritonValue value, const TritonShape& shape)
       -> Result<TritonValue>;

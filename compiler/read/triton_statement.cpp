@@ -261,7 +261,7 @@ void TritonReader::add_param(std::string name, std::string type) {
     else
       kernel_.not_understood.push_back({0, param.name, fmt::format("a pointer to `{}`", type)});
   } else {
-    const bool is_block = param.name.ends_with("BLOCK");
+    const bool is_block = own_block(param.name).first.ends_with("BLOCK");
     const bool is_constexpr = type == "constexpr" || is_block;
     param.kind = is_block ? TileParam::Kind::block : TileParam::Kind::scalar;
     param.dtype = is_constexpr ? DType::int32 : triton_dtype(type).value_or(DType::int64);

@@ -52,6 +52,18 @@ struct TritonValue {
   static auto python(bool value) -> TritonValue;
 };
 
+/// A function beside the kernel: what it calls, or what combines two values in a scan or a
+/// reduction.
+struct TritonHelper {
+  struct Param {
+    std::string name;
+    std::optional<TritonValue> standard;  ///< where a call may leave it out
+  };
+  std::vector<Param> params;
+  std::size_t offset = 0;  ///< of its body
+  int line = 0;
+};
+
 /// Emits statements with the dtypes that Triton computes in. Errors are messages without a place.
 class TileBuilder {
  public:

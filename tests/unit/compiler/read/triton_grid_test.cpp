@@ -116,5 +116,35 @@ TEST(TritonGrids, CombinedTilesHaveTheWidestRows) {
   EXPECT_EQ(at(1000, 2000000), (Ints{18, 62500, 2}));
 }
 
+/// Each of several kernels in one may have blocks of its own, which no launch passes.
+TEST(TritonGrids, CombinedKernelsMayHaveTheirOwnBlocks) {
+  ExprPool pool;
+  const auto kernel = read_triton(
+      "@triton_heuristics.pointwise(\n    triton_meta={'signature': {'out_ptr0': '*fp32', "
+      "'out_ptr1': '*fp32', 'XBLOCK_0': 'constexpr', 'XBLOCK_1': 'constexpr'}, 'constants': {}},\n"
+      "    inductor_meta={'grid_type': 'SequentialFlattenComboKernelGrid', 'combo_grid_meta': "
+      "{'num_kernels': 2, 'min_blocks': 0, 'default_config': None, 'xnumel_0': 702, 'xnumel_1': "
+      "240}},\n)\n@triton.jit\n"
+      "def k(out_ptr0, out_ptr1, XBLOCK_0 : tl.constexpr, XBLOCK_1 : tl.constexpr):\n"
+      "    pid = tl.program_id(0)\n    num_blocks_0 = tl.cdiv(702, XBLOCK_0)\n"
+      "    if pid < num_blocks_0:\n        xnumel = 702\n"
+      "        xindex = pid * XBLOCK_0 + tl.arange(0, XBLOCK_0)[:]\n"
+      "        tl.store(out_ptr0 + xindex, xindex, xindex < xnumel)\n"
+      "    else:\n        xnumel = 240\n"
+      "        xindex = (pid - num_blocks_0) * XBLOCK_1 + tl.arange(0, XBLOCK_1)[:]\n"
+      "        tl.store(out_ptr1 + xindex, xindex, xindex < xnumel)\n",
+      pool);
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  EXPECT_TRUE(kernel->not_understood.empty());
+  EXPECT_TRUE(kernel->passed(2));
+  EXPECT_FALSE(kernel->passed(4));
+  ASSERT_EQ(kernel->axes.size(), 2U);
+  EXPECT_EQ(kernel->axes[0].name, "x_0");
+  EXPECT_EQ(kernel->axes[1].name, "x_1");
+  EXPECT_EQ(print_expr(*kernel->axes[1].extent), "240");
+  ASSERT_EQ(kernel->grid.size(), 1U);
+  EXPECT_EQ(print_expr(kernel->grid[0]), "CeilDiv(240, XBLOCK_1) + CeilDiv(702, XBLOCK_0)");
+}
+
 }  // namespace
 }  // namespace assay
