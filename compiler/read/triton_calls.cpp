@@ -182,6 +182,8 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
       Row{"llrint", [](R& r, int n) { return r.rounded(n); }},
       Row{"device_assert", [](R& r, int n) { return r.device_assert(n); }},
       Row{"debug_barrier", [](R& r, int) -> Result<TritonValue> { r.builder_.emit_effect(TileBarrier{}, {}); return TritonValue{}; }},
+      Row{"gdc_wait", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},  // launches begin in order
+      Row{"gdc_launch_dependents", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
       Row{"static_assert", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
       Row{"static_print", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},
       Row{"device_print", [](R&, int) -> Result<TritonValue> { return TritonValue{}; }},

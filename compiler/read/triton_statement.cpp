@@ -268,6 +268,9 @@ void TritonReader::add_param(std::string name, std::string type) {
     if (is_constexpr && param.name == kStages) param.fixed = 1;
     param.is_passed = !is_block && !(is_constexpr && param.fixed);
     param.symbol = pool_.symbol(param.name);
+    // Products of stacks: a program has one matrix, and its number is no tensor of its own.
+    const bool is_one = meta_.grid_type == "BatchMatmulGrid3D" && param.name == "ZBLOCK";
+    if (is_one) param.fixed = 1;
     if (param.fixed) {
       value = TritonValue::python(*param.fixed);
     } else {
@@ -275,7 +278,7 @@ void TritonReader::add_param(std::string name, std::string type) {
       value.id = builder_.emit(TileParamValue{kernel_.params.size()}, {}, {param.dtype, 0});
       value.is_weak = is_constexpr;
     }
-    if (is_constexpr) value.origin = param.name;
+    if (is_constexpr && !is_one) value.origin = param.name;
   }
   set(param.name, value);
   kernel_.params.push_back(std::move(param));

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
              "",
              "znumel ynumel xnumel",
              "ZBLOCK YBLOCK XBLOCK",
-             {"CeilDiv(znumel, ZBLOCK)", "CeilDiv(ynumel, YBLOCK)", "CeilDiv(xnumel, XBLOCK)"}},
+             {"znumel", "CeilDiv(ynumel, YBLOCK)", "CeilDiv(xnumel, XBLOCK)"}},
         Grid{"split_scan", "SplitScanGrid", "", "xnumel r0_numel", "R0_BLOCK", {"1", "xnumel"}},
         Grid{"one_behind_the_other",
              "SequentialComboKernelGrid",
