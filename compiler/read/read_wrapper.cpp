@@ -331,6 +331,9 @@ class WrapperReader {
 }  // namespace
 
 auto read_wrapper(std::string_view text, const ShapeEnv& env) -> Result<HostProgram> {
+  // `cpp_wrapper`: what is in Python tunes kernels and loads the rest.
+  if (text.contains("CppWrapperCodeCache.load_pybinding"))
+    return unsupported("a wrapper in C++ (`cpp_wrapper`) is not read");
   return WrapperReader(text, env).read();
 }
 

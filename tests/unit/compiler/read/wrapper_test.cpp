@@ -199,6 +199,14 @@ TEST(Wrapper, ASumOfProductsIsTwoCalls) {
   EXPECT_EQ(calls[1]->args[1].text, "c");
 }
 
+TEST(Wrapper, OneInCppIsSaidToBe) {
+  const auto program = read_wrapper(
+      "cpp_wrapper_src = ('x')\ninductor_entry = CppWrapperCodeCache.load_pybinding(\n"
+      "    main_code=cpp_wrapper_src,\n)\ndef call(args):\n    return g(args)\n");
+  ASSERT_FALSE(program);
+  EXPECT_TRUE(program.error().message.contains("in C++")) << program.error().message;
+}
+
 TEST(Wrapper, WithoutCallThereIsNoProgram) {
   const auto program = read_wrapper("import torch\n");
   ASSERT_FALSE(program);
