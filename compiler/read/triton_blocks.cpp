@@ -3,36 +3,18 @@
 #include <array>
 #include <cctype>
 
+#include "compiler/read/python_statements.h"
 #include "compiler/read/triton_reader.h"
 #include "core/graph/annotation.h"
 
 namespace assay {
 
-namespace {
-
-/// Lines behind a place that are indented deeper, without their indentation, and how deep.
-template <class Take>
-void each_line_below(std::string_view source, std::size_t offset, int indent, Take&& take) {
-  auto at = source.find('\n', offset);
-  while (at != std::string_view::npos) {
-    const auto start = at + 1;
-    at = source.find('\n', start);
-    const auto line = source.substr(start, at == std::string_view::npos ? at : at - start);
-    const auto first = line.find_first_not_of(' ');
-    if (first == std::string_view::npos) continue;
-    if (static_cast<int>(first) <= indent) return;
-    take(line.substr(first), static_cast<int>(first));
-  }
-}
-
-}  // namespace
-
 /// Names assigned on the lines behind the cursor that are indented deeper.
 auto TritonReader::assigned_below(int indent) -> std::vector<std::string> {
   std::vector<std::string> names;
-  each_line_below(
-      cursor_.lexer().source(), cursor_.token().offset, indent, [&](std::string_view line, int) {
-        for (const auto& name : assigned_in(line)) {
+  each_statement_below(
+      cursor_.lexer().source(), cursor_.token().offset, indent, [&](const PythonStatement& one) {
+        for (const auto& name : assigned_names(one.text)) {
           const auto known = locals_.find(name);
           if (known == locals_.end() || std::ranges::find(names, name) != names.end()) continue;
           if (known->second.is_tile() || known->second.is_constant() || known->second.is_pointer())
@@ -48,15 +30,16 @@ auto TritonReader::stepped_below(int indent, std::string_view step) -> std::vect
   std::map<std::string, int> changes;
   std::vector<std::string> stepped;
   int own = 0;
-  each_line_below(cursor_.lexer().source(), cursor_.token().offset, indent,
-                  [&](std::string_view line, int depth) {
-                    if (own == 0) own = depth;
-                    for (const auto& name : assigned_in(line)) {
-                      ++changes[name];
-                      if (depth == own && trimmed(line) == fmt::format("{} += {}", name, step))
-                        stepped.push_back(name);
-                    }
-                  });
+  each_statement_below(
+      cursor_.lexer().source(), cursor_.token().offset, indent, [&](const PythonStatement& one) {
+        if (own == 0) own = one.indent;
+        for (const auto& name : assigned_names(one.text)) {
+          ++changes[name];
+          if (one.indent == own &&
+              without_spaces(one.text) == fmt::format("{}+={}", name, without_spaces(step)))
+            stepped.push_back(name);
+        }
+      });
   std::erase_if(stepped, [&](const std::string& name) {
     const auto known = locals_.find(name);
     return changes.at(name) != 1 || known == locals_.end() || !known->second.is_tile();
@@ -70,17 +53,18 @@ auto TritonReader::moved_below(int indent) -> std::vector<Advance> {
   std::vector<Advance> moved;
   const auto source = cursor_.lexer().source();
   int own = 0;
-  each_line_below(source, cursor_.token().offset, indent, [&](std::string_view line, int depth) {
-    if (own == 0) own = depth;
-    for (const auto& name : assigned_in(line)) {
+  each_statement_below(source, cursor_.token().offset, indent, [&](const PythonStatement& one) {
+    if (own == 0) own = one.indent;
+    for (const auto& name : assigned_names(one.text)) {
       const auto known = locals_.find(name);
       if (known == locals_.end() || known->second.kind != TritonValue::Kind::block) continue;
       auto at = std::ranges::find(moved, name, &Advance::name);
       if (at == moved.end()) at = moved.insert(at, {.name = name});
       ++at->changes;
-      const auto before = fmt::format("{} = ", name);
-      if (depth == own && line.starts_with(fmt::format("{}tl.advance({},", before, name)))
-        at->offset = static_cast<std::size_t>(line.data() - source.data()) + before.size();
+      const auto advance = one.text.find("tl.advance(");
+      if (one.indent == own && advance != std::string_view::npos &&
+          without_spaces(one.text).starts_with(fmt::format("{0}=tl.advance({0},", name)))
+        at->offset = static_cast<std::size_t>(one.text.data() - source.data()) + advance;
     }
   });
   return moved;
@@ -113,6 +97,8 @@ auto TritonReader::loop(int indent) -> Result<void> {
   ASSAY_TRY_VOID(cursor_.expect("in"));
   ASSAY_TRY(const int range, cursor_.expression());
   ASSAY_TRY_VOID(cursor_.expect(":"));
+  if (cursor_.token().kind != TokenKind::newline)
+    return bad_source(place, "a loop whose body stands on its own line");
   const auto function = cursor_.syntax(range).kind == SyntaxKind::call
                             ? cursor_.source_of(cursor_.syntax(range).first_child)
                             : std::string_view();
@@ -241,6 +227,8 @@ auto TritonReader::branch(int indent) -> Result<void> {
   }
   ASSAY_TRY(const auto condition, tile_of(node));
   ASSAY_TRY_VOID(cursor_.expect(":"));
+  if (cursor_.token().kind != TokenKind::newline)
+    return bad_source(place, "a branch whose body stands on its own line");
   if (builder_.type(condition).axes != 0) return bad_source(place, "a branch that lanes decide");
   Block block;
   block.kind = BlockKind::then;

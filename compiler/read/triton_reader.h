@@ -90,8 +90,6 @@ class TritonReader {
   [[nodiscard]] auto assigned_below(int indent) -> std::vector<std::string>;
   [[nodiscard]] auto stepped_below(int indent, std::string_view step) -> std::vector<std::string>;
   [[nodiscard]] auto moved_below(int indent) -> std::vector<Advance>;
-  /// Names that a line assigns, `x += 1` among them.
-  [[nodiscard]] static auto assigned_in(std::string_view line) -> std::vector<std::string>;
   void forget_assigned(std::string_view line);
   void keep(const Token& place, std::string reason);
 

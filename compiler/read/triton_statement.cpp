@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/read/python_statements.h"
 #include "compiler/read/triton.h"
 #include "compiler/read/triton_reader.h"
 #include "core/graph/annotation.h"
@@ -98,19 +99,9 @@ void TritonReader::keep(const Token& place, std::string reason) {
 
 /// A name whose assignment was not understood has no value.
 void TritonReader::forget_assigned(std::string_view line) {
-  for (const auto& name : assigned_in(line))
-    if (const auto known = locals_.find(name); known != locals_.end()) locals_.erase(known);
-}
-
-auto TritonReader::assigned_in(std::string_view line) -> std::vector<std::string> {
-  const auto equals = line.find('=');
-  if (equals == std::string_view::npos || !line.substr(equals).starts_with("= ")) return {};
-  const auto left = line.substr(0, equals);
-  const auto names = left.substr(0, left.find_last_not_of("+-*/%&|^@ ") + 1);
-  std::vector<std::string> all;
-  for (const auto part : split_at_commas(trimmed(names)))
-    all.emplace_back(trimmed(part.substr(0, part.find(':'))));
-  return all;
+  each_statement(line, 0, [&](const PythonStatement& one) {
+    for (const auto& name : assigned_names(one.text)) locals_.erase(name);
+  });
 }
 
 auto TritonReader::statement() -> Result<void> {

@@ -82,6 +82,30 @@ TEST_F(BlockPointers, LoopsAdvanceThem) {
   }
 }
 
+/// Several statements of a line are each one, with spaces or without; a body on the line of its
+/// loop is none that is followed.
+TEST_F(BlockPointers, LinesMayHaveSeveralStatements) {
+  const auto made = result(
+      "v = tl.full([XBLOCK], 0, tl.float32)\nq = in_ptr0 + xindex\nm = xindex\n"
+      "for i in range(0, 2 * XBLOCK, XBLOCK):\n"
+      "    v += tl.load(q, m < xnumel, other=0); q+=XBLOCK; m = (m\n"
+      "        + XBLOCK)\n" +
+      stored("v"));
+  ASSERT_EQ(std::ssize(made), kCount);
+  for (std::int64_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(made[static_cast<std::size_t>(i)], at(i) + at(i + kBlock)) << i;
+  const auto text =
+      kernel("'in_ptr0': '*fp32'", "in_ptr0",
+             "v = xindex\nfor i in range(3): v += 1\ntl.store(in_ptr0 + v, v, xmask)");
+  const auto program = read_wrapper(text +
+                                    "def call(args):\n    arg0_1, = args\n"
+                                    "    k.run(arg0_1, 4, stream=stream0)\n    return ()\n");
+  ASSERT_TRUE(program);
+  const auto ready = Interpreter(table()).compile(*program);
+  ASSERT_FALSE(ready);
+  EXPECT_TRUE(ready.error().message.contains("on its own line")) << ready.error().message;
+}
+
 /// Rows of the block are not its columns, though it is a square.
 TEST_F(BlockPointers, OfTwoDimensionsHaveTwoOffsets) {
   const auto made = result(
