@@ -172,6 +172,7 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
       Row{"num_programs", [](R& r, int n) { return r.program(n, true); }},
       Row{"minimum", [](R& r, int n) { return r.extreme(n, TileOp::minimum_number, TileOp::minimum); }},
       Row{"maximum", [](R& r, int n) { return r.extreme(n, TileOp::maximum_number, TileOp::maximum); }},
+      Row{"clamp", [](R& r, int n) { return r.clamped(n); }},
       Row{"broadcast_to", [](R& r, int n) { return r.reshaped(n, true); }},
       Row{"reshape", [](R& r, int n) { return r.reshaped(n, false); }},
       Row{"view", [](R& r, int n) { return r.reshaped(n, false); }},
@@ -209,6 +210,21 @@ auto TritonReader::special(int node, std::string_view name, bool& is_known) -> R
     return value(args[0]);
   is_known = false;
   return TritonValue{};
+}
+
+/// clamp(x, min, max): of what is no number the lower bound, as maximum and minimum give the other
+/// operand.
+auto TritonReader::clamped(int node) -> Result<TritonValue> {
+  const int low = argument(node, "min", 1), high = argument(node, "max", 2);
+  const auto args = cursor_.positional(node);
+  if (args.empty() || low < 0 || high < 0) return bad_input("operands that do not fit");
+  ASSAY_TRY(const auto x, value(args[0]));
+  ASSAY_TRY(const auto least, value(low));
+  ASSAY_TRY(const auto most, value(high));
+  if (const int nan = cursor_.keyword(node, "propagate_nan"); nan >= 0)
+    return bad_input("a clamp that says what becomes of what is no number");
+  ASSAY_TRY(const auto above, builder_.promoted(TileOp::maximum_number, x, least));
+  return builder_.promoted(TileOp::minimum_number, above, most);
 }
 
 auto TritonReader::zeros_like(int node) -> Result<TritonValue> {

@@ -138,6 +138,7 @@ class TritonReader {
   [[nodiscard]] auto ceil_quotient(int node) -> Result<TritonValue>;
   [[nodiscard]] auto fused(int node) -> Result<TritonValue>;
   [[nodiscard]] auto rounded(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto clamped(int node) -> Result<TritonValue>;
   [[nodiscard]] auto infinity(int node) -> Result<TritonValue>;
   [[nodiscard]] auto where(int node) -> Result<TritonValue>;
   [[nodiscard]] auto program(int node, bool is_count) -> Result<TritonValue>;
@@ -194,6 +195,8 @@ class TritonReader {
   // triton_reduce.cpp
   [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)
       -> Result<TritonValue>;
+  [[nodiscard]] auto reduced(int node, TileCombine combine, Values values) -> Result<Values>;
+  [[nodiscard]] auto with_place(int node, bool is_max, bool with_value) -> Result<TritonValue>;
   [[nodiscard]] auto sum(int node) -> Result<TritonValue>;
   [[nodiscard]] auto select_one(int node) -> Result<TritonValue>;
   [[nodiscard]] auto custom_reduce(int node, bool is_scan) -> Result<TritonValue>;

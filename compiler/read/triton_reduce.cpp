@@ -73,6 +73,12 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
     if (v.size() != 4) return bad_input("operands that do not fit");
     return extreme_with_index(v, name == "maximum_with_index");
   }
+  if (name == "argmax" || name == "argmin") return with_place(node, name == "argmax", false);
+  if (const int both = argument(node, "return_indices", 2);
+      both >= 0 && (name == "max" || name == "min")) {
+    ASSAY_TRY(const auto read, value(both));
+    if (read.as_int().value_or(0) != 0) return with_place(node, name == "max", true);
+  }
   const auto builtin = name == "max" ? "max2" : name == "min" ? "min2" : name;
   const auto* const row = std::ranges::find(kReductions, builtin, &ReductionRow::name);
   is_known = row != kReductions.end();
@@ -83,14 +89,64 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
   for (std::size_t i = 0; i < row->values; ++i) {
     ASSAY_TRY(values.emplace_back(), tile_of(args[i]));
   }
-  const int axis = args.size() > row->values ? args[row->values] : cursor_.keyword(node, "axis");
-  if (axis < 0) return bad_input("a reduction without a dimension");
-  ASSAY_TRY(const auto dimension, value(axis));
-  const auto position = dimension.as_int().value_or(-1);
-  if (position < 0) return bad_input("a reduction over an unknown dimension");
-  ASSAY_TRY(auto results,
-            builder_.reduce(row->combine, std::move(values), static_cast<std::size_t>(position)));
+  ASSAY_TRY(auto results, reduced(node, row->combine, std::move(values)));
   return results.size() == 1 ? results[0] : tuple(std::move(results));
+}
+
+/// Along the dimension that a call gives behind what it reduces, from the last one if it is
+/// negative; along all where it gives none. `keep_dims` leaves dimensions of one.
+auto TritonReader::reduced(int node, TileCombine combine, Values values) -> Result<Values> {
+  const int axis = argument(node, "axis", values.size());
+  const int keep = cursor_.keyword(node, "keep_dims");
+  const auto rank = std::ssize(values[0].shape);
+  std::optional<std::int64_t> along;
+  if (axis >= 0) {
+    ASSAY_TRY(const auto dimension, value(axis));
+    along = dimension.as_int();
+    if (along && *along < 0) *along += rank;
+    if (dimension.kind != Kind::none && (!along || *along < 0 || *along >= rank))
+      return bad_input("a reduction over an unknown dimension");
+  }
+  bool keeps = false;
+  if (keep >= 0) {
+    ASSAY_TRY(const auto read, value(keep));
+    keeps = read.as_int().value_or(0) != 0;
+  }
+  for (auto at = along.value_or(rank - 1); at >= (along ? *along : 0); --at) {
+    ASSAY_TRY(values, builder_.reduce(combine, std::move(values), static_cast<std::size_t>(at)));
+    if (!keeps) continue;
+    for (auto& one : values) one.shape.emplace(one.shape.begin() + at);
+  }
+  return values;
+}
+
+/// tl.argmax(x, axis), tl.max(x, axis, return_indices=True): the first place of the largest.
+auto TritonReader::with_place(int node, bool is_max, bool with_value) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  const int axis = argument(node, "axis", 1);
+  if (args.empty() || axis < 0) return bad_input("a place along no dimension");
+  ASSAY_TRY(const auto x, tile_of(args[0]));
+  ASSAY_TRY(const auto dimension, value(axis));
+  auto at = dimension.as_int().value_or(std::ssize(x.shape));
+  if (at < 0) at += std::ssize(x.shape);
+  if (at < 0 || at >= std::ssize(x.shape) || x.shape[static_cast<std::size_t>(at)].size() != 1)
+    return bad_input("a place along an unknown dimension");
+  const auto along = x.shape[static_cast<std::size_t>(at)][0];
+  TritonValue place;
+  place.kind = Kind::tile;
+  place.shape.resize(x.shape.size());
+  place.shape[static_cast<std::size_t>(at)] = {along};
+  place.id = builder_.emit(TileLane{along}, {}, {DType::int32, AxisSet{1} << along});
+  ASSAY_TRY(place, broadcast_to(place, x.shape));
+  const auto position = static_cast<std::size_t>(at);
+  ASSAY_TRY(auto made, builder_.reduce(is_max ? TileCombine::argmax : TileCombine::argmin,
+                                       {x, place}, position));
+  if (const int keep = cursor_.keyword(node, "keep_dims"); keep >= 0) {
+    ASSAY_TRY(const auto read, value(keep));
+    if (read.as_int().value_or(0) != 0)
+      for (auto& one : made) one.shape.emplace(one.shape.begin() + at);
+  }
+  return with_value ? tuple(std::move(made)) : made[1];
 }
 
 /// tl.sum adds narrow integers and truth values in 32 bits.
@@ -102,23 +158,8 @@ auto TritonReader::sum(int node) -> Result<TritonValue> {
   if (!is_floating(dtype) && size_bytes(dtype) < 4)
     operand = builder_.cast(
         operand, info(dtype).kind == DTypeKind::signed_integer ? DType::int32 : DType::uint32);
-  const int axis = args.size() > 1 ? args[1] : cursor_.keyword(node, "axis");
-  std::optional<std::int64_t> position;
-  if (axis >= 0) {
-    ASSAY_TRY(const auto dimension, value(axis));
-    position = dimension.as_int();
-    if (!position || *position < 0) return bad_input("a sum over an unknown dimension");
-  }
-  if (position) {
-    ASSAY_TRY(const auto results,
-              builder_.reduce(TileCombine::sum, {operand}, static_cast<std::size_t>(*position)));
-    return results[0];
-  }
-  while (!operand.shape.empty()) {
-    ASSAY_TRY(const auto results, builder_.reduce(TileCombine::sum, {operand}, 0));
-    operand = results[0];
-  }
-  return operand;
+  ASSAY_TRY(const auto results, reduced(node, TileCombine::sum, {operand}));
+  return results[0];
 }
 
 /// select_one(x, mask, dim, keep_dims=): the element where the mask is true, which it is in one

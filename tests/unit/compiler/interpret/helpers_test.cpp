@@ -201,6 +201,25 @@ TEST_F(HelpersTest, ASoftmaxAddsBlockAfterBlock) {
   }
 }
 
+/// As users write them: dimensions from the last one, none at all, and ones that stay.
+TEST_F(HelpersTest, ReductionsNameTheirDimension) {
+  const auto seen = run(
+      "a = tl.load(in_ptr0 + xindex, xmask, other=-1.0)\n"
+      "m, k = tl.max(a, axis=-1, return_indices=True)\n"
+      "j = tl.argmin(a, 0)\n"
+      "s = tl.sum(a[:, None], axis=-2, keep_dims=True)\n"
+      "t = tl.where(tl.sum(s, 1) == tl.sum(tl.sum(a[:, None], 1)), tl.max(a) - tl.sum(a), 0.5)\n"
+      "v = m + 64 * k + 1024 * j + 16384 * t + 0.5 * tl.clamp(a, 3.0, 5.0)\n"
+      "tl.store(out_ptr0 + xindex, v, xmask)",
+      40, {}, 16);
+  ASSERT_TRUE(seen.findings.empty());
+  const auto made = output(seen);
+  ASSERT_EQ(made.size(), 40U);
+  EXPECT_EQ(made[2], 15 + 64 * 15 - 16384 * 105.0 + 1.5);
+  EXPECT_EQ(made[20], 31 + 64 * 15 - 16384 * 345.0 + 2.5);
+  EXPECT_EQ(made[39], 39 + 64 * 7 + 1024 * 8 - 16384 * 237.0 + 2.5);
+}
+
 TEST_F(HelpersTest, TheFirstIndexOfTheLeastWins) {
   const auto text = row_program(
       "    a = tl.full([XBLOCK, R0_BLOCK], 1000000.0, tl.float32)\n",
