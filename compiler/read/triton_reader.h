@@ -196,6 +196,7 @@ class TritonReader {
   [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)
       -> Result<TritonValue>;
   [[nodiscard]] auto reduced(int node, TileCombine combine, Values values) -> Result<Values>;
+  [[nodiscard]] auto lanes_along(const TritonValue& x, std::size_t position) -> Result<TritonValue>;
   [[nodiscard]] auto with_place(int node, bool is_max, bool with_value) -> Result<TritonValue>;
   [[nodiscard]] auto sum(int node) -> Result<TritonValue>;
   [[nodiscard]] auto select_one(int node) -> Result<TritonValue>;
@@ -204,6 +205,9 @@ class TritonReader {
                                  TileRegion& region) -> Result<void>;
   [[nodiscard]] auto cumulative(int node, TileCombine combine) -> Result<TritonValue>;
   [[nodiscard]] auto sort(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto sort_values(int node) -> Result<TritonValue>;
+  [[nodiscard]] auto sorted(Values v, int dimension_node, TileSort how, const TritonValue& count)
+      -> Result<Values>;
   [[nodiscard]] auto dot(int node) -> Result<TritonValue>;
   [[nodiscard]] auto dot_rounds(int node) -> Result<bool>;
   [[nodiscard]] auto welford_step(const Values& v) -> Result<TritonValue>;

@@ -54,6 +54,7 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
   if (name == "cumsum") return cumulative(node, TileCombine::sum);
   if (name == "cumprod") return cumulative(node, TileCombine::product);
   if (name == "sort_with_index") return sort(node);
+  if (name == "sort") return sort_values(node);
   if (name == "dot") return dot(node);
   struct StepRow {
     std::string_view name;
@@ -120,6 +121,17 @@ auto TritonReader::reduced(int node, TileCombine combine, Values values) -> Resu
   return values;
 }
 
+/// Where each element of a tensor is along one of its dimensions, which has one axis.
+auto TritonReader::lanes_along(const TritonValue& x, std::size_t position) -> Result<TritonValue> {
+  const auto axis = x.shape[position][0];
+  TritonValue place;
+  place.kind = Kind::tile;
+  place.shape.resize(x.shape.size());
+  place.shape[position] = {axis};
+  place.id = builder_.emit(TileLane{axis}, {}, {DType::int32, AxisSet{1} << axis});
+  return broadcast_to(place, x.shape);
+}
+
 /// tl.argmax(x, axis), tl.max(x, axis, return_indices=True): the first place of the largest.
 auto TritonReader::with_place(int node, bool is_max, bool with_value) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
@@ -131,13 +143,7 @@ auto TritonReader::with_place(int node, bool is_max, bool with_value) -> Result<
   if (at < 0) at += std::ssize(x.shape);
   if (at < 0 || at >= std::ssize(x.shape) || x.shape[static_cast<std::size_t>(at)].size() != 1)
     return bad_input("a place along an unknown dimension");
-  const auto along = x.shape[static_cast<std::size_t>(at)][0];
-  TritonValue place;
-  place.kind = Kind::tile;
-  place.shape.resize(x.shape.size());
-  place.shape[static_cast<std::size_t>(at)] = {along};
-  place.id = builder_.emit(TileLane{along}, {}, {DType::int32, AxisSet{1} << along});
-  ASSAY_TRY(place, broadcast_to(place, x.shape));
+  ASSAY_TRY(const auto place, lanes_along(x, static_cast<std::size_t>(at)));
   const auto position = static_cast<std::size_t>(at);
   ASSAY_TRY(auto made, builder_.reduce(is_max ? TileCombine::argmax : TileCombine::argmin,
                                        {x, place}, position));
@@ -298,22 +304,49 @@ auto TritonReader::sort(int node) -> Result<TritonValue> {
     ASSAY_TRY(v.emplace_back(), tile_of(args[i]));
   }
   ASSAY_TRY(const auto count, value(args[2]));
-  int dimension_node = args.size() > 3 ? args[3] : cursor_.keyword(node, "dim");
+  const auto source = cursor_.source_of(node);
+  const TileSort how{.is_descending = source.contains("descending=True"),
+                     .is_stable = source.contains("stable=True")};
+  ASSAY_TRY(auto made, sorted(std::move(v), argument(node, "dim", 3), how, count));
+  return tuple(std::move(made));
+}
+
+/// tl.sort(x, dim=, descending=): all lanes of a tensor, values alone.
+auto TritonReader::sort_values(int node) -> Result<TritonValue> {
+  const auto args = cursor_.positional(node);
+  if (args.empty()) return bad_input("a sort of nothing");
+  ASSAY_TRY(const auto x, tile_of(args[0]));
+  TileSort how;
+  if (const int falls = argument(node, "descending", 2); falls >= 0) {
+    ASSAY_TRY(const auto read, value(falls));
+    if (!read.as_int()) return bad_input("a sort in an unknown order");
+    how.is_descending = *read.as_int() != 0;
+  }
+  if (x.shape.empty() || x.shape.back().size() != 1)
+    return bad_input("a dimension that is not there");
+  ASSAY_TRY(const auto place, lanes_along(x, x.shape.size() - 1));
+  TritonValue all;
+  all.kind = Kind::none;
+  ASSAY_TRY(const auto made, sorted({x, place}, argument(node, "dim", 1), how, all));
+  return made[0];
+}
+
+/// Values with numbers that go along; `count` lanes of them, none: all.
+auto TritonReader::sorted(Values v, int dimension_node, TileSort how, const TritonValue& count)
+    -> Result<Values> {
   std::int64_t position = std::ssize(v[0].shape) - 1;
   if (dimension_node >= 0) {
     ASSAY_TRY(const auto dimension, value(dimension_node));
-    position = dimension.as_int().value_or(-1);
+    if (dimension.kind != Kind::none) position = dimension.as_int().value_or(-2);
+    if (position == -1) position += std::ssize(v[0].shape);
   }
   ASSAY_TRY(const auto shape, builder_.broadcast(v[0].shape, v[1].shape));
   if (position < 0 || position >= std::ssize(shape) ||
       shape[static_cast<std::size_t>(position)].size() != 1)
     return bad_input("a dimension that is not there");
-  TileSort what{.axis = shape[static_cast<std::size_t>(position)][0]};
-  const auto source = cursor_.source_of(node);
-  what.is_descending = source.contains("descending=True");
-  what.is_stable = source.contains("stable=True");
-  TileStatement statement{what, {}, {}, {}, 0, {}};
-  AxisSet axes = AxisSet{1} << what.axis;
+  how.axis = shape[static_cast<std::size_t>(position)][0];
+  TileStatement statement{how, {}, {}, {}, 0, {}};
+  AxisSet axes = AxisSet{1} << how.axis;
   for (const auto& one : v) axes |= builder_.type(one).axes;
   for (auto& one : v) {
     statement.operands.push_back(one.id);
@@ -328,7 +361,7 @@ auto TritonReader::sort(int node) -> Result<TritonValue> {
     statement.operands.push_back(lanes.id);
   }
   builder_.emit(std::move(statement));
-  return tuple(std::move(v));
+  return v;
 }
 
 /// Triton's own choice for float32 is TF32; `allow_tf32=False` and `input_precision="ieee"` forbid

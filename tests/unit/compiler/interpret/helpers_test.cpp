@@ -220,6 +220,24 @@ TEST_F(HelpersTest, ReductionsNameTheirDimension) {
   EXPECT_EQ(made[39], 39 + 64 * 7 + 1024 * 8 - 16384 * 237.0 + 2.5);
 }
 
+TEST_F(HelpersTest, ValuesAreSortedAlone) {
+  for (const bool falls : {false, true}) {
+    const auto seen = run(fmt::format("a = tl.load(in_ptr0 + xindex)\n"
+                                      "b = tl.where(a < 5.0, a + 100, a)\n"
+                                      "tl.store(out_ptr0 + xindex, tl.sort(b{}))",
+                                      falls ? ", 0, descending=True" : ""),
+                          32, {}, 32);
+    ASSERT_TRUE(seen.findings.empty());
+    const auto made = output(seen);
+    ASSERT_EQ(made.size(), 32U);
+    for (std::size_t i = 0; i < 32; ++i) {
+      const auto rank = falls ? 31 - i : i;
+      EXPECT_EQ(made[i],
+                rank < 27 ? static_cast<double>(rank + 5) : static_cast<double>(rank + 73));
+    }
+  }
+}
+
 TEST_F(HelpersTest, TheFirstIndexOfTheLeastWins) {
   const auto text = row_program(
       "    a = tl.full([XBLOCK, R0_BLOCK], 1000000.0, tl.float32)\n",
