@@ -12,7 +12,8 @@
 // serves rows from one element to 131,072; but whether a row fills a warp is a fact of the code,
 // which then has a thread's registers at places that are apart by constants. Rows of elements that
 // begin anywhere begin at the last place before where a wide access may, and their first lanes take
-// no part; what is reduced is read one by one there. Of `w` a thread has a few positions in
+// no part; what is reduced is read one by one there, but for short rows of two-byte elements that
+// nothing stands beside. Of `w` a thread has a few positions in
 // registers, which share what they load: the last of them begin so that they end with the axis, so
 // that loads need not ask, and what the ones before have made is not stored again. Transposes and
 // scans have fixed blocks.

@@ -38,10 +38,9 @@ auto TritonReader::operand_of(const TritonValue& pointer, const TritonValue& rea
 }
 
 /// The mask of an access, kNoTile if it has none.
-auto TritonReader::mask_of(int node, const Nodes& args, std::size_t position,
-                           const TritonValue& pointer) -> Result<TileId> {
-  int mask = cursor_.keyword(node, "mask");
-  if (mask < 0 && args.size() > position) mask = args[position];
+auto TritonReader::mask_of(int node, std::size_t position, const TritonValue& pointer)
+    -> Result<TileId> {
+  const int mask = argument(node, "mask", position);
   if (mask < 0) return kNoTile;
   ASSAY_TRY(const auto read, value(mask));
   if (read.kind == Kind::none) return kNoTile;
@@ -60,10 +59,9 @@ auto TritonReader::load(int node) -> Result<TritonValue> {
                       option < 0 ? std::string_view() : cursor_.source_of(option));
   }
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
-  ASSAY_TRY(const auto mask, mask_of(node, args, 1, pointer));
+  ASSAY_TRY(const auto mask, mask_of(node, 1, pointer));
   const auto dtype = kernel_.params[pointer.param].dtype;
-  int other_node = cursor_.keyword(node, "other");
-  if (other_node < 0 && args.size() > 2) other_node = args[2];
+  const int other_node = argument(node, "other", 2);
   TileId other = kNoTile;
   if (other_node >= 0) {
     ASSAY_TRY(const auto read, value(other_node));
@@ -101,7 +99,7 @@ auto TritonReader::store(int node) -> Result<TritonValue> {
   }
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto read, value(args[1]));
-  ASSAY_TRY(const auto mask, mask_of(node, args, 2, pointer));
+  ASSAY_TRY(const auto mask, mask_of(node, 2, pointer));
   ASSAY_TRY(const auto stored, operand_of(pointer, read, kernel_.params[pointer.param].dtype));
   builder_.emit_effect(TileStore{pointer.param}, {index_of(pointer), stored, mask});
   builder_.annotate(cursor_.source_of(node));
@@ -115,7 +113,7 @@ auto TritonReader::atomic(int node, std::string_view name) -> Result<TritonValue
   ASSAY_TRY(const auto pointer, value(args[0]));
   if (!pointer.is_pointer()) return bad_input("an access through something that is no pointer");
   ASSAY_TRY(const auto read, value(args[1]));
-  ASSAY_TRY(const auto mask, mask_of(node, args, 2, pointer));
+  ASSAY_TRY(const auto mask, mask_of(node, 2, pointer));
   const auto dtype = kernel_.params[pointer.param].dtype;
   ASSAY_TRY(const auto operand, operand_of(pointer, read, dtype));
   const auto index = index_of(pointer);

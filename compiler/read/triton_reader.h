@@ -161,8 +161,8 @@ class TritonReader {
   [[nodiscard]] auto index_of(const TritonValue& pointer) -> TileId;
   [[nodiscard]] auto operand_of(const TritonValue& pointer, const TritonValue& read, DType dtype)
       -> Result<TileId>;
-  [[nodiscard]] auto mask_of(int node, const Nodes& args, std::size_t position,
-                             const TritonValue& pointer) -> Result<TileId>;
+  [[nodiscard]] auto mask_of(int node, std::size_t position, const TritonValue& pointer)
+      -> Result<TileId>;
   [[nodiscard]] auto search(int node) -> Result<TritonValue>;
   [[nodiscard]] auto random(int node, TileRandomKind kind) -> Result<TritonValue>;
   [[nodiscard]] auto device_assert(int node) -> Result<TritonValue>;
@@ -195,7 +195,9 @@ class TritonReader {
   // triton_reduce.cpp
   [[nodiscard]] auto reduction(int node, std::string_view name, bool& is_known)
       -> Result<TritonValue>;
-  [[nodiscard]] auto reduced(int node, TileCombine combine, Values values) -> Result<Values>;
+  [[nodiscard]] auto dimension(int number, std::size_t rank) -> Result<std::optional<std::size_t>>;
+  [[nodiscard]] auto reduced(int node, TileCombine combine, Values values,
+                             std::optional<std::size_t> along) -> Result<Values>;
   [[nodiscard]] auto lanes_along(const TritonValue& x, std::size_t position) -> Result<TritonValue>;
   [[nodiscard]] auto with_place(int node, bool is_max, bool with_value) -> Result<TritonValue>;
   [[nodiscard]] auto sum(int node) -> Result<TritonValue>;

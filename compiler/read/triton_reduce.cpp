@@ -90,33 +90,37 @@ auto TritonReader::reduction(int node, std::string_view name, bool& is_known)
   for (std::size_t i = 0; i < row->values; ++i) {
     ASSAY_TRY(values.emplace_back(), tile_of(args[i]));
   }
-  ASSAY_TRY(auto results, reduced(node, row->combine, std::move(values)));
+  ASSAY_TRY(const auto along,
+            dimension(argument(node, "axis", row->values), values[0].shape.size()));
+  ASSAY_TRY(auto results, reduced(node, row->combine, std::move(values), along));
   return results.size() == 1 ? results[0] : tuple(std::move(results));
 }
 
-/// Along the dimension that a call gives behind what it reduces, from the last one if it is
-/// negative; along all where it gives none. `keep_dims` leaves dimensions of one.
-auto TritonReader::reduced(int node, TileCombine combine, Values values) -> Result<Values> {
-  const int axis = argument(node, "axis", values.size());
-  const int keep = cursor_.keyword(node, "keep_dims");
-  const auto rank = std::ssize(values[0].shape);
-  std::optional<std::int64_t> along;
-  if (axis >= 0) {
-    ASSAY_TRY(const auto dimension, value(axis));
-    along = dimension.as_int();
-    if (along && *along < 0) *along += rank;
-    if (dimension.kind != Kind::none && (!along || *along < 0 || *along >= rank))
-      return bad_input("a reduction over an unknown dimension");
-  }
+/// The dimension that an argument names, from the last one if it is negative; nothing: none does.
+auto TritonReader::dimension(int number, std::size_t rank) -> Result<std::optional<std::size_t>> {
+  if (number < 0) return std::nullopt;
+  ASSAY_TRY(const auto read, value(number));
+  if (read.kind == Kind::none) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(rank);
+  auto at = read.as_int().value_or(count);
+  if (at < 0) at += count;
+  if (at < 0 || at >= count) return bad_input("a dimension that is not there");
+  return static_cast<std::size_t>(at);
+}
+
+/// Along one dimension, or all; `keep_dims` of the call leaves dimensions of one.
+auto TritonReader::reduced(int node, TileCombine combine, Values values,
+                           std::optional<std::size_t> along) -> Result<Values> {
   bool keeps = false;
-  if (keep >= 0) {
+  if (const int keep = cursor_.keyword(node, "keep_dims"); keep >= 0) {
     ASSAY_TRY(const auto read, value(keep));
     keeps = read.as_int().value_or(0) != 0;
   }
-  for (auto at = along.value_or(rank - 1); at >= (along ? *along : 0); --at) {
-    ASSAY_TRY(values, builder_.reduce(combine, std::move(values), static_cast<std::size_t>(at)));
+  const auto first = along.value_or(0);
+  for (auto at = along ? *along + 1 : values[0].shape.size(); at-- > first;) {
+    ASSAY_TRY(values, builder_.reduce(combine, std::move(values), at));
     if (!keeps) continue;
-    for (auto& one : values) one.shape.emplace(one.shape.begin() + at);
+    for (auto& one : values) one.shape.emplace(one.shape.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return values;
 }
@@ -135,23 +139,13 @@ auto TritonReader::lanes_along(const TritonValue& x, std::size_t position) -> Re
 /// tl.argmax(x, axis), tl.max(x, axis, return_indices=True): the first place of the largest.
 auto TritonReader::with_place(int node, bool is_max, bool with_value) -> Result<TritonValue> {
   const auto args = cursor_.positional(node);
-  const int axis = argument(node, "axis", 1);
-  if (args.empty() || axis < 0) return bad_input("a place along no dimension");
+  if (args.empty()) return bad_input("a place in nothing");
   ASSAY_TRY(const auto x, tile_of(args[0]));
-  ASSAY_TRY(const auto dimension, value(axis));
-  auto at = dimension.as_int().value_or(std::ssize(x.shape));
-  if (at < 0) at += std::ssize(x.shape);
-  if (at < 0 || at >= std::ssize(x.shape) || x.shape[static_cast<std::size_t>(at)].size() != 1)
-    return bad_input("a place along an unknown dimension");
-  ASSAY_TRY(const auto place, lanes_along(x, static_cast<std::size_t>(at)));
-  const auto position = static_cast<std::size_t>(at);
-  ASSAY_TRY(auto made, builder_.reduce(is_max ? TileCombine::argmax : TileCombine::argmin,
-                                       {x, place}, position));
-  if (const int keep = cursor_.keyword(node, "keep_dims"); keep >= 0) {
-    ASSAY_TRY(const auto read, value(keep));
-    if (read.as_int().value_or(0) != 0)
-      for (auto& one : made) one.shape.emplace(one.shape.begin() + at);
-  }
+  ASSAY_TRY(const auto along, dimension(argument(node, "axis", 1), x.shape.size()));
+  if (!along || x.shape[*along].size() != 1) return bad_input("a place along no dimension");
+  ASSAY_TRY(const auto place, lanes_along(x, *along));
+  ASSAY_TRY(auto made,
+            reduced(node, is_max ? TileCombine::argmax : TileCombine::argmin, {x, place}, along));
   return with_value ? tuple(std::move(made)) : made[1];
 }
 
@@ -164,7 +158,8 @@ auto TritonReader::sum(int node) -> Result<TritonValue> {
   if (!is_floating(dtype) && size_bytes(dtype) < 4)
     operand = builder_.cast(
         operand, info(dtype).kind == DTypeKind::signed_integer ? DType::int32 : DType::uint32);
-  ASSAY_TRY(const auto results, reduced(node, TileCombine::sum, {operand}));
+  ASSAY_TRY(const auto along, dimension(argument(node, "axis", 1), operand.shape.size()));
+  ASSAY_TRY(const auto results, reduced(node, TileCombine::sum, {operand}, along));
   return results[0];
 }
 
@@ -175,14 +170,9 @@ auto TritonReader::select_one(int node) -> Result<TritonValue> {
   if (args.size() < 2) return bad_input("operands that do not fit");
   ASSAY_TRY(auto x, tile_of(args[0]));
   ASSAY_TRY(const auto mask, tile_of(args[1]));
-  const int dim_node = args.size() > 2 ? args[2] : cursor_.keyword(node, "dim");
-  if (dim_node < 0) return bad_input("a reduction without a dimension");
-  ASSAY_TRY(const auto dimension, value(dim_node));
   ASSAY_TRY(const auto shape, builder_.broadcast(x.shape, mask.shape));
-  auto position = dimension.as_int().value_or(std::ssize(shape));
-  if (position < 0) position += std::ssize(shape);
-  if (position < 0 || position >= std::ssize(shape))
-    return bad_input("a dimension that is not there");
+  ASSAY_TRY(const auto along, dimension(argument(node, "dim", 2), shape.size()));
+  if (!along) return bad_input("a reduction without a dimension");
   const auto dtype = builder_.type(x).dtype;
   const bool has_bits = is_floating(dtype) && size_bytes(dtype) >= 4;
   if (has_bits) {
@@ -192,13 +182,9 @@ auto TritonReader::select_one(int node) -> Result<TritonValue> {
             builder_.as(TritonValue::python(std::int64_t{0}), builder_.type(x).dtype));
   ASSAY_TRY(auto chosen, builder_.select(mask, x, zero_bits));
   chosen.shape = shape;
-  ASSAY_TRY(const auto sums,
-            builder_.reduce(TileCombine::sum, {chosen}, static_cast<std::size_t>(position)));
-  ASSAY_TRY(auto result, has_bits ? builder_.bitcast(sums[0], dtype)
-                                  : Result<TritonValue>(builder_.cast(sums[0], dtype)));
-  if (cursor_.source_of(node).contains("keep_dims=True"))
-    result.shape.insert(result.shape.begin() + position, std::vector<std::size_t>{});
-  return result;
+  ASSAY_TRY(const auto sums, reduced(node, TileCombine::sum, {chosen}, along));
+  return has_bits ? builder_.bitcast(sums[0], dtype)
+                  : Result<TritonValue>(builder_.cast(sums[0], dtype));
 }
 
 /// The body of a helper as a region whose parameters are both sides.
@@ -334,17 +320,12 @@ auto TritonReader::sort_values(int node) -> Result<TritonValue> {
 /// Values with numbers that go along; `count` lanes of them, none: all.
 auto TritonReader::sorted(Values v, int dimension_node, TileSort how, const TritonValue& count)
     -> Result<Values> {
-  std::int64_t position = std::ssize(v[0].shape) - 1;
-  if (dimension_node >= 0) {
-    ASSAY_TRY(const auto dimension, value(dimension_node));
-    if (dimension.kind != Kind::none) position = dimension.as_int().value_or(-2);
-    if (position == -1) position += std::ssize(v[0].shape);
-  }
   ASSAY_TRY(const auto shape, builder_.broadcast(v[0].shape, v[1].shape));
-  if (position < 0 || position >= std::ssize(shape) ||
-      shape[static_cast<std::size_t>(position)].size() != 1)
+  ASSAY_TRY(const auto given, dimension(dimension_node, shape.size()));
+  const auto position = given.value_or(shape.size() - 1);
+  if (position >= shape.size() || shape[position].size() != 1)
     return bad_input("a dimension that is not there");
-  how.axis = shape[static_cast<std::size_t>(position)][0];
+  how.axis = shape[position][0];
   TileStatement statement{how, {}, {}, {}, 0, {}};
   AxisSet axes = AxisSet{1} << how.axis;
   for (const auto& one : v) axes |= builder_.type(one).axes;
