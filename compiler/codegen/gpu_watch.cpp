@@ -235,7 +235,7 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     if (access == Access::store) {
       auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, mine, align,
                                         llvm::AtomicOrdering::Monotonic);
-      tell(is_other_program(before), GpuFault::write_conflict);
+      if (!steps_.scatters_one_value(one)) tell(is_other_program(before), GpuFault::write_conflict);
       tell(is_other(b_.CreateAlignedLoad(i64, reader, align, true)), GpuFault::read_conflict);
       return;
     }

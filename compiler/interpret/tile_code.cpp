@@ -1,5 +1,6 @@
 // Kernels compiled into steps.
 #include "compiler/interpret/tile_machine.h"
+#include "compiler/program/access_steps.h"
 
 namespace assay {
 namespace {
@@ -31,6 +32,9 @@ auto TileCode::compile(const TileKernel& kernel) -> Result<TileCode> {
   code.feeds_index_.resize(kernel.values.size());
   // What is carried around a loop needs a second look.
   for (int round = 0; round < 2; ++round) code.mark_indices(kernel.body);
+  const AccessSteps accesses(kernel);
+  for (const auto* one : accesses.accesses())
+    if (accesses.scatters_one_value(*one)) code.scatters_.insert(one);
   auto steps = code.compile(kernel.body);
   if (!steps)
     return std::unexpected(Error{steps.error().code,
@@ -81,6 +85,7 @@ auto TileCode::compile(const TileRegion& region) -> Result<std::vector<TileStep>
 auto TileCode::compile(const TileStatement& statement) -> Result<TileStep> {
   TileStep step;
   step.statement = &statement;
+  step.scatters_one_value = scatters_.contains(&statement);
   if (const auto* load = std::get_if<TileLoad>(&statement.what)) reads_[load->param] = true;
   if (const auto* store = std::get_if<TileStore>(&statement.what)) writes_[store->param] = true;
   if (const auto* search = std::get_if<TileSearch>(&statement.what)) reads_[search->param] = true;

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct TileStep {
   TileEvaluate evaluate = nullptr;
   TileEvaluate round = nullptr;     ///< of narrow floats
   TileOverflow overflow = nullptr;  ///< only where an index rests on the result
+  bool scatters_one_value = false;  ///< of stores: programs may meet
   std::vector<std::vector<TileStep>> regions;
 };
 
@@ -47,6 +49,7 @@ class TileCode {
   std::vector<TileStep> steps_;
   std::vector<bool> writes_, reads_;
   std::vector<bool> feeds_index_;  ///< by value
+  std::set<const TileStatement*> scatters_;
 };
 
 /// What is passed for a parameter.

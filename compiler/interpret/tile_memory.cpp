@@ -304,7 +304,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
         const bool is_same =
             std::memcmp(target, bytes.data(), static_cast<std::size_t>(access.size)) == 0;
         if (collision == Collision::write_write) {
-          if (before.writer == program_ && is_same) continue;
+          if ((before.writer == program_ || step.scatters_one_value) && is_same) continue;
           fault(step, RunFault::write_conflict, &access, access.at[i], i, 1,
                 before.writer == program_
                     ? fmt::format("two lanes write element {}", access.at[i])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 namespace assay {
 
@@ -54,6 +55,35 @@ auto AccessSteps::step(TileId index, std::size_t axis) const -> std::optional<st
   if (compute->op != TileOp::mul || (*a != 0 && *b != 0)) return std::nullopt;
   const auto by = constant(one.operands[*a == 0 ? 0 : 1]);
   return by ? std::optional(*by * (*a + *b)) : std::nullopt;
+}
+
+auto AccessSteps::rests_on(TileId id, bool (*is_so)(const TileStatement* makes)) const -> bool {
+  std::vector<TileId> pending = {id};
+  std::set<TileId> seen;
+  while (!pending.empty()) {
+    const auto next = pending.back();
+    pending.pop_back();
+    if (next == kNoTile || !seen.insert(next).second) continue;
+    const auto* makes = maker(next);
+    if (is_so(makes)) return true;
+    if (makes != nullptr)
+      pending.insert(pending.end(), makes->operands.begin(), makes->operands.end());
+  }
+  return false;
+}
+
+auto AccessSteps::scatters_one_value(const TileStatement& store) const -> bool {
+  const auto is_data = [](const TileStatement* makes) {
+    return makes != nullptr && std::holds_alternative<TileLoad>(makes->what);
+  };
+  // What is loaded may have been written by then.
+  const auto varies = [](const TileStatement* makes) {
+    return makes == nullptr || !(std::holds_alternative<TileConstant>(makes->what) ||
+                                 std::holds_alternative<TileParamValue>(makes->what) ||
+                                 std::holds_alternative<TileCompute>(makes->what));
+  };
+  return std::holds_alternative<TileStore>(store.what) && rests_on(store.operands[0], is_data) &&
+         !rests_on(store.operands[1], varies);
 }
 
 auto AccessSteps::stores_halves() const -> bool {

@@ -20,6 +20,9 @@ class AccessSteps {
   [[nodiscard]] auto accesses() const -> const std::vector<const TileStatement*>& {
     return accesses_;
   }
+  /// Whether a store puts one value, the same for all programs, where data say: whoever is last, it
+  /// stands there (`scatter` of a number).
+  [[nodiscard]] auto scatters_one_value(const TileStatement& store) const -> bool;
   /// Whether all that is written has two bytes, and is stored.
   [[nodiscard]] auto stores_halves() const -> bool;
   /// By axis: how well its lanes suit neighbouring threads. Accesses that it moves by one count,
@@ -29,6 +32,8 @@ class AccessSteps {
  private:
   void visit(const TileRegion& region);
   [[nodiscard]] auto constant(TileId id) const -> std::optional<std::int64_t>;
+  /// Whether anything that goes into a value is so; `makes` is null for parameters of regions.
+  [[nodiscard]] auto rests_on(TileId id, bool (*is_so)(const TileStatement* makes)) const -> bool;
   const TileKernel& kernel_;
   std::map<TileId, const TileStatement*> makers_;
   std::vector<const TileStatement*> accesses_;

@@ -13,9 +13,9 @@ namespace {
 /// Program ids are symbols named so.
 constexpr std::string_view kProgramPrefix = "program";
 
-/// What is known of one lane of a value. Floats are opaque.
+/// What is known of one lane of a value. Floats are opaque, but float64 that is made of sizes.
 struct Symbolic {
-  enum class Kind : std::uint8_t { opaque, integer, boolean } kind = Kind::opaque;
+  enum class Kind : std::uint8_t { opaque, integer, boolean, real } kind = Kind::opaque;
   Expr expr;
   int bits = 0;              ///< 32 or 64; 0 for a constant
   std::vector<Expr> narrow;  ///< 32-bit results on the way to it
@@ -25,6 +25,7 @@ struct Symbolic {
     Expr condition, value;
   };
   std::optional<Chosen> chosen = {};  ///< the factors of `value * (condition)`
+  std::optional<Expr> whole = {};     ///< the integer that a real number is
 };
 
 struct ExprRow {
@@ -40,6 +41,14 @@ constexpr std::array kIntegerOps = {ExprRow{TileOp::minimum, min},
                                     ExprRow{TileOp::maximum_number, max},
                                     ExprRow{TileOp::floor_quotient, floor_div},
                                     ExprRow{TileOp::floor_remainder, mod}};
+
+struct RoundingRow {
+  TileOp op;
+  ExprOp to_int;
+};
+constexpr std::array kRoundings = {RoundingRow{TileOp::trunc, ExprOp::trunc_to_int},
+                                   RoundingRow{TileOp::floor, ExprOp::floor_to_int},
+                                   RoundingRow{TileOp::ceil, ExprOp::ceil_to_int}};
 
 auto make_of(const auto& rows, TileOp op) -> Expr (*)(const Expr&, const Expr&) {
   for (const auto& row : rows)
@@ -129,6 +138,9 @@ class AccessReader {
 
   void step(const TileStatement& one, const TileConstant& what) {
     const auto* number = std::get_if<std::int64_t>(&what.value);
+    if (const auto* real = std::get_if<double>(&what.value);
+        real != nullptr && dtype(one.results[0]) == DType::float64)
+      return set(one, {Symbolic::Kind::real, Expr::real(*real), 0, {}});
     if (number == nullptr) return;
     if (dtype(one.results[0]) == DType::boolean)
       return set(one, {Symbolic::Kind::boolean, Expr::boolean(*number != 0), 0, {}});
@@ -187,7 +199,7 @@ class AccessReader {
     if (what.op == TileOp::select) return choice(one);
     if (is_floating(of) || is_complex(of)) {
       if (dtype(id) == DType::boolean) set(one, condition("a condition on data"));
-      return;
+      return real(one, what.op);
     }
     if (of == DType::boolean) return logic(one, what.op);
     const auto a = number(one.operands[0]);
@@ -243,9 +255,30 @@ class AccessReader {
     if (dtype(one.results[0]) == DType::boolean) set(one, condition("a condition on data"));
   }
 
+  /// Sizes times a scale, rounded: as expressions compute them, in float64.
+  void real(const TileStatement& one, TileOp op) {
+    const auto is_real = [&](TileId id) { return value(id).kind == Symbolic::Kind::real; };
+    if (dtype(one.results[0]) != DType::float64 || !std::ranges::all_of(one.operands, is_real))
+      return;
+    const auto& a = value(one.operands[0]).expr;
+    const auto* const rounds = std::ranges::find(kRoundings, op, &RoundingRow::op);
+    if (rounds != kRoundings.end())
+      set(one, real_of(make(rounds->to_int, std::array{a})));
+    else if (op == TileOp::mul)
+      set(one, {Symbolic::Kind::real, a * value(one.operands[1]).expr, 0, {}});
+  }
+  static auto real_of(const Expr& whole) -> Symbolic {
+    Symbolic result{Symbolic::Kind::real, make(ExprOp::to_float, std::array{whole}), 0, {}};
+    result.whole = whole;
+    return result;
+  }
+
   auto cast(TileId from, TileId to) -> Symbolic {
     const auto target = dtype(to);
     const auto source = dtype(from);
+    const auto& known = value(from);
+    if (target == DType::float64 && known.kind == Symbolic::Kind::integer)
+      return real_of(known.expr);
     if (is_floating(target)) return {};
     if (target == DType::boolean) {
       if (is_floating(source)) return condition("a condition on data");
@@ -254,6 +287,14 @@ class AccessReader {
     if (source == DType::boolean)  // a truth value counts as 0 or 1
       return {Symbolic::Kind::integer, where(truth(from).expr, 1, 0), 0, {}, truth(from).expr};
     const int bits = width_of(target);
+    if (known.kind == Symbolic::Kind::real) {
+      Symbolic result{Symbolic::Kind::integer,
+                      known.whole.value_or(make(ExprOp::trunc_to_int, std::array{known.expr})),
+                      bits,
+                      {}};
+      if (bits == 32) add_narrow(result, result.expr);
+      return result;
+    }
     if (is_floating(source)) {
       auto result = fresh("data", "a number converted to integer", {}, bits);
       result_.data.back().is_computed = true;

@@ -391,9 +391,14 @@ auto WrapperWalk::trouble_of(const Launch& launch, const KernelAccess& access,
   for (const auto& data : launch.accesses->data) {
     if (!contains(access.index, data.symbol)) continue;
     if (data.is_computed) return fmt::format("the index depends on {}", data.text);
-    const bool is_bounded = std::ranges::any_of(bound.facts.conditions, [&](const Expr& condition) {
-      return contains(condition, data.symbol);
-    });
+    bool is_bounded = false;
+    for (const auto& condition : bound.facts.conditions) {
+      if (!contains(condition, data.symbol)) continue;
+      is_bounded = true;
+      for (const auto& other : launch.accesses->data)
+        if (other.is_computed && contains(condition, other.symbol))
+          return fmt::format("what bounds the index depends on {}", other.text);
+    }
     if (!is_bounded)
       return fmt::format("the index depends on data (`{}`) that no device assert bounds",
                          data.text);

@@ -28,13 +28,20 @@ auto TritonReader::index_of(const TritonValue& pointer) -> TileId {
              : builder_.emit(TileConstant{std::int64_t{0}}, {}, {DType::int32, 0});
 }
 
-/// As operand of an access, in one of the pointer's lanes each.
+/// As operand of an access, in one of the pointer's lanes each. Along an axis that the pointer does
+/// not have, as where a size is known to be 1, Triton takes no more than one lane.
 auto TritonReader::operand_of(const TritonValue& pointer, const TritonValue& read, DType dtype)
     -> Result<TileId> {
   ASSAY_TRY(const auto converted, builder_.as(read, dtype));
-  const auto fitting = broadcast_to(converted, pointer.shape);
-  if (!fitting) return bad_input("an access with a mask or a value of another shape");
-  return fitting->id;
+  if (const auto fitting = broadcast_to(converted, pointer.shape)) return fitting->id;
+  ASSAY_TRY(const auto joined, builder_.broadcast(converted.shape, pointer.shape));
+  for (std::size_t i = 0; i < joined.size(); ++i) {
+    if (i < pointer.shape.size() && joined[i] == pointer.shape[i]) continue;
+    if (i >= pointer.shape.size() || !pointer.shape[i].empty())
+      return bad_input("an access with a mask or a value of another shape");
+    for (const auto axis : joined[i]) kernel_.axes[axis].max_block = 1;
+  }
+  return converted.id;
 }
 
 /// The mask of an access, kNoTile if it has none.

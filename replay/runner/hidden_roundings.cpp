@@ -30,8 +30,47 @@ constexpr std::array kHidden = {
     HiddenRow{"aten._scaled_dot_product_cudnn_attention_backward.default", 0, 1},
     HiddenRow{"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", 0, 1}};
 
+/// Calls whose result is a difference of products.
+constexpr std::array<std::string_view, 4> kProducts = {
+    "torch.cross", "torch.linalg.cross", "aten.cross.default", "aten.linalg_cross.default"};
+/// Distances between many points are roots of a^2 - 2 a b + b^2
+/// (aten/src/ATen/native/Distance.cpp).
+constexpr std::array<std::string_view, 4> kDistances = {
+    "torch.cdist", "torch.functional.cdist", "aten.cdist.default", "aten._cdist_forward.default"};
+constexpr std::int64_t kManyPoints = 25;
+
+/// Unless few points are known to be compared, or more than two operands are given: another norm,
+/// or whether to multiply at all.
+auto is_distance_of_many(const Graph& graph, const Node& node) -> bool {
+  const auto is_two = [](const Arg& arg) {
+    const auto* p = std::get_if<Expr>(&arg.value);
+    return p != nullptr && (p->as_int() == 2 || p->as_real() == 2.0);
+  };
+  const bool is_plain =
+      node.kwargs.empty() &&
+      (node.args.size() == 2 ||
+       (node.args.size() > 2 && is_two(node.args[2]) &&
+        (node.args.size() == 3 || std::holds_alternative<NoneArg>(node.args[3].value))));
+  if (!is_plain || std::ranges::find(kDistances, std::string_view(node.target)) == kDistances.end())
+    return false;
+  const auto is_few = [&](const Arg& arg) {
+    const auto* id = std::get_if<NodeId>(&arg.value);
+    const auto maker =
+        id == nullptr ? graph.nodes.end() : std::ranges::find(graph.nodes, *id, &Node::id);
+    const auto* claim = maker == graph.nodes.end() ? nullptr : maker->claim.tensor();
+    const auto points = claim == nullptr || claim->rank() < 2
+                            ? std::nullopt
+                            : claim->sizes[claim->sizes.size() - 2].as_int();
+    return points && *points <= kManyPoints;
+  };
+  return !is_few(node.args[0]) || !is_few(node.args[1]);
+}
+
 auto hidden_roundings(const Node& node, RoundedBy by)
     -> std::vector<std::pair<std::size_t, Hidden>> {
+  if (is_bit_view(node)) return {{0, Hidden::bits}};
+  if (std::ranges::find(kProducts, std::string_view(node.target)) != kProducts.end())
+    return {{0, Hidden::product}};
   const auto row = std::ranges::find(kHidden, node.target, &HiddenRow::name);
   if (row != kHidden.end()) return {{row->operand, Hidden::half}, {row->query, Hidden::scores}};
   // A product may be rounded before a bias is added, which may cancel it.
@@ -44,6 +83,7 @@ auto hidden_roundings(const Node& node, RoundedBy by)
   return {{0, Hidden::tf32}, {1, Hidden::tf32}, {2, Hidden::tf32}};
 }
 auto applies(Hidden how, const TensorMeta& operand) -> bool {
+  if (how == Hidden::product) return is_floating(operand.dtype);
   if (how == Hidden::scores) return operand.dtype == DType::float32;
   if (how == Hidden::half) return is_half(operand.dtype);
   return operand.device.type == "cuda" && operand.dtype == DType::float32;
@@ -54,29 +94,56 @@ auto applies(Hidden how, const TensorMeta& operand) -> bool {
 auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
   WithHidden result{given, {}, by};
   auto& graph = result.stage.graph->graph;
-  const auto& before = given.graph->graph.nodes;
+  const auto& before = given.graph->graph;
   std::vector<Node> nodes;
+  const auto copy_of = [&](const Node& node, NodeId id) {
+    Node copy;
+    copy.id = id;
+    copy.name = fmt::format("{}_rounded_{}", node.name, graph.next_id);
+    copy.target = "aten.clone.default";
+    copy.claim = node.claim;
+    return copy;
+  };
   for (auto& node : graph.nodes) {
     for (const auto& [operand, how] : hidden_roundings(node, by)) {
       auto* id =
           operand < node.args.size() ? std::get_if<NodeId>(&node.args[operand].value) : nullptr;
-      const auto maker = id == nullptr ? before.end() : std::ranges::find(before, *id, &Node::id);
-      const auto* claim = maker == before.end() ? nullptr : maker->claim.tensor();
-      if (claim == nullptr || !applies(how, *claim)) continue;
-      Node copy;
-      copy.id = NodeId{graph.next_id++};
-      copy.name = fmt::format("{}_rounded_{}", maker->name, copy.id.value);
-      copy.target = "aten.clone.default";
+      const auto maker =
+          id == nullptr ? before.nodes.end() : std::ranges::find(before.nodes, *id, &Node::id);
+      if (maker == before.nodes.end()) continue;
+      const auto* claim = maker->claim.tensor();
+      if (how != Hidden::bits && (claim == nullptr || !applies(how, *claim))) continue;
+      auto copy = copy_of(*maker, NodeId{graph.next_id++});
       copy.args = {node.args[operand]};
-      copy.claim = maker->claim;
       *id = copy.id;
       result.copies[copy.id.value] = how;
       nodes.push_back(std::move(copy));
     }
+    if (is_distance_of_many(before, node)) {
+      node.kind = NodeKind::call_function;
+      node.target = "aten._euclidean_dist.default";
+      node.args.resize(2);
+      node.kwargs.clear();
+    }
     nodes.push_back(node);
+    if (!is_bit_view(node)) continue;
+    // What reads the view reads its copy.
+    auto copy = copy_of(node, node.id);
+    nodes.back().id = NodeId{graph.next_id++};
+    copy.args = {{nodes.back().id}};
+    result.copies[copy.id.value] = Hidden::of_bits;
+    nodes.push_back(std::move(copy));
   }
   graph.nodes = std::move(nodes);
   return result;
+}
+
+auto is_bit_view(const Node& node) -> bool {
+  const bool is_view =
+      node.kind == NodeKind::call_method
+          ? node.target == "view"
+          : node.target == "aten.view.dtype" || node.target == "prims.view_of_dtype.default";
+  return is_view && node.args.size() == 2 && std::holds_alternative<DType>(node.args[1].value);
 }
 
 }  // namespace assay

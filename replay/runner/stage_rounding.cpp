@@ -69,9 +69,20 @@ void widen(Arg& arg) {
     for (auto& item : list->items) widen(item);
 }
 
-auto widened(const Stage& stage) -> Stage {
-  Stage copy = stage;
-  for (auto& node : copy.graph->graph.nodes) {
+/// `dtypes` of the results in the run as it was captured. Bits are looked at in those.
+auto widened(const WithHidden& hidden, const std::vector<DType>& dtypes) -> Stage {
+  Stage copy = hidden.stage;
+  auto& nodes = copy.graph->graph.nodes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    auto& node = nodes[i];
+    if (is_bit_view(node)) continue;
+    if (const auto found = hidden.copies.find(node.id.value); found != hidden.copies.end())
+      if (const bool is_after = found->second == Hidden::of_bits;
+          is_after || found->second == Hidden::bits) {
+        node.target = "aten._to_copy.default";
+        node.kwargs = {{"dtype", Arg{is_after ? wide(dtypes[i]) : dtypes[i]}}};
+        continue;
+      }
     for (auto& arg : node.args) widen(arg);
     for (auto& [key, arg] : node.kwargs) widen(arg);
     constexpr std::array<std::string_view, 3> kCasts = {"float", "half", "bfloat16"};
@@ -93,14 +104,17 @@ auto widened(const Datum& datum) -> Datum {
   return {*std::move(copy)};
 }
 
-/// Every element moves by one rounding, up or down by chance.
+/// Every element moves by one rounding, up or down by chance; parts of complex numbers by one of
+/// the whole.
 void perturb(const Tensor& tensor, double unit, std::uint32_t seed) {
   Tensor target = tensor;
   auto values = to_vector<Complex>(target);
   auto state = std::uint64_t{seed} * 0x9E3779B97F4A7C15U + 1;
+  const bool has_parts = is_complex(tensor.dtype());
   for (auto& value : values) {
     state = state * 6364136223846793005U + 1442695040888963407U;
-    value *= 1 + ((state >> 40U) % 2 == 0 ? unit : -unit);
+    const auto by = [&](unsigned bit) { return (state >> bit) % 2 == 0 ? unit : -unit; };
+    value = has_parts ? value + std::abs(value) * Complex(by(40), by(41)) : value * (1 + by(40));
   }
   if (is_complex(tensor.dtype())) {
     from_vector<Complex>(target, values);
@@ -162,11 +176,20 @@ class Measurement {
       const auto* tensor = copy == hidden_.copies.end() ? nullptr : values[i].real();
       if (tensor == nullptr || tensor->sizes().empty()) continue;
       if (copy->second == Hidden::tf32) units_[i] = kTf32;
+      if (copy->second == Hidden::bits) units_[i] = 0, has_bits_ = true;
       if (copy->second == Hidden::scores)
         units_[i] *= std::sqrt(static_cast<double>(tensor->sizes().back()));
     }
     std::map<NodeId, bool> is_inexact_node;  // several results are as inexact as what they are of
+    std::set<NodeId> of_bits;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto copy = hidden_.copies.find(nodes[i].id.value);
+      if ((copy != hidden_.copies.end() && copy->second == Hidden::of_bits) ||
+          std::ranges::any_of(operands(nodes[i]),
+                              [&](NodeId id) { return of_bits.contains(id); })) {
+        of_bits.insert(nodes[i].id);
+        of_bits_.insert(nodes[i].name);
+      }
       // What no inexact operand goes into is as exact as its dtype.
       const bool reads =
           std::ranges::any_of(operands(nodes[i]), [&](NodeId id) { return is_inexact_node[id]; });
@@ -174,13 +197,19 @@ class Measurement {
       is_inexact_node[nodes[i].id] =
           units_[i] > 0 || (reads && !native.graph.nodes[i].value.tensor);
     }
-    auto measured = in(widened(stage_), true);
+    const auto exact = widened(hidden_, dtypes_);
+    auto measured = in(exact, true);
     // What was the same number no longer is, as a maximum that is looked for where it came from.
     if (loses_numbers(native, measured)) {
       decided_ = std::move(values);
-      measured = in(widened(stage_), true);
+      measured = in(exact, true);
     }
-    return measured.empty() ? in(stage_, false) : measured;
+    if (measured.empty()) measured = in(stage_, false);
+    for (const auto& [name, value] : native.values)
+      if (const auto found = measured.find(name); found != measured.end())
+        if (const auto* tensor = value.value.real())
+          found->second.native = to_vector<Complex>(*tensor);
+    return measured;
   }
 
  private:
@@ -248,6 +277,7 @@ class Measurement {
         rounding.narrow_noise.assign(rounding.reference.size(), 0);
         rounding.jumps.assign(rounding.reference.size(), 0);
         rounding.overflows = overflows;
+        rounding.is_of_bits = of_bits_.contains(value.producer);
       }
     // Which of two nearly equal numbers is larger is decided as far off as a number may be.
     const auto is_decided = [](const auto& value) {
@@ -282,7 +312,8 @@ class Measurement {
     StageValues given = exact;
     // Each in its own way: what was copied from another is off by something else.
     auto own_seed = seed + static_cast<std::uint32_t>(stage.graph->graph.nodes.size()) * 8;
-    if (seed % 2 == 0 && !narrow_ones)
+    // Bits of inputs are what they are.
+    if (seed % 2 == 0 && !narrow_ones && !has_bits_)
       for (auto& [name, value] : given) {
         own_seed += 8;
         const auto* tensor = value.value.real();
@@ -348,7 +379,9 @@ class Measurement {
   const OpTable& table_;
   std::uint32_t runs_;
   bool with_jumps_;
-  std::vector<DType> dtypes_;  ///< by node
+  bool has_bits_ = false;
+  std::set<std::string> of_bits_;  ///< names of nodes that rest on bits
+  std::vector<DType> dtypes_;      ///< by node
   std::vector<double> units_;
   std::vector<double> inner_units_;  ///< of what nodes are composed of, in order
   std::vector<bool> reads_inexact_;
@@ -454,11 +487,17 @@ auto farthest(const Tensor& actual, const std::vector<Complex>& a, const std::ve
                      : kFactor * measured->noise[i] + kNarrowFactor * measured->narrow_noise[i];
     if (measured != nullptr && measured->jumps[i] > jump * (noise + floor))
       noise = measured->jumps[i];
-    if (!std::isfinite(noise) || (unit == 0 && noise != 0)) continue;
+    const bool is_either = unit == 0 || (measured != nullptr && measured->is_of_bits);
+    if (!std::isfinite(noise) || (is_either && noise != 0)) continue;
     auto allowed = unit == 0 ? 0 : noise + floor + 8 * unit * std::abs(a[i]) + flushed(dtype);
     // What counts is how far the value is from the exact one; where it was expected is off as well.
-    const auto own = measured == nullptr ? 0 : std::abs(a[i] - measured->reference[i]);
-    if (own <= allowed) allowed += own;
+    if (measured != nullptr) {
+      const auto own = std::abs(a[i] - measured->reference[i]);
+      const bool is_of_rounding =
+          measured->native.size() == a.size() && is_same(a[i], measured->native[i]);
+      if (is_of_rounding && std::abs(b[i] - measured->reference[i]) <= allowed) continue;
+      if (own <= allowed) allowed += own;
+    }
     const auto times = std::isfinite(distance) && allowed > 0 ? distance / allowed : INFINITY;
     if (times > 1) ++worst.count;
     if (times <= ratio) continue;

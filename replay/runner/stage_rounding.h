@@ -13,13 +13,15 @@ namespace assay {
 /// some of the runs, every input) is off by one rounding of its own dtype.
 struct Rounding {
   std::vector<Complex> reference;    ///< row-major
+  std::vector<Complex> native;       ///< in the stage's own dtypes; may be empty
   std::vector<double> noise;         ///< largest of the runs, where float32 and wider round
   std::vector<double> narrow_noise;  ///< where narrower floats do
   /// Largest of the runs in which roundings are as many times larger as noise may be for a
   /// difference to be explained by it: what a comparison that is decided otherwise does, which
   /// roundings of their own size hardly meet.
   std::vector<double> jumps;
-  bool overflows = false;  ///< an intermediate result hardly fits its own dtype, or does not
+  bool overflows = false;   ///< an intermediate result hardly fits its own dtype, or does not
+  bool is_of_bits = false;  ///< rests on bits of numbers, the last of which mean nothing
 
   [[nodiscard]] auto moves(std::size_t i) const -> bool {
     return noise[i] != 0 || narrow_noise[i] != 0;

@@ -189,6 +189,24 @@ void batch_norm_kernel(KernelCall& k) {
   if (training) update_running(k, p, s, layout.count());
 }
 
+/// Where arguments of a call stand.
+struct ArgsOfCudnn {
+  int input, weight, mean;
+  bool is_training;
+};
+/// Does cuDNN do it? (_select_batch_norm_backend)
+auto is_for_cudnn(Composer& c, const ArgsOfCudnn& at) -> bool {
+  constexpr std::int64_t kMostTraining = 880801, kMostEvaluated = 65535;  // samples
+  const auto input = c.meta(at.input);
+  if (!on_cuda(input) || input.rank() < 3 || !c.has(at.weight)) return false;
+  const auto weight = c.meta(at.weight).dtype;
+  return input.dtype != DType::bfloat16 && weight != DType::bfloat16 &&
+         (input.dtype != DType::float16 || weight == DType::float32) &&
+         c.has(at.mean) == c.has(at.mean + 1) && (c.has(at.mean) || at.is_training) &&
+         c.decide(le(input.sizes[0], at.is_training ? kMostTraining : kMostEvaluated),
+                  "the batch is not large");
+}
+
 /// aten.batch_norm is composite; an empty input is scaled and shifted by the first parameters.
 auto batch_norm(Composer& c) -> Datum {
   if (c.decide(eq(numel(c.meta(0)), 0), "empty input")) {
@@ -201,7 +219,13 @@ auto batch_norm(Composer& c) -> Datum {
     return result;
   }
   DatumList args(c.args().begin(), c.args().begin() + 8);
-  return c.item(c.call("aten.native_batch_norm.default", std::move(args)), 0);
+  const bool may_use_cudnn = c.flag(8) && c.has(2);
+  const auto* name =
+      may_use_cudnn &&
+              is_for_cudnn(c, {.input = 0, .weight = 1, .mean = 3, .is_training = c.flag(5)})
+          ? "aten.cudnn_batch_norm.default"
+          : "aten.native_batch_norm.default";
+  return c.item(c.call(name, std::move(args)), 0);
 }
 
 /// The evaluation form of exported programs; its saved statistics are empty.
@@ -306,18 +330,9 @@ auto cudnn_backward(Composer& c) -> Datum {
                 {c.arg(1), c.arg(0), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6),
                  Datum{Expr::boolean(true)}, c.arg(7), all});
 }
-/// Does cuDNN do the backward of a training step? (_select_batch_norm_backend)
-auto is_for_cudnn(Composer& c) -> bool {
-  const auto input = c.meta(1);
-  if (!on_cuda(input) || !c.flag(7) || input.rank() < 3) return false;
-  const auto weight = c.meta(2).dtype;
-  return input.dtype != DType::bfloat16 && weight != DType::bfloat16 &&
-         (input.dtype != DType::float16 || weight == DType::float32) && c.has(3) == c.has(4) &&
-         c.decide(le(input.sizes[0], 880801), "the batch is not large");
-}
 /// batch_norm_backward differs in the order of its arguments and a reserve it does not need here.
 auto backward_with_reserve(Composer& c) -> Datum {
-  if (is_for_cudnn(c))
+  if (c.flag(7) && is_for_cudnn(c, {.input = 1, .weight = 2, .mean = 3, .is_training = true}))
     return c.call("aten.cudnn_batch_norm_backward.default",
                   {c.arg(1), c.arg(0), c.arg(2), c.arg(3), c.arg(4), c.arg(5), c.arg(6), c.arg(8),
                    c.arg(10)});

@@ -124,6 +124,47 @@ TEST_F(InterpretTest, TwoProgramsThatWriteOneElementConflict) {
   EXPECT_EQ(faults(run(kBody, 40, {}, 64)), Faults{RunFault::write_conflict});
 }
 
+/// A size that is known to be 1 leaves no trace in the index, but its axis in the value.
+TEST_F(InterpretTest, AnAxisThatOnlyTheValueHasIsOneLane) {
+  const std::string text =
+      "k = async_compile.triton('k', '''\n"
+      "@triton_heuristics.pointwise(\n    size_hints={'y': 64, 'x': 1},\n"
+      "    triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*fp32', 'ynumel': 'i32', "
+      "'xnumel': 'i32', 'YBLOCK': 'constexpr', 'XBLOCK': 'constexpr'}},\n"
+      "    inductor_meta={'grid_type': 'Grid2D'})\n@triton.jit\n"
+      "def k(in_ptr0, out_ptr0, ynumel, xnumel, YBLOCK : tl.constexpr, XBLOCK : tl.constexpr):\n"
+      "    yoffset = tl.program_id(1) * YBLOCK\n"
+      "    yindex = yoffset + tl.arange(0, YBLOCK)[:, None]\n    ymask = yindex < ynumel\n"
+      "    xoffset = tl.program_id(0) * XBLOCK\n"
+      "    xindex = xoffset + tl.arange(0, XBLOCK)[None, :]\n"
+      "    tmp0 = tl.load(in_ptr0 + (yindex), ymask)\n"
+      "    tmp1 = tl.broadcast_to(tmp0, [YBLOCK, XBLOCK]) + xindex.to(tl.float32)\n"
+      "    tl.store(out_ptr0 + (yindex), tmp1, ymask)\n''', device_str='cuda')\n"
+      "def call(args):\n    arg0_1, = args\n    assert_size_stride(arg0_1, (40, ), (1, ))\n"
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(arg0_1, buf0, 40, 1, stream=stream0)\n    return (buf0, )\n";
+  for (const std::int64_t block : {1, 16}) {
+    const auto result = run_text(text, 40, block);
+    ASSERT_EQ(faults(result), Faults{});
+    EXPECT_EQ(output(result)[39], 39);
+  }
+}
+
+/// As `scatter` of a number does where indices repeat.
+TEST_F(InterpretTest, OneValueMayBePutWhereDataSayByManyPrograms) {
+  const auto scatter = [this](std::string_view value, std::string_view place) {
+    return faults(run(fmt::format("tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
+                                  "tmp1 = tmp0.to(tl.int64) % 8\n"
+                                  "tl.store(out_ptr0 + (xindex), tmp0, xmask & (xindex >= 8))\n"
+                                  "tl.store(out_ptr0 + ({}), {}, xmask)",
+                                  place, value),
+                      40, {}, 8));
+  };
+  EXPECT_EQ(scatter("0.5", "tmp1"), Faults{});
+  EXPECT_EQ(scatter("tmp0", "tmp1"), Faults{RunFault::write_conflict});
+  EXPECT_EQ(scatter("0.5", "xindex % 8"), Faults{RunFault::write_conflict}) << "no data say so";
+}
+
 TEST_F(InterpretTest, AtomicAdditionsDoNotConflict) {
   const auto result = run(
       "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntl.atomic_add(in_ptr0 + (xindex * 0), tmp0 * 0, "

@@ -88,6 +88,24 @@ TEST_F(KernelTest, FloatsDoNotReachTheIndex) {
   EXPECT_TRUE(kernel.data.empty());
 }
 
+/// `int(1.5 * n)`, as sizes of what is interpolated are written.
+TEST_F(KernelTest, ScaledSizesAreExpressions) {
+  const auto kernel = read(
+      "tmp0 = tl.load(in_ptr0 + (xindex + libdevice.trunc(tl.full([], 1.5, tl.float64)*"
+      "ks0.to(tl.float64)).to(tl.int32)), xmask)\n"
+      "tmp1 = tl.load(in_ptr0 + (0*xindex + libdevice.floor(ks0.to(tl.float64)).to(tl.int64)), "
+      "xmask)\n"
+      "tmp2 = tl.load(in_ptr0 + (0*xindex + (ks0.to(tl.float32)*1.5).to(tl.int64)), xmask)");
+  EXPECT_TRUE(kernel.kernel.is_understood());
+  const auto ks0 = kernel.kernel.param("ks0")->symbol;
+  const auto scaled = Expr::real(1.5) * make(ExprOp::to_float, std::array{ks0});
+  const auto index = kernel.accesses[0].index;
+  EXPECT_EQ(index - kernel.axes[0].symbol, make(ExprOp::trunc_to_int, std::array{scaled}));
+  EXPECT_EQ(kernel.accesses[1].index, ks0);
+  ASSERT_EQ(kernel.data.size(), 1U) << "float32 rounds";
+  EXPECT_TRUE(kernel.data[0].is_computed);
+}
+
 TEST_F(KernelTest, LoadedIndicesAreDataWithTheAssertAsAFact) {
   const auto kernel = read(
       "tmp0 = tl.load(in_ptr1 + (xindex), xmask)\n"

@@ -311,6 +311,16 @@ TEST(WrapperBounds, DataAsIndexIsUnknownWithoutAnAssertAndProvedWithOne) {
   EXPECT_EQ(refuted(wide), Kinds{WrapperClaim::access_in_bounds});
 }
 
+TEST(WrapperBounds, AnAssertThatFloatsDecideRefutesNothing) {
+  const auto report = check(
+      "buf0 = empty_strided_cuda((s77, ), (1, ), torch.int64)\n"
+      "gather.run(buf0, arg1_1, s77, s77, stream=s)",
+      "tl.device_assert(((0 <= tmp0) & (tmp0 < (ks0.to(tl.float32)*1.0).to(tl.int64))) | "
+      "~(xmask), 'range')");
+  EXPECT_EQ(refuted(report), Kinds{});
+  EXPECT_EQ(unknown_count(report), 1);
+}
+
 TEST(WrapperBounds, PoolsHoldTheirBuffers) {
   constexpr std::string_view kPool =
       "pool0 = empty_strided_cuda((align(4*s77), ), (1, ), torch.uint8)\n";

@@ -154,6 +154,22 @@ TEST(BatchNorm, KeepsChannelsLastAndNoOtherPermutation) {
   EXPECT_EQ(strides(laid_out(x, {0, 1, 3, 2})), (Ints{60, 20, 5, 1}));
 }
 
+TEST(BatchNorm, CudnnKeepsNoOtherPermutation) {
+  auto run = ops();
+  auto x = laid_out(random_tensor({2, 3, 4, 5}, 1), {0, 1, 3, 2});
+  const auto strides = [&](const Datum& bias) {
+    return run
+        .tensor("aten.batch_norm.default", {Datum{x}, ones(3), bias, kNone, kNone, flag(true),
+                                            real(0.1), real(1e-5), flag(true)})
+        .strides();
+  };
+  const Ints kept = x.strides(), packed = {60, 20, 5, 1};
+  EXPECT_EQ(strides(ones(3)), packed);
+  x.meta.device.type = "cuda";
+  EXPECT_EQ(strides(ones(3)), packed);
+  EXPECT_EQ(strides(kNone), kept) << "a kernel of PyTorch's own";
+}
+
 TEST(BatchNorm, BackwardIsTheGradient) {
   auto run = ops();
   const auto x = random_tensor({3, 2, 2}, 1);

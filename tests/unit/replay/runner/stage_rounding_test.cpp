@@ -63,6 +63,19 @@ TEST(CompareValues, AValueIsJudgedByItsDistanceToTheExactOne) {
   EXPECT_TRUE(is_told(17, 16));  // the expected one is wrong, which makes no other right
 }
 
+TEST(CompareValues, WhatTheGraphItselfRoundsToIsNoTruth) {
+  const auto is_told = [](double native, double actual) {
+    const Rounding rounding{
+        .reference = {16}, .native = {native}, .noise = {0.001}, .narrow_noise = {0}, .jumps = {0}};
+    return !compare_values(tensor(DType::float32, 17), tensor(DType::float32, actual), true,
+                           [&](RoundingRuns) { return &rounding; })
+                .message.empty();
+  };
+  EXPECT_FALSE(is_told(17, 16));  // a comparison that only exact numbers decide so
+  EXPECT_TRUE(is_told(17, 16.5));
+  EXPECT_TRUE(is_told(16, 16));  // 17 is somebody else's
+}
+
 /// Whether 16 and 16.4 differ, and how often it was measured, where many runs find more noise:
 /// first few, then few with jumps.
 TEST(CompareValues, WhatNearlyExplainsADifferenceIsMeasuredAgain) {
@@ -184,6 +197,71 @@ TEST(MeasureRounding, WhatIsLookedForIsFoundWhereItWas) {
   EXPECT_EQ(rounding.reference[0], Complex(0));
   EXPECT_GT(rounding.noise[1], 1e-8);
   EXPECT_EQ(rounding.noise[2], 0);
+}
+
+TEST(MeasureRounding, DifferencesOfProductsRoundBefore) {
+  const auto rounding = measured(
+      "x: \"f32[3][1]cpu\"):\n"
+      "        y: \"f32[3][1]cpu\" = torch.ops.aten.linalg_cross.default(x, x)\n"
+      "        return (y,)\n",
+      {{{3}, {1, 2, 3}}});
+  EXPECT_EQ(rounding.reference[0], Complex(0));
+  EXPECT_GT(rounding.noise[0], 1e-8);
+  EXPECT_LT(rounding.noise[0], 1e-5);
+}
+
+/// Between many points by a product, whose roundings a root makes large where two are one.
+TEST(MeasureRounding, DistancesOfManyPointsAreRootsOfRoundings) {
+  const auto noise_of = [](std::string_view more, int points) {
+    const auto graph = fmt::format(
+        "x: \"f32[{0}, 2][2, 1]cpu\"):\n"
+        "        y: \"f32[{0}, {0}][{0}, 1]cpu\" = torch.ops.aten.cdist.default(x, x{1})\n"
+        "        return (y,)\n",
+        points, more);
+    return measured(graph, {Input::of({points, 2}, 3)}).noise[0];
+  };
+  EXPECT_GT(noise_of("", 30), 1e-4);
+  EXPECT_GT(noise_of(", 2.0, None", 30), 1e-4);
+  EXPECT_LT(noise_of("", 20), 1e-5);
+  EXPECT_LT(noise_of(", 1.0", 30), 1e-5);
+  EXPECT_LT(noise_of(", 2.0, 2", 30), 1e-5) << "without a product";
+}
+
+/// The last bits of a rounded number mean nothing, those of an input all.
+TEST(MeasureRounding, BitsAreThoseOfTheNumbersOwnDtype) {
+  const auto bits_of = [](std::string_view what) {
+    const auto graph = fmt::format(
+        "x: \"f32[64][1]cpu\"):\n"
+        "        a: \"f32[64][1]cpu\" = torch.ops.aten.div.Tensor(x, 3)\n"
+        "        b: \"i32[64][1]cpu\" = torch.ops.aten.view.dtype({}, torch.int32)\n"
+        "        c: \"i32[64][1]cpu\" = torch.ops.aten.bitwise_and.Scalar(b, 255)\n"
+        "        y: \"f32[64][1]cpu\" = torch.ops.aten.div.Tensor(c, 255)\n"
+        "        return (y,)\n",
+        what);
+    return measured(graph, {Input::of({64}, 1)});
+  };
+  const auto rounded = bits_of("a"), exact = bits_of("x");
+  EXPECT_TRUE(rounded.is_of_bits);
+  EXPECT_NEAR(rounded.reference[0].real(), 171.0 / 255, 1e-6);  // of 1/3: 0x3eaaaaab
+  EXPECT_GT(rounded.noise[0], 0.5 / 255);
+  EXPECT_EQ(exact.reference[0], Complex(0));
+  EXPECT_LT(exact.noise[0], 1e-6);
+}
+
+TEST(CompareValues, WhatRestsOnBitsThatMoveIsEither) {
+  const auto is_told = [](double noise, bool is_of_bits) {
+    const Rounding rounding{.reference = {16},
+                            .noise = {noise},
+                            .narrow_noise = {0},
+                            .jumps = {0},
+                            .is_of_bits = is_of_bits};
+    return !compare_values(tensor(DType::float32, 16), tensor(DType::float32, 200), true,
+                           [&](RoundingRuns) { return &rounding; })
+                .message.empty();
+  };
+  EXPECT_FALSE(is_told(1, true));
+  EXPECT_TRUE(is_told(0, true));
+  EXPECT_TRUE(is_told(1, false));
 }
 
 TEST(MeasureRounding, ManyRunsFindElementsThatFewHardlyMove) {
