@@ -87,6 +87,7 @@ auto ops_of(CppBuilder& builder, bool is_vector) -> FloatOps<CppValue> {
   ops.bitcast = [&builder, tile](const Value& x, DType dtype) {
     return tile(builder.emit(TileCompute{TileOp::bitcast}, {x.id}, dtype));
   };
+  ops.convert = [&builder](const Value& x, DType dtype) { return builder.converted(x, dtype); };
   ops.real = [&builder, is_vector](double x, DType dtype) {
     return builder.real(x, dtype, is_vector);
   };
@@ -157,6 +158,7 @@ auto CppReader::function(int node, std::string_view name) -> R {
       Row{"max", [](C& c, int n) { return c.smaller(n, false); }},
       Row{"round", [](C& c, int n) { return c.composite(n, "round"); }},
       Row{"frexp", [](C& c, int n) { return c.split_float(n); }},
+      Row{"ldexp", [](C& c, int n) { return c.scaled_by_power(n); }},
       Row{"calc_erfcx", [](C& c, int n) { return c.scaled_erfc_of(n); }},
       Row{"transpose_mxn", [](C& c, int n) { return c.transpose(n); }},
       Row{"atomic_add", [](C& c, int n) { return c.atomic_add(n, false); }},
@@ -315,6 +317,19 @@ auto CppReader::scaled_erfc_of(int node) -> R {
   ASSAY_TRY(const auto id, builder_.as(x, DType::float64));
   const auto wide = CppValue::of_tile(id, DType::float64, x.is_vector);
   ASSAY_TRY(const auto made, scaled_erfc(ops_of(builder_, x.is_vector), wide));
+  return builder_.converted(made, x.dtype);
+}
+
+/// `ldexp(x, n)`, whose power may be a float that is a whole number.
+auto CppReader::scaled_by_power(int node) -> R {
+  ASSAY_TRY(const auto values, arguments(node));
+  if (values.size() != 2 || !is_floating(values[0].dtype)) return bad_input("ldexp of no float");
+  const auto& x = values[0];
+  ASSAY_TRY(const auto id, builder_.as(x, DType::float64));
+  ASSAY_TRY(const auto power, builder_.as(values[1], DType::int64));
+  const auto wide = CppValue::of_tile(id, DType::float64, x.is_vector);
+  const auto whole = CppValue::of_tile(power, DType::int64, x.is_vector);
+  ASSAY_TRY(const auto made, times_power_of_2(ops_of(builder_, x.is_vector), wide, whole));
   return builder_.converted(made, x.dtype);
 }
 

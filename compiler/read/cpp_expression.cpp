@@ -199,7 +199,11 @@ auto CppReader::binary(int node) -> R {
     left.expr = one.text == "+" ? left.expr + offset : left.expr - offset;
     return left;
   }
-  // Parts of one reduction, of whole vectors and of what was left.
+  // Parts of one reduction, of whole vectors and of what was left; of one of them there are none.
+  if (const auto combine = combine_of(one.text); combine && left.parts != right.parts) {
+    if (right.parts == combine && is_first(left, *combine)) return right;
+    if (left.parts == combine && is_first(right, *combine)) return left;
+  }
   if (left.parts && left.parts == right.parts && left.kind == CppValue::Kind::tile &&
       combine_of(one.text) == left.parts) {
     const auto parts = std::exchange(left.parts, std::nullopt);

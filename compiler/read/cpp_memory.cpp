@@ -279,7 +279,8 @@ auto CppReader::transpose(int node) -> R {
     ASSAY_TRY_VOID(transposed_out(source, target, copy, adds, node));
     return CppValue();
   }
-  if (adds || mask_ != kNoTile) return bad_input("a transposed copy that adds or is masked");
+  // What a mask leaves out is left out where an element is read.
+  if (adds) return bad_input("a transposed copy that adds");
   if (target.kind == CppValue::Kind::pointer && !target.expr.is_int(0))
     return bad_input("a transposed copy into the middle of an array");
   copy.node = node;

@@ -129,6 +129,7 @@ class CppReader {
   [[nodiscard]] auto composite(int node, std::string_view name) -> R;
   [[nodiscard]] auto scaled_erfc_of(int node) -> R;
   [[nodiscard]] auto split_float(int node) -> R;
+  [[nodiscard]] auto scaled_by_power(int node) -> R;
   /// Gives a variable or an element of an array a value.
   [[nodiscard]] auto put(int place, CppValue value, int node) -> Result<void>;
   [[nodiscard]] auto constructed(int node) -> R;

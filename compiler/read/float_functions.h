@@ -19,6 +19,7 @@ struct FloatOps {
   std::function<Result<Value>(std::string_view, const Value&, const Value&)> binary;
   std::function<Result<Value>(const Value&, const Value&, const Value&)> select;
   std::function<Result<Value>(const Value&, DType)> bitcast;
+  std::function<Result<Value>(const Value&, DType)> convert;
   std::function<Value(double, DType)> real;
   std::function<Value(std::int64_t, DType)> integer;
 };
@@ -55,6 +56,37 @@ struct FloatBits {
 };
 inline constexpr FloatBits kSingle = {DType::float32, DType::int32, 23, 127};
 inline constexpr FloatBits kDouble = {DType::float64, DType::int64, 52, 1023};
+
+/// ldexp(x, n): x times 2 to the power of n, rounded once, in steps of which only the last one
+/// rounds; of float32 every product is exact. x is float64, and so is the result; n is int64.
+template <class Value>
+auto times_power_of_2(const FloatOps<Value>& ops, Value x, Value n) -> Result<Value> {
+  // A step down leaves 53 bits of room, so that what is rounded is rounded by the last product.
+  constexpr std::int64_t kUp = 1023, kDown = -969;
+  const auto integer = [&](std::int64_t number) { return ops.integer(number, DType::int64); };
+  const auto power = [&](const Value& exponent) -> Result<Value> {
+    ASSAY_TRY(const auto whole, ops.convert(exponent, DType::int64));
+    ASSAY_TRY(const auto biased, ops.binary("+", whole, integer(kDouble.bias)));
+    ASSAY_TRY(const auto placed, ops.binary("<<", biased, integer(kDouble.fraction)));
+    return ops.bitcast(placed, DType::float64);
+  };
+  const auto outside = [&](const Value& high, const Value& low,
+                           const Value& within) -> Result<Value> {
+    ASSAY_TRY(const auto is_high, ops.binary(">", n, integer(kUp)));
+    ASSAY_TRY(const auto is_low, ops.binary("<", n, integer(1 - kUp)));
+    ASSAY_TRY(const auto rest, ops.select(is_low, low, within));
+    return ops.select(is_high, high, rest);
+  };
+  for (int step = 0; step < 2; ++step) {
+    ASSAY_TRY(const auto by, outside(integer(kUp), integer(kDown), integer(0)));
+    ASSAY_TRY(const auto factor, power(by));
+    ASSAY_TRY(x, ops.binary("*", x, factor));
+    ASSAY_TRY(n, ops.binary("-", n, by));
+  }
+  ASSAY_TRY(const auto last, outside(integer(kUp), integer(1 - kUp), n));
+  ASSAY_TRY(const auto factor, power(last));
+  return ops.binary("*", x, factor);
+}
 
 /// frexp(x): the part within [0.5, 1), and the power of two, an integer of as many bits; of 0,
 /// infinity and NaN itself and 0. x is float32 or float64, as `bits` has it.

@@ -31,17 +31,10 @@ auto ops_of(TileBuilder& builder) -> FloatOps<TritonValue> {
     return builder.select(c, a, b);
   };
   ops.bitcast = [&](const Value& x, DType dtype) { return builder.bitcast(x, dtype); };
+  ops.convert = [&](const Value& x, DType dtype) { return builder.as(x, dtype); };
   ops.real = [](double x, DType) { return number(x); };  // takes the other operand's dtype
   ops.integer = [](std::int64_t x, DType) { return number(x); };
   return ops;
-}
-
-/// 2 to the power of an integer that is in the range of float64's normal numbers.
-auto power_of_2(TileBuilder& builder, const TritonValue& exponent) -> Result<TritonValue> {
-  ASSAY_TRY(const auto wide, builder.as(exponent, DType::int64));
-  ASSAY_TRY(const auto biased, builder.binary("+", wide, number(kDouble.bias)));
-  ASSAY_TRY(const auto placed, builder.binary("<<", biased, number(kDouble.fraction)));
-  return builder.bitcast(placed, DType::float64);
 }
 
 auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
@@ -54,29 +47,13 @@ auto frexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   return Values{builder.cast(made.first, dtype), builder.cast(made.second, DType::int32)};
 }
 
-/// ldexp(x, n): x times 2 to the power of n, rounded once. Of float32 in float64, where every
-/// product is exact; of float64 in steps, of which only the last one rounds.
 auto ldexp(TileBuilder& builder, const Values& v) -> Result<Values> {
   ASSAY_TRY(const auto given, builder.tile(v[0]));
-  ASSAY_TRY(auto left, builder.as(v[1], DType::int64));
+  ASSAY_TRY(const auto power, builder.as(v[1], DType::int64));
   const auto dtype = builder.type(given).dtype;
   if (!is_floating(dtype)) return bad_input("ldexp of an integer");
-  auto x = builder.cast(given, DType::float64);
-  // A step down leaves 53 bits of room, so that what is rounded is rounded by the last product.
-  constexpr std::int64_t kUp = 1023, kDown = -969;
-  for (int step = 0; step < 2; ++step) {
-    ASSAY_TRY(const auto is_high, builder.binary(">", left, number(kUp)));
-    ASSAY_TRY(const auto is_low, builder.binary("<", left, number(1 - kUp)));
-    ASSAY_TRY(const auto low, builder.select(is_low, number(kDown), number(std::int64_t{0})));
-    ASSAY_TRY(const auto by, builder.select(is_high, number(kUp), low));
-    ASSAY_TRY(const auto factor, power_of_2(builder, by));
-    ASSAY_TRY(x, builder.binary("*", x, factor));
-    ASSAY_TRY(left, builder.binary("-", left, by));
-  }
-  ASSAY_TRY(const auto at_least, builder.promoted(TileOp::maximum, left, number(1 - kUp)));
-  ASSAY_TRY(const auto within, builder.promoted(TileOp::minimum, at_least, number(kUp)));
-  ASSAY_TRY(const auto factor, power_of_2(builder, within));
-  ASSAY_TRY(const auto result, builder.binary("*", x, factor));
+  ASSAY_TRY(const auto result,
+            times_power_of_2(ops_of(builder), builder.cast(given, DType::float64), power));
   return Values{builder.cast(result, dtype)};
 }
 

@@ -586,6 +586,7 @@ auto run_python_call(const Node& node, Domain& domain,
   auto all = arguments(node, lookup);
   if (!all) return std::unexpected(all.error());
   if (!row) return run_by_name(node, name, domain, *all);
+  if (auto list = python_list(node.target, all->positional)) return *std::move(list);
   if (std::ranges::none_of(all->positional, has_tensor)) return std::nullopt;
   return run_operator(*row, domain, all->positional);
 }

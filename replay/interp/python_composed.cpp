@@ -171,7 +171,9 @@ auto tensordot(Composition& c) -> Datum {
 /// Rows of indices are bags of one size.
 auto embedding_bag(Composition& c) -> Datum {
   auto indices = c.arg(0, "input"), offsets = c.arg(2, "offsets");
+  auto weights = c.arg(8, "per_sample_weights");
   if (rank_of(indices) == 2 && offsets.is_none()) {
+    if (!weights.is_none()) weights = c.call("reshape", {weights, Datum{DatumList{whole(-1)}}});
     const auto size = c.call("sym_size", {indices, whole(1)});
     const auto bags = c.call("sym_size", {indices, whole(0)});
     offsets = c.call("mul", {c.call("arange", {bags}), size});
@@ -182,11 +184,10 @@ auto embedding_bag(Composition& c) -> Datum {
   const auto* text = std::get_if<std::string>(&named.value);
   const auto* mode = text == nullptr ? &kModes[1] : std::ranges::find(kModes, *text);
   const auto no = Datum{Expr::boolean(false)};
-  return c.first(
-      "embedding_bag.padding_idx",
-      {c.arg(1, "weight"), indices, offsets, c.arg(5, "scale_grad_by_freq", no),
-       whole(mode - kModes.begin()), c.arg(7, "sparse", no), c.arg(8, "per_sample_weights"),
-       c.arg(9, "include_last_offset", no), c.arg(10, "padding_idx")});
+  return c.first("embedding_bag.padding_idx",
+                 {c.arg(1, "weight"), indices, offsets, c.arg(5, "scale_grad_by_freq", no),
+                  whole(mode - kModes.begin()), c.arg(7, "sparse", no), weights,
+                  c.arg(9, "include_last_offset", no), c.arg(10, "padding_idx")});
 }
 /// Up to three dimensions: input, indices, kernel_size, stride, padding, output_size.
 template <int kDims>

@@ -32,6 +32,11 @@ constexpr std::array kFunctions = {
     FunctionRow{"embedding", "aten.embedding",
                 "input=indices weight padding_idx -max_norm -norm_type scale_grad_by_freq sparse"},
     FunctionRow{"dropout", "aten.dropout", "input p:0.5 training=train:True inplace"},
+    FunctionRow{"dropout1d", "aten.feature_dropout", "input p:0.5 training=train:True inplace"},
+    FunctionRow{"dropout2d", "aten.feature_dropout", "input p:0.5 training=train:True inplace"},
+    FunctionRow{"dropout3d", "aten.feature_dropout", "input p:0.5 training=train:True inplace"},
+    FunctionRow{"feature_alpha_dropout", "aten.feature_alpha_dropout",
+                "input p:0.5 training=train:False inplace"},
     FunctionRow{"alpha_dropout", "aten.alpha_dropout", "input p:0.5 training=train:False inplace"},
     FunctionRow{"relu", "aten.relu", "input=self inplace"},
     FunctionRow{"relu6", "aten.relu6", "input=self inplace"},
@@ -224,6 +229,21 @@ auto for_each_dimension(const Datum& datum, std::size_t count) -> Datum {
   return datum.is_none() || datum.list() ? datum : Datum{DatumList(count, datum)};
 }
 
+/// Sizes of dimensions behind the first two, scaled and rounded down.
+auto scaled_sizes(const Datum& input, const Datum& scales) -> Datum {
+  const auto* real = input.real();
+  const auto* fake = input.fake();
+  DatumList sizes;
+  for (std::size_t d = 0; d < scales.list()->size(); ++d) {
+    const auto* scale = (*scales.list())[d].scalar();
+    if (scale == nullptr) return {};
+    const auto size = real != nullptr ? Expr(real->sizes()[d + 2]) : fake->meta.sizes[d + 2];
+    const auto exact = make(ExprOp::to_float, std::array{size}) * *scale;
+    sizes.push_back(Datum{make(ExprOp::trunc_to_int, std::array{exact})});
+  }
+  return {std::move(sizes)};
+}
+
 /// interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
   const auto input = argument_of(args, 0, "input");
@@ -239,7 +259,9 @@ auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
   const auto size = for_each_dimension(argument_of(args, 1, "size"), spatial);
   const auto scales = for_each_dimension(argument_of(args, 2, "scale_factor"), spatial);
   if (row->mode == "area")
-    return NamedCall{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
+    return NamedCall{std::string(row->aten[spatial - 1]),
+                     {{input, scales.is_none() ? size : scaled_sizes(input, scales)}, {}},
+                     {}};
   NamedCall call{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
   if (is_true(argument_of(args, 6, "antialias")))
     call.name = "aten._" + call.name.substr(5) + "_aa";
@@ -266,6 +288,24 @@ auto python_function(std::string_view function, const PythonArgs& args)
   const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::function);
   if (row == kFunctions.end()) return std::nullopt;
   return bound_by(*row, args);
+}
+
+auto python_list(std::string_view target, const DatumList& args) -> std::optional<Datum> {
+  if (args.size() != 2) return std::nullopt;
+  const auto *left = args[0].list(), *right = args[1].list();
+  if (left == nullptr && right == nullptr) return std::nullopt;
+  DatumList result;
+  if (target == "operator.add" && left != nullptr && right != nullptr) {
+    result = *left;
+    result.insert(result.end(), right->begin(), right->end());
+    return Datum{std::move(result)};
+  }
+  const auto* number = args[left != nullptr ? 1 : 0].scalar();
+  const auto times = number == nullptr ? std::nullopt : number->as_int();
+  if (target != "operator.mul" || !times) return std::nullopt;
+  const auto& list = left != nullptr ? *left : *right;
+  for (std::int64_t i = 0; i < *times; ++i) result.insert(result.end(), list.begin(), list.end());
+  return Datum{std::move(result)};
 }
 
 auto inplace_position(std::string_view function) -> std::optional<std::size_t> {

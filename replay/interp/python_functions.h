@@ -42,6 +42,10 @@ struct NamedCall {
 [[nodiscard]] auto python_function(std::string_view function, const PythonArgs& args)
     -> std::optional<NamedCall>;
 
+/// `[1, 2] * 3`, `[1] + [2]`; nothing for other operators and operands.
+[[nodiscard]] auto python_list(std::string_view target, const DatumList& args)
+    -> std::optional<Datum>;
+
 /// Where such a function takes `inplace`; nothing where it does not.
 [[nodiscard]] auto inplace_position(std::string_view function) -> std::optional<std::size_t>;
 

@@ -84,21 +84,49 @@ auto AnswerJudge::input_positions() -> std::optional<std::vector<std::optional<s
   return std::nullopt;
 }
 
-auto AnswerJudge::tangents() -> std::optional<std::vector<std::size_t>> {
+auto AnswerJudge::position_of(const std::string& result) const -> std::optional<std::size_t> {
+  for (const auto& stage : stages_) {
+    if (!stage.program || stage.role == StageRole::backward) continue;
+    const auto at = std::ranges::find(stage.outputs, result);
+    if (at == stage.outputs.end()) return std::nullopt;
+    return static_cast<std::size_t>(at - stage.outputs.begin());
+  }
+  return std::nullopt;
+}
+
+auto AnswerJudge::position_of_output(std::size_t k) -> std::optional<std::size_t> {
   prepare();
-  constexpr std::string_view kTangent = "tangent of output ";
+  return position_of(fmt::format("output {}", k));
+}
+
+auto AnswerJudge::position_of_written(std::size_t input) -> std::optional<std::size_t> {
+  prepare();
+  for (std::size_t k = 0; k < recorded_.size(); ++k)
+    if (recorded_[k] == input) return position_of(fmt::format("input {} after", k));
+  return std::nullopt;
+}
+
+auto AnswerJudge::tangents() -> std::optional<std::vector<Tangent>> {
+  prepare();
+  constexpr std::string_view kTangent = "tangent of ", kOutput = "output ", kInput = "input ";
   for (const auto& stage : stages_) {
     if (stage.role != StageRole::joint || !stage.graph) continue;
-    std::vector<std::size_t> outputs;
+    std::vector<Tangent> result;
     for (const auto& name : stage.inputs) {
-      if (!name.starts_with(kTangent)) continue;
-      std::from_chars(name.data() + kTangent.size(), name.data() + name.size(),
-                      outputs.emplace_back());
+      if (!name.starts_with("tangent")) continue;
+      const auto of = name.starts_with(kTangent) ? name.substr(kTangent.size()) : std::string();
+      const bool is_output = of.starts_with(kOutput);
+      const auto wanted = is_output ? of : of + " after";
+      const auto at = std::ranges::find(stage.outputs, wanted);
+      if ((!is_output && !of.starts_with(kInput)) || at == stage.outputs.end())
+        return std::vector<Tangent>();
+      auto& tangent = result.emplace_back();
+      tangent.position = static_cast<std::size_t>(at - stage.outputs.begin());
+      if (is_output)
+        std::from_chars(of.data() + kOutput.size(), of.data() + of.size(),
+                        tangent.output.emplace());
     }
-    const bool all = std::ranges::none_of(stage.inputs, [&](const std::string& name) {
-      return name.starts_with("tangent") && !name.starts_with(kTangent);
-    });
-    return all ? std::optional(std::move(outputs)) : std::vector<std::size_t>();
+    return result;
   }
   return std::nullopt;
 }

@@ -30,12 +30,25 @@ class AnswerJudge {
   /// numbers. Nothing at all where the log does not say which input is which.
   [[nodiscard]] auto input_positions() -> std::optional<std::vector<std::optional<std::size_t>>>;
 
-  /// Of which outputs the backward pass takes tangents, in its order; of what else it takes them
-  /// (the base of several views) nobody recorded any. Nothing where the log does not say.
-  [[nodiscard]] auto tangents() -> std::optional<std::vector<std::size_t>>;
+  /// Where a result of the function stands among those of the program of the first pass, and where
+  /// what it wrote into a recorded input does, if that is a result. Nothing where the log does not
+  /// say.
+  [[nodiscard]] auto position_of_output(std::size_t k) -> std::optional<std::size_t>;
+  [[nodiscard]] auto position_of_written(std::size_t input) -> std::optional<std::size_t>;
+
+  /// Of what the backward pass takes tangents.
+  struct Tangent {
+    std::size_t position = 0;  ///< among the results of the forward program
+    std::optional<std::size_t>
+        output;  ///< of the function; nothing: what was written into an input
+  };
+  /// In its order; none where it takes others too (of the base of several views), of which nobody
+  /// recorded any. Nothing where the log does not say.
+  [[nodiscard]] auto tangents() -> std::optional<std::vector<Tangent>>;
 
  private:
   void prepare();
+  [[nodiscard]] auto position_of(const std::string& result) const -> std::optional<std::size_t>;
   /// The name that stages have for it; nothing where they have none.
   [[nodiscard]] auto stage_name(const std::string& what) const -> std::optional<std::string>;
   [[nodiscard]] auto stage_of(const std::string& name) const -> const Stage*;

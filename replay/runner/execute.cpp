@@ -250,10 +250,9 @@ class LogExecutor {
       return;
     }
     const auto traced = made_up_inputs(compiled.program);
-    const auto order = tangent_order(outputs);
-    for (const auto k : order) {
+    for (const auto& [position, number] : tangent_order(outputs)) {
       if (given.size() == inputs.size()) break;
-      const auto* output = k < outputs ? (*forward_outputs_)[k].real() : nullptr;
+      const auto* output = position < outputs ? (*forward_outputs_)[position].real() : nullptr;
       if (output == nullptr) continue;
       // AOTAutograd gives tangents the layout they were traced with, whatever the output's is
       // (torch/_functorch/_aot_autograd/runtime_wrappers.py).
@@ -261,19 +260,20 @@ class LogExecutor {
       if (traced && traced->size() == inputs.size())
         if (const auto* like = (*traced)[given.size()].real(); like && like->sizes() == meta.sizes)
           meta.strides = like->meta.strides;
-      auto tangent = answered_tangent(meta, k);
+      auto tangent = number ? answered_tangent(meta, *number)
+                            : Tensor::allocate(meta.dtype, meta.sizes, meta.strides, meta.device);
       if (!tangent) return skip(compiled, tangent.error().message);
       given.push_back({*std::move(tangent)});
     }
-    // What the base of several views or a written input gets is not recorded.
+    // What the base of several views gets is not recorded.
     if (given.size() != inputs.size())
       return skip(compiled, "what its tangents are is not recorded");
     if (const auto* run = execute(compiled, std::move(given))) compare_backward(*run);
   }
 
-  /// The outputs that the backward program takes tangents of, as logs name them; older ones do not.
-  [[nodiscard]] auto tangent_order(std::size_t outputs) const -> std::vector<std::size_t> {
-    std::vector<std::size_t> order;
+  /// What the backward program takes tangents of, as logs name it; older ones do not.
+  [[nodiscard]] auto tangent_order(std::size_t outputs) const -> std::vector<AnswerJudge::Tangent> {
+    std::vector<AnswerJudge::Tangent> order;
     if (judge_ != nullptr)
       if (auto named = judge_->tangents()) return *std::move(named);
     const auto* recorded = recorded_answers();
@@ -281,7 +281,7 @@ class LogExecutor {
     for (std::size_t k = 0; k < outputs; ++k)
       if (const auto* output = (*forward_outputs_)[k].real();
           output != nullptr && is_floating(output->dtype()))
-        order.push_back(k);
+        order.push_back({.position = k, .output = k});
     return order;
   }
 
@@ -335,16 +335,25 @@ class LogExecutor {
   void compare_forward(std::size_t count) {
     if (answers_ == nullptr || !answers_->compiled) return;
     const auto& answers = *answers_->compiled;
-    for (std::size_t i = 0; i < answers.outputs.size(); ++i)
-      compare(fmt::format("output {}", i), i < count ? &(*forward_outputs_)[i] : nullptr,
-              answers.outputs[i]);
-    if (count > answers.outputs.size())
-      result_.notes.push_back(
-          fmt::format("{} outputs, {} recorded", count, answers.outputs.size()));
+    // What is written into inputs that need gradients are results as well, and come first.
+    std::size_t written = 0;
+    const auto result = [&](std::optional<std::size_t> at) {
+      return at && *at < count ? &(*forward_outputs_)[*at] : nullptr;
+    };
+    for (std::size_t i = 0; i < answers.outputs.size(); ++i) {
+      const auto named = judge_ == nullptr ? std::nullopt : judge_->position_of_output(i);
+      compare(fmt::format("output {}", i), result(named.value_or(i)), answers.outputs[i]);
+    }
     for (std::size_t i = 0; i < answers.inputs_after.size() && i < given_.size(); ++i) {
       const Datum now{given_[i]};
-      compare(fmt::format("input {} after", i), &now, answers.inputs_after[i]);
+      const auto* after = result(judge_ == nullptr ? std::nullopt : judge_->position_of_written(i));
+      if (after != nullptr) ++written;
+      compare(fmt::format("input {} after", i), after == nullptr ? &now : after,
+              answers.inputs_after[i]);
     }
+    if (count > answers.outputs.size() + written)
+      result_.notes.push_back(
+          fmt::format("{} outputs, {} recorded", count, answers.outputs.size()));
   }
 
   /// One gradient per input of the forward program, None for those that need none.
@@ -375,7 +384,10 @@ class LogExecutor {
     const auto floats = std::ranges::count_if(
         answers.compiled->outputs,
         [](const AnsweredTensor& output) { return is_floating(output.tensor.dtype()); });
-    if (std::ssize(tangent_order(answers.compiled->outputs.size())) != floats)
+    const auto order = tangent_order(answers.compiled->outputs.size());
+    const auto recorded = std::ranges::count_if(
+        order, [](const AnswerJudge::Tangent& tangent) { return tangent.output.has_value(); });
+    if (recorded != floats)
       return add_note("gradients are not compared: not every output has a tangent of its own");
     std::vector<const Datum*> gradients(answers.inputs.size(), nullptr);
     for (std::size_t i = 0; i < primals_.size() && i < run.outputs.size(); ++i)

@@ -36,6 +36,8 @@ constexpr std::array kDescriptions = {
     Description{"TangentAOTInput(output=PlainAOTOutput(idx=", "))", "tangent of output {}"},
     Description{"TangentAOTInput(output=IntermediateBaseAOTOutput(base_of=PlainAOTOutput(idx=",
                 ")))", "tangent of base {}"},
+    Description{"TangentAOTInput(output=InputMutationAOTOutput(mutated_input=PlainAOTInput(idx=",
+                ")))", "tangent of input {}"},
     Description{"PlainAOTOutput(idx=", ")", "output {}"},
     Description{"GradAOTOutput(grad_of=PlainAOTInput(idx=", "))", "gradient of input {}"},
     Description{"SavedForBackwardsAOTOutput(idx=", ")", "saved {}"},
@@ -264,8 +266,11 @@ auto read_stages(const TraceLog& log, const TraceCompilation& compilation, const
   const auto kernels = std::make_shared<UserKernels>(table);
   for (const auto& stage : stages)
     if (stage.program) kernels->add(*stage.program);
-  for (auto& stage : stages)
+  for (auto& stage : stages) {
     if (!kernels->empty()) stage.kernels = kernels;
+    stage.views_may_copy = std::ranges::none_of(
+        kNames, [&](const StageName& row) { return stage.name.starts_with(row.prefix); });
+  }
   return stages;
 }
 

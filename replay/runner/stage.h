@@ -32,6 +32,8 @@ struct Stage {
   std::optional<HostProgram> program;
   std::string not_read;  ///< why it has neither
   std::vector<std::string> inputs, outputs;
+  /// Of graphs that Inductor has rewritten: where strides do not allow a view it makes a copy.
+  bool views_may_copy = false;
   std::shared_ptr<const UserKernels> kernels = {};  ///< that a graph may launch; null: none
   [[nodiscard]] auto has_same_names(const Stage& other) const -> bool;
 };

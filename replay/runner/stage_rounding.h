@@ -13,7 +13,7 @@ namespace assay {
 /// some of the runs, every input) is off by one rounding of its own dtype.
 struct Rounding {
   std::vector<Complex> reference;    ///< row-major
-  std::vector<Complex> native;       ///< in the stage's own dtypes; may be empty
+  std::vector<Complex> native = {};  ///< in the stage's own dtypes; may be empty
   std::vector<double> noise;         ///< largest of the runs, where float32 and wider round
   std::vector<double> narrow_noise;  ///< where narrower floats do
   /// Largest of the runs in which roundings are as many times larger as noise may be for a

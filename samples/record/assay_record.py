@@ -222,11 +222,11 @@ class _Call:
                 for of, t in zip(names, self.tensors)]
 
     def run(self, function):
+        wanted = [t for t in self.tensors if t.requires_grad]  # which writes into others may change
         outputs = function(*self.inputs)
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         said = {"outputs": [_answer(o) for o in outputs]}
         loss = [(o * _fill(90 + k, o)).sum() for k, o in enumerate(outputs) if o.requires_grad]
-        wanted = [t for t in self.tensors if t.requires_grad]
         if loss and wanted:
             sum(loss).backward()
             said["gradients"] = [_answer(torch.zeros_like(t) if t.grad is None else t.grad)
