@@ -33,6 +33,23 @@ TEST_F(CppKernel, SumsOverRowsOfVectors) {
   gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {190, 590, 990});
 }
 
+/// As where rows are shorter than a vector.
+TEST_F(CppKernel, OneOfTwoSumsMayHaveNoParts) {
+  const auto body =
+      "{\n{\nfloat a = 0;\n"
+      "at::vec::Vectorized<float> b = at::vec::Vectorized<float>(0);\n"
+      "at::vec::Vectorized<float> m = at::vec::Vectorized<float>(0);\n" +
+      vectors(
+          "m = m + at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), "
+          "static_cast<int64_t>(16));",
+          "m = sum_masked_reduce(m, at::vec::Vectorized<float>::loadu(p0 + "
+          "static_cast<int64_t>(x0), REST), REST);") +
+      "a = a + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, "
+      "at::vec::Vectorized<float>& y) { return x + y; }, b + m);\n"
+      "p1[static_cast<int64_t>(0L)] = static_cast<float>(a);\n}\n}";
+  gives(body, {{count(21)}, {zeros(1)}}, 21, 1, {210});
+}
+
 TEST_F(CppKernel, EveryLaneHasItsStart) {
   const auto body = sums_of_rows("2", "tmp_acc0_vec = tmp_acc0_vec + tmp0;");
   gives(body, {{count(60)}, {zeros(3)}}, 20, 1, {222, 622, 1022});

@@ -351,6 +351,47 @@ TEST_F(CppKernel, TilesAreTransposed) {
   gives(kBody, {{count(48)}, {zeros(48)}}, 0, 1, wanted);
 }
 
+/// The rest of the columns is done otherwise, so that each part is masked.
+TEST_F(CppKernel, TilesMayBeTransposedUnderAMask) {
+  constexpr std::string_view kBody = R"(
+    {
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(16L))
+        {
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(19L); x1+=static_cast<int64_t>(16L))
+            {
+                {
+                    if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(0L) && x1 < static_cast<int64_t>(16L)))
+                    {
+                        alignas(std::max(std::size_t(16), alignof(float))) float tmp0[16*16];
+                        transpose_mxn<float,static_cast<int64_t>(16L),static_cast<int64_t>(16),false>(p0 + static_cast<int64_t>(x0 + 16L*x1), static_cast<int64_t>(16L), tmp0, static_cast<int64_t>(16L));
+                        for (long x0_inner = 0; x0_inner < static_cast<int64_t>(16); x0_inner++)
+                        {
+                            auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(16L*x0_inner), static_cast<int64_t>(16L));
+                            tmp1.store(p1 + static_cast<int64_t>(x1 + 19L*x0 + 19L*x0_inner), static_cast<int64_t>(16L));
+                        }
+                    }
+                    if(C10_UNLIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(16L) && x1 < static_cast<int64_t>(19L)))
+                    {
+                        for (long x0_tail = static_cast<int64_t>(0);x0_tail < static_cast<int64_t>(16L); x0_tail++)
+                        {
+                            for (long x1_tail = static_cast<int64_t>(16L);x1_tail < static_cast<int64_t>(19L); x1_tail++)
+                            {
+                                auto tmp0 = p0[static_cast<int64_t>(x0_tail + 16L*x1_tail)];
+                                auto tmp1 = -tmp0;
+                                p1[static_cast<int64_t>(x1_tail + 19L*x0_tail)] = tmp1;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })";
+  Numbers wanted;
+  for (int i = 0; i < 16; ++i)
+    for (int k = 0; k < 19; ++k) wanted.push_back((k < 16 ? 1 : -1) * (16 * k + i));
+  gives(kBody, {{count(304)}, {zeros(304)}}, 0, 1, wanted);
+}
+
 TEST_F(CppKernel, LocalArraysMayBeAlignedByAnAttribute) {
   constexpr std::string_view kBody = R"(
     {
@@ -543,6 +584,21 @@ TEST_F(CppKernel, FrexpGivesTwoValues) {
   });
   EXPECT_EQ(reason("float* p0, float* p1, const int64_t n", "p1[0] = std::frexp(p0[0], p0);"),
             "an exponent that has no place");
+}
+
+TEST_F(CppKernel, LdexpTakesPowersThatAreFloats) {
+  const auto vector = whole_and_rest(
+      "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+      "auto tmp1 = at::vec::Vectorized<float>(static_cast<float>(-3.0));\n"
+      "auto tmp2 =\n[&]()\n{{\n__at_align__ std::array<float, 16> tmpbuf0;\n"
+      "tmp0.store(tmpbuf0.data(), {0});\n__at_align__ std::array<float, 16> tmpbuf1;\n"
+      "tmp1.store(tmpbuf1.data(), {0});\n__at_align__ std::array<float, 16> tmpbuf_out;\n"
+      "for (int i = 0; i < {0}; i++)\n{{\n"
+      "tmpbuf_out[i] = std::ldexp(tmpbuf0[i], tmpbuf1[i]);\n}}\n"
+      "return at::vec::Vectorized<float>::loadu(tmpbuf_out.data(), {0});\n}}\n();\n"
+      "tmp2.store(p1 + static_cast<int64_t>(x0), {0});");
+  gives_each({vector, "for(int64_t x0=0; x0<n; x0+=1) { p1[x0] = std::ldexp(p0[x0], -3); }"},
+             [](double x) { return std::ldexp(x, -3); });
 }
 
 TEST_F(CppKernel, ElementsBehindAPointerAreStoredThere) {

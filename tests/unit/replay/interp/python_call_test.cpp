@@ -111,6 +111,11 @@ INSTANTIATE_TEST_SUITE_P(
             {1, 2, 5},
             {10, 5, 1},
             35},
+        Row{"torch.nn.functional.interpolate(one, scale_factor = 0.5, mode = 'area')",
+            {1, 2, 1},
+            {2, 1, 1},
+            7},
+        Row{"torch.nn.functional.dropout2d(one, 0.0, True)", {1, 2, 3}, {6, 3, 1}, 21},
         Row{"torch.nn.functional.unfold(two, (2, 2))", {1, 4, 2}, {8, 2, 1}, 28},
         Row{"torch.nn.functional.kl_div(x, x, reduction = 'batchmean')", {}, {}, -30.98747},
         Row{"torch.nn.functional.mse_loss(x, more, reduction = 'sum')", {}, {}, 6},
@@ -198,11 +203,23 @@ TEST(PythonCalls, FunctionsThatPythonComposes) {
   ASSERT_EQ(bags.status, NodeStatus::ran) << bags.message;
   EXPECT_EQ(bags.value.tensor->meta.sizes, (Ints{1, 3}));
   EXPECT_EQ(bags.value.tensor->sum, 21);
+  const auto weighted = run_lines(
+      "        rows = i[None]\n        s = x.sum(1)\n        w = s[None]\n"
+      "        y = torch.nn.functional.embedding_bag(rows, x, mode = 'sum', "
+      "per_sample_weights = w)\n");
+  ASSERT_EQ(weighted.status, NodeStatus::ran) << weighted.message;
+  EXPECT_EQ(weighted.value.tensor->meta.sizes, (Ints{1, 3}));
+  EXPECT_EQ(weighted.value.tensor->sum, 6 * 15 + 15 * 6);
   const auto means = run_lines(
       "        starts = torch.ops.aten.arange.default(2)\n"
       "        y = torch.nn.functional.embedding_bag(i, x, starts)\n");
   ASSERT_EQ(means.status, NodeStatus::ran) << means.message;
   EXPECT_EQ(means.value.tensor->sum, 21);
+  const auto repeated = run_lines(
+      "        n = x.size(0)\n        shape = [2, 1] * n\n        y = "
+      "torch.ops.aten.ones.default(shape)\n");
+  ASSERT_EQ(repeated.status, NodeStatus::ran) << repeated.message;
+  EXPECT_EQ(repeated.value.tensor->meta.sizes, (Ints{2, 1, 2, 1}));
   const auto sizes = run_lines("        size = torch.Size([3, 2])\n        y = x.reshape(size)\n");
   ASSERT_EQ(sizes.status, NodeStatus::ran) << sizes.message;
   EXPECT_EQ(sizes.value.tensor->meta.sizes, (Ints{3, 2}));
