@@ -42,6 +42,7 @@ auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
     if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
       return unsupported("8-bit floats have no code yet");
   ASSAY_TRY(dots_, dot_axes(kernel_));
+  if (is_checked_) find_only_chosen();
   entry(name);
   if (layout_->is_placed())
     in_chunks(kernel_.body.body);
@@ -164,6 +165,7 @@ void GpuKernelEmitter::statement(const TileStatement& one, const T&) {
 
 void GpuKernelEmitter::emit(const TileStatement& one) {
   if (dots_ && !makes_operand_ && is_left_to_products(one)) return;
+  if (is_checked_) choose_unwritten(one);
   const bool may_write = windows_ && !GpuWindows::is_straight(one);
   if (may_write) windows_->forget();
   std::visit([&](const auto& what) { statement(one, what); }, one.what);

@@ -157,6 +157,7 @@ class GpuKernelEmitter : GpuState {
   void statement(const TileStatement& one, const TileArrive& what);
   void watch(const TileStatement& one, std::size_t param, int i, Value* at, Value* condition,
              Access access);
+  void choose_unwritten(const TileStatement& one);
   [[nodiscard]] auto program_number() -> Value*;
   [[nodiscard]] auto passed_barriers() -> Value*;
   void tell_arguments();

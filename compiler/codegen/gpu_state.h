@@ -20,6 +20,18 @@
 
 namespace assay {
 
+/// A read of what nobody wrote whose result is only chosen from: it is one where it is chosen.
+struct Unwritten {
+  int line = 0;
+  std::size_t param = 0;
+  llvm::Value *is = nullptr, *at = nullptr;  ///< places on the stack: truth, and which element
+};
+/// By register; those that `mask` leaves out hold copies.
+struct UnwrittenLanes {
+  int mask = 0;
+  std::map<int, std::vector<Unwritten>> lanes;
+};
+
 /// Of GpuKernelEmitter, whose files share it.
 struct GpuState : GpuValues {
   GpuState(llvm::Module& module, const PtxRequest& request, const PtxOptions& options);
@@ -29,6 +41,10 @@ struct GpuState : GpuValues {
   [[nodiscard]] auto extreme(llvm::Intrinsic::ID how, Values all) -> Value*;
   // gpu_fusing.cpp
   [[nodiscard]] auto flags(const TileStatement& one) const -> llvm::FastMathFlags;
+
+  // gpu_watch.cpp
+  [[nodiscard]] auto on_stack(Value* value) -> Value*;
+  void find_only_chosen();
 
   llvm::Module& module_;
   const TileKernel& kernel_;
@@ -42,6 +58,8 @@ struct GpuState : GpuValues {
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   Value* passed_ = nullptr;                 ///< where checked code counts barriers
+  std::set<TileId> only_chosen_;            ///< values of which nothing else is made
+  std::map<TileId, UnwrittenLanes> unwritten_;
   bool is_checked_ = false;
   bool begins_early_ = false;                 ///< and waits for what is before it
   int architecture_ = 0;                      ///< 90 for compute capability 9.0

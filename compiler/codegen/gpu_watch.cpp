@@ -178,6 +178,70 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
   barrier();  // nobody stores there again before all have looked
 }
 
+/// Where operands have layouts of their own nothing is put off.
+void GpuState::find_only_chosen() {
+  if (dots_) return;
+  std::set<TileId> other;
+  const std::function<void(const TileRegion&)> visit = [&](const TileRegion& region) {
+    for (const auto& one : region.body) {
+      const auto* what = std::get_if<TileCompute>(&one.what);
+      const bool is_choice = what != nullptr && what->op == TileOp::select;
+      for (std::size_t i = 0; i < one.operands.size(); ++i)
+        ((is_choice && i > 0) || (what != nullptr && what->op == TileOp::cast) ? only_chosen_
+                                                                               : other)
+            .insert(one.operands[i]);
+      for (const auto& inner : one.regions) visit(inner);
+    }
+    other.insert(region.yields.begin(), region.yields.end());
+  };
+  visit(kernel_.body);
+  for (const auto id : other) only_chosen_.erase(id);
+}
+
+auto GpuState::on_stack(Value* value) -> Value* {
+  auto& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> first(&entry, entry.begin());
+  auto* place = first.CreateAlloca(value->getType());
+  b_.CreateStore(value, place);
+  return place;
+}
+
+/// What a choice leaves out need not have been written.
+void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
+  const auto* what = std::get_if<TileCompute>(&one.what);
+  if (what == nullptr || unwritten_.empty()) return;
+  const bool is_choice = what->op == TileOp::select;
+  if (!is_choice && what->op != TileOp::cast) return;
+  const auto id = one.results[0];
+  const bool is_kept = only_chosen_.contains(id);
+  UnwrittenLanes result;
+  result.mask = varies(axes(id)) ? static_cast<int>(layout_->register_mask(axes(id))) : 0;
+  for (std::size_t operand = is_choice ? 1 : 0; operand < one.operands.size(); ++operand) {
+    const auto found = unwritten_.find(one.operands[operand]);
+    if (found == unwritten_.end()) continue;
+    for (const int i : distinct(axes(id))) {
+      const auto lanes = found->second.lanes.find(i & found->second.mask);
+      if (lanes == found->second.lanes.end()) continue;
+      auto* chosen = is_choice ? lane(one.operands[0], i) : nullptr;
+      if (operand == 2) chosen = b_.CreateNot(chosen);
+      for (auto read : lanes->second) {
+        Value* is = b_.CreateLoad(b_.getInt1Ty(), read.is);
+        if (chosen != nullptr) is = b_.CreateAnd(is, chosen);
+        if (is_kept) {
+          read.is = on_stack(is);
+          result.lanes[i].push_back(read);
+          continue;
+        }
+        when(is, [&] {
+          record(read.line, b_.getInt64(read.param), b_.CreateLoad(b_.getInt64Ty(), read.at),
+                 GpuFault::uninitialised);
+        });
+      }
+    }
+  }
+  if (is_kept) unwritten_[id] = std::move(result);
+}
+
 /// Looks at what others did to the element, and leaves word of this access. Lanes are told apart by
 /// their place in the tile, in its lowest 16 bits, where no thread holds lanes of another tile.
 /// What they do on different sides of a barrier is in order.
@@ -199,6 +263,14 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
                         b_.CreateZExt(coordinate(axis, i), i64));
     return b_.CreateShl(b_.CreateAnd(number, kLaneBits), kLaneShift);
   };
+  const Unwritten* unwritten = nullptr;
+  if (std::holds_alternative<TileLoad>(one.what) && only_chosen_.contains(one.results[0])) {
+    auto& all = unwritten_[one.results[0]];
+    const auto over = axes(one.operands[0]) | axes(one.operands[1]);
+    all.mask = varies(over) ? static_cast<int>(layout_->register_mask(over)) : 0;
+    all.lanes[i] = {{one.line, param, on_stack(b_.getFalse()), on_stack(at)}};
+    unwritten = all.lanes[i].data();
+  }
   when(b_.CreateAnd(condition, b_.CreateICmpNE(memory.shadow, b_.getInt64(0))), [&] {
     const auto tell = [&](Value* wrong, GpuFault fault) {
       when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
@@ -242,7 +314,9 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* both = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64, 2), writer,
                                       llvm::Align(sizeof(GpuShadow)), true);
     auto* before = b_.CreateExtractElement(both, std::uint64_t{0});
-    if (access != Access::exchange)
+    if (unwritten != nullptr)
+      b_.CreateStore(b_.CreateICmpEQ(before, b_.getInt64(0)), unwritten->is);
+    else if (access != Access::exchange)
       tell(b_.CreateICmpEQ(before, b_.getInt64(0)), GpuFault::uninitialised);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);

@@ -40,6 +40,11 @@ CASES = [
     (STORE, STORE.replace("(x2)", "(0 * x2)"), 64, "write conflict", 2, (0,)),
     (STORE, STORE.replace("(x2)", "(x2 // 2)"), 64, "write conflict", 2, range(SIZE // 2)),
     (LOAD, LOAD.replace("in_ptr0", "out_ptr0"), 32, "uninitialised", 2, range(SIZE)),
+    # What a choice leaves out need not be written.
+    *((LOAD, f"tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    {LOAD}\n    tmp9 = tl.where(x2 > 3, tmp0, tmp8)\n"
+       f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9)", block, *found)
+      for block in (32, 64)
+      for below, found in [(4, (None, None, ())), (3, ("uninitialised", 2, (3,)))]),
     (STORE, STORE.replace("out_ptr0", "in_ptr0"), 32, None, None, ()),
     (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"), 32, "read conflict", 0,
      range(SIZE)),
