@@ -20,7 +20,8 @@
 
 namespace assay {
 
-/// A read of what nobody wrote whose result is only chosen from: it is one where it is chosen.
+/// A read of what nobody wrote whose result is only chosen from and copied: it counts where what it
+/// is chosen for is anything else.
 struct Unwritten {
   int line = 0;
   std::size_t param = 0;
@@ -45,6 +46,7 @@ struct GpuState : GpuValues {
   // gpu_watch.cpp
   [[nodiscard]] auto on_stack(Value* value) -> Value*;
   void find_only_chosen();
+  [[nodiscard]] auto unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten>;
 
   llvm::Module& module_;
   const TileKernel& kernel_;

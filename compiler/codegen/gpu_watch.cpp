@@ -185,11 +185,13 @@ void GpuState::find_only_chosen() {
   const std::function<void(const TileRegion&)> visit = [&](const TileRegion& region) {
     for (const auto& one : region.body) {
       const auto* what = std::get_if<TileCompute>(&one.what);
+      const bool is_store = std::holds_alternative<TileStore>(one.what);
       const bool is_choice = what != nullptr && what->op == TileOp::select;
-      for (std::size_t i = 0; i < one.operands.size(); ++i)
-        ((is_choice && i > 0) || (what != nullptr && what->op == TileOp::cast) ? only_chosen_
-                                                                               : other)
-            .insert(one.operands[i]);
+      const bool is_cast = what != nullptr && what->op == TileOp::cast;
+      for (std::size_t i = 0; i < one.operands.size(); ++i) {
+        const bool passes_on = is_cast || (is_choice && i > 0) || (is_store && i == 1);
+        (passes_on ? only_chosen_ : other).insert(one.operands[i]);
+      }
       for (const auto& inner : one.regions) visit(inner);
     }
     other.insert(region.yields.begin(), region.yields.end());
@@ -206,6 +208,13 @@ auto GpuState::on_stack(Value* value) -> Value* {
   return place;
 }
 
+auto GpuState::unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten> {
+  const auto found = unwritten_.find(id);
+  if (found == unwritten_.end()) return {};
+  const auto lanes = found->second.lanes.find(i & found->second.mask);
+  return lanes == found->second.lanes.end() ? std::vector<Unwritten>() : lanes->second;
+}
+
 /// What a choice leaves out need not have been written.
 void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
   const auto* what = std::get_if<TileCompute>(&one.what);
@@ -217,14 +226,12 @@ void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
   UnwrittenLanes result;
   result.mask = varies(axes(id)) ? static_cast<int>(layout_->register_mask(axes(id))) : 0;
   for (std::size_t operand = is_choice ? 1 : 0; operand < one.operands.size(); ++operand) {
-    const auto found = unwritten_.find(one.operands[operand]);
-    if (found == unwritten_.end()) continue;
     for (const int i : distinct(axes(id))) {
-      const auto lanes = found->second.lanes.find(i & found->second.mask);
-      if (lanes == found->second.lanes.end()) continue;
+      const auto reads = unwritten_lanes(one.operands[operand], i);
+      if (reads.empty()) continue;
       auto* chosen = is_choice ? lane(one.operands[0], i) : nullptr;
       if (operand == 2) chosen = b_.CreateNot(chosen);
-      for (auto read : lanes->second) {
+      for (auto read : reads) {
         Value* is = b_.CreateLoad(b_.getInt1Ty(), read.is);
         if (chosen != nullptr) is = b_.CreateAnd(is, chosen);
         if (is_kept) {
@@ -305,7 +312,11 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* writer = b_.CreateIntToPtr(b_.CreateAdd(memory.shadow, bytes), b_.getPtrTy(1));
     auto* reader = b_.CreateConstGEP1_64(i64, writer, 1);
     if (access == Access::store) {
-      auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, mine, align,
+      // What nobody wrote is not there because it was copied.
+      auto* leaves = mine;
+      for (const auto& read : unwritten_lanes(one.operands[1], i))
+        leaves = b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(0), leaves);
+      auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, leaves, align,
                                         llvm::AtomicOrdering::Monotonic);
       if (!steps_.scatters_one_value(one)) tell(is_other_program(before), GpuFault::write_conflict);
       tell(is_other(b_.CreateAlignedLoad(i64, reader, align, true)), GpuFault::read_conflict);
@@ -331,6 +342,7 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
                return b_.CreateSelect(in_launch(who), joined, mine);
              });
     } else {  // whoever comes first: all atomics of a launch agree with each other
+      tell(is_other(b_.CreateExtractElement(both, std::uint64_t{1})), GpuFault::read_conflict);
       b_.CreateAlignedStore(b_.getInt64(~std::uint64_t{0}), writer, align, true);
     }
   });

@@ -42,9 +42,18 @@ CASES = [
     (LOAD, LOAD.replace("in_ptr0", "out_ptr0"), 32, "uninitialised", 2, range(SIZE)),
     # What a choice leaves out need not be written.
     *((LOAD, f"tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    {LOAD}\n    tmp9 = tl.where(x2 > 3, tmp0, tmp8)\n"
-       f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9)", block, *found)
+       f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9) + 1.0", block, *found)
       for block in (32, 64)
       for below, found in [(4, (None, None, ())), (3, ("uninitialised", 2, (3,)))]),
+    # Nor what is only copied, until somebody needs it.
+    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)", 32, None, None, ()),
+    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)\n    tl.debug_barrier()\n"
+     "    tmp3 = tl.load(out_ptr0 + (x2), xmask)\n    tl.store(in_ptr0 + (x2), tmp3 * 2, xmask)", 64, "uninitialised", 2,
+     range(SIZE)),
+    # What is read here is added to there.
+    (STORE, "tl.atomic_add(in_ptr0 + ((x2 + 32) % xnumel), tmp2, xmask, sem='relaxed')", 32, "read conflict", 0,
+     range(SIZE)),
+    (STORE, "tl.atomic_add(in_ptr0 + (x2), tmp2, xmask, sem='relaxed')", 32, None, None, ()),
     (STORE, STORE.replace("out_ptr0", "in_ptr0"), 32, None, None, ()),
     (STORE, STORE.replace("out_ptr0", "in_ptr0").replace("(x2)", "((x2 + 32) % xnumel)"), 32, "read conflict", 0,
      range(SIZE)),
