@@ -185,7 +185,11 @@ void GpuState::find_only_chosen() {
   const std::function<void(const TileRegion&)> visit = [&](const TileRegion& region) {
     for (const auto& one : region.body) {
       const auto* what = std::get_if<TileCompute>(&one.what);
-      const bool is_store = std::holds_alternative<TileStore>(one.what);
+      // A store of what was chosen; a mere copy is told.
+      const auto* makes =
+          std::holds_alternative<TileStore>(one.what) ? steps_.maker(one.operands[1]) : nullptr;
+      const auto* made = makes == nullptr ? nullptr : std::get_if<TileCompute>(&makes->what);
+      const bool is_store = made != nullptr && made->op == TileOp::select;
       const bool is_choice = what != nullptr && what->op == TileOp::select;
       const bool is_cast = what != nullptr && what->op == TileOp::cast;
       for (std::size_t i = 0; i < one.operands.size(); ++i) {
@@ -315,7 +319,8 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
       // What nobody wrote is not there because it was copied.
       auto* leaves = mine;
       for (const auto& read : unwritten_lanes(one.operands[1], i))
-        leaves = b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(0), leaves);
+        leaves = b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(kUndefined),
+                                 leaves);
       auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, leaves, align,
                                         llvm::AtomicOrdering::Monotonic);
       if (!steps_.scatters_one_value(one)) tell(is_other_program(before), GpuFault::write_conflict);
@@ -325,10 +330,13 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* both = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64, 2), writer,
                                       llvm::Align(sizeof(GpuShadow)), true);
     auto* before = b_.CreateExtractElement(both, std::uint64_t{0});
+    const auto is_nobody = [&](Value* who) {
+      return b_.CreateICmpULE(who, b_.getInt64(kUndefined));
+    };
     if (unwritten != nullptr)
-      b_.CreateStore(b_.CreateICmpEQ(before, b_.getInt64(0)), unwritten->is);
+      b_.CreateStore(is_nobody(before), unwritten->is);
     else if (access != Access::exchange)
-      tell(b_.CreateICmpEQ(before, b_.getInt64(0)), GpuFault::uninitialised);
+      tell(is_nobody(before), GpuFault::uninitialised);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);
       update(b_, reader, b_.CreateExtractElement(both, std::uint64_t{1}),

@@ -1,6 +1,7 @@
 // What checked mode adds to a program: who wrote each element, whether a launch had the arguments
 // that it was meant to have, and the graphs that later calls take.
 #include <algorithm>
+#include <set>
 
 #include "compiler/cuda/gpu_program.h"
 
@@ -74,7 +75,7 @@ auto GpuProgram::check_read(const HostOp& op, std::size_t buffer, const RealMeta
   for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> from, std::int64_t run) {
     for (std::int64_t i = 0; i < run; ++i) {
       const auto element = meta.offset + from[0] + i * move;
-      if (elements[static_cast<std::size_t>(element)].writer == 0 && finding.times++ == 0)
+      if (elements[static_cast<std::size_t>(element)].writer <= kUndefined && finding.times++ == 0)
         finding.element = element;
     }
   });
@@ -103,7 +104,37 @@ auto GpuProgram::finding_of_launch(const GpuRecord& record, const Launch& launch
   return finding;
 }
 
+namespace {
+
+/// What leaves the program rests on elements that nobody wrote.
+auto undefined_in(const BoundBuffer& buffer, std::span<const GpuShadow> elements)
+    -> std::optional<RunFinding> {
+  const auto is_undefined = [](const GpuShadow& one) { return one.writer == kUndefined; };
+  const auto first = std::ranges::find_if(elements, is_undefined);
+  if (first == elements.end()) return std::nullopt;
+  RunFinding finding;
+  finding.fault = RunFault::uninitialised;
+  finding.buffer = buffer.name;
+  finding.element = first - elements.begin();
+  finding.times = std::ranges::count_if(elements, is_undefined);
+  finding.message = fmt::format("element {} of {} rests on elements that nobody wrote",
+                                finding.element, buffer.name);
+  return finding;
+}
+
+}  // namespace
+
 auto GpuProgram::check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void> {
+  std::set<std::size_t> leaving(bound_.output_buffers.begin(), bound_.output_buffers.end());
+  for (std::size_t i = 0; i < bound_.buffers.size(); ++i)
+    if (bound_.buffers[i].kind == BoundBuffer::Kind::input) leaving.insert(i);
+  for (const auto i : leaving) {
+    if (!shared_.is_checked || shadow_of(i).at == 0) continue;
+    std::vector<GpuShadow> elements(shadow_of(i).bytes / sizeof(GpuShadow));
+    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(elements)), shadow_of(i).at));
+    if (auto finding = undefined_in(bound_.buffers[i], elements))
+      run.findings.push_back(*std::move(finding));
+  }
   const bool draws = std::ranges::any_of(bound_.steps, [](const BoundStep& step) {
     const auto* call = std::get_if<BoundCall>(&step);
     return call != nullptr && call->row->random;

@@ -35,9 +35,11 @@ struct GpuRecord {
 /// Who wrote an element of watched memory last, and who reads it in the last launch that does: the
 /// launch's number in the upper 16 bits, then the lane where lanes are told apart, the program of
 /// the grid in the lower 32; in kernels with barriers in the lower 24, below how many barriers were
-/// passed. Fields are all ones where several read it. 0: nobody; all ones: somebody else.
+/// passed. Fields are all ones where several read it. 0: nobody; kUndefined: nobody, but somebody
+/// stored there what was chosen from elements that nobody wrote; all ones: somebody else.
 struct GpuShadow {
   std::uint64_t writer = 0, reader = 0;
 };
+inline constexpr std::uint64_t kUndefined = 1;
 
 }  // namespace assay

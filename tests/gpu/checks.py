@@ -45,11 +45,13 @@ CASES = [
        f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9) + 1.0", block, *found)
       for block in (32, 64)
       for below, found in [(4, (None, None, ())), (3, ("uninitialised", 2, (3,)))]),
-    # Nor what is only copied, until somebody needs it.
-    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)", 32, None, None, ()),
-    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)\n    tl.debug_barrier()\n"
-     "    tmp3 = tl.load(out_ptr0 + (x2), xmask)\n    tl.store(in_ptr0 + (x2), tmp3 * 2, xmask)", 64, "uninitialised", 2,
-     range(SIZE)),
+    # Nor what is chosen and stored, until somebody needs it; a mere copy is told.
+    *((STORE, "tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    tmp9 = tl.where(x2 > 99, 1.0, tmp8)\n"
+       "    tl.store(out_ptr0 + (x2), tmp9, xmask)" + behind, 64, *found)
+      for behind, found in [("", (None, None, ())),
+                            ("\n    tl.debug_barrier()\n    tmp3 = tl.load(out_ptr0 + (x2), xmask)\n"
+                             "    tl.store(in_ptr0 + (x2), tmp3 * 2, xmask)", ("uninitialised", 2, range(SIZE)))]),
+    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)", 32, "uninitialised", 2, range(SIZE)),
     # What is read here is added to there.
     (STORE, "tl.atomic_add(in_ptr0 + ((x2 + 32) % xnumel), tmp2, xmask, sem='relaxed')", 32, "read conflict", 0,
      range(SIZE)),
