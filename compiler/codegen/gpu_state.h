@@ -46,6 +46,10 @@ struct GpuState : GpuValues {
   // gpu_watch.cpp
   [[nodiscard]] auto on_stack(Value* value) -> Value*;
   void find_only_chosen();
+  /// Where it is said that a register's load reads what nobody wrote, if that is put off.
+  [[nodiscard]] auto put_off(const TileStatement& one, std::size_t param, int i, Value* at,
+                             unsigned mask) -> Value*;
+  [[nodiscard]] auto left_by(Value* writer, TileId stored, int i) -> Value*;
   [[nodiscard]] auto unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten>;
 
   llvm::Module& module_;

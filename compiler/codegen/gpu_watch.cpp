@@ -57,6 +57,17 @@ void update(llvm::IRBuilder<>& b, llvm::Value* place, llvm::Value* first,
   }
 }
 
+/// Of a lane of the axes in a tile.
+auto lane_number(llvm::IRBuilder<>& b, const TileLayout& layout, AxisSet over,
+                 const std::function<llvm::Value*(std::size_t)>& coordinate) -> llvm::Value* {
+  llvm::Value* number = b.getInt64(0);
+  for (std::size_t axis = 0; axis < layout.axes.size(); ++axis)
+    if ((over >> axis & 1U) != 0)
+      number = b.CreateOr(b.CreateShl(number, static_cast<std::uint64_t>(layout.axes[axis].bits)),
+                          b.CreateZExt(coordinate(axis), b.getInt64Ty()));
+  return number;
+}
+
 constexpr auto kLanes = kLaneBits << kLaneShift, kBarriers = kMostBarriers << kBarrierShift;
 
 }  // namespace
@@ -219,6 +230,24 @@ auto GpuState::unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten>
   return lanes == found->second.lanes.end() ? std::vector<Unwritten>() : lanes->second;
 }
 
+auto GpuState::put_off(const TileStatement& one, std::size_t param, int i, Value* at, unsigned mask)
+    -> Value* {
+  if (!std::holds_alternative<TileLoad>(one.what) || !only_chosen_.contains(one.results[0]))
+    return nullptr;
+  auto& all = unwritten_[one.results[0]];
+  all.mask = static_cast<int>(mask);
+  all.lanes[i] = {{one.line, param, on_stack(b_.getFalse()), on_stack(at)}};
+  return all.lanes[i].front().is;
+}
+
+/// What nobody wrote is not there because it was chosen and stored.
+auto GpuState::left_by(Value* writer, TileId stored, int i) -> Value* {
+  for (const auto& read : unwritten_lanes(stored, i))
+    writer =
+        b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(kUndefined), writer);
+  return writer;
+}
+
 /// What a choice leaves out need not have been written.
 void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
   const auto* what = std::get_if<TileCompute>(&one.what);
@@ -263,25 +292,9 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
   const llvm::Align align(8);
   const bool tells_lanes = !layout_->is_placed() && !is_single_lane_ && !dots_;
   const bool has_barriers = tells_lanes && has_barrier(kernel_.body);
-  const auto lane_number = [&]() -> Value* {
-    auto over = axes(one.operands[0]) | axes(one.operands[1]);
-    if (access != Access::load) over |= axes(one.operands[2]);
-    Value* number = b_.getInt64(0);
-    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
-      if ((over >> axis & 1U) != 0)
-        number =
-            b_.CreateOr(b_.CreateShl(number, static_cast<std::uint64_t>(layout_->axes[axis].bits)),
-                        b_.CreateZExt(coordinate(axis, i), i64));
-    return b_.CreateShl(b_.CreateAnd(number, kLaneBits), kLaneShift);
-  };
-  const Unwritten* unwritten = nullptr;
-  if (std::holds_alternative<TileLoad>(one.what) && only_chosen_.contains(one.results[0])) {
-    auto& all = unwritten_[one.results[0]];
-    const auto over = axes(one.operands[0]) | axes(one.operands[1]);
-    all.mask = varies(over) ? static_cast<int>(layout_->register_mask(over)) : 0;
-    all.lanes[i] = {{one.line, param, on_stack(b_.getFalse()), on_stack(at)}};
-    unwritten = all.lanes[i].data();
-  }
+  auto over = axes(one.operands[0]) | axes(one.operands[1]);
+  auto* unwritten = put_off(one, param, i, at, varies(over) ? layout_->register_mask(over) : 0);
+  if (access != Access::load) over |= axes(one.operands[2]);
   when(b_.CreateAnd(condition, b_.CreateICmpNE(memory.shadow, b_.getInt64(0))), [&] {
     const auto tell = [&](Value* wrong, GpuFault fault) {
       when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
@@ -290,11 +303,14 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* program = has_barriers ? b_.CreateAnd(program_number(), program_bits) : program_number();
     auto* passed = has_barriers ? b_.CreateLoad(i64, passed_barriers()) : nullptr;
     auto* mine = b_.CreateOr(memory.launch, program);
-    if (tells_lanes) mine = b_.CreateOr(mine, lane_number());
+    if (tells_lanes) {
+      auto* number =
+          lane_number(b_, *layout_, over, [&](std::size_t axis) { return coordinate(axis, i); });
+      mine = b_.CreateOr(mine, b_.CreateShl(b_.CreateAnd(number, kLaneBits), kLaneShift));
+    }
     if (has_barriers) mine = b_.CreateOr(mine, b_.CreateShl(passed, kBarrierShift));
     const auto in_launch = [&](Value* who) {
-      return b_.CreateICmpULT(b_.CreateXor(who, memory.launch),
-                              b_.getInt64(std::uint64_t{1} << kLaunchShift));
+      return b_.CreateICmpULE(b_.CreateXor(who, memory.launch), b_.getInt64(bits(kLaunchShift)));
     };
     const auto differs_in = [&](Value* who, std::uint64_t mask) {
       return b_.CreateICmpNE(b_.CreateAnd(b_.CreateXor(who, mine), mask), b_.getInt64(0));
@@ -312,17 +328,13 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
       auto* lane = b_.CreateAnd(differs_in(who, kLanes), is_beside);
       return b_.CreateAnd(in_launch(who), b_.CreateOr(differs_in(who, program_bits), lane));
     };
-    auto* bytes = b_.CreateMul(at, b_.getInt64(sizeof(GpuShadow)));
-    auto* writer = b_.CreateIntToPtr(b_.CreateAdd(memory.shadow, bytes), b_.getPtrTy(1));
+    auto* place = b_.CreateAdd(memory.shadow, b_.CreateMul(at, b_.getInt64(sizeof(GpuShadow))));
+    auto* writer = b_.CreateIntToPtr(place, b_.getPtrTy(1));
     auto* reader = b_.CreateConstGEP1_64(i64, writer, 1);
     if (access == Access::store) {
-      // What nobody wrote is not there because it was copied.
-      auto* leaves = mine;
-      for (const auto& read : unwritten_lanes(one.operands[1], i))
-        leaves = b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(kUndefined),
-                                 leaves);
-      auto* before = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, leaves, align,
-                                        llvm::AtomicOrdering::Monotonic);
+      auto* before =
+          b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, writer, left_by(mine, one.operands[1], i),
+                             align, llvm::AtomicOrdering::Monotonic);
       if (!steps_.scatters_one_value(one)) tell(is_other_program(before), GpuFault::write_conflict);
       tell(is_other(b_.CreateAlignedLoad(i64, reader, align, true)), GpuFault::read_conflict);
       return;
@@ -330,13 +342,11 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* both = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64, 2), writer,
                                       llvm::Align(sizeof(GpuShadow)), true);
     auto* before = b_.CreateExtractElement(both, std::uint64_t{0});
-    const auto is_nobody = [&](Value* who) {
-      return b_.CreateICmpULE(who, b_.getInt64(kUndefined));
-    };
+    auto* is_nobodys = b_.CreateICmpULE(before, b_.getInt64(kUndefined));
     if (unwritten != nullptr)
-      b_.CreateStore(is_nobody(before), unwritten->is);
+      b_.CreateStore(is_nobodys, unwritten);
     else if (access != Access::exchange)
-      tell(is_nobody(before), GpuFault::uninitialised);
+      tell(is_nobodys, GpuFault::uninitialised);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);
       update(b_, reader, b_.CreateExtractElement(both, std::uint64_t{1}),
