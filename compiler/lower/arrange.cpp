@@ -131,10 +131,10 @@ auto pad(const LoweringCall& call, TensorDef& def) -> bool {
   });
 }
 
-/// An index that may count from the end, clamped as PyTorch's slices are.
-auto wrapped(const Expr& value, const Expr& size) -> std::optional<Expr> {
-  if (const auto number = value.as_int()) return *number < 0 ? value + size : value;
-  return value;
+/// An index that may count from the end, also where only its symbols say so.
+auto wrapped(const Expr& value, const Expr& size) -> Expr {
+  const auto is_negative = min(max(-value, Expr(0)), Expr(1));
+  return value + size * is_negative;
 }
 
 auto select_scatter(const LoweringCall& call, TensorDef& def) -> bool {
@@ -142,8 +142,8 @@ auto select_scatter(const LoweringCall& call, TensorDef& def) -> bool {
   const auto dim = call.dim(2, sizes.size());
   const auto index = wrapped(call.expr(3), sizes[dim]);
   const auto self = *call.tensors[0], source = *call.tensors[1];
-  if (!index || def.meta.dtype != call.meta(1).dtype) return false;
-  return set(def, {self, source}, 2, [=, index = *index](LoopBuilder& loop, const Index& at) {
+  if (def.meta.dtype != call.meta(1).dtype) return false;
+  return set(def, {self, source}, 2, [=](LoopBuilder& loop, const Index& at) {
     return loop.choose(
         loop.truth(eq(at[dim], index)),
         [&] {
@@ -161,7 +161,7 @@ auto slice_scatter(const LoweringCall& call, TensorDef& def) -> bool {
   const auto step = call.expr(5).as_int();
   if (!step || *step < 1 || def.meta.dtype != call.meta(1).dtype) return false;
   const auto given = call.has(3) ? wrapped(call.expr(3), sizes[dim]) : Expr(0);
-  const auto begin = max(min(*given, sizes[dim]), Expr(0));
+  const auto begin = max(min(given, sizes[dim]), Expr(0));
   const auto count = call.meta(1).sizes[dim];
   const auto self = *call.tensors[0], source = *call.tensors[1];
   return set(def, {self, source}, 3, [=, step = *step](LoopBuilder& loop, const Index& at) {

@@ -176,6 +176,14 @@ auto arranged() -> std::vector<Row> {
         "d = aten.slice_scatter.default(x, y, 1, -3)\n"
         "e = aten.slice_scatter.default(x, y, 1, 0, 3, 1)",
         "a, d, e"}},
+      {"ScattersThatSymbolsCountFromTheEnd",
+       {"s0: Sym(s0); x: f32[3*s0, 4]; y: f32[s0, 4]; z: f32[4]",
+        "n = operator.neg(s0)\n"
+        "a = aten.slice_scatter.default(x, y, 0, n)\n"
+        "d = aten.select_scatter.default(x, z, 0, n)\n"
+        "e = aten.slice_scatter.default(x, y, 0, s0, 6)",
+        "a, d, e"},
+       {"s0=3"}},
       {"SliceScatterSteps",
        {"s0: Sym(s0); x: f32[s0, 4]; y: f32[s0, 2]",
         "a = aten.slice_scatter.default(x, y, 1, 0, 4, 2)", "a"}},
