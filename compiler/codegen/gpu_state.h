@@ -20,8 +20,8 @@
 
 namespace assay {
 
-/// A read of what nobody wrote whose result is only chosen from and copied: it counts where what it
-/// is chosen for is anything else.
+/// Whether a load read what nobody wrote, whose result is only chosen from: it counts where it is
+/// chosen, unless what was chosen is stored.
 struct Unwritten {
   int line = 0;
   std::size_t param = 0;
@@ -64,7 +64,7 @@ struct GpuState : GpuValues {
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   Value* passed_ = nullptr;                 ///< where checked code counts barriers
-  std::set<TileId> only_chosen_;            ///< values of which nothing else is made
+  std::set<TileId> only_chosen_;            ///< only converted, chosen from or, chosen, stored
   std::map<TileId, UnwrittenLanes> unwritten_;
   bool is_checked_ = false;
   bool begins_early_ = false;                 ///< and waits for what is before it

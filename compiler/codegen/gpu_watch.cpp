@@ -256,8 +256,7 @@ void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
   if (!is_choice && what->op != TileOp::cast) return;
   const auto id = one.results[0];
   const bool is_kept = only_chosen_.contains(id);
-  UnwrittenLanes result;
-  result.mask = varies(axes(id)) ? static_cast<int>(layout_->register_mask(axes(id))) : 0;
+  std::map<int, std::vector<Unwritten>> kept;
   for (std::size_t operand = is_choice ? 1 : 0; operand < one.operands.size(); ++operand) {
     for (const int i : distinct(axes(id))) {
       const auto reads = unwritten_lanes(one.operands[operand], i);
@@ -269,7 +268,7 @@ void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
         if (chosen != nullptr) is = b_.CreateAnd(is, chosen);
         if (is_kept) {
           read.is = on_stack(is);
-          result.lanes[i].push_back(read);
+          kept[i].push_back(read);
           continue;
         }
         when(is, [&] {
@@ -279,7 +278,10 @@ void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
       }
     }
   }
-  if (is_kept) unwritten_[id] = std::move(result);
+  if (kept.empty()) return;
+  auto& all = unwritten_[id];  // other registers may have their own from before
+  all.mask = varies(axes(id)) ? static_cast<int>(layout_->register_mask(axes(id))) : 0;
+  for (auto& [i, reads] : kept) all.lanes[i] = std::move(reads);
 }
 
 /// Looks at what others did to the element, and leaves word of this access. Lanes are told apart by

@@ -1,9 +1,9 @@
 // What checked mode adds to a program: who wrote each element, whether a launch had the arguments
 // that it was meant to have, and the graphs that later calls take.
 #include <algorithm>
-#include <set>
 
 #include "compiler/cuda/gpu_program.h"
+#include "compiler/cuda/shadow_scan.h"
 
 namespace assay {
 
@@ -59,34 +59,41 @@ auto GpuProgram::check_reads(std::size_t at) -> Result<void> {
   return done;
 }
 
+namespace {
+
+/// What nobody wrote of a view; nothing where launches see elements of another size in it.
+auto unwritten_in(cuda::Driver& driver, cuda::Address at, std::size_t bytes,
+                  const BoundBuffer& buffer, const RealMeta& view, bool is_stored)
+    -> Result<std::optional<RunFinding>> {
+  std::vector<GpuShadow> shadows(bytes / sizeof(GpuShadow));
+  if (shadows.empty() ||
+      buffer.size_bytes / std::ssize(shadows) != static_cast<std::int64_t>(size_bytes(view.dtype)))
+    return std::nullopt;
+  ASSAY_TRY_VOID(driver.to_host(std::as_writable_bytes(std::span(shadows)), at));
+  const auto found = scan_unwritten(shadows, view, is_stored);
+  if (found.times == 0) return std::nullopt;
+  RunFinding finding;
+  finding.fault = RunFault::uninitialised;
+  finding.buffer = buffer.name;
+  finding.element = found.first;
+  finding.times = found.times;
+  finding.message = fmt::format("element {} of {} {}", found.first, buffer.name,
+                                is_stored ? "leaves the program, and rests on what nobody wrote"
+                                          : "is read, nothing was written there");
+  return finding;
+}
+
+}  // namespace
+
 auto GpuProgram::check_read(const HostOp& op, std::size_t buffer, const RealMeta& meta)
     -> Result<void> {
   const auto shadow = shadow_of(buffer);
-  std::vector<GpuShadow> elements(shadow.bytes / sizeof(GpuShadow));
-  const auto& known = bound_.buffers[buffer];
-  if (elements.empty() ||
-      known.size_bytes / std::ssize(elements) != static_cast<std::int64_t>(size_bytes(meta.dtype)))
-    return {};
-  ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(elements)), shadow.at));
-  RunFinding finding;
-  finding.times = 0;
-  const std::array<const Ints*, 1> strides = {&meta.strides};
-  const auto move = meta.strides.empty() ? 0 : meta.strides.back();
-  for_each_run(meta.sizes, strides, [&](std::span<const std::int64_t> from, std::int64_t run) {
-    for (std::int64_t i = 0; i < run; ++i) {
-      const auto element = meta.offset + from[0] + i * move;
-      if (elements[static_cast<std::size_t>(element)].writer <= kUndefined && finding.times++ == 0)
-        finding.element = element;
-    }
-  });
-  if (finding.times == 0) return {};
-  finding.fault = RunFault::uninitialised;
-  finding.line = op.line;
-  finding.statement = op.text;
-  finding.buffer = known.name;
-  finding.message = fmt::format("element {} of {} is read, nothing was written there",
-                                finding.element, known.name);
-  read_unwritten_.push_back(std::move(finding));
+  ASSAY_TRY(auto finding,
+            unwritten_in(driver_, shadow.at, shadow.bytes, bound_.buffers[buffer], meta, false));
+  if (!finding) return {};
+  finding->line = op.line;
+  finding->statement = op.text;
+  read_unwritten_.push_back(*std::move(finding));
   return {};
 }
 
@@ -104,43 +111,31 @@ auto GpuProgram::finding_of_launch(const GpuRecord& record, const Launch& launch
   return finding;
 }
 
-namespace {
-
-/// What leaves the program rests on elements that nobody wrote.
-auto undefined_in(const BoundBuffer& buffer, std::span<const GpuShadow> elements)
-    -> std::optional<RunFinding> {
-  const auto is_undefined = [](const GpuShadow& one) { return one.writer == kUndefined; };
-  const auto first = std::ranges::find_if(elements, is_undefined);
-  if (first == elements.end()) return std::nullopt;
-  RunFinding finding;
-  finding.fault = RunFault::uninitialised;
-  finding.buffer = buffer.name;
-  finding.element = first - elements.begin();
-  finding.times = std::ranges::count_if(elements, is_undefined);
-  finding.message = fmt::format("element {} of {} rests on elements that nobody wrote",
-                                finding.element, buffer.name);
-  return finding;
-}
-
-}  // namespace
-
-auto GpuProgram::check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void> {
-  std::set<std::size_t> leaving(bound_.output_buffers.begin(), bound_.output_buffers.end());
+auto GpuProgram::check_results(const DatumList& inputs, ProgramRun& run) -> Result<void> {
+  if (!shared_.is_checked) return {};
+  std::vector<std::pair<std::size_t, RealMeta>> leaving;
+  const auto is_input = [&](std::size_t i) {
+    return bound_.buffers[i].kind == BoundBuffer::Kind::input;
+  };
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i)
-    if (bound_.buffers[i].kind == BoundBuffer::Kind::input) leaving.insert(i);
-  for (const auto i : leaving) {
-    if (!shared_.is_checked || shadow_of(i).at == 0) continue;
-    std::vector<GpuShadow> elements(shadow_of(i).bytes / sizeof(GpuShadow));
-    ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(elements)), shadow_of(i).at));
-    if (auto finding = undefined_in(bound_.buffers[i], elements))
-      run.findings.push_back(*std::move(finding));
+    if (is_input(i)) leaving.emplace_back(i, inputs[bound_.buffers[i].input].real()->meta);
+  std::size_t next = 0;
+  for (auto& output : bound_.outputs)
+    visit_tensors(output, [&](const Tensor& tensor) {
+      const auto buffer = bound_.output_buffers[next++];
+      if (!is_input(buffer)) leaving.emplace_back(buffer, tensor.meta);
+    });
+  for (const auto& [buffer, view] : leaving) {
+    const auto shadow = shadow_of(buffer);
+    ASSAY_TRY(auto finding,
+              unwritten_in(driver_, shadow.at, shadow.bytes, bound_.buffers[buffer], view, true));
+    if (finding) run.findings.push_back(*std::move(finding));
   }
   const bool draws = std::ranges::any_of(bound_.steps, [](const BoundStep& step) {
     const auto* call = std::get_if<BoundCall>(&step);
     return call != nullptr && call->row->random;
   });
-  if (!shared_.is_checked || was_repeated_ || draws || is_one_by_one() || !run.findings.empty())
-    return {};
+  if (was_repeated_ || draws || is_one_by_one() || !run.findings.empty()) return {};
   make_graphs();
   ASSAY_TRY_VOID(send(inputs));
   ASSAY_TRY_VOID(run_steps());

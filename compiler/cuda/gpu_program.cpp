@@ -158,7 +158,7 @@ auto GpuProgram::run(const DatumList& inputs) -> Result<ProgramRun> {
   std::ranges::move(read_unwritten_, std::back_inserter(run.findings));
   read_unwritten_.clear();
   ASSAY_TRY_VOID(read_records(run));
-  ASSAY_TRY_VOID(check_graphs(inputs, run));
+  ASSAY_TRY_VOID(check_results(inputs, run));
   std::map<std::size_t, std::shared_ptr<Storage>> fetched;
   for (std::size_t i = 0; i < bound_.buffers.size(); ++i) {
     const auto& buffer = bound_.buffers[i];

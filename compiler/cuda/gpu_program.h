@@ -220,9 +220,9 @@ class GpuProgram {
   /// What a record says about its launch; in checked code also that other arguments were used.
   [[nodiscard]] auto finding_of_launch(const GpuRecord& record, const Launch& launch) const
       -> std::optional<RunFinding>;
-  /// In checked mode the graphs that later calls take run as well, where a second call draws no
-  /// random numbers.
-  [[nodiscard]] auto check_graphs(const DatumList& inputs, ProgramRun& run) -> Result<void>;
+  /// In checked mode what leaves the program is looked at, and the graphs that later calls take run
+  /// as well, where a second call draws no random numbers.
+  [[nodiscard]] auto check_results(const DatumList& inputs, ProgramRun& run) -> Result<void>;
 
   BoundProgram bound_;
   GpuShared shared_;

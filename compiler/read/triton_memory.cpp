@@ -39,7 +39,11 @@ auto TritonReader::operand_of(const TritonValue& pointer, const TritonValue& rea
     if (i < pointer.shape.size() && joined[i] == pointer.shape[i]) continue;
     if (i >= pointer.shape.size() || !pointer.shape[i].empty())
       return bad_input("an access with a mask or a value of another shape");
-    for (const auto axis : joined[i]) kernel_.axes[axis].max_block = 1;
+    for (const auto axis : joined[i]) {
+      if (kernel_.axes[axis].block.as_int().value_or(1) > 1)
+        return bad_input("an access with a mask or a value of another shape");
+      kernel_.axes[axis].max_block = 1;
+    }
   }
   return converted.id;
 }

@@ -39,8 +39,8 @@ class AnswerJudge {
   /// Of what the backward pass takes tangents.
   struct Tangent {
     std::size_t position = 0;  ///< among the results of the forward program
-    std::optional<std::size_t>
-        output;  ///< of the function; nothing: what was written into an input
+    /// Of the function's outputs; nothing: what was written into an input.
+    std::optional<std::size_t> output = {};
   };
   /// In its order; none where it takes others too (of the base of several views), of which nobody
   /// recorded any. Nothing where the log does not say.

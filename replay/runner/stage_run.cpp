@@ -53,8 +53,9 @@ auto with_copies_for_views(Graph graph) -> Graph {
 void run_graph_stage(const Stage& stage, const Given& given,
                      const std::map<std::string, Datum>& attributes, const OpTable& table,
                      const StageTaps& taps, StageRun& run) {
-  const auto graph =
-      stage.views_may_copy ? with_copies_for_views(stage.graph->graph) : stage.graph->graph;
+  std::optional<Graph> lowered;
+  if (stage.views_may_copy) lowered = with_copies_for_views(stage.graph->graph);
+  const auto& graph = lowered ? *lowered : stage.graph->graph;
   RunInputs inputs;
   inputs.values = given.values;
   inputs.attributes = attributes;

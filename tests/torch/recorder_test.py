@@ -346,6 +346,20 @@ OFFSET = torch.full((3, 3), 10.0)
 print(assay_record.answers(made(), (torch.eye(3),), sys.argv[2]))
 """
 
+WRITTEN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+def program(kept, x):
+    y = x.sin()
+    kept.add_(y.mean())
+    return y * kept
+
+print(assay_record.answers(program, (torch.ones(4, 3), torch.ones(4, 3, requires_grad=True)), sys.argv[2]))
+"""
+
 SEQUENCE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -397,6 +411,22 @@ class AnswersTest(unittest.TestCase):
         self.assertEqual({"L_x_", "L_table_places", "L_weights_0_", "L_weights_1_", "G_OFFSET_"},
                          {one["placeholder"] for one in said["inputs"]})
         self.assertEqual(said["eager"], said["compiled"])  # each began with the same
+
+    def test_inputs_that_need_gradients_once_they_are_written(self):
+        said = self.answers(WRITTEN)
+        self.assertEqual([False, True], [one["requires_grad"] for one in said["inputs"]])
+        self.assertEqual(1, len(said["eager"]["gradients"]))
+
+    def test_what_is_no_number_equals_itself_alone(self):
+        sys.path.insert(0, RECORDER)
+        import assay_record
+        nan, inf = float("nan"), float("inf")
+        same = [(1.0, 1.0005), (nan, nan), (inf, inf), (-inf, -inf)]
+        others = [(1.0, 1.1), (1.0, nan), (nan, 1.0), (inf, 1.0), (1.0, inf), (inf, -inf), (inf, nan)]
+        for cases, differ in ((same, False), (others, True)):
+            for a, b in cases:
+                answers = [{"sum": one, "abs": abs(one)} for one in (a, b)]
+                self.assertEqual(differ, assay_record._differ(*answers), (a, b))
 
     def test_modules_of_torch_itself(self):
         said = self.answers(SEQUENCE)

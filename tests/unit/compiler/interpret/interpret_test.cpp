@@ -148,6 +148,12 @@ TEST_F(InterpretTest, AnAxisThatOnlyTheValueHasIsOneLane) {
     ASSERT_EQ(faults(result), Faults{});
     EXPECT_EQ(output(result)[39], 39);
   }
+  auto four = text;
+  four.replace(four.find("tl.arange(0, XBLOCK)"), 20, "tl.arange(0, 4)");
+  four.replace(four.find("[YBLOCK, XBLOCK]"), 16, "[YBLOCK, 4]");
+  const auto program = read_wrapper(four);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_FALSE(Interpreter(table()).compile(*program)) << "four lanes that Triton does not take";
 }
 
 /// As `scatter` of a number does where indices repeat.

@@ -323,53 +323,44 @@ TEST_F(CppKernel, LambdasReturnEarlyLaneByLane) {
   gives(kBody, {{{0, 3, -1, 70}, DType::int64}, {zeros(4), DType::int64}}, 4, 1, {1, 8, 0, 0});
 }
 
-TEST_F(CppKernel, TilesAreTransposed) {
-  constexpr std::string_view kBody = R"(
-    {
+/// Sixteen rows and so many columns, of which the first `whole` are transposed as a tile; `rest`
+/// stands behind.
+auto transposed_tile(int columns, int whole, std::string_view rest) -> std::string {
+  return fmt::format(R"(
+    {{
         for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(16L))
-        {
-            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(3L); x1+=static_cast<int64_t>(16L))
-            {
-                {
-                    if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(0L) && x1 < static_cast<int64_t>(3L)))
-                    {
+        {{
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>({0}L); x1+=static_cast<int64_t>(16L))
+            {{
+                {{
+                    if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(0L) && x1 < static_cast<int64_t>({1}L)))
+                    {{
                         alignas(std::max(std::size_t(16), alignof(float))) float tmp0[16*16];
-                        transpose_mxn<float,static_cast<int64_t>(3L),static_cast<int64_t>(16),false>(p0 + static_cast<int64_t>(x0 + 16L*x1), static_cast<int64_t>(16L), tmp0, static_cast<int64_t>(3L));
+                        transpose_mxn<float,static_cast<int64_t>({1}L),static_cast<int64_t>(16),false>(p0 + static_cast<int64_t>(x0 + 16L*x1), static_cast<int64_t>(16L), tmp0, static_cast<int64_t>({1}L));
                         for (long x0_inner = 0; x0_inner < static_cast<int64_t>(16); x0_inner++)
-                        {
-                            auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(3L*x0_inner), static_cast<int64_t>(3L));
-                            tmp1.store(p1 + static_cast<int64_t>(x1 + 3L*x0 + 3L*x0_inner), static_cast<int64_t>(3L));
-                        }
-                    }
-                }
-            }
-        }
-    })";
+                        {{
+                            auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>({1}L*x0_inner), static_cast<int64_t>({1}L));
+                            tmp1.store(p1 + static_cast<int64_t>(x1 + {0}L*x0 + {0}L*x0_inner), static_cast<int64_t>({1}L));
+                        }}
+                    }}
+                    {2}
+                }}
+            }}
+        }}
+    }})",
+                     columns, whole, rest);
+}
+
+TEST_F(CppKernel, TilesAreTransposed) {
   Numbers wanted;
   for (int i = 0; i < 16; ++i)
     for (int k = 0; k < 3; ++k) wanted.push_back(16 * k + i);
-  gives(kBody, {{count(48)}, {zeros(48)}}, 0, 1, wanted);
+  gives(transposed_tile(3, 3, ""), {{count(48)}, {zeros(48)}}, 0, 1, wanted);
 }
 
 /// The rest of the columns is done otherwise, so that each part is masked.
 TEST_F(CppKernel, TilesMayBeTransposedUnderAMask) {
-  constexpr std::string_view kBody = R"(
-    {
-        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(16L); x0+=static_cast<int64_t>(16L))
-        {
-            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(19L); x1+=static_cast<int64_t>(16L))
-            {
-                {
-                    if(C10_LIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(0L) && x1 < static_cast<int64_t>(16L)))
-                    {
-                        alignas(std::max(std::size_t(16), alignof(float))) float tmp0[16*16];
-                        transpose_mxn<float,static_cast<int64_t>(16L),static_cast<int64_t>(16),false>(p0 + static_cast<int64_t>(x0 + 16L*x1), static_cast<int64_t>(16L), tmp0, static_cast<int64_t>(16L));
-                        for (long x0_inner = 0; x0_inner < static_cast<int64_t>(16); x0_inner++)
-                        {
-                            auto tmp1 = at::vec::Vectorized<float>::loadu(tmp0 + static_cast<int64_t>(16L*x0_inner), static_cast<int64_t>(16L));
-                            tmp1.store(p1 + static_cast<int64_t>(x1 + 19L*x0 + 19L*x0_inner), static_cast<int64_t>(16L));
-                        }
-                    }
+  constexpr std::string_view kRest = R"(
                     if(C10_UNLIKELY(x0 >= static_cast<int64_t>(0) && x0 < static_cast<int64_t>(16L) && x1 >= static_cast<int64_t>(16L) && x1 < static_cast<int64_t>(19L)))
                     {
                         for (long x0_tail = static_cast<int64_t>(0);x0_tail < static_cast<int64_t>(16L); x0_tail++)
@@ -381,15 +372,11 @@ TEST_F(CppKernel, TilesMayBeTransposedUnderAMask) {
                                 p1[static_cast<int64_t>(x1_tail + 19L*x0_tail)] = tmp1;
                             }
                         }
-                    }
-                }
-            }
-        }
-    })";
+                    })";
   Numbers wanted;
   for (int i = 0; i < 16; ++i)
     for (int k = 0; k < 19; ++k) wanted.push_back((k < 16 ? 1 : -1) * (16 * k + i));
-  gives(kBody, {{count(304)}, {zeros(304)}}, 0, 1, wanted);
+  gives(transposed_tile(19, 16, kRest), {{count(304)}, {zeros(304)}}, 0, 1, wanted);
 }
 
 TEST_F(CppKernel, LocalArraysMayBeAlignedByAnAttribute) {
