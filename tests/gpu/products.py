@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import ptx_machine as ptx
+import ptx_numbers
 
 assay, wrapper = sys.argv[1:]
 KINDS = {"fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64"}
@@ -48,7 +49,7 @@ def check(dtype, tf32, blocks, sizes, turned, by_fragments):
     if ("mma.sync" in text) != by_fragments or ".entry" not in text:
         return text[-400:]
     chance = random.Random(7)
-    a, b = ([ptx.to_bits(chance.uniform(-2, 2), kind) for _ in range(count)] for count in (m * k, k * n))
+    a, b = ([ptx_numbers.to_bits(chance.uniform(-2, 2), kind) for _ in range(count)] for count in (m * k, k * n))
     memory = [bytearray(b"".join(x.to_bytes(SIZES[kind], "little") for x in one)) for one in (a, b)]
     for one in memory:  # memory is handed out in pieces of 16 bytes and more, and read in such ones
         one += bytes(-len(one) % 16)
@@ -56,8 +57,8 @@ def check(dtype, tf32, blocks, sizes, turned, by_fragments):
     out = bytearray(b"\xcb" * (m * n * SIZES[made]))
     machine = ptx.Machine(text[text.index(".version"):])
     machine.run([*memory, out], -(-m // blocks[0]) * -(-n // blocks[1]))
-    rounds = (lambda x: ptx.tf32(x)) if tf32 and by_fragments else (lambda x: x)
-    left, right = ([ptx.to_float(rounds(x), kind) for x in one] for one in (a, b))
+    rounds = (lambda x: ptx_numbers.tf32(x)) if tf32 and by_fragments else (lambda x: x)
+    left, right = ([ptx_numbers.to_float(rounds(x), kind) for x in one] for one in (a, b))
     for i in range(m):
         for j in range(n):
             pairs = [(left[i * k + at], right[j * k + at if turned else at * n + j]) for at in range(k)]
@@ -66,8 +67,8 @@ def check(dtype, tf32, blocks, sizes, turned, by_fragments):
             if by_fragments:
                 want = sum(x * y for x, y in pairs)
                 most = 2**-20 * sum(abs(x * y) for x, y in pairs)
-                if not abs(ptx.to_float(got, made) - want) <= most:
-                    return f"({i}, {j}) is {ptx.to_float(got, made)}, not {want}"
+                if not abs(ptx_numbers.to_float(got, made) - want) <= most:
+                    return f"({i}, {j}) is {ptx_numbers.to_float(got, made)}, not {want}"
                 continue
             want = 0.0
             # The kernel adds the sum of each block of k to what it has.
@@ -76,13 +77,13 @@ def check(dtype, tf32, blocks, sizes, turned, by_fragments):
                 for x, y in pairs[first:first + blocks[2]]:
                     part = single(Fraction(x) * Fraction(y) + Fraction(part), made)
                 want = single(Fraction(want) + Fraction(part), made)
-            if got != ptx.to_bits(want, made):
-                return f"({i}, {j}) is {ptx.to_float(got, made)}, not {want}"
+            if got != ptx_numbers.to_bits(want, made):
+                return f"({i}, {j}) is {ptx_numbers.to_float(got, made)}, not {want}"
     return ""
 
 
 def single(exact, kind):
-    return ptx.to_float(ptx.to_bits(ptx.rounded(exact, kind), kind), kind)
+    return ptx_numbers.to_float(ptx_numbers.to_bits(ptx_numbers.rounded(exact, kind), kind), kind)
 
 
 CASES = [

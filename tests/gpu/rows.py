@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import ptx_machine
+import ptx_numbers
 
 assay = sys.argv[1]
 HEAD = """class G(torch.nn.Module):
@@ -145,13 +146,13 @@ def code_of(call, rows, columns, kind):
 def to_bytes(numbers, kind):
     if kind != "bf16":
         return bytearray(struct.pack(f"<{len(numbers)}{FORMS[kind]}", *numbers))
-    return bytearray(struct.pack(f"<{len(numbers)}H", *(ptx_machine.to_bits(v, kind) for v in numbers)))
+    return bytearray(struct.pack(f"<{len(numbers)}H", *(ptx_numbers.to_bits(v, kind) for v in numbers)))
 
 
 def from_bytes(memory, kind):
     if kind != "bf16":
         return list(struct.unpack(f"<{len(memory) // struct.calcsize(kind)}{kind}", memory))
-    return [ptx_machine.to_float(bits, kind) for (bits,) in struct.iter_unpack("<H", memory)]
+    return [ptx_numbers.to_float(bits, kind) for (bits,) in struct.iter_unpack("<H", memory)]
 
 
 def check_parts(columns):
@@ -188,7 +189,7 @@ def check_parts_of_columns(rows, columns, dims, kind):
         out = to_bytes([99.0] * columns, kind)
         ptx_machine.Machine(text).run([rows, columns, memory, out, sums, arrived, length, rows, columns,
                                        length, columns, parts, *dims, 1], blocks, dims)
-        want = [ptx_machine.to_float(ptx_machine.to_bits(float(sum(column)), kind), kind) if kind == "bf16" else
+        want = [ptx_numbers.to_float(ptx_numbers.to_bits(float(sum(column)), kind), kind) if kind == "bf16" else
                 float(sum(column)) for column in zip(*matrix)]
         if from_bytes(out, FORMS.get(kind, kind)) != want:
             return "other sums"
@@ -233,7 +234,7 @@ def check(name, rows, columns, dims, ranks, kind="f32", skipped=0):
             return f"{machine.wide_stores} wide stores, not {whole}"
     got = from_bytes(out, made)
     if kind == "bf16":
-        want = [ptx_machine.to_float(ptx_machine.to_bits(v, kind), kind) for v in want]
+        want = [ptx_numbers.to_float(ptx_numbers.to_bits(v, kind), kind) for v in want]
     if not are_alike(got, want, name):
         wrong = next(i for i in range(len(want)) if not are_alike(got[i:i + 1], want[i:i + 1], name))
         return f"element {wrong} is {got[wrong]}, not {want[wrong]}"
