@@ -38,9 +38,7 @@ void GpuKernelEmitter::fail(std::string message) {
 }
 
 auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
-  for (const auto& value : kernel_.values)
-    if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
-      return unsupported("8-bit floats have no code yet");
+  ASSAY_TRY_VOID(has_code(kernel_));
   ASSAY_TRY(dots_, dot_axes(kernel_));
   if (is_checked_) find_only_chosen();
   entry(name);

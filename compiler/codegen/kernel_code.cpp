@@ -12,9 +12,7 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 auto KernelEmitter::run(const std::string& name) -> Result<void> {
-  for (const auto& value : kernel_.values)
-    if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
-      return unsupported("8-bit floats have no code yet");
+  ASSAY_TRY_VOID(has_code(kernel_));
   for (const auto& one : kernel_.body.body)
     for (const auto id : one.results) made_by_[id] = &one;
   begin(name);

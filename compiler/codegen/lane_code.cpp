@@ -392,4 +392,27 @@ auto LaneCode::compute(TileOp op, const Values& v, DType from, DType to) -> Valu
   return made;
 }
 
+namespace {
+
+auto has_code(const TileRegion& region) -> Result<void> {
+  for (const auto& one : region.body) {
+    const auto* compute = std::get_if<TileCompute>(&one.what);
+    if (compute != nullptr && !tile_op_row(compute->op).has_code)
+      return unsupported("{} has no code yet", tile_op_row(compute->op).name);
+    for (const auto& inner : one.regions) {
+      ASSAY_TRY_VOID(has_code(inner));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+auto has_code(const TileKernel& kernel) -> Result<void> {
+  for (const auto& value : kernel.values)
+    if (is_floating(value.type.dtype) && size_bytes(value.type.dtype) < 2)
+      return unsupported("8-bit floats have no code yet");
+  return has_code(kernel.body);
+}
+
 }  // namespace assay

@@ -5,9 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "compiler/program/op_table.h"
+#include "compiler/program/kernel.h"
+#include "core/base/result.h"
 
 namespace assay {
+
+/// Errors: unsupported (dtypes and operations of lanes that have no code).
+[[nodiscard]] auto has_code(const TileKernel& kernel) -> Result<void>;
 
 /// Emits operations of the table for values of `lanes` lanes, or of one.
 class LaneCode {

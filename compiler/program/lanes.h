@@ -108,6 +108,7 @@ constexpr auto row2(TileOp op) -> LaneRow {
   return {op, binary_loops<F>()};
 }
 [[nodiscard]] auto float_lanes() -> std::span<const LaneRow>;    ///< lanes_float.cpp
+[[nodiscard]] auto special_lanes() -> std::span<const LaneRow>;  ///< lanes_special.cpp
 [[nodiscard]] auto number_lanes() -> std::span<const LaneRow>;   ///< lanes_number.cpp
 [[nodiscard]] auto compare_lanes() -> std::span<const LaneRow>;  ///< lanes_compare.cpp
 

@@ -225,7 +225,7 @@ auto tile_evaluate(TileOp op, DType from, DType to) -> TileEvaluate {
     const auto result = lane_index(lane_dtype(to));
     return result == kLaneTypes ? nullptr : kCasts[at][result];
   }
-  for (const auto rows : {number_lanes(), compare_lanes(), float_lanes()})
+  for (const auto rows : {number_lanes(), compare_lanes(), float_lanes(), special_lanes()})
     for (const auto& row : rows)
       if (row.op == op) return row.loops[at];
   return nullptr;

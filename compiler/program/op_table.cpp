@@ -14,6 +14,10 @@ constexpr TileKinds kFloats{.floating = true};
 constexpr TileKinds kIntegers{.integer = true};
 constexpr TileKinds kBits{.boolean = true, .integer = true};
 
+constexpr auto special_row(TileOp op, std::string_view name, int operands) -> TileOpRow {
+  return {op, name, operands, TileResult::same, kFloats, false};
+}
+
 // In the order of the enumeration.
 // clang-format off
 constexpr std::array kRows = {
@@ -86,6 +90,45 @@ constexpr std::array kRows = {
     TileOpRow{is_infinite, "is_infinite", 1, TileResult::boolean, kFloats},
     TileOpRow{is_finite, "is_finite", 1, TileResult::boolean, kFloats},
     TileOpRow{sign_bit, "sign_bit", 1, TileResult::boolean, kFloats},
+    special_row(digamma, "digamma", 1),
+    special_row(trigamma, "trigamma", 1),
+    special_row(ndtr, "ndtr", 1),
+    special_row(log_ndtr, "log_ndtr", 1),
+    special_row(ndtri, "ndtri", 1),
+    special_row(bessel_j0, "bessel_j0", 1),
+    special_row(bessel_j1, "bessel_j1", 1),
+    special_row(bessel_y0, "bessel_y0", 1),
+    special_row(bessel_y1, "bessel_y1", 1),
+    special_row(bessel_j0_forward, "bessel_j0_forward", 1),
+    special_row(bessel_j1_forward, "bessel_j1_forward", 1),
+    special_row(bessel_y0_forward, "bessel_y0_forward", 1),
+    special_row(bessel_y1_forward, "bessel_y1_forward", 1),
+    special_row(i0, "i0", 1),
+    special_row(i1, "i1", 1),
+    special_row(i0e, "i0e", 1),
+    special_row(i1e, "i1e", 1),
+    special_row(modified_bessel_k0, "modified_bessel_k0", 1),
+    special_row(modified_bessel_k1, "modified_bessel_k1", 1),
+    special_row(scaled_modified_bessel_k0, "scaled_modified_bessel_k0", 1),
+    special_row(scaled_modified_bessel_k1, "scaled_modified_bessel_k1", 1),
+    special_row(spherical_bessel_j0, "spherical_bessel_j0", 1),
+    special_row(airy_ai, "airy_ai", 1),
+    special_row(zeta, "zeta", 2),
+    special_row(igamma, "igamma", 2),
+    special_row(igammac, "igammac", 2),
+    special_row(polygamma, "polygamma", 2),
+    special_row(chebyshev_polynomial_t, "chebyshev_polynomial_t", 2),
+    special_row(chebyshev_polynomial_u, "chebyshev_polynomial_u", 2),
+    special_row(chebyshev_polynomial_v, "chebyshev_polynomial_v", 2),
+    special_row(chebyshev_polynomial_w, "chebyshev_polynomial_w", 2),
+    special_row(shifted_chebyshev_polynomial_t, "shifted_chebyshev_polynomial_t", 2),
+    special_row(shifted_chebyshev_polynomial_u, "shifted_chebyshev_polynomial_u", 2),
+    special_row(shifted_chebyshev_polynomial_v, "shifted_chebyshev_polynomial_v", 2),
+    special_row(shifted_chebyshev_polynomial_w, "shifted_chebyshev_polynomial_w", 2),
+    special_row(hermite_polynomial_h, "hermite_polynomial_h", 2),
+    special_row(hermite_polynomial_he, "hermite_polynomial_he", 2),
+    special_row(laguerre_polynomial_l, "laguerre_polynomial_l", 2),
+    special_row(legendre_polynomial_p, "legendre_polynomial_p", 2),
     TileOpRow{fma, "fma", 3, TileResult::same, kFloats},
     TileOpRow{select, "select", 3, TileResult::select, kAny},
 };

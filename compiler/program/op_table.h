@@ -83,6 +83,46 @@ enum class TileOp : std::uint8_t {
   is_infinite,
   is_finite,
   sign_bit,
+  // special functions, of the interpreter only
+  digamma,
+  trigamma,
+  ndtr,
+  log_ndtr,
+  ndtri,
+  bessel_j0,
+  bessel_j1,
+  bessel_y0,
+  bessel_y1,
+  bessel_j0_forward,
+  bessel_j1_forward,
+  bessel_y0_forward,
+  bessel_y1_forward,
+  i0,
+  i1,
+  i0e,
+  i1e,
+  modified_bessel_k0,
+  modified_bessel_k1,
+  scaled_modified_bessel_k0,
+  scaled_modified_bessel_k1,
+  spherical_bessel_j0,
+  airy_ai,
+  zeta,
+  igamma,
+  igammac,
+  polygamma,
+  chebyshev_polynomial_t,
+  chebyshev_polynomial_u,
+  chebyshev_polynomial_v,
+  chebyshev_polynomial_w,
+  shifted_chebyshev_polynomial_t,
+  shifted_chebyshev_polynomial_u,
+  shifted_chebyshev_polynomial_v,
+  shifted_chebyshev_polynomial_w,
+  hermite_polynomial_h,
+  hermite_polynomial_he,
+  laguerre_polynomial_l,
+  legendre_polynomial_p,
   // three operands
   fma,
   select,  ///< condition, a, b
@@ -130,6 +170,7 @@ struct TileOpRow {
   int operands;
   TileResult result;
   TileKinds kinds;
+  bool has_code = true;  ///< for CPUs and GPUs; else kernels that have it are interpreted
 };
 
 [[nodiscard]] auto tile_ops() -> std::span<const TileOpRow>;

@@ -4,46 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/read/cpp_functions.h"
 #include "compiler/read/cpp_reader.h"
 #include "compiler/read/float_functions.h"
 
 namespace assay {
 namespace {
-
-struct FunctionRow {
-  std::string_view name;
-  TileOp op;
-};
-/// Functions of one and of two numbers, free ones and methods of vectors. `round` is the vectors'.
-// clang-format off
-constexpr std::array kUnary = {
-    FunctionRow{"exp", TileOp::exp}, FunctionRow{"exp_u20", TileOp::exp}, FunctionRow{"fexp_u20", TileOp::exp},
-    FunctionRow{"exp2", TileOp::exp2}, FunctionRow{"expm1", TileOp::expm1}, FunctionRow{"log", TileOp::log},
-    FunctionRow{"log2", TileOp::log2}, FunctionRow{"log10", TileOp::log10}, FunctionRow{"log1p", TileOp::log1p},
-    FunctionRow{"sqrt", TileOp::sqrt}, FunctionRow{"rsqrt", TileOp::rsqrt}, FunctionRow{"sin", TileOp::sin},
-    FunctionRow{"cos", TileOp::cos}, FunctionRow{"tan", TileOp::tan}, FunctionRow{"asin", TileOp::asin},
-    FunctionRow{"acos", TileOp::acos}, FunctionRow{"atan", TileOp::atan}, FunctionRow{"sinh", TileOp::sinh},
-    FunctionRow{"cosh", TileOp::cosh}, FunctionRow{"tanh", TileOp::tanh}, FunctionRow{"asinh", TileOp::asinh},
-    FunctionRow{"acosh", TileOp::acosh}, FunctionRow{"atanh", TileOp::atanh}, FunctionRow{"erf", TileOp::erf},
-    FunctionRow{"erfc", TileOp::erfc}, FunctionRow{"erfinv", TileOp::erfinv}, FunctionRow{"calc_erfinv", TileOp::erfinv},
-    FunctionRow{"lgamma", TileOp::lgamma}, FunctionRow{"floor", TileOp::floor}, FunctionRow{"ceil", TileOp::ceil},
-    FunctionRow{"trunc", TileOp::trunc}, FunctionRow{"nearbyint", TileOp::nearest_even}, FunctionRow{"rint", TileOp::nearest_even},
-    FunctionRow{"isnan", TileOp::is_nan}, FunctionRow{"isinf", TileOp::is_infinite}, FunctionRow{"isfinite", TileOp::is_finite},
-    FunctionRow{"signbit", TileOp::sign_bit}, FunctionRow{"abs", TileOp::absolute}, FunctionRow{"fabs", TileOp::absolute},
-    FunctionRow{"neg", TileOp::negate},
-};
-constexpr std::array kBinary = {
-    FunctionRow{"pow", TileOp::power}, FunctionRow{"atan2", TileOp::atan2}, FunctionRow{"copysign", TileOp::copysign},
-    FunctionRow{"hypot", TileOp::hypot}, FunctionRow{"nextafter", TileOp::nextafter}, FunctionRow{"fmod", TileOp::remainder},
-    FunctionRow{"maximum", TileOp::maximum}, FunctionRow{"minimum", TileOp::minimum},
-    FunctionRow{"max_propagate_nan", TileOp::maximum}, FunctionRow{"min_propagate_nan", TileOp::minimum},
-    FunctionRow{"clamp_min", TileOp::maximum}, FunctionRow{"clamp_max", TileOp::minimum},
-    FunctionRow{"fmax", TileOp::maximum_number}, FunctionRow{"fmin", TileOp::minimum_number},
-    FunctionRow{"div_floor_floating_vec", TileOp::floor_quotient}, FunctionRow{"div_floor_floating", TileOp::floor_quotient},
-    FunctionRow{"remainder", TileOp::remainder}, FunctionRow{"mod", TileOp::remainder},
-    FunctionRow{"remainder_integral", TileOp::floor_remainder}, FunctionRow{"floor_divide_integral", TileOp::floor_quotient},
-};
-// clang-format on
 
 /// Methods of masks only.
 constexpr std::array<std::string_view, 4> kOfMasks = {"cast", "is_masked", "all_masked",
@@ -52,12 +18,6 @@ constexpr std::array<std::string_view, 4> kOfMasks = {"cast", "is_masked", "all_
 constexpr std::array<std::string_view, 5> kMasks = {"to_float_mask", "vec_convert_to_mask",
                                                     "flag_to_float_vec", "flag_to_float_scalar",
                                                     "mask_convert_to_float"};
-
-auto find(const auto& rows, std::string_view name) -> const FunctionRow* {
-  for (const auto& row : rows)
-    if (row.name == name) return &row;
-  return nullptr;
-}
 
 /// Functions that give whole numbers, and the same on sizes.
 struct IntegerRow {
@@ -259,19 +219,19 @@ auto CppReader::apply(std::string_view name, const Values& values, bool& is_know
   const bool is_index = values.size() == 1 && values[0].is_index() && !is_floating(values[0].dtype);
   if (is_index && name == "abs")
     return CppValue::of_index(max(values[0].expr, -values[0].expr), values[0].dtype);
-  if (const auto* one = find(kUnary, name); one != nullptr && values.size() == 1) {
+  if (const auto one = cpp_function(name, 1); one && values.size() == 1) {
     const bool is_real = is_floating(values[0].dtype);
-    const bool takes = is_real || tile_op_row(one->op).kinds.integer;
+    const bool takes = is_real || tile_op_row(*one).kinds.integer;
     ASSAY_TRY(const auto operand, builder_.as(values[0], takes ? values[0].dtype : DType::float64));
-    ASSAY_TRY(const auto id, builder_.compute(one->op, {operand}));
+    ASSAY_TRY(const auto id, builder_.compute(*one, {operand}));
     auto result = CppValue::of_tile(id, builder_.type(id).dtype, values[0].is_vector);
-    const auto whole = std::ranges::find(kToIntegers, one->op, &IntegerRow::op);
+    const auto whole = std::ranges::find(kToIntegers, *one, &IntegerRow::op);
     if (const auto real = builder_.real_expr(values[0]); real && whole != kToIntegers.end())
       result.real = make(ExprOp::to_float, std::array{make(whole->expr, std::array{*real})});
     return result;
   }
-  if (const auto* two = find(kBinary, name); two != nullptr && values.size() == 2)
-    return builder_.promoted(two->op, values[0], values[1]);
+  if (const auto two = cpp_function(name, 2); two && values.size() == 2)
+    return builder_.promoted(*two, values[0], values[1]);
   return composed(name, values, is_known);
 }
 
@@ -284,6 +244,8 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
   if (!is_known) return bad_input("`{}` of such operands", name);
   if (v.size() == 1 && name == "round")
     return apply(v[0].is_vector ? "nearbyint" : "round_away", v, is_known);
+  if (v.size() == 2 && name == "calc_polygamma")
+    return builder_.promoted(TileOp::polygamma, v[1], v[0]);
   if (v.size() == 1 && name == "reciprocal") return builder_.binary("/", like(1), v[0]);
   if (v.size() == 1 && name == "frac") {
     ASSAY_TRY(const auto whole, apply("trunc", v, is_known));

@@ -39,6 +39,9 @@ constexpr std::array kUnary = {
     FunctionRow{"finitef", TileOp::is_finite}, FunctionRow{"isfinited", TileOp::is_finite},
     FunctionRow{"signbit", TileOp::sign_bit}, FunctionRow{"abs", TileOp::absolute},
     FunctionRow{"fabs", TileOp::absolute},
+    FunctionRow{"j0", TileOp::bessel_j0}, FunctionRow{"j1", TileOp::bessel_j1},
+    FunctionRow{"y0", TileOp::bessel_y0}, FunctionRow{"y1", TileOp::bessel_y1},
+    FunctionRow{"normcdf", TileOp::ndtr}, FunctionRow{"normcdfinv", TileOp::ndtri},
 };
 constexpr std::array kBinary = {
     FunctionRow{"pow", TileOp::power}, FunctionRow{"atan2", TileOp::atan2},

@@ -12,7 +12,8 @@ LAYERS = {
     "core/shape": ["core/base", "core/expr"],
     "core/tensor": ["core/base", "core/expr", "core/shape"],
     "core/graph": ["core/base", "core/expr", "core/shape", "core/tensor"],
-    "core/ops": ["core/base", "core/expr", "core/shape", "core/tensor"],
+    "core/function": [],
+    "core/ops": ["core/base", "core/expr", "core/shape", "core/tensor", "core/function"],
     "core/finding": ["core/base", "core/expr", "core/shape", "core/tensor", "core/graph"],
     "compiler": ["core"],
     "compiler/program": ["core"],
@@ -60,7 +61,7 @@ FENCES = [
     ("zip", r"(zip|zlib|zstd)\.h$", ["replay"], []),
     ("openssl", r"openssl/", ["replay/bundle", "replay/formats"], []),
     ("eigen", r"(unsupported/)?Eigen/", ["core/ops"], []),
-    ("boost", r"boost/math/", ["core/ops"], []),
+    ("boost", r"boost/math/", ["core/function"], []),
     ("blas", r"(cblas|lapacke?)\.h$", ["core/ops"], []),
 ]
 

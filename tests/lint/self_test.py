@@ -96,7 +96,7 @@ BAD_INCLUDES = [
      "openssl: <openssl/evp.h> belongs into sources of replay/bundle and replay/formats"),
     ("core/tensor/x.cpp", "<Eigen/Core>", "eigen: <Eigen/Core> belongs into sources of core/ops"),
     ("core/tensor/x.cpp", "<boost/math/a.hpp>",
-     "boost: <boost/math/a.hpp> belongs into sources of core/ops"),
+     "boost: <boost/math/a.hpp> belongs into sources of core/function"),
     ("replay/interp/x.cpp", "<cblas.h>", "blas: <cblas.h> belongs into sources of core/ops"),
 ]
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "core/ops/rows/digamma.h"
+#include "core/function/special.h"
 #include "core/ops/rows/random_fill.h"
 
 namespace assay {
@@ -152,7 +152,8 @@ auto gamma_gradient(double shape, double x) -> double {
       second += term / (at * at);
     }
     const double power = std::pow(x, shape);
-    const double by_shape = (std::log(x) - digamma(shape)) * power * first - power * second;
+    const double by_shape =
+        (std::log(x) - special::digamma(shape)) * power * first - power * second;
     const double result = -by_shape / (std::pow(x, shape - 1) * std::exp(-x));
     return std::isnan(result) ? 0 : result;
   }
@@ -191,7 +192,7 @@ auto gamma_gradient(double shape, double x) -> double {
 
 /// Of a beta number near 0 by its first parameter, times 1 / (1 - x).
 auto beta_by_first_near_0(double x, double alpha, double beta) -> double {
-  const double factor = digamma(alpha) - digamma(alpha + beta) - std::log(x);
+  const double factor = special::digamma(alpha) - special::digamma(alpha + beta) - std::log(x);
   double term = 1, series = (factor + 1 / alpha) / alpha;
   for (int i = 1; i <= 10; ++i) {
     term *= (i - beta) * x / i;
@@ -202,7 +203,7 @@ auto beta_by_first_near_0(double x, double alpha, double beta) -> double {
   return std::isnan(result) ? 0 : result;
 }
 auto beta_by_second_near_0(double x, double alpha, double beta) -> double {
-  const double factor = digamma(alpha + beta) - digamma(beta);
+  const double factor = special::digamma(alpha + beta) - special::digamma(beta);
   double term = 1, product = 1, slope = 0, series = factor / alpha;
   for (int i = 1; i <= 8; ++i) {
     term *= -x / i;
@@ -277,8 +278,8 @@ auto dirichlet_gradient(double x, double alpha, double total) -> double {
     }
     return sum;
   };
-  return polynomial(kBetaFit[0]) / polynomial(kBetaFit[1]) * x * (digamma(total) - digamma(alpha)) /
-         beta;
+  return polynomial(kBetaFit[0]) / polynomial(kBetaFit[1]) * x *
+         (special::digamma(total) - special::digamma(alpha)) / beta;
 }
 
 /// Numbers and parameters of one dtype, contiguous in the first one's sizes.

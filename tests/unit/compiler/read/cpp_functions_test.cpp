@@ -1,6 +1,7 @@
 // Functions of floats that C++ kernels call.
 #include <cmath>
 
+#include "core/function/special.h"
 #include "tests/unit/compiler/read/cpp_kernels.h"
 
 namespace assay {
@@ -62,6 +63,36 @@ TEST_F(CppKernel, LdexpTakesPowersThatAreFloats) {
       "tmp2.store(p1 + static_cast<int64_t>(x0), {0});");
   gives_each({vector, "for(int64_t x0=0; x0<n; x0+=1) { p1[x0] = std::ldexp(p0[x0], -3); }"},
              [](double x) { return std::ldexp(x, -3); });
+}
+
+auto of_square(double x) -> float {
+  return static_cast<float>(x * x * 0.125 + 0.5);
+}
+/// The order of a polygamma function says which function is called.
+TEST_F(CppKernel, SpecialFunctionsAreOfLanes) {
+  const auto loop = [](std::string_view made) {
+    return fmt::format(
+        "for(int64_t x0=0; x0<n; x0+=1) {{ auto tmp0 = p0[x0]; "
+        "auto tmp1 = tmp0 * tmp0 * static_cast<float>(0.125) + static_cast<float>(0.5); p1[x0] = "
+        "{}; }}",
+        made);
+  };
+  gives_each({loop("calc_i0(tmp1)")}, [](double x) { return special::i0(of_square(x)); });
+  gives_each({loop("calc_polygamma(tmp1, static_cast<float>(2.0))")},
+             [](double x) { return special::polygamma(2, of_square(x), false); });
+  gives_each({loop("static_cast<float>(1.0) == 0 ? calc_digamma(tmp1) : "
+                   "(static_cast<float>(1.0) == 1 ? trigamma(tmp1) : "
+                   "calc_polygamma(tmp1, static_cast<float>(1.0)))")},
+             [](double x) { return special::trigamma(of_square(x), false); });
+  gives_each({loop("calc_igamma(tmp1, static_cast<float>(1.5))")},
+             [](double x) { return special::igamma(of_square(x), 1.5); });
+  gives_each({loop("hermite_polynomial_h_forward(tmp1, static_cast<float>(3.0))")},
+             [](double x) { return special::hermite_polynomial_h(of_square(x), 3); });
+  gives_each(
+      {whole_and_rest(
+          "auto tmp0 = at::vec::Vectorized<float>::loadu(p0 + static_cast<int64_t>(x0), {0});\n"
+          "auto tmp1 = tmp0.i0e();\ntmp1.store(p1 + static_cast<int64_t>(x0), {0});")},
+      [](double x) { return special::i0e(x); });
 }
 
 }  // namespace
