@@ -19,6 +19,7 @@ BAD_INCLUDES = [
     ("core/shape/x.h", '"core/tensor/meta.h"', "core/shape may not include core/tensor"),
     ("core/tensor/x.h", '"core/graph/graph.h"', "core/tensor may not include core/graph"),
     ("core/graph/x.h", '"core/ops/op_table.h"', "core/graph may not include core/ops"),
+    ("core/function/x.h", '"core/base/result.h"', "core/function may not include core/base"),
     ("core/ops/x.h", '"core/graph/graph.h"', "core/ops may not include core/graph"),
     ("core/finding/x.h", '"core/ops/op_table.h"', "core/finding may not include core/ops"),
     ("core/graph/x.cpp", '"replay/formats/capture.h"', "core may not include replay"),
