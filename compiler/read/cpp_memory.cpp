@@ -41,6 +41,8 @@ auto CppReader::lane_of(int node, std::optional<int> count, bool is_local) -> Re
     ASSAY_TRY(have, integer(one.children[static_cast<std::size_t>(*count)]));
   }
   const bool fits = have == loop->count || (is_local && have == width);
+  if (const auto most = have.as_int(); !fits && most && *most > loop->width)
+    return bad_input("{} elements of a vector that has {}", *most, loop->width);
   if (!fits) return bad_input("a vector of other lanes than the elements that are left");
   return loop->lane;
 }

@@ -108,8 +108,6 @@ constexpr AbsentOperators kAbsent[] = {
     {"aten._print", "says something, gives nothing"},
     {"aten._make_dep_token", "tokens that order effects"},
     {"aten._functional_", "tokens that order effects"},
-    {"prims._make_token", "tokens that order effects"},
-    {"prims._sink_tokens", "tokens that order effects"},
     {"aten.pin_memory", "places of memory on the host"},
     {"aten._pin_memory", "places of memory on the host"},
     {"aten._lazy_clone", "copies on the first write"},

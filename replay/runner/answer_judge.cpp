@@ -121,7 +121,8 @@ auto AnswerJudge::tangents() -> std::optional<std::vector<Tangent>> {
       if ((!is_output && !of.starts_with(kInput)) || at == stage.outputs.end())
         return std::vector<Tangent>();
       auto& tangent = result.emplace_back();
-      tangent.position = static_cast<std::size_t>(at - stage.outputs.begin());
+      tangent.position =
+          static_cast<std::size_t>(std::count_if(stage.outputs.begin(), at, std::not_fn(is_token)));
       if (is_output)
         std::from_chars(of.data() + kOutput.size(), of.data() + of.size(),
                         tangent.output.emplace());

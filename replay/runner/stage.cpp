@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 
 #include "compiler/read/wrapper.h"
@@ -73,6 +74,33 @@ auto returned(const Graph& graph) -> std::vector<Arg> {
   if (output == nullptr || output->args.empty()) return {};
   const auto* list = std::get_if<SequenceArg>(&output->args[0].value);
   return list == nullptr ? std::vector<Arg>{output->args[0]} : list->items;
+}
+
+/// How many tokens of effects the graph ends in itself.
+auto sunk_tokens(const Graph& graph) -> std::size_t {
+  std::size_t count = 0;
+  for (const auto& node : graph.nodes)
+    if (node.target.starts_with("prims._sink_tokens") && !node.args.empty())
+      if (const auto* list = std::get_if<SequenceArg>(&node.args[0].value))
+        count += list->items.size();
+  return count;
+}
+
+/// PyTorch 2.15 takes the outputs that are tokens away and leaves their descriptions in front: each
+/// is one of the output behind it, and those of the last outputs are lost.
+void move_past_tokens(std::vector<std::string>& names, std::size_t tokens) {
+  const auto first = std::ranges::find_if_not(names, is_token);
+  if (first - names.begin() != static_cast<std::ptrdiff_t>(tokens)) return;
+  names.erase(names.begin(), first);
+  while (tokens-- > 0 && !names.empty()) {
+    const auto digit = names.back().find_first_of("0123456789");
+    std::size_t k = 0;
+    if (digit != std::string::npos)
+      std::from_chars(names.back().data() + digit, names.back().data() + names.back().size(), k);
+    names.push_back(digit == std::string::npos
+                        ? std::string()
+                        : fmt::format("{}{}", names.back().substr(0, digit), k + 1));
+  }
 }
 
 auto is_tangent(const std::string& name) -> bool {
@@ -214,6 +242,8 @@ class StageReader {
                 comment_of(text.substr(line + 1, text.find('\n', line + 1) - line - 1));
             !comment.empty())
           comments.push_back(described(comment));
+    if (const auto tokens = sunk_tokens(stage.graph->graph); tokens != 0)
+      move_past_tokens(comments, tokens);
     if (comments.size() == items.size()) {
       stage.outputs = std::move(comments);
       return;
@@ -248,6 +278,10 @@ class StageReader {
 };
 
 }  // namespace
+
+auto is_token(const std::string& name) -> bool {
+  return name.contains("TokenAOT");
+}
 
 auto name(StageRole role) -> std::string_view {
   constexpr std::array<std::string_view, 5> kRoles = {"function", "joint", "inference", "forward",

@@ -38,6 +38,9 @@ struct Stage {
   [[nodiscard]] auto has_same_names(const Stage& other) const -> bool;
 };
 
+/// Of an input or output: a token, which only orders calls with effects.
+[[nodiscard]] auto is_token(const std::string& name) -> bool;
+
 /// Stages in order of the log. The last attempt's log events count. A stage that cannot be read is
 /// there with its reason. `table` must outlive the stages.
 [[nodiscard]] auto read_stages(const TraceLog& log, const TraceCompilation& compilation,

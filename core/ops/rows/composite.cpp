@@ -360,9 +360,14 @@ auto measure_equal(KernelCall& k) -> Dims {
   if (k.in(0).sizes() != k.in(1).sizes()) return {0};
   return {to_vector<Complex>(k.in(0)) == to_vector<Complex>(k.in(1)) ? 1 : 0};
 }
+/// An empty tensor, which calls with effects hand on.
+auto token_rule(MetaCall& c) -> Datum {
+  return c.fresh(DType::float32, {Expr(0)}, {Expr(1)});
+}
 auto no_result(MetaCall&) -> Datum {
   return {};
 }
+void nothing(KernelCall&) {}
 void assert_tensor_kernel(KernelCall& k) {
   const auto values = to_vector<Complex>(k.in(0));
   if (values.size() == 1 && values[0] != Complex(0)) return;
@@ -434,6 +439,8 @@ void add_composite_rows(OpTable& t) {
   t.add({.schema_text = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", .rule = assert_scalar_rule});
   t.add({.schema_text = "aten::_assert_async(Tensor self) -> ()", .rule = no_result, .kernel = assert_tensor_kernel});
   t.add({.schema_text = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", .rule = no_result, .kernel = assert_tensor_kernel});
+  t.add({.schema_text = "prims::_make_token() -> Tensor", .rule = token_rule, .kernel = nothing});
+  t.add({.schema_text = "prims::_sink_tokens(Tensor[] tokens) -> ()", .rule = no_result, .kernel = nothing});
   t.add({.schema_text = "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", .rule = constrain_range_rule});
   t.add({.schema_text = "aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", .rule = constrain_range_rule});
 }

@@ -116,6 +116,22 @@ TEST_F(InterpretTest, AScanInALoopCarriesItsLastElement) {
   }
 }
 
+/// PyTorch's check does not look at the sizes of a tensor without elements.
+TEST_F(InterpretTest, AnAssertedLayoutIsNotThatOfATensorWithoutElements) {
+  const auto is_run = [](std::string_view elements) {
+    const auto program = read_wrapper(
+        fmt::format("def call(args):\n    arg0_1, = args\n"
+                    "    buf0 = empty_strided_cpu(({0}, ), (1, ), torch.float32)\n"
+                    "    assert_size_stride(buf0, (128, ), (1, ))\n    return (buf0, )\n",
+                    elements));
+    const auto ready = Interpreter(table()).compile(*program);
+    return (*ready)->run(DatumList{{*Tensor::contiguous(DType::float32, {1})}}, {}).has_value();
+  };
+  EXPECT_TRUE(is_run("0"));
+  EXPECT_TRUE(is_run("128"));
+  EXPECT_FALSE(is_run("1"));
+}
+
 TEST_F(InterpretTest, TwoProgramsThatWriteOneElementConflict) {
   constexpr std::string_view kBody =
       "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\n"
