@@ -4,11 +4,39 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <vector>
+
+// OpenBLAS's own, which it calls when it is loaded; other builds have none.
+extern "C" {
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
+}
 
 namespace assay {
 namespace {
+
+/// OpenBLAS knows processors by their model and takes one that came later for a Prescott, whose
+/// products are several times slower. What the processor can do says which kernels it may run.
+auto choose_blas_kernels() -> bool {
+  constexpr auto kVariable = "OPENBLAS_CORETYPE";
+  if (gotoblas_dynamic_init == nullptr || gotoblas_dynamic_quit == nullptr ||
+      std::getenv(kVariable) != nullptr || std::string_view(openblas_get_corename()) != "Prescott")
+    return false;
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (!has_avx2) return false;
+  setenv(kVariable, has_avx512 ? "SkylakeX" : "Haswell", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  unsetenv(kVariable);
+  return true;
+}
+/// Before there are threads.
+[[maybe_unused]] const bool kHasChosenKernels = choose_blas_kernels();
 
 /// How CBLAS (row-major) can read a matrix without a copy.
 template <class T>

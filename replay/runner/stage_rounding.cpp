@@ -106,23 +106,31 @@ auto widened(const Datum& datum) -> Datum {
 
 /// Every element moves by one rounding, up or down by chance; parts of complex numbers by one of
 /// the whole.
-void perturb(const Tensor& tensor, double unit, std::uint32_t seed) {
-  Tensor target = tensor;
-  auto values = to_vector<Complex>(target);
-  auto state = std::uint64_t{seed} * 0x9E3779B97F4A7C15U + 1;
-  const bool has_parts = is_complex(tensor.dtype());
+void perturb(std::span<double> values, double unit, std::uint64_t state) {
+  for (auto& value : values) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    value *= 1 + ((state >> 40U) % 2 == 0 ? unit : -unit);
+  }
+}
+void perturb(std::span<Complex> values, double unit, std::uint64_t state) {
   for (auto& value : values) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     const auto by = [&](unsigned bit) { return (state >> bit) % 2 == 0 ? unit : -unit; };
-    value = has_parts ? value + std::abs(value) * Complex(by(40), by(41)) : value * (1 + by(40));
+    value += std::abs(value) * Complex(by(40), by(41));
   }
-  if (is_complex(tensor.dtype())) {
-    from_vector<Complex>(target, values);
-  } else {
-    std::vector<double> reals(values.size());
-    std::ranges::transform(values, reals.begin(), [](const Complex& z) { return z.real(); });
-    from_vector<double>(target, reals);
-  }
+}
+void perturb(const Tensor& tensor, double unit, std::uint32_t seed) {
+  const auto state = std::uint64_t{seed} * 0x9E3779B97F4A7C15U + 1;
+  Tensor target = tensor;
+  if (tensor.dtype() == DType::float64 && tensor.is_contiguous() && tensor.meta.lazy == Lazy::none)
+    return perturb(std::span(target.data<double>(), static_cast<std::size_t>(tensor.numel())), unit,
+                   state);
+  const auto copied = [&](auto values) {
+    perturb(std::span(values), unit, state);
+    from_vector<typename decltype(values)::value_type>(target, values);
+  };
+  is_complex(tensor.dtype()) ? copied(to_vector<Complex>(target))
+                             : copied(to_vector<double>(target));
 }
 
 /// dtypes of the results in the run as it was captured.
@@ -359,15 +367,25 @@ class Measurement {
                                   : found->second.noise;
       // Exact results of exact inputs do not move.
       if (!is_inexact(tensor->dtype()) && seed % 2 == 0) continue;
-      const auto values = to_vector<Complex>(*tensor);
-      if (values.size() != reference.size()) continue;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto distance = std::abs(values[i] - reference[i]);
-        if (distance <= noise[i]) continue;
-        const bool counts =
-            std::isfinite(distance) || (!is_jump && std::isfinite(std::abs(reference[i])));
-        if (counts) noise[i] = distance;
-      }
+      if (is_complex(tensor->dtype()))
+        widen_noise(to_vector<Complex>(*tensor), reference, noise, is_jump);
+      else
+        widen_noise(to_vector<double>(*tensor), reference, noise, is_jump);
+    }
+  }
+
+  static auto like(double, Complex value) -> double { return value.real(); }
+  static auto like(Complex, Complex value) -> Complex { return value; }
+  /// To what is so far from the reference.
+  template <class T>
+  static void widen_noise(const std::vector<T>& values, std::span<const Complex> reference,
+                          std::vector<double>& noise, bool is_jump) {
+    if (values.size() != reference.size()) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto distance = std::abs(values[i] - like(values[i], reference[i]));
+      if (distance <= noise[i]) continue;
+      if (std::isfinite(distance) || (!is_jump && std::isfinite(std::abs(reference[i]))))
+        noise[i] = distance;
     }
   }
 
