@@ -124,12 +124,12 @@ class GraphCompiler {
   ScheduleInput input_;
 };
 
-/// Measures rounding of a graph when it is first asked for.
+/// Measures rounding of a graph when it is first asked for, of the outputs that have names.
 class MeasuredRounding {
  public:
-  MeasuredRounding(const Graph& graph, const RunInputs& inputs, std::size_t outputs,
+  MeasuredRounding(const Graph& graph, const RunInputs& inputs, std::vector<std::string> outputs,
                    const OpTable& table)
-      : graph_(graph), inputs_(inputs), outputs_(outputs), table_(table) {}
+      : graph_(graph), inputs_(inputs), outputs_(std::move(outputs)), table_(table) {}
 
   auto of(const std::string& what, RoundingRuns runs) -> const Rounding* {
     const auto [known, is_new] = measured_.try_emplace(runs);
@@ -149,13 +149,13 @@ class MeasuredRounding {
       stage.inputs.push_back(fmt::format("input {}", i));
       given[stage.inputs.back()] = {inputs_.values[i], Randomness::none, {}};
     }
-    for (std::size_t i = 0; i < outputs_; ++i) stage.outputs.push_back(fmt::format("output {}", i));
+    stage.outputs = outputs_;
     return measure_rounding(stage, given, inputs_.attributes, table_, RoundedBy::assay, runs);
   }
 
   const Graph& graph_;
   const RunInputs& inputs_;
-  std::size_t outputs_;
+  const std::vector<std::string> outputs_;
   const OpTable& table_;
   std::map<RoundingRuns, Roundings> measured_;
 };
@@ -355,29 +355,40 @@ auto compare_with_reference(const Graph& graph, const CompiledGraph& compiled,
     result.notes.emplace_back("values are not compared: random numbers were drawn");
     return result;
   }
-  MeasuredRounding rounding(graph, inputs, expected.size(), table);
-  const auto add = [&](const Datum& actual, const Datum& wanted, std::string what,
-                       const Tensor* before = nullptr) {
-    auto difference = compare(actual, wanted, std::move(what));
-    if (is_blind) difference = {difference.what, {}, 0};
+  struct Pair {
+    const Datum& actual;
+    const Datum& wanted;
+    const Tensor* before;  ///< of inputs: what was there
+  };
+  std::vector<Pair> pairs;
+  const auto add = [&](const Pair& pair, std::string what) {
+    pairs.push_back(pair);
+    result.compared.push_back(compare(pair.actual, pair.wanted, std::move(what)));
+    if (is_blind) result.compared.back() = {result.compared.back().what, {}, 0};
+  };
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    add({result.run.outputs[i], expected[i], nullptr}, fmt::format("output {}", i));
+  for (std::size_t i = 0; i < inputs.values.size(); ++i)
+    if (const auto* before = inputs.values[i].real())
+      add({mine[i], reference.values[i], before}, fmt::format("input {} after", i));
+  std::vector<std::string> unequal;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    unequal.push_back(result.compared[i].message.empty() ? "" : result.compared[i].what);
+  MeasuredRounding rounding(graph, inputs, std::move(unequal), table);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    auto& difference = result.compared[i];
+    const auto& [actual, wanted, before] = pairs[i];
     judge(difference, actual, wanted, rounding, result.notes);
     const bool is_open =
         !difference.message.empty() && open.has(wanted) && have_one_layout(actual, wanted) &&
         (before == nullptr || !is_left_unwritten(*actual.real(), *wanted.real(), *before));
-    if (is_open) {
-      result.notes.push_back(
-          fmt::format("{} is undecided: on these inputs PyTorch leaves open what it is (elements "
-                      "written to one place, or indices of no pool)",
-                      difference.what));
-      difference = {difference.what, {}, 0};
-    }
-    result.compared.push_back(std::move(difference));
-  };
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    add(result.run.outputs[i], expected[i], fmt::format("output {}", i));
-  for (std::size_t i = 0; i < inputs.values.size(); ++i)
-    if (const auto* before = inputs.values[i].real())
-      add(mine[i], reference.values[i], fmt::format("input {} after", i), before);
+    if (!is_open) continue;
+    result.notes.push_back(
+        fmt::format("{} is undecided: on these inputs PyTorch leaves open what it is (elements "
+                    "written to one place, or indices of no pool)",
+                    difference.what));
+    difference = {difference.what, {}, 0};
+  }
   if (!is_blind) compare_sharing(result, mine, expected, reference.values);
   return result;
 }
