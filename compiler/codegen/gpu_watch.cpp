@@ -193,14 +193,21 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
 void GpuState::find_only_chosen() {
   if (dots_) return;
   std::set<TileId> other;
+  // A store of what was chosen, in whatever dtype; a mere copy is told.
+  const auto is_chosen = [this](TileId stored) {
+    const TileCompute* made = nullptr;
+    do {
+      const auto* makes = steps_.maker(stored);
+      made = makes == nullptr ? nullptr : std::get_if<TileCompute>(&makes->what);
+      if (made != nullptr) stored = makes->operands[0];
+    } while (made != nullptr && made->op == TileOp::cast);
+    return made != nullptr && made->op == TileOp::select;
+  };
   const std::function<void(const TileRegion&)> visit = [&](const TileRegion& region) {
     for (const auto& one : region.body) {
       const auto* what = std::get_if<TileCompute>(&one.what);
-      // A store of what was chosen; a mere copy is told.
-      const auto* makes =
-          std::holds_alternative<TileStore>(one.what) ? steps_.maker(one.operands[1]) : nullptr;
-      const auto* made = makes == nullptr ? nullptr : std::get_if<TileCompute>(&makes->what);
-      const bool is_store = made != nullptr && made->op == TileOp::select;
+      const bool is_store =
+          std::holds_alternative<TileStore>(one.what) && is_chosen(one.operands[1]);
       const bool is_choice = what != nullptr && what->op == TileOp::select;
       const bool is_cast = what != nullptr && what->op == TileOp::cast;
       for (std::size_t i = 0; i < one.operands.size(); ++i) {

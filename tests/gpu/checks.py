@@ -45,9 +45,10 @@ CASES = [
        f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9) + 1.0", block, *found)
       for block in (32, 64)
       for below, found in [(4, (None, None, ())), (3, ("uninitialised", 2, (3,)))]),
-    # Nor what is chosen and stored, until somebody needs it; a mere copy is told.
+    # Nor what is chosen and stored, in whatever dtype, until somebody needs it; a mere copy is told.
     *((STORE, "tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    tmp9 = tl.where(x2 > 99, 1.0, tmp8)\n"
-       "    tl.store(out_ptr0 + (x2), tmp9, xmask)" + behind, 64, *found)
+       f"    tl.store(out_ptr0 + (x2), {stored}, xmask){behind}", 64, *found)
+      for stored in ("tmp9", "tmp9.to(tl.float16)")
       for behind, found in [("", (None, None, ())),
                             ("\n    tl.debug_barrier()\n    tmp3 = tl.load(out_ptr0 + (x2), xmask)\n"
                              "    tl.store(in_ptr0 + (x2), tmp3 * 2, xmask)", ("uninitialised", 2, range(SIZE)))]),
