@@ -70,8 +70,30 @@ auto resolved(const Datum& datum, Domain& domain) -> Result<Datum> {
   ASSAY_TRY(auto args, bind_arguments(clone->schema, {datum}, {}));
   return domain.run(*clone, std::move(args));
 }
+/// A number that a view is taken of is a tensor without dimensions.
+auto number_as_tensor(const Datum& number, Domain& domain) -> Result<Datum> {
+  const auto* expr = number.scalar();
+  const auto type = expr == nullptr ? ExprType::real : expr->type();
+  const auto dtype = expr == nullptr             ? DType::complex128
+                     : type == ExprType::real    ? DType::float64
+                     : type == ExprType::boolean ? DType::boolean
+                                                 : DType::int64;
+  const auto* full = domain.find("aten.full.default");
+  ASSAY_CHECK(full, "numbers as tensors need aten.full");
+  ASSAY_TRY(auto args,
+            bind_arguments(full->schema, {Datum{DatumList{}}, number, Datum{dtype}}, {}));
+  return domain.run(*full, std::move(args));
+}
 /// The arguments as a leaf operator sees them.
 auto resolve(const OpRow& row, DatumList& args, Domain& domain) -> Result<void> {
+  for (std::size_t i = 0; i < row.schema.params.size() && i < args.size(); ++i) {
+    const auto& param = row.schema.params[i];
+    const bool is_viewed = param.kind == ParamKind::tensor && param.alias != 0 && !param.written;
+    const bool is_number =
+        args[i].scalar() != nullptr || std::holds_alternative<Complex>(args[i].value);
+    if (!is_viewed || param.is_list || !is_number) continue;
+    ASSAY_TRY(args[i], number_as_tensor(args[i], domain));
+  }
   if (std::ranges::none_of(args, is_lazy) || takes_lazy(row)) return {};
   for (auto& arg : args) {
     ASSAY_TRY(arg, resolved(arg, domain));

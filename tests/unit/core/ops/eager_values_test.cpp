@@ -132,6 +132,10 @@ TEST(EagerPointwise, ComplexNumbersOfTwoRealOnes) {
       1e-15);
   const auto conj = run.tensor("aten._conj_physical.default", {Datum{polar}});
   EXPECT_EQ(to_vector<Complex>(conj)[0], std::conj(to_vector<Complex>(polar)[0]));
+  // As autograd conjugates a factor that is a number.
+  const auto number = run.tensor("aten._conj.default", {Datum{Complex(1, 2)}});
+  EXPECT_EQ(number.rank(), 0);
+  EXPECT_EQ(to_vector<Complex>(number), std::vector<Complex>{Complex(1, -2)});
   EXPECT_FALSE(
       run.try_run("aten.complex.default", {vector_of({1}), vector_of({1}, DType::float32)}))
       << "two real tensors of one dtype";
