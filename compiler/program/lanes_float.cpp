@@ -1,8 +1,8 @@
 // Functions of floats. float32 is computed in float32, with the C library's accuracy.
 #include <cmath>
-#include <numbers>
 
 #include "compiler/program/lanes.h"
+#include "core/function/special.h"
 
 namespace assay {
 namespace {
@@ -53,20 +53,9 @@ struct IsFinite { auto operator()(Real auto a) const -> bool { return std::isfin
 struct SignBit { auto operator()(Real auto a) const -> bool { return std::signbit(a); } };
 // clang-format on
 
-/// Winitzki's approximation, then Newton's method on erf.
 struct Erfinv {
   auto operator()(Real auto a) const {
-    using T = decltype(a);
-    if (!(std::abs(a) <= 1)) return std::numeric_limits<T>::quiet_NaN();
-    if (std::abs(a) == 1) return std::copysign(std::numeric_limits<T>::infinity(), a);
-    const auto x = static_cast<double>(a);
-    constexpr double kFit = 0.147;
-    const auto log = std::log1p(-x * x);
-    const auto half = 2 / (std::numbers::pi * kFit) + log / 2;
-    auto y = std::copysign(std::sqrt(std::sqrt(half * half - log / kFit) - half), x);
-    for (int step = 0; step < 3; ++step)
-      y -= (std::erf(y) - x) * std::sqrt(std::numbers::pi) / 2 * std::exp(y * y);
-    return static_cast<T>(y);
+    return static_cast<decltype(a)>(special::erfinv(static_cast<double>(a)));
   }
 };
 

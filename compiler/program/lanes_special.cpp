@@ -25,9 +25,10 @@ struct Trigamma {
     return static_cast<T>(special::trigamma(static_cast<double>(a), sizeof(T) == sizeof(double)));
   }
 };
+/// The order comes second, as in ATen's C++.
 struct Polygamma {
   template <std::floating_point T>
-  auto operator()(T n, T a) const -> T {
+  auto operator()(T a, T n) const -> T {
     return static_cast<T>(special::polygamma(static_cast<double>(n), static_cast<double>(a),
                                              sizeof(T) == sizeof(double)));
   }

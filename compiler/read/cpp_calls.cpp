@@ -244,8 +244,6 @@ auto CppReader::composed(std::string_view name, const Values& v, bool& is_known)
   if (!is_known) return bad_input("`{}` of such operands", name);
   if (v.size() == 1 && name == "round")
     return apply(v[0].is_vector ? "nearbyint" : "round_away", v, is_known);
-  if (v.size() == 2 && name == "calc_polygamma")
-    return builder_.promoted(TileOp::polygamma, v[1], v[0]);
   if (v.size() == 1 && name == "reciprocal") return builder_.binary("/", like(1), v[0]);
   if (v.size() == 1 && name == "frac") {
     ASSAY_TRY(const auto whole, apply("trunc", v, is_known));

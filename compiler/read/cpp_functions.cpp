@@ -27,30 +27,8 @@ constexpr std::array kUnary = {
     FunctionRow{"isnan", TileOp::is_nan}, FunctionRow{"isinf", TileOp::is_infinite}, FunctionRow{"isfinite", TileOp::is_finite},
     FunctionRow{"signbit", TileOp::sign_bit}, FunctionRow{"abs", TileOp::absolute}, FunctionRow{"fabs", TileOp::absolute},
     FunctionRow{"neg", TileOp::negate},
-    FunctionRow{"calc_digamma", TileOp::digamma},
-    FunctionRow{"digamma", TileOp::digamma},
-    FunctionRow{"trigamma", TileOp::trigamma},
-    FunctionRow{"calc_ndtr", TileOp::ndtr},
-    FunctionRow{"calc_log_ndtr", TileOp::log_ndtr},
-    FunctionRow{"calc_ndtri", TileOp::ndtri},
-    FunctionRow{"calc_i0", TileOp::i0},
-    FunctionRow{"i0", TileOp::i0},
     FunctionRow{"modified_bessel_i0_forward", TileOp::i0},
-    FunctionRow{"calc_i1", TileOp::i1},
     FunctionRow{"modified_bessel_i1_forward", TileOp::i1},
-    FunctionRow{"calc_i0e", TileOp::i0e},
-    FunctionRow{"i0e", TileOp::i0e},
-    FunctionRow{"calc_i1e", TileOp::i1e},
-    FunctionRow{"spherical_bessel_j0_forward", TileOp::spherical_bessel_j0},
-    FunctionRow{"airy_ai_forward", TileOp::airy_ai},
-    FunctionRow{"bessel_j0_forward", TileOp::bessel_j0_forward},
-    FunctionRow{"bessel_j1_forward", TileOp::bessel_j1_forward},
-    FunctionRow{"bessel_y0_forward", TileOp::bessel_y0_forward},
-    FunctionRow{"bessel_y1_forward", TileOp::bessel_y1_forward},
-    FunctionRow{"modified_bessel_k0_forward", TileOp::modified_bessel_k0},
-    FunctionRow{"modified_bessel_k1_forward", TileOp::modified_bessel_k1},
-    FunctionRow{"scaled_modified_bessel_k0_forward", TileOp::scaled_modified_bessel_k0},
-    FunctionRow{"scaled_modified_bessel_k1_forward", TileOp::scaled_modified_bessel_k1},
 };
 constexpr std::array kBinary = {
     FunctionRow{"pow", TileOp::power}, FunctionRow{"atan2", TileOp::atan2}, FunctionRow{"copysign", TileOp::copysign},
@@ -62,32 +40,26 @@ constexpr std::array kBinary = {
     FunctionRow{"div_floor_floating_vec", TileOp::floor_quotient}, FunctionRow{"div_floor_floating", TileOp::floor_quotient},
     FunctionRow{"remainder", TileOp::remainder}, FunctionRow{"mod", TileOp::remainder},
     FunctionRow{"remainder_integral", TileOp::floor_remainder}, FunctionRow{"floor_divide_integral", TileOp::floor_quotient},
-    FunctionRow{"zeta", TileOp::zeta},
-    FunctionRow{"calc_igamma", TileOp::igamma},
-    FunctionRow{"igamma", TileOp::igamma},
-    FunctionRow{"calc_igammac", TileOp::igammac},
-    FunctionRow{"igammac", TileOp::igammac},
-    FunctionRow{"chebyshev_polynomial_t_forward", TileOp::chebyshev_polynomial_t},
-    FunctionRow{"chebyshev_polynomial_u_forward", TileOp::chebyshev_polynomial_u},
-    FunctionRow{"chebyshev_polynomial_v_forward", TileOp::chebyshev_polynomial_v},
-    FunctionRow{"chebyshev_polynomial_w_forward", TileOp::chebyshev_polynomial_w},
-    FunctionRow{"shifted_chebyshev_polynomial_t_forward", TileOp::shifted_chebyshev_polynomial_t},
-    FunctionRow{"shifted_chebyshev_polynomial_u_forward", TileOp::shifted_chebyshev_polynomial_u},
-    FunctionRow{"shifted_chebyshev_polynomial_v_forward", TileOp::shifted_chebyshev_polynomial_v},
-    FunctionRow{"shifted_chebyshev_polynomial_w_forward", TileOp::shifted_chebyshev_polynomial_w},
-    FunctionRow{"hermite_polynomial_h_forward", TileOp::hermite_polynomial_h},
-    FunctionRow{"hermite_polynomial_he_forward", TileOp::hermite_polynomial_he},
-    FunctionRow{"laguerre_polynomial_l_forward", TileOp::laguerre_polynomial_l},
-    FunctionRow{"legendre_polynomial_p_forward", TileOp::legendre_polynomial_p},
 };
 // clang-format on
+
+/// `calc_i0`, `airy_ai_forward`, `zeta`: ATen's names are those of the table.
+auto special_function(std::string_view name, int operands) -> std::optional<TileOp> {
+  constexpr std::string_view kBefore = "calc_", kBehind = "_forward";
+  if (name.starts_with(kBefore)) name.remove_prefix(kBefore.size());
+  auto op = find_tile_op(name);
+  if (!op && name.ends_with(kBehind))
+    op = find_tile_op(name.substr(0, name.size() - kBehind.size()));
+  const bool is_special = op && !tile_op_row(*op).has_code && tile_op_row(*op).operands == operands;
+  return is_special ? op : std::nullopt;
+}
 
 }  // namespace
 
 auto cpp_function(std::string_view name, int operands) -> std::optional<TileOp> {
   const auto rows = operands == 1 ? std::span<const FunctionRow>(kUnary) : kBinary;
   const auto row = std::ranges::find(rows, name, &FunctionRow::name);
-  return row == rows.end() ? std::nullopt : std::optional(row->op);
+  return row == rows.end() ? special_function(name, operands) : std::optional(row->op);
 }
 
 }  // namespace assay

@@ -140,6 +140,7 @@ auto igammac(double a, double x) -> double {
 auto erfinv(double x) -> double {
   if (std::isnan(x) || std::fabs(x) > 1) return kNan;
   if (std::fabs(x) == 1) return std::copysign(kInf, x);
+  if (x == 0) return x;
   return boost::math::erf_inv(x, kQuiet);
 }
 auto ndtri(double p) -> double {

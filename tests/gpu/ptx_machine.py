@@ -13,7 +13,7 @@ import math
 import re
 
 from ptx_code import RANK, Translation
-from ptx_numbers import MASKS, to_bits, to_float, width
+from ptx_numbers import MASKS, to_bits, to_float
 
 PARTING = ("bra", "ret", "exit", "bar", "barrier", "mma", "shfl")
 

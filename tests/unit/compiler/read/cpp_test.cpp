@@ -133,15 +133,20 @@ TEST_F(CppKernel, ATailThatDoesSomethingElseIsMasked) {
 }
 
 TEST_F(CppKernel, AVectorOfMoreThanIsLeftIsNotUnderstood) {
-  const auto body = "{\n" +
-                    vectors(
-                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
-                        "static_cast<int64_t>(x0));",
-                        "auto tmp0 = at::vec::Vectorized<float>(1.0f);\n"
-                        "tmp0.store(p0 + static_cast<int64_t>(x0), static_cast<int64_t>(16));") +
-                    "}";
-  EXPECT_EQ(reason("float* p0, const int64_t n", body),
-            "a vector of other lanes than the elements that are left");
+  const auto reason_of = [this](int count) {
+    const auto body =
+        "{\n" +
+        vectors(
+            "auto tmp0 = at::vec::Vectorized<float>(1.0f);\ntmp0.store(p0 + "
+            "static_cast<int64_t>(x0));",
+            fmt::format("auto tmp0 = at::vec::Vectorized<float>(1.0f);\n"
+                        "tmp0.store(p0 + static_cast<int64_t>(x0), static_cast<int64_t>({}));",
+                        count)) +
+        "}";
+    return reason("float* p0, const int64_t n", body);
+  };
+  EXPECT_EQ(reason_of(16), "a vector of other lanes than the elements that are left");
+  EXPECT_EQ(reason_of(64), "64 elements of a vector that has 16");
 }
 
 TEST_F(CppKernel, ATailOfSingleElements) {

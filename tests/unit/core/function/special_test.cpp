@@ -12,8 +12,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// Relative to the value.
-void expect_near(double got, double wanted, double units = 8) {
-  EXPECT_NEAR(got, wanted, std::fabs(wanted) * units * std::numeric_limits<double>::epsilon());
+void expect_near(double got, double wanted) {
+  EXPECT_NEAR(got, wanted, std::fabs(wanted) * 8 * std::numeric_limits<double>::epsilon());
 }
 
 // Abramowitz and Stegun: tables 6.1, 9.1, 9.8; DLMF 25.6.
@@ -30,11 +30,11 @@ TEST(Special, HasThePublishedValues) {
   expect_near(modified_bessel_k0(1), 0.42102443824070833334);
   expect_near(modified_bessel_k1(1), 0.60190723019723457474);
   expect_near(bessel_j0(1), 0.76519768655796655145);
-  expect_near(bessel_j0(10), -0.24593576445134833520, 32);
+  expect_near(bessel_j0(10), -0.24593576445134833520);
   expect_near(bessel_j1(-1), -0.44005058574493351596);
-  expect_near(bessel_y0(1), 0.08825696421567695798, 32);
+  expect_near(bessel_y0(1), 0.08825696421567695798);
   expect_near(bessel_y1(1), -0.78121282130028871655);
-  expect_near(airy_ai(1), 0.13529241631288141552, 32);
+  expect_near(airy_ai(1), 0.13529241631288141552);
   expect_near(ndtr(1), 0.84134474606854294859);
   expect_near(ndtri(0.975), 1.95996398454005423552);
   expect_near(igamma(1, 1), 1 - std::exp(-1.0));
@@ -43,6 +43,7 @@ TEST(Special, HasThePublishedValues) {
 
 TEST(Special, HasATensValuesWhereThereAreNone) {
   EXPECT_EQ(digamma(0.0), -kInf);
+  EXPECT_TRUE(std::signbit(erfinv(-0.0)));
   EXPECT_TRUE(std::isnan(digamma(-2)));
   EXPECT_TRUE(std::isnan(bessel_y0(-1)));
   EXPECT_EQ(bessel_y0(0), -kInf);

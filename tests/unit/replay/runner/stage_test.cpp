@@ -4,22 +4,26 @@
 #include <gtest/gtest.h>
 
 #include "core/ops/op_table.h"
+#include "replay/runner/stage_run.h"
 
 namespace assay {
 namespace {
 
 using Names = std::vector<std::string>;
 
+auto table() -> const OpTable& {
+  static const auto rows = build_op_table();
+  return rows;
+}
 auto stages_of(const std::vector<std::pair<std::string, std::string>>& graphs)
     -> std::vector<Stage> {
-  static const auto kTable = build_op_table();
   TraceLog log;
   TraceCompilation compilation;
   for (const auto& [name, text] : graphs) {
     compilation.graphs.push_back({.name = name, .event = log.events.size()});
     log.events.emplace_back().payload = text;
   }
-  return read_stages(log, compilation, kTable);
+  return read_stages(log, compilation, table());
 }
 
 const std::string kEffects =
@@ -62,6 +66,12 @@ TEST(Stage, TokensThatAreOutputsKeepTheirNames) {
   EXPECT_TRUE(is_token(stages[0].outputs[0]));
   EXPECT_EQ(stages[0].outputs[1], "output 0");
   EXPECT_TRUE(is_token(stages[0].inputs[0]));
+  // Nobody gives it.
+  const auto run =
+      run_stage(stages[0], {{"input 0", {Datum{*Tensor::contiguous(DType::float32, {2})}, {}, {}}}},
+                {}, table());
+  EXPECT_EQ(run.not_run, "");
+  EXPECT_TRUE(run.values.contains("output 0"));
 }
 
 }  // namespace
