@@ -233,14 +233,23 @@ const std::array<std::pair<std::string_view, HostValue>, 6> kLayouts = {{
     {"torch.channels_last_3d", MemoryFormat::channels_last_3d},
 }};
 
-/// `1j`, `0.5j`.
-auto imaginary(std::string_view text) -> std::optional<double> {
+/// As Python prints them: `1j`, `-0.5j`, `(1+2j)`, `(-0-infj)`.
+auto complex_number(std::string_view text) -> std::optional<std::complex<double>> {
+  if (text.starts_with('(') && text.ends_with(')')) text = text.substr(1, text.size() - 2);
   if (!text.ends_with('j')) return std::nullopt;
-  text.remove_suffix(1);
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value)
-                                                                         : std::nullopt;
+  const auto* end = text.data() + text.size() - 1;
+  const auto number = [&](const char* from) -> std::optional<std::pair<double, const char*>> {
+    if (from != end && *from == '+') ++from;
+    double value = 0;
+    const auto read = std::from_chars(from, end, value);
+    return read.ec == std::errc() ? std::optional(std::pair(value, read.ptr)) : std::nullopt;
+  };
+  const auto first = number(text.data());
+  if (!first) return std::nullopt;
+  if (first->second == end) return std::complex<double>(0, first->first);
+  const auto second = number(first->second);
+  if (!second || second->second != end) return std::nullopt;
+  return std::complex<double>(first->first, second->first);
 }
 
 auto StatementReader::literal(int node) -> std::optional<HostValue> {
@@ -255,7 +264,7 @@ auto StatementReader::literal(int node) -> std::optional<HostValue> {
           std::ranges::find(kLayouts, text, &std::pair<std::string_view, HostValue>::first);
       known != kLayouts.end())
     return known->second;
-  if (const auto part = imaginary(text)) return std::complex<double>(0, *part);
+  if (const auto number = complex_number(text)) return *number;
   constexpr std::array<std::pair<std::string_view, double>, 4> kNumbers = {
       {{"inf", kInfinity}, {"nan", kNan}, {"math.inf", kInfinity}, {"math.nan", kNan}}};
   const bool negative = syntax.kind == SyntaxKind::unary && syntax.text == "-";

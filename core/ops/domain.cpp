@@ -336,9 +336,7 @@ auto RealDomain::run(const OpRow& row, DatumList args) -> Result<Datum> {
 auto RealDomain::compute(const OpRow& row, DatumList args) -> Result<Datum> {
   if (row.decomposition) return run_decomposition(row, args, *this);
   ASSAY_TRY_VOID(resolve(row, args, *this));
-  if (!has_seed_ && is_dropping(row, args))
-    drawn_ = Randomness::numbers;
-  else if (row.random)
+  if (row.random || is_dropping(row, args))
     drawn_ = std::max(drawn_, randomness(row, args, has_seed_));
   ShapeContext context;
   if (row.measure) {

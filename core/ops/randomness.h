@@ -32,6 +32,7 @@ namespace assay {
 /// Inductor's programs draw their seeds with `aten.randint`, from all int64 there are.
 [[nodiscard]] inline auto randomness(const OpRow& row, const DatumList& args, bool has_seed)
     -> Randomness {
+  if (!has_seed && is_dropping(row, args)) return Randomness::numbers;
   const auto of_row = randomness(row, has_seed);
   if (of_row != Randomness::numbers || !row.name().starts_with("aten.randint.low")) return of_row;
   const auto* low = args.at(0).scalar();

@@ -479,7 +479,7 @@ auto run_method(std::string_view method, std::string_view name, Domain& domain,
     const auto* cast =
         std::ranges::find(kCasts, method, &std::pair<std::string_view, DType>::first);
     if (cast != kCasts.end())
-      return run_named("aten.to", domain, {operands[0], Datum{cast->second}}, {});
+      return run_named("aten.to", domain, {operands[0], Datum{cast->second}}, args.keywords);
     if ((method == "size" || method == "stride") && args.keywords.empty())
       return run_sizes(name, domain, operands[0]);
   }

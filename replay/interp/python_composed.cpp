@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <ranges>
 
 #include "replay/interp/python_functions.h"
 
@@ -189,30 +190,81 @@ auto embedding_bag(Composition& c) -> Datum {
                   whole(mode - kModes.begin()), c.arg(7, "sparse", no), weights,
                   c.arg(9, "include_last_offset", no), c.arg(10, "padding_idx")});
 }
+/// A number for each dimension, or one for all.
+auto of_dimension(const Datum& numbers, std::size_t d) -> Expr {
+  const auto* list = numbers.list();
+  const auto* number = (list == nullptr ? numbers : (*list)[d % list->size()]).scalar();
+  return number == nullptr ? Expr(0) : *number;
+}
+/// input, output_size (None: as it is), of the largest return_indices.
+template <int kDims, bool kLargest>
+auto adaptive_pool(Composition& c) -> Datum {
+  const auto x = c.arg(0, "input");
+  auto sizes = c.arg(1, "output_size");
+  if (const auto* given = sizes.list()) {
+    auto all = *given;
+    for (std::size_t d = 0; d < all.size(); ++d)
+      if (all[d].is_none())
+        all[d] = c.call("sym_size", {x, whole(static_cast<std::int64_t>(d) - kDims)});
+    sizes = Datum{std::move(all)};
+  }
+  const auto name = fmt::format("adaptive_{}_pool{}d", kLargest ? "max" : "avg", kDims);
+  return kLargest && !is_true(c.arg(2, "return_indices")) ? c.first(name, {x, sizes})
+                                                          : c.call(name, {x, sizes});
+}
 /// Up to three dimensions: input, indices, kernel_size, stride, padding, output_size.
 template <int kDims>
 auto max_unpool(Composition& c) -> Datum {
-  const auto x = c.arg(0, "input"), window = c.arg(2, "kernel_size");
+  const auto x = c.arg(0, "input"), indices = c.arg(1, "indices"), window = c.arg(2, "kernel_size");
   const auto stride = c.arg(3, "stride", window), padding = c.arg(4, "padding", whole(0));
   const auto given = c.arg(5, "output_size");
-  const auto at = [](const Datum& numbers, int d) -> Expr {
-    const auto* list = numbers.list();
-    const auto* number =
-        (list == nullptr ? numbers : (*list)[static_cast<std::size_t>(d) % list->size()]).scalar();
-    return number == nullptr ? Expr(0) : *number;
-  };
   DatumList sizes;
-  for (int d = 0; d < kDims; ++d) {
+  for (std::size_t d = 0; d < kDims; ++d) {
     if (const auto* list = given.list(); list != nullptr && list->size() >= kDims) {
-      sizes.push_back((*list)[list->size() - kDims + static_cast<std::size_t>(d)]);
+      sizes.push_back((*list)[list->size() - kDims + d]);
       continue;
     }
-    const auto extent = c.call("sym_size", {x, whole(d - kDims)});
-    sizes.push_back({(at(extent, d) - 1) * at(stride, d) - 2 * at(padding, d) + at(window, d)});
+    const auto extent = c.call("sym_size", {x, whole(static_cast<std::int64_t>(d) - kDims)});
+    sizes.push_back({(of_dimension(extent, d) - 1) * of_dimension(stride, d) -
+                     2 * of_dimension(padding, d) + of_dimension(window, d)});
   }
-  return c.call(kDims == 2 ? "max_unpool2d" : "max_unpool3d",
-                kDims == 2 ? DatumList{x, c.arg(1, "indices"), Datum{sizes}}
-                           : DatumList{x, c.arg(1, "indices"), Datum{sizes}, stride, padding});
+  if (kDims == 3) return c.call("max_unpool3d", {x, indices, Datum{sizes}, stride, padding});
+  if (kDims == 2) return c.call("max_unpool2d", {x, indices, Datum{sizes}});
+  sizes.push_back(whole(1));
+  const auto flat =
+      c.call("max_unpool2d", {c.call("unsqueeze", {x, whole(-1)}),
+                              c.call("unsqueeze", {indices, whole(-1)}), Datum{sizes}});
+  return c.call("squeeze", {flat, whole(-1)});
+}
+/// Of all elements, or along dimensions: of vectors but for what only matrices have
+/// (torch/functional.py). None as `p` is 2.
+auto norm(Composition& c) -> Datum {
+  const auto x = c.arg(0, "input"), keeps = c.arg(3, "keepdim", Datum{Expr::boolean(false)});
+  auto p = c.arg(1, "p", real(2)), dims = c.arg(2, "dim");
+  if (!dims.is_none() && dims.list() == nullptr) dims = Datum{DatumList{dims}};
+  const Keywords dtype = {{"dtype", c.arg(5, "dtype")}};
+  const auto* name = std::get_if<std::string>(&p.value);
+  if (name != nullptr && *name == "fro" && (dims.is_none() || dims.list()->size() <= 2)) {
+    p = real(2);
+    name = nullptr;
+  }
+  if (name == nullptr) return c.call("linalg_vector_norm", {x, p, dims, keeps}, dtype);
+  if (dims.is_none()) dims = Datum{DatumList{whole(-2), whole(-1)}};
+  return c.call("linalg_matrix_norm", {x, p, dims, keeps}, dtype);
+}
+/// A tensor of indices for each dimension, which are columns of one (torch/functional.py).
+auto unravel_index(Composition& c) -> Datum {
+  const auto indices = c.call("to.dtype", {c.arg(0, "indices"), Datum{DType::int64}});
+  auto shape = c.arg(1, "shape");
+  if (shape.list() == nullptr) shape = Datum{DatumList{shape}};
+  DatumList parts;
+  Expr step(1);
+  for (const auto& size : *shape.list() | std::views::reverse) {
+    const auto rest = c.call("floor_divide", {indices, Datum{step}});
+    parts.insert(parts.begin(), c.call("remainder", {rest, size}));
+    step = step * of_dimension(size, 0);
+  }
+  return c.call("unbind", {c.call("stack", {Datum{parts}, whole(-1)}), whole(-1)});
 }
 
 /// `F.multi_head_attention_forward`, without biases of keys and values and keys of zeros.
@@ -365,6 +417,7 @@ auto multi_head_attention(Composition& c) -> Datum {
 /// Sums of squares over channels, as averages of a window.
 auto local_response_norm(Composition& c) -> Datum {
   const auto x = c.arg(0, "input"), size = c.arg(1, "size");
+  if (x.real() != nullptr && numel(x.real()->sizes()) == 0) return x;
   const auto width = std::llround(number(size, 1));
   const auto squares = c.call("mul", {x, x});
   const auto flat =
@@ -402,8 +455,16 @@ constexpr std::array kComposed = {
     ComposedRow{"local_response_norm", local_response_norm},
     ComposedRow{"multi_head_attention_forward", multi_head_attention},
     ComposedRow{"mm_plus_mm", mm_plus_mm},
+    ComposedRow{"adaptive_avg_pool2d", adaptive_pool<2, false>},
+    ComposedRow{"adaptive_avg_pool3d", adaptive_pool<3, false>},
+    ComposedRow{"adaptive_max_pool1d", adaptive_pool<1, true>},
+    ComposedRow{"adaptive_max_pool2d", adaptive_pool<2, true>},
+    ComposedRow{"adaptive_max_pool3d", adaptive_pool<3, true>},
+    ComposedRow{"max_unpool1d", max_unpool<1>},
     ComposedRow{"max_unpool2d", max_unpool<2>},
     ComposedRow{"max_unpool3d", max_unpool<3>},
+    ComposedRow{"norm", norm},
+    ComposedRow{"unravel_index", unravel_index},
     ComposedRow{"tensordot", tensordot},
     ComposedRow{"softsign", softsign},
     ComposedRow{"tanhshrink", tanhshrink},

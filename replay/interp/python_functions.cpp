@@ -80,9 +80,15 @@ constexpr std::array kFunctions = {
     FunctionRow{"smooth_l1_loss", "aten.smooth_l1_loss",
                 "input=self target -size_average -reduce reduction beta:1.0"},
     FunctionRow{"huber_loss", "aten.huber_loss", "input=self target reduction delta:1.0 -weight"},
-    FunctionRow{"adaptive_max_pool1d", "aten.adaptive_max_pool1d", "input=self output_size", 0},
-    FunctionRow{"adaptive_max_pool2d", "aten.adaptive_max_pool2d", "input=self output_size", 0},
-    FunctionRow{"adaptive_max_pool3d", "aten.adaptive_max_pool3d", "input=self output_size", 0},
+    FunctionRow{"max_pool1d_with_indices", "aten.max_pool1d_with_indices",
+                "input=self kernel_size stride padding dilation ceil_mode -return_indices"},
+    FunctionRow{"max_pool2d_with_indices", "aten.max_pool2d_with_indices",
+                "input=self kernel_size stride padding dilation ceil_mode -return_indices"},
+    FunctionRow{"max_pool3d_with_indices", "aten.max_pool3d_with_indices",
+                "input=self kernel_size stride padding dilation ceil_mode -return_indices"},
+    FunctionRow{"cdist", "aten.cdist",
+                "x1 x2 p:2.0 compute_mode{use_mm_for_euclid_dist_if_necessary,"
+                "use_mm_for_euclid_dist,donot_use_mm_for_euclid_dist}"},
     FunctionRow{"softmax", "aten.softmax", "input=self dim -_stacklevel dtype"},
     FunctionRow{"log_softmax", "aten.log_softmax", "input=self dim -_stacklevel dtype"},
 };
@@ -244,11 +250,18 @@ auto scaled_sizes(const Datum& input, const Datum& scales) -> Datum {
   return {std::move(sizes)};
 }
 
+/// Of old, without a mode or corners of their own.
+struct UpsampleRow {
+  std::string_view function;
+  std::string_view mode;
+};
+constexpr std::array kUpsamples = {UpsampleRow{"upsample_nearest", "nearest"},
+                                   UpsampleRow{"upsample_bilinear", "bilinear"}};
+
 /// interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
   const auto input = argument_of(args, 0, "input");
   const auto rank = rank_of(input);
-  if (is_true(argument_of(args, 5, "recompute_scale_factor"))) return std::nullopt;
   if (rank < 3 || rank > 5) return std::nullopt;
   const auto spatial = static_cast<std::size_t>(rank - 2);
   const auto mode = argument_of(args, 3, "mode");
@@ -256,12 +269,14 @@ auto interpolate(const PythonArgs& args) -> std::optional<NamedCall> {
   const auto* row = std::ranges::find(kResamples, named ? std::string_view(*named) : "nearest",
                                       &ResampleRow::mode);
   if (row == kResamples.end() || row->aten[spatial - 1].empty()) return std::nullopt;
-  const auto size = for_each_dimension(argument_of(args, 1, "size"), spatial);
-  const auto scales = for_each_dimension(argument_of(args, 2, "scale_factor"), spatial);
+  auto size = for_each_dimension(argument_of(args, 1, "size"), spatial);
+  auto scales = for_each_dimension(argument_of(args, 2, "scale_factor"), spatial);
+  // The sizes say then what the scales are.
+  const bool is_by_size = is_true(argument_of(args, 5, "recompute_scale_factor"));
+  if (!scales.is_none() && (row->mode == "area" || is_by_size))
+    size = scaled_sizes(input, std::exchange(scales, Datum{}));
   if (row->mode == "area")
-    return NamedCall{std::string(row->aten[spatial - 1]),
-                     {{input, scales.is_none() ? size : scaled_sizes(input, scales)}, {}},
-                     {}};
+    return NamedCall{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
   NamedCall call{std::string(row->aten[spatial - 1]), {{input, size}, {}}, {}};
   if (is_true(argument_of(args, 6, "antialias")))
     call.name = "aten._" + call.name.substr(5) + "_aa";
@@ -284,7 +299,13 @@ auto argument_of(const PythonArgs& args, std::size_t position, std::string_view 
 
 auto python_function(std::string_view function, const PythonArgs& args)
     -> std::optional<NamedCall> {
-  if (function == "interpolate") return interpolate(args);
+  if (function == "interpolate" || function == "upsample") return interpolate(args);
+  if (const auto* old = std::ranges::find(kUpsamples, function, &UpsampleRow::function);
+      old != kUpsamples.end())
+    return interpolate({{argument_of(args, 0, "input"), argument_of(args, 1, "size"),
+                         argument_of(args, 2, "scale_factor"), Datum{std::string(old->mode)},
+                         Datum{Expr::boolean(old->mode == "bilinear")}},
+                        {}});
   const auto* row = std::ranges::find(kFunctions, function, &FunctionRow::function);
   if (row == kFunctions.end()) return std::nullopt;
   return bound_by(*row, args);
@@ -333,7 +354,8 @@ auto as_operator(NamedCall call) -> NamedCall {
     std::erase_if(keywords, [](const auto& kw) { return kw.first == "inplace"; });
   }
   if (const auto* indices = find(keywords, "return_indices");
-      indices && is_true(*indices) && call.name.starts_with("aten.max_pool"))
+      indices && is_true(*indices) && call.name.starts_with("aten.max_pool") &&
+      !call.name.ends_with("_with_indices"))
     call.name += "_with_indices";
   std::erase_if(keywords, [](const auto& kw) {
     return std::ranges::find(kPythonOnly, kw.first) != kPythonOnly.end() ||

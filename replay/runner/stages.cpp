@@ -555,9 +555,16 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   report.warnings = log->warnings;
   const auto all = compilations(*log);
   const bool in_parts = is_in_parts(*log, all);
+  // Answers are of the compilation with code; where nothing was lowered, of the one with graphs.
   std::optional<std::size_t> answered;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!all[i].output_codes.empty() && !(in_parts && answered)) answered = i;
+  for (const bool has_code : {true, false}) {
+    if (answered) break;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if ((has_code ? !all[i].output_codes.empty()
+                    : all[i].is_last_attempt && !all[i].graphs.empty()) &&
+          !(in_parts && answered))
+        answered = i;
+  }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
     const auto stages = read_stages(*log, all[i], table);

@@ -267,6 +267,21 @@ auto triplet_margin_loss(Composer& c) -> Datum {
   if (c.flag(6)) negative = call2(c, "aten.minimum.default", negative, distance(1, 2));
   return reduced(c, positive_part(c, sub(c, add(c, distance(0, 1), c.arg(3)), negative)), 7);
 }
+/// self, target, weight, pos_weight, reduction: every step has the operands' dtype
+/// (aten/src/ATen/native/Loss.cpp).
+auto binary_cross_entropy_with_logits(Composer& c) -> Datum {
+  const auto scaled = [&](const Datum& by, const Datum& what) {
+    return call2(c, "aten.mul_.Tensor", by, what);
+  };
+  auto log_sigmoid = c.call("aten.log_sigmoid.default", {c.arg(0)});
+  if (c.has(3))
+    log_sigmoid =
+        scaled(log_sigmoid, add(c, mul(c, sub(c, c.arg(3), integer(1)), c.arg(1)), integer(1)));
+  auto loss = scaled(c.call("aten.rsub.Scalar", {c.arg(1), integer(1)}), c.arg(0));
+  loss = call2(c, "aten.sub_.Tensor", loss, log_sigmoid);
+  if (c.has(2)) loss = scaled(loss, c.arg(2));
+  return reduced(c, loss, 4);
+}
 /// input, target, log_input, full, eps, reduction.
 auto poisson_nll_loss(Composer& c) -> Datum {
   const auto log = [&](const Datum& x) { return c.call("aten.log.default", {x}); };
@@ -317,8 +332,7 @@ auto scaling(Composer& c, bool forward) -> Datum {
   return integer((norm == "forward") == forward ? 2 : 0);
 }
 /// self cut or padded to the sizes given; -1 leaves a dimension as it is.
-auto resized(Composer& c, Datum input, const Ints& dims) -> Datum {
-  const auto sizes = c.exprs(1);
+auto resized(Composer& c, Datum input, const Ints& dims, const Dims& sizes) -> Datum {
   if (sizes.size() > dims.size()) return c.fail("a size per dimension"), Datum{};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto& n = sizes[i];
@@ -337,18 +351,18 @@ auto resized(Composer& c, Datum input, const Ints& dims) -> Datum {
   }
   return input;
 }
+auto as_complex(Composer& c) -> Datum {
+  const auto dtype = c.meta(0).dtype;
+  if (is_complex(dtype)) return c.arg(0);
+  const auto complex = complex_of(is_floating(dtype) ? dtype : kDefaultFloat);
+  if (!complex) return c.fail("the dtype has no transform"), Datum{};
+  return c.call("aten.to.dtype", {c.arg(0), Datum{*complex}});
+}
 template <bool kForward>
 auto fftn(Composer& c) -> Datum {
   const auto dims = fft_dims(c);
   if (c.error()) return {};
-  auto input = c.arg(0);
-  const auto dtype = c.meta(0).dtype;
-  if (!is_complex(dtype)) {
-    const auto complex = complex_of(is_floating(dtype) ? dtype : kDefaultFloat);
-    if (!complex) return c.fail("the dtype has no transform"), Datum{};
-    input = c.call("aten.to.dtype", {input, Datum{*complex}});
-  }
-  input = resized(c, input, dims);
+  const auto input = resized(c, as_complex(c), dims, c.exprs(1));
   if (c.error()) return {};
   if (dims.empty()) return c.call("aten.clone.default", {input});
   return c.call("aten._fft_c2c.default",
@@ -360,10 +374,25 @@ auto rfftn(Composer& c) -> Datum {
   if (dims.empty()) return c.fail("a dimension is needed"), Datum{};
   auto input = c.arg(0);
   if (!is_floating(c.meta(0).dtype)) input = c.call("aten.to.dtype", {input, Datum{kDefaultFloat}});
-  input = resized(c, input, dims);
+  input = resized(c, input, dims, c.exprs(1));
   if (c.error()) return {};
   return c.call("aten._fft_r2c.default",
                 {input, int_list(dims), scaling(c, true), Datum{Expr::boolean(true)}});
+}
+/// The last dimension of a real result is named by its own length, of which half and one are read.
+auto irfftn(Composer& c) -> Datum {
+  const auto dims = fft_dims(c);
+  if (c.error() || dims.empty()) return c.fail("a dimension is needed"), Datum{};
+  auto sizes = c.exprs(1);
+  if (sizes.size() > dims.size()) return c.fail("a size per dimension"), Datum{};
+  sizes.resize(dims.size(), Expr(-1));
+  const auto given = sizes.back();
+  const auto last =
+      given.is_int(-1) ? 2 * (c.meta(0).sizes[static_cast<std::size_t>(dims.back())] - 1) : given;
+  sizes.back() = floor_div(last, 2) + 1;
+  const auto input = resized(c, as_complex(c), dims, sizes);
+  if (c.error()) return {};
+  return c.call("aten._fft_c2r.default", {input, int_list(dims), scaling(c, false), Datum{last}});
 }
 template <bool kForward>
 auto fftshift(Composer& c) -> Datum {
@@ -411,6 +440,7 @@ void add_composed_rows(OpTable& t) {
   composed("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", margin_ranking_loss);
   composed("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosine_embedding_loss);
   composed("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=1e-06, bool swap=False, int reduction=1) -> Tensor", triplet_margin_loss);
+  composed("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor", binary_cross_entropy_with_logits);
   composed("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll_loss);
   composed("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean);
   composed("aten::msort(Tensor self) -> Tensor", msort);
@@ -419,6 +449,8 @@ void add_composed_rows(OpTable& t) {
   composed("aten::fft_fft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fftn<true>);
   composed("aten::fft_ifft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", fftn<false>);
   composed("aten::fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", rfftn);
+  composed("aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfftn);
+  composed("aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfftn);
   composed("aten::fft_rfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", rfftn);
   composed("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", fftshift<true>);
   composed("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", fftshift<false>);

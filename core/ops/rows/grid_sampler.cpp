@@ -86,10 +86,12 @@ struct Position {
 template <class T>
 class Axis {
  public:
-  /// The flat kernel multiplies by half a size where the deep one divides by two.
-  Axis(std::int64_t size, int spatial, Padding padding, bool corners)
+  /// The CPU's flat kernel multiplies by half a size where others divide by two; CUDA's ones round
+  /// a position once (`c10/util/BFloat16-inl.h`: with a float the operators give a float).
+  Axis(std::int64_t size, int spatial, Padding padding, bool corners, bool on_cuda)
       : size_(static_cast<double>(size)),
-        flat_(spatial == 2),
+        flat_(spatial == 2 && !on_cuda),
+        rounds_once_(on_cuda),
         padding_(padding),
         corners_(corners) {}
 
@@ -99,6 +101,10 @@ class Axis {
     const T two = 2;
     const T span = corners_ ? size_ - one : size_;
     const T scale = span / two;
+    if (rounds_once_) {
+      const auto by = static_cast<double>(size_), from = static_cast<double>(x) + 1;
+      return {T(corners_ ? from / 2 * (by - 1) : (from * by - 1) / 2), scale};
+    }
     if (flat_) return {corners_ ? (x + one) * scale : (x + one) * scale - T(0.5), scale};
     if (corners_) return {(x + one) / two * span, scale};
     return {((x + one) * size_ - one) / two, scale};
@@ -134,17 +140,19 @@ class Axis {
     return {span - extra + low, -slope};
   }
   T size_;
-  bool flat_;
+  bool flat_, rounds_once_;
   Padding padding_;
   bool corners_;
 };
 
-/// Elements that a sample reads along one dimension, their weights and the weights' derivatives.
+/// Elements that a sample reads along one dimension, their weights and these' derivatives after the
+/// position.
 template <class T>
 struct Taps {
   int count = 0;
   std::array<double, 4> index{};
   std::array<T, 4> weight{}, slope{};
+  T scale = 0;  ///< the position's derivative after the grid's value
   void add(T at, T w, T d) {
     const auto i = static_cast<std::size_t>(count++);
     index[i] = static_cast<double>(at);
@@ -171,11 +179,11 @@ auto taps_of(const Axis<T>& axis, Mode mode, int spatial, T x) -> Taps<T> {
   const T one = 1;
   if (mode == Mode::bicubic) {
     const auto p = axis.unnormalised(x);
+    taps.scale = p.slope;
     const T first = floor(p.at);
     const auto [weights, slopes] = cubic_weights<T>(p.at - first);
     for (std::size_t i = 0; i < 4; ++i)
-      taps.add(axis.inside({first - one + T(static_cast<double>(i)), 0}).at, weights[i],
-               slopes[i] * p.slope);
+      taps.add(axis.inside({first - one + T(static_cast<double>(i)), 0}).at, weights[i], slopes[i]);
     return taps;
   }
   const auto p = axis.source(x);
@@ -183,10 +191,11 @@ auto taps_of(const Axis<T>& axis, Mode mode, int spatial, T x) -> Taps<T> {
     taps.add(std::nearbyint(static_cast<double>(p.at)), 1, 0);
     return taps;
   }
+  taps.scale = p.slope;
   const T first = floor(p.at);
   const T share = p.at - first;
-  taps.add(first, spatial == 2 ? one - share : first + one - p.at, -p.slope);
-  taps.add(first + one, share, p.slope);
+  taps.add(first, spatial == 2 ? one - share : first + one - p.at, -one);
+  taps.add(first + one, share, one);
   return taps;
 }
 
@@ -198,13 +207,14 @@ struct Sampler {
   Mode mode;
   Padding padding;
   bool corners;
+  bool on_cuda;
 
   /// Calls f(sample, flat output position, taps of depth, height, width).
   template <class T, class F>
   void for_each(const std::vector<double>& grid, const F& f) const {
-    const std::array axes{Axis<T>(in[0], spatial, padding, corners),
-                          Axis<T>(in[1], spatial, padding, corners),
-                          Axis<T>(in[2], spatial, padding, corners)};
+    const std::array axes{Axis<T>(in[0], spatial, padding, corners, on_cuda),
+                          Axis<T>(in[1], spatial, padding, corners, on_cuda),
+                          Axis<T>(in[2], spatial, padding, corners, on_cuda)};
     const auto positions = out[0] * out[1] * out[2];
     for (std::int64_t n = 0; n < batch; ++n)
       for (std::int64_t at = 0; at < positions; ++at) {
@@ -245,7 +255,8 @@ auto sampler_of(KernelCall& k, int input_arg) -> Sampler {
             .spatial = kSpatial,
             .mode = mode < 0 ? Mode::bilinear : static_cast<Mode>(k.integer(mode)),
             .padding = mode < 0 ? Padding::zeros : static_cast<Padding>(k.integer(mode + 1)),
-            .corners = mode < 0 || k.flag(mode + 2)};
+            .corners = mode < 0 || k.flag(mode + 2),
+            .on_cuda = on_cuda(k.in(input_arg).meta)};
   for (int d = 0; d < kSpatial; ++d) {
     const auto to = static_cast<std::size_t>(3 - kSpatial + d);
     s.in[to] = input[static_cast<std::size_t>(d + 2)];
@@ -254,11 +265,11 @@ auto sampler_of(KernelCall& k, int input_arg) -> Sampler {
   return s;
 }
 
-/// Calls `body` with the type that positions, weights and sums are computed in; CUDA's kernels and
-/// the deep cubic one compute half types in float32.
+/// Calls `body` with the type that positions, weights and sums are computed in; CUDA's forward
+/// kernels, cuDNN's and the deep cubic one compute half types in float32.
 template <class Body>
-void with_sampling_type(const RealMeta& input, const Sampler& s, Body&& body) {
-  const bool wide = on_cuda(input) || (s.spatial == 3 && s.mode == Mode::bicubic);
+void with_sampling_type(const RealMeta& input, const Sampler& s, bool is_wide, Body&& body) {
+  const bool wide = is_wide || (s.spatial == 3 && s.mode == Mode::bicubic);
   const auto dtype = wide ? DType::float32 : input.dtype;
   if (dtype == DType::float16)
     body(Rounded<DType::float16>());
@@ -310,42 +321,50 @@ template <int kSpatial>
 void grid_kernel(KernelCall& k) {
   const auto s = sampler_of<kSpatial>(k, 0);
   if (k.error()) return;
-  with_sampling_type(k.in(0).meta, s, [&]<class T>(T) { sample<kSpatial, T>(k, s); });
+  with_sampling_type(k.in(0).meta, s, s.on_cuda, [&]<class T>(T) { sample<kSpatial, T>(k, s); });
 }
 
-template <int kSpatial, class T>
+/// `Sum`: what is added up in; CUDA's kernels add in the type of elements.
+template <int kSpatial, class T, class Sum>
 void sample_backward(KernelCall& k, const Sampler& s, int input_arg) {
   const bool grad_first = input_arg == 1;
   const auto grad = to_vector<double>(k.in(grad_first ? 0 : 2));
   const auto input = to_vector<double>(k.in(input_arg));
   const auto plane = s.in[0] * s.in[1] * s.in[2];
   const auto positions = s.out[0] * s.out[1] * s.out[2];
-  std::vector<double> grad_input(input.size(), 0);
+  std::vector<Sum> grad_input(input.size(), Sum(0));
   std::vector<double> grad_grid(static_cast<std::size_t>(k.out(1).numel()), 0);
+  const auto at_tap = [](T value) { return Sum(static_cast<double>(value)); };
   s.for_each<T>(to_vector<double>(k.in(input_arg + 1)),
                 [&](std::int64_t n, std::int64_t at, const std::array<Taps<T>, 3>& taps) {
-                  double* slope = grad_grid.data() + (n * positions + at) * kSpatial;
-                  s.for_each_element<T>(taps, [&](std::int64_t from, std::size_t d, std::size_t h,
-                                                  std::size_t w) {
-                    const auto number = [](T value) { return static_cast<double>(value); };
-                    const double weights[] = {number(taps[0].weight[d]), number(taps[1].weight[h]),
-                                              number(taps[2].weight[w])};
-                    const double slopes[] = {number(taps[0].slope[d]), number(taps[1].slope[h]),
-                                             number(taps[2].slope[w])};
-                    for (std::int64_t channel = 0; channel < s.channels; ++channel) {
-                      const auto row = n * s.channels + channel;
-                      const double g = grad[static_cast<std::size_t>(row * positions + at)];
+                  std::array<Sum, 3> slope{};
+                  for (std::int64_t channel = 0; channel < s.channels; ++channel) {
+                    const auto row = n * s.channels + channel;
+                    const Sum g = grad[static_cast<std::size_t>(row * positions + at)];
+                    s.for_each_element<T>(taps, [&](std::int64_t from, std::size_t d, std::size_t h,
+                                                    std::size_t w) {
+                      const Sum weights[] = {at_tap(taps[0].weight[d]), at_tap(taps[1].weight[h]),
+                                             at_tap(taps[2].weight[w])};
+                      const Sum slopes[] = {at_tap(taps[0].slope[d]), at_tap(taps[1].slope[h]),
+                                            at_tap(taps[2].slope[w])};
                       const auto to = static_cast<std::size_t>(row * plane + from);
-                      grad_input[to] += g * weights[0] * weights[1] * weights[2];
-                      const double gx = g * input[to];
-                      slope[0] += gx * weights[0] * weights[1] * slopes[2];
-                      slope[1] += gx * weights[0] * slopes[1] * weights[2];
-                      if (kSpatial == 3) slope[2] += gx * slopes[0] * weights[1] * weights[2];
-                    }
-                  });
+                      const Sum value = input[to];
+                      grad_input[to] = grad_input[to] + weights[2] * weights[1] * weights[0] * g;
+                      slope[0] = slope[0] + value * slopes[2] * weights[1] * weights[0] * g;
+                      slope[1] = slope[1] + value * weights[2] * slopes[1] * weights[0] * g;
+                      if (kSpatial == 3)
+                        slope[2] = slope[2] + value * weights[2] * weights[1] * slopes[0] * g;
+                    });
+                  }
+                  for (int i = 0; i < kSpatial; ++i)
+                    grad_grid[static_cast<std::size_t>((n * positions + at) * kSpatial + i)] =
+                        static_cast<double>(at_tap(taps[static_cast<std::size_t>(2 - i)].scale) *
+                                            slope[static_cast<std::size_t>(i)]);
                 });
+  std::vector<double> sums;
+  for (const auto& one : grad_input) sums.push_back(static_cast<double>(one));
   const auto* list = k.result().list();
-  if (list && !(*list)[0].is_none()) from_vector<double>(k.out(0), grad_input);
+  if (list && !(*list)[0].is_none()) from_vector<double>(k.out(0), sums);
   from_vector<double>(k.out(1), grad_grid);
 }
 template <int kSpatial>
@@ -353,8 +372,13 @@ void grid_backward_kernel(KernelCall& k) {
   const int input_arg = param(k, "grad_output") == 0 ? 1 : 0;
   const auto s = sampler_of<kSpatial>(k, input_arg);
   if (k.error()) return;
-  with_sampling_type(k.in(input_arg).meta, s,
-                     [&]<class T>(T) { sample_backward<kSpatial, T>(k, s, input_arg); });
+  const bool is_cudnn = input_arg == 0;
+  with_sampling_type(k.in(input_arg).meta, s, is_cudnn, [&]<class T>(T) {
+    if (s.on_cuda && !is_cudnn)
+      sample_backward<kSpatial, T, T>(k, s, input_arg);
+    else
+      sample_backward<kSpatial, T, double>(k, s, input_arg);
+  });
 }
 
 /// at::grid_sampler: cuDNN's form on CUDA where it fits, else by the number of dimensions.

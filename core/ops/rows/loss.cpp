@@ -225,20 +225,6 @@ void bce_backward_kernel(KernelCall& k) {
     grad[i] *= scale * weight[i] * (x[i] - target[i]) / std::fmax((1 - x[i]) * x[i], 1e-12);
   from_vector<double>(k.out(), grad);
 }
-/// self, target, weight, pos_weight, reduction.
-void bce_logits_kernel(KernelCall& k) {
-  const auto& sizes = k.in(1).sizes();
-  auto x = values_at(k, 0, sizes);
-  const auto target = values_at(k, 1, sizes);
-  const auto weight = weights_at(k, 2, sizes, x.size());
-  const auto positive = weights_at(k, 3, sizes, x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double log_sigmoid = std::fmin(x[i], 0) - std::log1p(std::exp(-std::fabs(x[i])));
-    const double log_weight = (positive[i] - 1) * target[i] + 1;
-    x[i] = weight[i] * ((1 - target[i]) * x[i] - log_weight * log_sigmoid);
-  }
-  reduce_losses(k, k.integer(4), std::move(x));
-}
 
 // ---- negative log likelihood --------------------------------------------------------------------
 
@@ -371,7 +357,6 @@ void add_loss_rows(OpTable& t) {
   t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::self>, .kernel = bce_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)", .decomposition = bce_out, .inplace_of = "aten.binary_cross_entropy.default"});
   t.add({.schema_text = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_backward_rule, .kernel = bce_backward_kernel});
-  t.add({.schema_text = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::target>, .kernel = bce_logits_kernel});
   t.add({.schema_text = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .rule = nll_rule, .kernel = nll_kernel});
   t.add({.schema_text = "aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", .rule = nll_backward_rule, .kernel = nll_backward_kernel});
   t.add({.schema_text = "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .rule = nll_rule, .kernel = nll_kernel});

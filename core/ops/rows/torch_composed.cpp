@@ -161,25 +161,18 @@ auto extent_of(Composer& c) -> Extent {
 }
 /// The last dimension of a real result is named by its own length, the others are transformed
 /// before it.
-auto to_real(Composer& c, std::string_view others, std::string_view last, const Datum& norm,
-             const Datum& input) -> Datum {
+auto hfftn(Composer& c) -> Datum {
   const auto extent = extent_of(c);
   if (c.error()) return {};
-  auto result = input;
+  auto result = c.arg(0);
   if (extent.dims.size() > 1) {
     const Ints before(extent.dims.begin(), extent.dims.end() - 1);
     const Dims sizes(extent.sizes.begin(), extent.sizes.end() - 1);
-    result = c.call(others, {result, int_list(sizes), int_list(before), norm});
+    result = c.call("aten.fft_fftn.default", {result, int_list(sizes), int_list(before), c.arg(3)});
   }
   const auto& n = extent.sizes.back();
-  return c.call(last,
-                {result, n.is_int(-1) ? Datum{} : Datum{n}, integer(extent.dims.back()), norm});
-}
-auto irfftn(Composer& c) -> Datum {
-  return to_real(c, "aten.fft_ifftn.default", "aten.fft_irfft.default", c.arg(3), c.arg(0));
-}
-auto hfftn(Composer& c) -> Datum {
-  return to_real(c, "aten.fft_fftn.default", "aten.fft_hfft.default", c.arg(3), c.arg(0));
+  return c.call("aten.fft_hfft.default",
+                {result, n.is_int(-1) ? Datum{} : Datum{n}, integer(extent.dims.back()), c.arg(3)});
 }
 auto ihfftn(Composer& c) -> Datum {
   const auto extent = extent_of(c);
@@ -366,8 +359,6 @@ void add_torch_composed_rows(OpTable& t) {
 
   composed("aten::fft_hfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", hfft);
   composed("aten::fft_ihfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor", ihfft);
-  composed("aten::fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", irfftn);
-  composed("aten::fft_irfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", irfftn);
   composed("aten::fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", hfftn);
   composed("aten::fft_hfft2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor", hfftn);
   composed("aten::fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", ihfftn);
