@@ -56,7 +56,7 @@ constexpr std::array kOperators = {
 constexpr std::string_view kReadAttribute = "builtins.getattr";
 
 /// Names of Python that are other names in ATen.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kRenamed = {{
     {"tensor", "scalar_tensor"},
     {"concat", "cat"},
     {"concatenate", "cat"},
@@ -64,6 +64,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRenamed 
     {"stride", "sym_stride"},
     {"storage_offset", "sym_storage_offset"},
     {"numel", "sym_numel"},
+    {"_segment_reduce", "segment_reduce"},
 }};
 
 /// Methods that convert to a dtype.

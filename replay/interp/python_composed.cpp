@@ -196,6 +196,15 @@ auto of_dimension(const Datum& numbers, std::size_t d) -> Expr {
   const auto* number = (list == nullptr ? numbers : (*list)[d % list->size()]).scalar();
   return number == nullptr ? Expr(0) : *number;
 }
+/// A, pivot, get_infos: without these the last of the three results is left out.
+auto lu(Composition& c) -> Datum {
+  const auto infos = c.arg(2, "get_infos", Datum{Expr::boolean(false)});
+  const auto all =
+      c.call("_lu_with_info", {c.arg(0, "A"), c.arg(1, "pivot", Datum{Expr::boolean(true)}),
+                               Datum{Expr::boolean(!is_true(infos))}});
+  if (is_true(infos) || all.list() == nullptr) return all;
+  return {DatumList(all.list()->begin(), all.list()->end() - 1)};
+}
 /// input, output_size (None: as it is), of the largest return_indices.
 template <int kDims, bool kLargest>
 auto adaptive_pool(Composition& c) -> Datum {
@@ -464,6 +473,7 @@ constexpr std::array kComposed = {
     ComposedRow{"max_unpool2d", max_unpool<2>},
     ComposedRow{"max_unpool3d", max_unpool<3>},
     ComposedRow{"norm", norm},
+    ComposedRow{"lu", lu},
     ComposedRow{"unravel_index", unravel_index},
     ComposedRow{"tensordot", tensordot},
     ComposedRow{"softsign", softsign},

@@ -78,7 +78,8 @@ auto broadcast_contraction(Composer& c, const Ints& dims_a, const Ints& dims_b) 
     if (!c.decide(eq(size_of(1 - wide), 1), "one of them is broadcast"))
       return c.fail("summed dimensions fit"), Datum{};
     operands[wide] = c.call("aten.sum.dim_IntList",
-                            {operands[wide], int_list(Ints{at[wide]}), Datum{Expr::boolean(true)}});
+                            {operands[wide], int_list(Ints{at[wide]}), Datum{Expr::boolean(true)},
+                             Datum{c.meta(operands[wide]).dtype}});
   }
   if (c.error()) return {};
   return c.call("aten.tensordot.default",
@@ -303,6 +304,12 @@ auto nanmean(Composer& c) -> Datum {
   const auto count = c.call("aten.sum.dim_IntList", {present, c.arg(1), c.arg(2)});
   return call2(c, "aten.div.Tensor", c.call("aten.nansum.default", all_args(c)), count);
 }
+/// (1 + erf(x / sqrt(2))) / 2, of which little is left where x is small
+/// (aten/src/ATen/native/UnaryOps.cpp).
+auto ndtr(Composer& c) -> Datum {
+  const auto scaled = call2(c, "aten.div.Scalar", c.arg(0), number(std::numbers::sqrt2));
+  return mul(c, add(c, c.call("aten.erf.default", {scaled}), integer(1)), number(0.5));
+}
 auto msort(Composer& c) -> Datum {
   return c.item(c.call("aten.sort.default", {c.arg(0), integer(0), Datum{Expr::boolean(false)}}),
                 0);
@@ -443,6 +450,7 @@ void add_composed_rows(OpTable& t) {
   composed("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor", binary_cross_entropy_with_logits);
   composed("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poisson_nll_loss);
   composed("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", nanmean);
+  composed("aten::special_ndtr(Tensor self) -> Tensor", ndtr);
   composed("aten::msort(Tensor self) -> Tensor", msort);
   composed("aten::fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fftn<true>);
   composed("aten::fft_ifftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor", fftn<false>);

@@ -41,7 +41,6 @@ constexpr Unary kUnary[] = {
     {"aten::special_modified_bessel_i1(Tensor self) -> Tensor", special::i1},
     {"aten::special_modified_bessel_k0(Tensor self) -> Tensor", special::modified_bessel_k0},
     {"aten::special_modified_bessel_k1(Tensor self) -> Tensor", special::modified_bessel_k1},
-    {"aten::special_ndtr(Tensor self) -> Tensor", special::ndtr},
     {"aten::special_ndtri(Tensor self) -> Tensor", special::ndtri},
     {"aten::special_scaled_modified_bessel_k0(Tensor x) -> Tensor",
      special::scaled_modified_bessel_k0},

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <limits>
+
 #include "compiler/read/wrapper.h"
 #include "core/expr/text.h"
 
@@ -108,6 +111,23 @@ TEST(Wrapper, CallsNameResultsAndOut) {
   EXPECT_EQ(call->target, "extern_kernels.mm");
   EXPECT_EQ(call->args.back().keyword, "out");
   EXPECT_TRUE(std::get<HostView>(call->args[1].value).is_reinterpreted);
+}
+
+TEST(Wrapper, ComplexNumbersAreArguments) {
+  using Number = std::complex<double>;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::pair<const char*, Number> known[] = {{"1j", {0, 1}},
+                                                  {"(1+2j)", {1, 2}},
+                                                  {"(-0.5-1e-3j)", {-0.5, -1e-3}},
+                                                  {"(inf-infj)", {kInfinity, -kInfinity}}};
+  for (const auto& [text, number] : known) {
+    const auto program = read(fmt::format("buf0 = torch.ops.aten.mul.Tensor(arg1_1, {})", text));
+    const auto* value = std::get_if<Number>(&only<HostCall>(program)->args[1].value);
+    ASSERT_NE(value, nullptr) << text;
+    EXPECT_EQ(*value, number) << text;
+  }
+  const auto program = read("buf0 = torch.ops.aten.mul.Tensor(arg1_1, (1+2+3j))");
+  EXPECT_EQ(std::get_if<Number>(&only<HostCall>(program)->args[1].value), nullptr);
 }
 
 TEST(Wrapper, MethodsOfBuffersTakeThemAsFirstArgument) {

@@ -132,7 +132,22 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.nn.functional.elu(x, 1.0, False)", {2, 3}, {3, 1}, 21},
         Row{"torch.nn.functional.leaky_relu(x, 0.1, True)", {2, 3}, {3, 1}, 21},
         Row{"torch.nn.functional.hardtanh(x, 2.0, 4.0, False)", {2, 3}, {3, 1}, 19},
-        Row{"torch.nn.functional.threshold(x, 3.5, -1.0, False)", {2, 3}, {3, 1}, 12}));
+        Row{"torch.nn.functional.threshold(x, 3.5, -1.0, False)", {2, 3}, {3, 1}, 12},
+        // PyTorch 2.11 in eager mode
+        Row{"torch.nn.functional.interpolate(one, scale_factor = 1.7, mode = 'linear', "
+            "recompute_scale_factor = True)",
+            {1, 2, 5},
+            {10, 5, 1},
+            35},
+        Row{"torch.nn.functional.adaptive_avg_pool2d(one, (None, 2))", {1, 2, 2}, {4, 2, 1}, 14},
+        Row{"torch.nn.functional.adaptive_max_pool2d(one, (1, None))", {1, 1, 3}, {3, 3, 1}, 15},
+        Row{"torch.nn.functional.upsample_bilinear(two, (2, 5))", {1, 1, 2, 5}, {10, 10, 5, 1}, 35},
+        Row{"torch.nn.functional.upsample_nearest(two, scale_factor = 2)",
+            {1, 1, 4, 6},
+            {24, 24, 6, 1},
+            84},
+        Row{"torch.nn.functional.upsample(one, 5)", {1, 2, 5}, {10, 5, 1}, 33},
+        Row{"two.double(memory_format = torch.channels_last)", {1, 1, 2, 3}, {6, 1, 3, 1}, 21}));
 
 INSTANTIATE_TEST_SUITE_P(
     FunctionsOfTorch, PythonCall,
@@ -141,7 +156,15 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.functional.tensordot(x, x, ([1], [1]))", {2, 2}, {2, 1}, 155},
         // Frames are centred: of 5 4 5 6 5, two each.
         Row{"torch.functional.stft(row, 2, 1, return_complex = False)", {2, 4, 2}, {2, 4, 1}, 40},
-        Row{"torch._VF.stft(row, 2, 1, return_complex = False)", {2, 2, 2}, {2, 4, 1}, 18}));
+        Row{"torch._VF.stft(row, 2, 1, return_complex = False)", {2, 2, 2}, {2, 4, 1}, 18},
+        Row{"torch.functional.cdist(x, more, 2.0, 'donot_use_mm_for_euclid_dist')",
+            {2, 2},
+            {2, 1},
+            13.85641},
+        Row{"torch.functional.norm(x)", {}, {}, 9.539392},
+        Row{"torch.functional.norm(x, 'fro', [0, 1])", {}, {}, 9.539392},
+        Row{"torch.functional.norm(x, 'nuc')", {}, {}, 10.2809},
+        Row{"torch.functional.norm(x, 3, dim = 1, keepdim = True)", {2, 1}, {1, 1}, 10.70056}));
 
 /// What the last of these lines makes of x and i.
 auto run_lines(const std::string& lines) -> NodeRun {
@@ -197,6 +220,13 @@ TEST(PythonCalls, FunctionsThatPythonComposes) {
   ASSERT_EQ(unpooled.status, NodeStatus::ran) << unpooled.message;
   EXPECT_EQ(unpooled.value.tensor->meta.sizes, (Ints{1, 4, 6}));
   EXPECT_EQ(unpooled.value.tensor->sum, 21);
+  const auto line = run_lines(
+      "        places = torch.ops.aten.arange.default(6)\n        at = places.view(1, 2, 3)\n"
+      "        third = at % 3\n        even = third * 2\n        one = x[None]\n"
+      "        y = torch.nn.functional.max_unpool1d(one, even, 2)\n");
+  ASSERT_EQ(line.status, NodeStatus::ran) << line.message;
+  EXPECT_EQ(line.value.tensor->meta.sizes, (Ints{1, 2, 6}));
+  EXPECT_EQ(line.value.tensor->sum, 21);
   const auto bags = run_lines(
       "        rows = i[None]\n"
       "        y = torch.nn.functional.embedding_bag(rows, x, None, None, 2.0, False, 'sum')\n");
@@ -274,6 +304,35 @@ TEST(PythonCalls, ModesChangeNothing) {
   EXPECT_EQ(off.value.tensor->sum, 4 * 21);
 }
 
+/// Their parts are taken by number, as graphs take them.
+TEST(PythonCalls, FunctionsOfSeveralResults) {
+  // 5 and 1 of [2, 3] are [1, 0] and [2, 1], columns of one tensor.
+  const std::string indices =
+      "        four = i * 4\n        at = four + 1\n"
+      "        all = torch.functional.unravel_index(at, (2, 3))\n";
+  for (const auto& [part, sum] : {std::pair{"0", 1}, {"1", 3}}) {
+    const auto column = run_lines(indices + "        y = all[" + part + "]\n");
+    ASSERT_EQ(column.status, NodeStatus::ran) << column.message;
+    EXPECT_EQ(column.value.tensor->meta.strides, (Ints{2}));
+    EXPECT_EQ(column.value.tensor->sum, sum);
+  }
+  const auto places = run_lines(
+      "        one = x[None]\n        all = torch.nn.functional.adaptive_max_pool1d(one, 1, True)\n"
+      "        y = all[1]\n");
+  ASSERT_EQ(places.status, NodeStatus::ran) << places.message;
+  EXPECT_EQ(places.value.tensor->sum, 4);
+  const auto pivots = run_lines(
+      "        turned = x.t()\n        square = x @ turned\n"
+      "        all = torch.functional.lu(square)\n        y = all[1]\n");
+  ASSERT_EQ(pivots.status, NodeStatus::ran) << pivots.message;
+  EXPECT_EQ(pivots.value.tensor->sum, 2 + 2);
+  const auto largest = run_lines(
+      "        lengths = i + i\n"
+      "        y = torch._segment_reduce(x, 'max', lengths = lengths, axis = 0, initial = 0)\n");
+  ASSERT_EQ(largest.status, NodeStatus::ran) << largest.message;
+  EXPECT_EQ(largest.value.tensor->sum, 15);
+}
+
 TEST(PythonCalls, FunctionsDrawWhereTheirOperatorsDo) {
   EXPECT_EQ(run_line("torch.nn.functional.dropout(x, 0.2, True)").randomness, Randomness::numbers);
   EXPECT_EQ(run_line("torch.nn.functional.dropout(x, 0.2, False)").randomness, Randomness::none);
@@ -310,15 +369,22 @@ TEST(PythonFunctions, OnlyArgumentsThatSayNothingAreLeftOut) {
   EXPECT_TRUE(pool.args.keywords.empty());
 }
 
-TEST(PythonFunctions, SizesThatAreRecomputedAreNotKnown) {
+/// What is scaled by 1.7 has 5 elements of 3; these say what the scale is.
+TEST(PythonFunctions, SizesThatAreRecomputedAreTheScales) {
   const auto recomputed = [](bool value) {
-    return python_function(
-        "interpolate",
-        {{Datum{make_tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)}, {}, Datum{Expr(2)}},
-         {{"recompute_scale_factor", Datum{Expr::boolean(value)}}}});
+    return python_function("interpolate",
+                           {{Datum{make_tensor({1, 2, 3}, {1, 2, 3, 4, 5, 6}, DType::float32)},
+                             {},
+                             Datum{Expr::real(1.7)}},
+                            {{"recompute_scale_factor", Datum{Expr::boolean(value)}}}});
   };
-  EXPECT_TRUE(recomputed(false));
-  EXPECT_FALSE(recomputed(true));
+  const auto given = recomputed(false), made = recomputed(true);
+  ASSERT_TRUE(given && made);
+  EXPECT_TRUE(given->args.positional[1].is_none());
+  EXPECT_FALSE(given->args.positional[2].is_none());
+  ASSERT_NE(made->args.positional[1].list(), nullptr);
+  EXPECT_EQ(made->args.positional[1].list()->at(0).scalar()->as_int(), 5);
+  EXPECT_TRUE(made->args.positional[2].is_none());
 }
 
 TEST(PythonCalls, WhatNoRowTakesIsNotChecked) {

@@ -1,0 +1,102 @@
+// Operators that PyTorch makes of several, or whose kernels round on the way: what they lose there,
+// against PyTorch 2.11 in eager mode.
+#include "core/ops/randomness.h"
+#include "tests/support/run_op.h"
+
+namespace assay {
+namespace {
+using namespace assay::testing;
+using Values = std::vector<double>;
+
+auto table() -> const OpTable& {
+  static const OpTable kTable = build_op_table();
+  return kTable;
+}
+auto run(std::string_view overload, DatumList args) -> DatumList {
+  const auto* row = table().find(overload);
+  auto bound = bind_arguments(row->schema, std::move(args), {});
+  EXPECT_TRUE(bound) << overload;
+  RealDomain domain(table());
+  auto result = domain.run(*row, *std::move(bound));
+  EXPECT_TRUE(result) << overload << ": " << result.error().message;
+  if (const auto* list = result->list()) return *list;
+  return {*std::move(result)};
+}
+auto on_gpu(Tensor tensor) -> Datum {
+  tensor.meta.device = {"cuda", 0};
+  return {std::move(tensor)};
+}
+auto bfloats(const Values& values) -> Datum {
+  return {make_tensor({std::ssize(values)}, values, DType::bfloat16)};
+}
+
+TEST(EagerSteps, LossesOfLogitsRoundEachStep) {
+  const auto losses = run("aten.binary_cross_entropy_with_logits.default",
+                          {bfloats({2.5, -3.25, 0.75, 9}), bfloats({.3, -2, .9, 1.7}),
+                           bfloats({-3, 7.1, 2.3, 5.5}), bfloats({1.7, .2, 3, -4}), integer(0)});
+  EXPECT_EQ(values_of(*losses[0].real()), (Values{-5.53125, -8.875, 2.65625, -34.75}));
+}
+
+TEST(EagerSteps, FarTailsOfTheNormalDistributionAreLost) {
+  const auto tail =
+      run("aten.special_ndtr.default", {Datum{make_tensor({2}, {-8.5, 0}, DType::float32)}});
+  EXPECT_EQ(values_of(*tail[0].real()), (Values{0, 0.5}));
+}
+
+/// All dimensions go through one call, which has the layout.
+TEST(EagerSteps, TransformsToRealNumbersAreOneCall) {
+  const auto made = run("aten.fft_irfft2.default",
+                        {on_gpu(random_tensor({5, 6, 7}, 3)), Datum{}, ints({0, -1}), Datum{}});
+  EXPECT_EQ(made[0].real()->sizes(), (Ints{5, 6, 12}));
+  EXPECT_EQ(made[0].real()->strides(), (Ints{12, 60, 1}));
+  const auto cut = run("aten.fft_irfftn.default",
+                       {Datum{random_tensor({4, 6}, 3)}, ints({2, 6}), Datum{}, Datum{}});
+  const auto whole = run(
+      "aten.fft_irfft.default",
+      {run("aten.fft_ifft.default", {Datum{random_tensor({4, 6}, 3)}, integer(2), integer(0)})[0],
+       integer(6)});
+  expect_close(*cut[0].real(), *whole[0].real());
+}
+
+/// CUDA's gradients compute positions in the elements' type: 85.08 of 0 to 99 is 85 in bfloat16.
+/// Its samples are computed in float32.
+TEST(EagerSteps, GradientsOfSamplesRoundPositionsOnCuda) {
+  Values peak(100, 0);
+  peak[86] = 1;
+  const auto input = on_gpu(make_tensor({1, 1, 1, 1, 100}, peak, DType::bfloat16));
+  const auto grid = on_gpu(make_tensor({1, 1, 1, 1, 3}, {0.71875, 0, 0}, DType::bfloat16));
+  const auto sample =
+      run("aten.grid_sampler_3d.default", {input, grid, integer(0), integer(0), flag(true)});
+  EXPECT_EQ(values_of(*sample[0].real()), (Values{0.078125}));
+  const auto one = on_gpu(make_tensor({1, 1, 1, 1, 1}, {1}, DType::bfloat16));
+  const auto slopes =
+      run("aten.grid_sampler_3d_backward.default",
+          {one, input, grid, integer(0), integer(0), flag(true), flags({true, true})});
+  const auto of_input = values_of(*slopes[0].real());
+  EXPECT_EQ(of_input[85], 1);
+  EXPECT_EQ(of_input[86], 0);
+  EXPECT_EQ(values_of(*slopes[1].real()), (Values{99 / 2., 0, 0}));
+}
+
+TEST(EagerSteps, ContractionsKeepWholeNumbersTypes) {
+  const auto a = make_tensor({1, 1, 1}, {3}, DType::int32);
+  const auto b = make_tensor({2, 1, 2}, {1, 2, 3, 4}, DType::int32);
+  const auto made = run("aten.tensordot.default", {Datum{a}, Datum{b}, ints({0, 1}), ints({2, 0})});
+  EXPECT_EQ(made[0].real()->dtype(), DType::int32);
+  EXPECT_EQ(values_of(*made[0].real()), (Values{30}));
+}
+
+TEST(Randomness, IsAMatterOfTheProbabilityThatElementsAreDropped) {
+  const auto* row = table().find("aten.scaled_dot_product_attention.default");
+  const auto of = [&](double probability, bool has_seed) {
+    const Datum x{random_tensor({1, 1, 2, 2}, 1)};
+    const auto args = bind_arguments(row->schema, {x, x, x, Datum{}, real(probability)}, {});
+    return randomness(*row, *args, has_seed);
+  };
+  EXPECT_EQ(of(0, false), Randomness::none);
+  EXPECT_EQ(of(0.5, false), Randomness::numbers);
+  EXPECT_EQ(of(0.5, true), Randomness::none);
+}
+
+}  // namespace
+}  // namespace assay
