@@ -274,9 +274,11 @@ def _fill(seed, like):
 def _answer(tensor):
     layout = {"dtype": _dtype(tensor.dtype), "size": list(tensor.size()),
               "stride": list(tensor.stride()), "offset": tensor.storage_offset()}
-    plain = tensor.detach().cpu().contiguous()
+    plain = tensor.detach().cpu().contiguous().resolve_conj().resolve_neg()
     if plain.is_floating_point() and plain.element_size() < 4:
         plain = plain.float()
+    if plain.dtype == torch.complex32:
+        plain = plain.to(torch.complex64)
     wide = plain if plain.is_complex() else plain.double()
     data = base64.b64encode(zlib.compress(plain.numpy().tobytes())).decode()
     return layout | {"sum": wide.abs().sum().item() if plain.is_complex() else wide.sum().item(),

@@ -130,9 +130,9 @@ struct Fmod {
 };
 struct Pow {
   auto operator()(Real auto a, Real auto b) const -> double { return std::pow(a, b); }
+  /// exp(b log(a)), also of 0, of which it is mostly NaN.
   auto operator()(Cplx auto a, Cplx auto b) const -> Complex {
-    if (b == Complex(0)) return 1;
-    return a == Complex(0) ? Complex(0) : std::pow(a, b);
+    return a == Complex(0) ? std::exp(Complex(b) * std::log(Complex(a))) : std::pow(a, b);
   }
   auto operator()(Whole auto a, Whole auto b) const -> Int {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
@@ -142,6 +142,18 @@ struct Pow {
       a = wrapping(a, a, std::multiplies<>());
     }
     return result;
+  }
+};
+/// Numbers that have a shorter way are no logarithms (aten/src/ATen/native/cpu/PowKernel.cpp).
+struct PowOfNumber : Pow {
+  using Pow::operator();
+  auto operator()(Cplx auto a, Cplx auto b) const -> Complex {
+    if (b == Complex(0)) return 1;
+    return b == Complex(0.5) ? std::sqrt(Complex(a))
+           : b == Complex(1) ? Complex(a)
+           : b == Complex(2) ? Complex(a) * Complex(a)
+           : b == Complex(3) ? Complex(a) * Complex(a) * Complex(a)
+                             : Pow::operator()(a, b);
   }
 };
 template <bool kMax>
@@ -504,7 +516,7 @@ void add_pointwise_rows(OpTable& t) {
   t.add(pointwise<Fmod, 2>("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<Fmod, 2>("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"));
   t.add(pointwise<Pow, 2>("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"));
-  t.add(pointwise_with_parameter<Pow, 2>("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"));
+  t.add(pointwise_with_parameter<PowOfNumber, 2>("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"));
   t.add({.schema_text = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", .rule = pow_scalar_rule, .kernel = pointwise_kernel<Pow, 2>, .promotion = standard});
   t.add(pointwise<Extreme<true>, 2>("aten::maximum(Tensor self, Tensor other) -> Tensor"));
   t.add(pointwise<Extreme<false>, 2>("aten::minimum(Tensor self, Tensor other) -> Tensor"));

@@ -78,6 +78,28 @@ TEST(EagerSteps, GradientsOfSamplesRoundPositionsOnCuda) {
   EXPECT_EQ(values_of(*slopes[1].real()), (Values{99 / 2., 0, 0}));
 }
 
+/// Powers of 0 are exp(y log(0)), but for numbers that have a shorter way.
+TEST(EagerSteps, PowersOfComplexZero) {
+  auto zero = *Tensor::contiguous(DType::complex64, {1}), exponent = zero;
+  exponent.storage = std::make_shared<Storage>(zero.storage->size_bytes());
+  from_vector<Complex>(zero, std::vector{Complex(0)});
+  const auto by_tensor = [&](Complex y) {
+    from_vector<Complex>(exponent, std::vector{y});
+    return to_vector<Complex>(
+        *run("aten.pow.Tensor_Tensor", {Datum{zero}, Datum{exponent}})[0].real())[0];
+  };
+  EXPECT_TRUE(std::isnan(by_tensor({0, 1}).real()));
+  EXPECT_TRUE(std::isnan(by_tensor({0, 0}).imag()));
+  EXPECT_EQ(by_tensor({1, 1}), Complex(0));
+  EXPECT_TRUE(std::isinf(by_tensor({-1, 0}).real()));
+  const auto by_number = [&](double y) {
+    return to_vector<Complex>(*run("aten.pow.Tensor_Scalar", {Datum{zero}, real(y)})[0].real())[0];
+  };
+  EXPECT_EQ(by_number(0), Complex(1));
+  EXPECT_EQ(by_number(0.5), Complex(0));
+  EXPECT_EQ(by_number(2), Complex(0));
+}
+
 TEST(EagerSteps, ContractionsKeepWholeNumbersTypes) {
   const auto a = make_tensor({1, 1, 1}, {3}, DType::int32);
   const auto b = make_tensor({2, 1, 2}, {1, 2, 3, 4}, DType::int32);
