@@ -43,11 +43,12 @@ auto StatementReader::example() -> Result<void> {
   if (cursor_.syntax(left).kind == SyntaxKind::call) return expectation(left);
   if (!cursor_.accept("=") || cursor_.at("lambda")) return {};
   ASSAY_TRY(const int right, cursor_.expression_list());
-  if (cursor_.syntax(right).kind == SyntaxKind::integer) {
-    const auto text = cursor_.source_of(right);
-    std::int64_t number = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc())
-      program_.example_numbers[std::string(cursor_.source_of(left))] = number;
+  const auto source = cursor_.source_of(right);
+  std::int64_t whole = 0;
+  const auto* source_end = source.data() + source.size();
+  if (const auto read = std::from_chars(source.data(), source_end, whole);
+      read.ec == std::errc() && read.ptr == source_end) {
+    program_.example_numbers[std::string(cursor_.source_of(left))] = whole;
     return {};
   }
   const bool is_recorded = callee(right) == "recorded";

@@ -162,7 +162,7 @@ class LogExecutor {
   }
 
   /// Tensors of the function's parameters in the order of the program's inputs; numbers follow from
-  /// their sizes.
+  /// their sizes, or are what they were when it was compiled: for the call that was recorded.
   auto answered_inputs(const HostProgram& program, const InputPlan& plan) -> Result<DatumList> {
     const auto& function = program.functions.back();
     DatumList inputs;
@@ -178,6 +178,9 @@ class LogExecutor {
         if (const auto* symbol = program.env.find(number->symbol))
           for (const auto& source : symbol->sources)
             if (const auto known = sourced_number(source, plan, given_)) given.value = Expr(*known);
+        if (const auto traced = program.example_numbers.find(input);
+            given.is_none() && traced != program.example_numbers.end())
+          given.value = Expr(traced->second);
       } else {
         const auto by_order = next < plan.tensors.size() ? plan.tensors[next] : std::optional(next);
         ++next;

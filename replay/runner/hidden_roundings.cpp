@@ -86,7 +86,9 @@ auto applies(Hidden how, const TensorMeta& operand) -> bool {
   if (how == Hidden::product) return is_floating(operand.dtype);
   if (how == Hidden::scores) return operand.dtype == DType::float32;
   if (how == Hidden::half) return is_half(operand.dtype);
-  return operand.device.type == "cuda" && operand.dtype == DType::float32;
+  // Products of complex numbers are three of real ones.
+  return operand.device.type == "cuda" &&
+         (operand.dtype == DType::float32 || operand.dtype == DType::complex64);
 }
 
 }  // namespace

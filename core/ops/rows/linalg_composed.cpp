@@ -61,6 +61,11 @@ auto asked_tolerances(Composer& c) -> Tolerances {
   if (param(c, "tol") >= 0) return tolerances(c, named("tol"), number(0));
   return tolerances(c, named("atol"), named("rtol"));
 }
+/// self, some: of wide matrices what is square, or everything.
+auto qr(Composer& c) -> Datum {
+  return c.call("aten.linalg_qr.default",
+                {c.arg(0), Datum{std::string(c.flag(1) ? "reduced" : "complete")}});
+}
 auto pinv(Composer& c) -> Datum {
   const auto [absolute, relative] = asked_tolerances(c);
   const int hermitian = param(c, "hermitian");
@@ -222,6 +227,7 @@ void add_linalg_composed_rows(OpTable& t) {
   const auto composed = [&](std::string_view schema, Decomposition decomposition) {
     t.add({.schema_text = schema, .decomposition = decomposition});
   };
+  composed("aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", qr);
   composed("aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", pinv);
   composed("aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", pinv);
   composed("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", pinv);
