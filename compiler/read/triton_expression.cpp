@@ -28,6 +28,15 @@ auto TritonReader::fail(int node, std::string_view message) const -> std::unexpe
   return bad_source(cursor_.syntax(node).place, "{}", message);
 }
 
+namespace {
+auto whole_number(std::string_view text) -> std::optional<std::int64_t> {
+  std::int64_t number = 0;
+  const auto* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+}
+}  // namespace
+
 auto TritonReader::value(int node) -> Result<TritonValue> {
   const auto syntax = cursor_.syntax(node);  // calls read on, and the tree grows
   switch (syntax.kind) {
@@ -57,6 +66,9 @@ auto TritonReader::value(int node) -> Result<TritonValue> {
       return TritonValue::python(number);
     }
     case SyntaxKind::unary: {
+      // The least whole number is no other's negative.
+      if (const auto number = whole_number(cursor_.source_of(node)))
+        return TritonValue::python(*number);
       ASSAY_TRY(const auto operand, value(syntax.first_child));
       return at(node, builder_.unary(syntax.text, operand));
     }

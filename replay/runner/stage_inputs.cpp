@@ -6,6 +6,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/binding.h"
+#include "replay/interp/sizes.h"
 #include "replay/runner/log_inputs.h"
 
 namespace assay {
@@ -34,8 +35,13 @@ auto is_whole(DType dtype) -> bool {
 class InputMaker {
  public:
   InputMaker(const TraceLog& log, const TraceCompilation& compilation, const Stage& first,
-             const ProgramAnswers* answers, const OpTable& table)
-      : log_(log), compilation_(compilation), first_(first), answers_(answers), table_(table) {}
+             std::span<const Stage> stages, const ProgramAnswers* answers, const OpTable& table)
+      : log_(log),
+        compilation_(compilation),
+        first_(first),
+        stages_(stages),
+        answers_(answers),
+        table_(table) {}
 
   auto make(const std::map<std::string, Expr>& at) -> Result<StageInputs> {
     const auto nodes = placeholders_of(first_.graph->graph);
@@ -43,8 +49,13 @@ class InputMaker {
     if (answers_ != nullptr) ASSAY_TRY_VOID(place_answers(nodes));
     result_.env = first_.graph->graph.env;
     auto binding = recorded_binding(nodes);
+    for (const auto& [symbol, value] : binding_for(result_.env, traced_numbers()))
+      binding.try_emplace(symbol, value);
     for (const auto& [symbol, value] : binding_for(result_.env, at)) binding[symbol] = value;
     ASSAY_TRY(const auto filled, inputs_at(*first_.graph, binding));
+    if (answers_ != nullptr)
+      for (const auto& symbol : choose_sizes(*first_.graph, binding).chosen)
+        result_.made_up.emplace_back(symbol.name());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (i < filled.unknown.size() && !filled.unknown[i].empty()) continue;
       auto& value = result_.values[first_.inputs[i]];
@@ -80,6 +91,22 @@ class InputMaker {
       result_.recorded[i] = position;
     }
     return {};
+  }
+
+  /// Numbers among the inputs of code, which was made for the call that was recorded.
+  [[nodiscard]] auto traced_numbers() const -> std::map<std::string, Expr> {
+    std::map<std::string, Expr> numbers;
+    for (const auto& stage : stages_) {
+      if (!stage.program || stage.program->functions.empty()) continue;
+      for (const auto& op : stage.program->functions.back().ops) {
+        const auto* scalar = std::get_if<HostScalar>(&op.what);
+        if (scalar == nullptr || !scalar->is_input) continue;
+        if (const auto known = stage.program->example_numbers.find(scalar->name);
+            known != stage.program->example_numbers.end())
+          numbers.emplace(scalar->symbol.name(), Expr(known->second));
+      }
+    }
+    return numbers;
   }
 
   /// Symbols solved from the layouts of the recorded tensors.
@@ -164,6 +191,7 @@ class InputMaker {
   const TraceLog& log_;
   const TraceCompilation& compilation_;
   const Stage& first_;
+  std::span<const Stage> stages_;
   const ProgramAnswers* answers_;
   const OpTable& table_;
   StageInputs result_;
@@ -186,7 +214,7 @@ auto stage_inputs(const TraceLog& log, const TraceCompilation& compilation,
     -> Result<StageInputs> {
   const auto* first = first_stage(stages);
   if (first == nullptr) return unsupported("no graph of this compilation can be read");
-  return InputMaker(log, compilation, *first, answers, table).make(at);
+  return InputMaker(log, compilation, *first, stages, answers, table).make(at);
 }
 
 void add_tangents(std::span<const Stage> stages, const ProgramAnswers* answers,

@@ -51,6 +51,16 @@ TEST_F(HelpersTest, FrexpSplitsEveryNumber) {
   EXPECT_TRUE(std::isnan(of_nan.at(0)));
 }
 
+/// What maxima of int64 begin with: its size alone is no int64.
+TEST_F(HelpersTest, TheLeastWholeNumberIsRead) {
+  EXPECT_EQ(each("least = tl.full([XBLOCK], -9223372036854775808, tl.int64)\n"
+                 "tmp1 = triton_helpers.maximum(tmp0.to(tl.int64), least)\n"
+                 "tmp2 = tl.where(xmask, tmp1, -9223372036854775808)\n"
+                 "out = tl.where(least + 9223372036854775807 == -1, tmp2.to(tl.float32), 0.5)",
+                 {3, -7, 0}),
+            (std::vector<double>{3, -7, 0}));
+}
+
 TEST_F(HelpersTest, LdexpRoundsOnce) {
   for (const int power : {-300, -150, -140, -127, -3, 0, 7, 128, 250, 2000}) {
     const auto seen = each(fmt::format("tmp1 = tl.full([1], {}, tl.int32)\n"
