@@ -1,6 +1,7 @@
 // Expressions of Triton kernels but for calls.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "compiler/read/triton.h"
 #include "compiler/read/triton_reader.h"
@@ -22,20 +23,24 @@ constexpr std::array kMaxBlocks = {MaxBlock{"x", 4096},    MaxBlock{"y", 1024},
                                    MaxBlock{"r0_", 65536}, MaxBlock{"r1_", 32768}};
 constexpr std::int64_t kAnyBlock = std::int64_t{1} << 20;
 
-}  // namespace
-
-auto TritonReader::fail(int node, std::string_view message) const -> std::unexpected<Error> {
-  return bad_source(cursor_.syntax(node).place, "{}", message);
+auto text_value(std::string_view text) -> TritonValue {
+  TritonValue result;
+  result.kind = Kind::text;
+  result.text = text;
+  return result;
 }
-
-namespace {
 auto whole_number(std::string_view text) -> std::optional<std::int64_t> {
   std::int64_t number = 0;
   const auto* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
+
 }  // namespace
+
+auto TritonReader::fail(int node, std::string_view message) const -> std::unexpected<Error> {
+  return bad_source(cursor_.syntax(node).place, "{}", message);
+}
 
 auto TritonReader::value(int node) -> Result<TritonValue> {
   const auto syntax = cursor_.syntax(node);  // calls read on, and the tree grows
@@ -102,12 +107,8 @@ auto TritonReader::value(int node) -> Result<TritonValue> {
       }
       return result;
     }
-    case SyntaxKind::string: {
-      TritonValue result;
-      result.kind = Kind::text;
-      result.text = cursor_.source_of(node);
-      return result;
-    }
+    case SyntaxKind::string:
+      return text_value(cursor_.source_of(node));
     case SyntaxKind::imaginary:
     case SyntaxKind::ellipsis:
     case SyntaxKind::none:
