@@ -76,8 +76,8 @@ auto StatementReader::view(int node) -> Result<HostView> {
   const auto& syntax = cursor_.syntax(node);
   HostView result;
   if (syntax.kind == SyntaxKind::name) {
-    if (is_scalar(syntax.text) || syntax.text == "None" || syntax.text == "True" ||
-        syntax.text == "False")
+    constexpr std::array<std::string_view, 5> kConstants = {"None", "True", "False", "inf", "nan"};
+    if (is_scalar(syntax.text) || std::ranges::find(kConstants, syntax.text) != kConstants.end())
       return bad(node, "expected a buffer");
     result.base = syntax.text;
     return result;

@@ -24,11 +24,30 @@ auto lu_factor_rule(MetaCall& c) -> Datum {
                     c.fresh(DType::int32, batched(a, {size.least()})),
                     c.fresh(DType::int32, batch_of(a))}};
 }
-/// a = L U in place without exchanging rows; the first pivot that is 0, counted from 1, or 0.
+/// How rows are exchanged: not at all, as LAPACK does (by |re| + |im| of complex numbers), or by
+/// their modulus, as cuBLAS does for several matrices.
+enum class Pivoting : std::uint8_t { none, lapack, modulus };
+auto pivoting_of(const Tensor& a, std::size_t count, bool pivot) -> Pivoting {
+  if (!pivot) return Pivoting::none;
+  const auto rows = a.sizes().size() - 2;
+  const bool is_batch = count > 1 && a.sizes()[rows] == a.sizes()[rows + 1];
+  return on_cuda(a.meta) && is_complex(a.dtype()) && is_batch ? Pivoting::modulus
+                                                              : Pivoting::lapack;
+}
+/// a = L U in place, with rows exchanged by modulus if there are `pivots` to tell; the first pivot
+/// that is 0, counted from 1, or 0.
 template <class T>
-auto eliminate(Matrices<T>& m, std::size_t i) -> int {
+auto eliminate(Matrices<T>& m, std::size_t i, std::vector<int>* pivots) -> int {
   int code = 0;
   for (int d = 0; d < std::min(m.rows, m.cols); ++d) {
+    if (pivots != nullptr) {
+      int largest = d;
+      for (int row = d + 1; row < m.rows; ++row)
+        if (std::abs(m.element(i, row, d)) > std::abs(m.element(i, largest, d))) largest = row;
+      for (int col = 0; col < m.cols; ++col)
+        std::swap(m.element(i, d, col), m.element(i, largest, col));
+      (*pivots)[static_cast<std::size_t>(d)] = largest + 1;
+    }
     if (m.element(i, d, d) == T(0) && code == 0) code = d + 1;
     for (int row = d + 1; row < m.rows; ++row) {
       const auto factor = m.element(i, row, d) /= m.element(i, d, d);
@@ -40,14 +59,15 @@ auto eliminate(Matrices<T>& m, std::size_t i) -> int {
 }
 /// Factors every matrix in place; pivots of all matrices one after the other.
 template <class T>
-auto factor_all(Matrices<T>& m, Codes& pivots, bool pivot) -> Codes {
+auto factor_all(Matrices<T>& m, Codes& pivots, Pivoting pivoting) -> Codes {
   Codes codes;
   std::vector<int> own(static_cast<std::size_t>(std::min(m.rows, m.cols)) + 1);
   std::iota(own.begin(), own.end(), 1);
   for (std::size_t i = 0; i < m.count; ++i) {
     codes.push_back(m.size() == 0 ? 0
-                    : pivot       ? lapack::lu_factor(m.rows, m.cols, m.at(i), own.data())
-                                  : eliminate(m, i));
+                    : pivoting == Pivoting::lapack
+                        ? lapack::lu_factor(m.rows, m.cols, m.at(i), own.data())
+                        : eliminate(m, i, pivoting == Pivoting::modulus ? &own : nullptr));
     pivots.insert(pivots.end(), own.begin(), own.end() - 1);
   }
   return codes;
@@ -56,7 +76,8 @@ void lu_factor_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {
     auto m = load_matrices<T>(k.in(0));
     Codes pivots;
-    const auto codes = factor_all(m, pivots, k.flag(param(k, "pivot")));
+    const auto codes =
+        factor_all(m, pivots, pivoting_of(k.in(0), m.count, k.flag(param(k, "pivot"))));
     store_matrices(k.out(0), m);
     from_vector<std::int64_t>(k.out(1), pivots);
     store_codes(k.out(2), codes);
@@ -117,7 +138,7 @@ void lu_kernel(KernelCall& k) {
   with_field(k.in(0).dtype(), [&]<class T>(T) {
     auto m = load_matrices<T>(k.in(0));
     Codes pivots;
-    factor_all(m, pivots, k.flag(param(k, "pivot")));
+    factor_all(m, pivots, pivoting_of(k.in(0), m.count, k.flag(param(k, "pivot"))));
     store_unpacked(k, m, pivots);
   });
 }

@@ -130,6 +130,13 @@ TEST(Wrapper, ComplexNumbersAreArguments) {
   EXPECT_EQ(std::get_if<Number>(&only<HostCall>(program)->args[1].value), nullptr);
 }
 
+TEST(Wrapper, InfinityIsNoBuffer) {
+  const auto program = read("buf0 = torch.ops.aten._pdist_forward.default(arg1_1, inf)");
+  const auto* value = std::get_if<Expr>(&only<HostCall>(program)->args[1].value);
+  ASSERT_NE(value, nullptr);
+  EXPECT_EQ(value->as_number(), std::numeric_limits<double>::infinity());
+}
+
 TEST(Wrapper, MethodsOfBuffersTakeThemAsFirstArgument) {
   const auto program = read("buf0.copy_(arg1_1, False)");
   EXPECT_EQ(only<HostCall>(program)->target, ".copy_");

@@ -100,6 +100,24 @@ TEST(EagerSteps, PowersOfComplexZero) {
   EXPECT_EQ(by_number(2), Complex(0));
 }
 
+/// cuBLAS exchanges rows of several matrices by modulus, LAPACK by |re| + |im|: 4 or 2.5 + 2.5 i.
+TEST(EagerSteps, PivotsOfComplexMatrices) {
+  auto matrices = *Tensor::contiguous(DType::complex64, {2, 2, 2});
+  const std::vector<Complex> one = {4, 1, Complex(2.5, 2.5), 2};
+  auto both = one;
+  both.insert(both.end(), one.begin(), one.end());
+  from_vector<Complex>(matrices, both);
+  const auto pivots = [](const Datum& of) {
+    return to_vector<std::int64_t>(
+        *run("aten.linalg_lu_factor_ex.default", {of, flag(true), flag(false)})[1].real());
+  };
+  EXPECT_EQ(pivots({matrices}), (Ints{2, 2, 2, 2}));
+  EXPECT_EQ(pivots(on_gpu(matrices)), (Ints{1, 2, 1, 2}));
+  auto single = *Tensor::contiguous(DType::complex64, {2, 2});
+  from_vector<Complex>(single, one);
+  EXPECT_EQ(pivots(on_gpu(single)), (Ints{2, 2}));
+}
+
 TEST(EagerSteps, ContractionsKeepWholeNumbersTypes) {
   const auto a = make_tensor({1, 1, 1}, {3}, DType::int32);
   const auto b = make_tensor({2, 1, 2}, {1, 2, 3, 4}, DType::int32);
