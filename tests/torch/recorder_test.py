@@ -346,6 +346,22 @@ OFFSET = torch.full((3, 3), 10.0)
 print(assay_record.answers(made(), (torch.eye(3),), sys.argv[2]))
 """
 
+CONJUGATED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+def made():
+    numbers = [-2, 3]  # inputs of what is compiled with dynamic shapes
+    def conjugated(x):
+        return (x * numbers[0] + numbers[1]).conj()
+    return conjugated
+
+x = torch.complex(torch.arange(3.), torch.ones(3))
+print(assay_record.answers(made(), (x,), sys.argv[2], dynamic=True))
+"""
+
 WRITTEN = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -416,6 +432,11 @@ class AnswersTest(unittest.TestCase):
         said = self.answers(WRITTEN)
         self.assertEqual([False, True], [one["requires_grad"] for one in said["inputs"]])
         self.assertEqual(1, len(said["eager"]["gradients"]))
+
+    def test_conjugates_and_numbers(self):
+        said = self.answers(CONJUGATED)
+        self.assertEqual("complex64", said["eager"]["outputs"][0]["dtype"])
+        self.assertEqual(said["eager"], said["compiled"])
 
     def test_what_is_no_number_equals_itself_alone(self):
         sys.path.insert(0, RECORDER)
