@@ -174,13 +174,15 @@ class LogExecutor {
     for (const auto& input : function.inputs) {
       Datum given;
       primals_.push_back(std::nullopt);
+      const auto traced = program.example_numbers.find(input);
       if (const auto* number = number_input(function, input)) {
         if (const auto* symbol = program.env.find(number->symbol))
           for (const auto& source : symbol->sources)
             if (const auto known = sourced_number(source, plan, given_)) given.value = Expr(*known);
-        if (const auto traced = program.example_numbers.find(input);
-            given.is_none() && traced != program.example_numbers.end())
+        if (given.is_none() && traced != program.example_numbers.end())
           given.value = Expr(traced->second);
+      } else if (traced != program.example_numbers.end()) {  // of which nobody makes a symbol
+        given.value = Expr(traced->second);
       } else {
         const auto by_order = next < plan.tensors.size() ? plan.tensors[next] : std::optional(next);
         ++next;

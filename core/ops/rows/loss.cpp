@@ -33,7 +33,7 @@ auto pair_dtype(MetaCall& c, int first) -> DType {
 }
 
 /// Whose layout an unreduced result takes.
-enum class Like { iterator, self, target };
+enum class Like { iterator, self };
 
 template <Like kLike>
 auto loss_rule(MetaCall& c) -> Datum {
@@ -42,10 +42,8 @@ auto loss_rule(MetaCall& c) -> Datum {
   if (c.error()) return {};
   if (c.integer(param(c, "reduction")) != kNone) return c.fresh(dtype, {});
   const TensorMeta* operands[] = {&c.meta(0), &c.meta(1)};
-  const auto one =
-      kLike == Like::target ? std::span(operands).last(1) : std::span(operands).first(1);
-  auto strides = kLike == Like::iterator ? iterator_strides(c, operands, sizes)
-                                         : iterator_strides(c, one, sizes);
+  const auto like = std::span(operands).first(kLike == Like::iterator ? 2 : 1);
+  auto strides = iterator_strides(c, like, sizes);
   return c.fresh(dtype, std::move(sizes), std::move(strides));
 }
 
@@ -167,14 +165,12 @@ void bce_kernel(KernelCall& k) {
   reduce_losses(k, k.integer(3), std::move(x));
 }
 /// Binary cross entropies take a target of self's shape; optional weights broadcast to it.
-template <Like kLike>
 auto bce_rule(MetaCall& c) -> Datum {
   const auto& sizes = c.meta(0).sizes;
   if (!require_same_sizes(c, c.meta(1).sizes, sizes, "target has self's shape")) return {};
-  for (const auto* name : {"weight", "pos_weight"})
-    if (const int i = param(c, name); i >= 0 && c.has(i))
-      if (!require_expands(c, c.meta(i).sizes, sizes, "weights broadcast to self")) return {};
-  return loss_rule<kLike>(c);
+  if (const int i = param(c, "weight"); c.has(i))
+    if (!require_expands(c, c.meta(i).sizes, sizes, "weights broadcast to self")) return {};
+  return loss_rule<Like::self>(c);
 }
 /// self, target, weight, reduction, out: PyTorch writes the losses into a view of out's memory,
 /// which grows, and reduces what out itself shows: of a scalar out the first of them.
@@ -354,7 +350,7 @@ void add_loss_rows(OpTable& t) {
   t.add(backward_row<SmoothL1>("aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"));
   t.add(backward_row<Huber>("aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"));
   t.add({.schema_text = "aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", .rule = soft_margin_backward_rule, .kernel = soft_margin_backward_kernel});
-  t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule<Like::self>, .kernel = bce_kernel});
+  t.add({.schema_text = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_rule, .kernel = bce_kernel});
   t.add({.schema_text = "aten::binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)", .decomposition = bce_out, .inplace_of = "aten.binary_cross_entropy.default"});
   t.add({.schema_text = "aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .rule = bce_backward_rule, .kernel = bce_backward_kernel});
   t.add({.schema_text = "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .rule = nll_rule, .kernel = nll_kernel});

@@ -217,6 +217,21 @@ auto transform(Composer& c) -> Datum {
                                            "aten._fft_c2r.default"};
   return c.call(kTargets[kKind], {c.arg(0), c.arg(1), none, c.arg(2)});
 }
+/// input, stride: itself where it has these strides, else a copy that does
+/// (torch/_inductor/inductor_prims.py).
+auto with_strides(Composer& c) -> Datum {
+  const auto meta = c.meta(0);
+  const auto wanted = c.exprs(1);
+  if (wanted.size() != meta.strides.size()) return c.fail("a stride for each dimension"), Datum{};
+  bool is_there = true;
+  for (std::size_t d = 0; d < wanted.size() && is_there; ++d)
+    is_there = meta.strides[d] == wanted[d] ||
+               c.decide(eq(meta.strides[d], wanted[d]), "it has these strides");
+  if (is_there) return c.arg(0);
+  const auto copy =
+      c.call("aten.new_empty_strided.default", {c.arg(0), int_list(meta.sizes), int_list(wanted)});
+  return call2(c, "aten.copy_.default", copy, c.arg(0));
+}
 /// What makes tensors: the named argument positions, in the order that the operator takes them.
 auto made(Composer& c, std::string_view target, std::initializer_list<int> leading) -> Datum {
   DatumList args;
@@ -327,6 +342,7 @@ void add_prims_rows(OpTable& t) {
   t.add({.schema_text = "prims::normal(SymInt[] shape, *, Scalar mean, Scalar std, ScalarType dtype, Device device, bool requires_grad, Generator? generator=None) -> Tensor", .decomposition = normal, .random = true});
   t.add({.schema_text = "prims::uniform(SymInt[] shape, *, Scalar low, Scalar high, ScalarType dtype, Device device, SymInt[] stride, Generator? generator=None) -> Tensor", .decomposition = uniform, .random = true});
   t.add({.schema_text = "prims::xor_sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", .rule = xor_sum_rule, .kernel = xor_sum_kernel});
+  composed("prims::inductor_force_stride_order(Tensor input, SymInt[] stride) -> Tensor", with_strides);
   composed("prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor", device_put);
   t.add({.schema_text = "prims::empty(SymInt[] shape, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .decomposition = empty, .uninitialised = true});
   t.add({.schema_text = "prims::empty_strided(SymInt[] shape, SymInt[] strides, *, ScalarType dtype, Device device, bool requires_grad) -> Tensor", .decomposition = empty_strided, .uninitialised = true});

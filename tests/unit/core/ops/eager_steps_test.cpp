@@ -118,6 +118,15 @@ TEST(EagerSteps, PivotsOfComplexMatrices) {
   EXPECT_EQ(pivots(on_gpu(single)), (Ints{2, 2}));
 }
 
+TEST(EagerSteps, ForcedStridesCopyOnlyWhatHasOthers) {
+  const Datum x{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6})};
+  const auto same = run("prims.inductor_force_stride_order.default", {x, ints({3, 1})});
+  EXPECT_EQ(same[0].real()->storage, x.real()->storage);
+  const auto other = run("prims.inductor_force_stride_order.default", {x, ints({1, 2})});
+  EXPECT_EQ(other[0].real()->strides(), (Ints{1, 2}));
+  EXPECT_EQ(values_of(*other[0].real()), (Values{1, 2, 3, 4, 5, 6}));
+}
+
 TEST(EagerSteps, ContractionsKeepWholeNumbersTypes) {
   const auto a = make_tensor({1, 1, 1}, {3}, DType::int32);
   const auto b = make_tensor({2, 1, 2}, {1, 2, 3, 4}, DType::int32);
