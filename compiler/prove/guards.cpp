@@ -369,6 +369,11 @@ void GuardSet::Impl::from_single_guards(SymbolFacts& facts) const {
     const Interval& range = alone.at(facts.symbol);
     const auto low = low_end(range), old_low = low_end(facts.range);
     const auto high = high_end(range), old_high = high_end(facts.range);
+    if (low && low == high) {  // whatever others say beside it
+      facts.range = range;
+      facts.low_by = facts.high_by = {i};
+      return;
+    }
     if (low && (!old_low || *low > *old_low || (*low == *old_low && facts.low_by.empty()))) {
       facts.range.low = *low;
       facts.low_by = {i};
