@@ -52,18 +52,6 @@ TEST(StorageBounds, A_size_below_the_bytes_of_a_storage_fits_64_bits) {
     EXPECT_TRUE(std::holds_alternative<Proved>(check.answer)) << print_expr(check.condition);
 }
 
-/// PyTorch refuses a start that does not fit when it runs.
-TEST(StorageBounds, A_part_whose_start_only_data_tell_accuses_nobody) {
-  const auto [capture, report] =
-      bounds_of(std::string(kHeader) +
-                R"txt(    def forward(self, x: "f32[5][1]cpu", at: "i64[][]cpu"):
-        y: "f32[2][1]cpu" = torch.ops.aten.narrow.Tensor(x, 0, at, 2)
-        return (y,)
-)txt");
-  for (const auto& check : report.checks)
-    EXPECT_FALSE(std::holds_alternative<Refuted>(check.answer)) << print_expr(check.condition);
-}
-
 TEST(StorageBounds, A_size_that_nothing_bounds_is_listed) {
   const auto [capture, report] =
       bounds_of(std::string(kHeader) +
