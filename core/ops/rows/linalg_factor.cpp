@@ -49,6 +49,7 @@ auto eliminate(Matrices<T>& m, std::size_t i, std::vector<int>* pivots) -> int {
       (*pivots)[static_cast<std::size_t>(d)] = largest + 1;
     }
     if (m.element(i, d, d) == T(0) && code == 0) code = d + 1;
+    if (pivots != nullptr && m.element(i, d, d) == T(0)) continue;  // nothing is below it either
     for (int row = d + 1; row < m.rows; ++row) {
       const auto factor = m.element(i, row, d) /= m.element(i, d, d);
       for (int col = d + 1; col < m.cols; ++col)

@@ -118,6 +118,18 @@ TEST(EagerSteps, PivotsOfComplexMatrices) {
   EXPECT_EQ(pivots(on_gpu(single)), (Ints{2, 2}));
 }
 
+/// The first pivot that is 0 is told; nothing is divided by it.
+TEST(EagerSteps, SingularComplexMatricesHaveFactors) {
+  auto matrices = *Tensor::contiguous(DType::complex64, {2, 2, 2});
+  const std::vector<Complex> values = {0, 1, 0, 2, 1, 0, 0, 1};
+  from_vector<Complex>(matrices, values);
+  const auto made =
+      run("aten.linalg_lu_factor_ex.default", {on_gpu(matrices), flag(true), flag(false)});
+  EXPECT_EQ(to_vector<Complex>(*made[0].real()), values);
+  EXPECT_EQ(to_vector<std::int64_t>(*made[1].real()), (Ints{1, 2, 1, 2}));
+  EXPECT_EQ(to_vector<std::int64_t>(*made[2].real()), (Ints{1, 0}));
+}
+
 TEST(EagerSteps, ForcedStridesCopyOnlyWhatHasOthers) {
   const Datum x{make_tensor({2, 3}, {1, 2, 3, 4, 5, 6})};
   const auto same = run("prims.inductor_force_stride_order.default", {x, ints({3, 1})});
