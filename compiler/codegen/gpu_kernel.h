@@ -21,6 +21,7 @@ class GpuKernelEmitter : GpuState {
   [[nodiscard]] auto run(const std::string& name) -> Result<void>;
 
  private:
+  friend class GpuColumns;
   friend class GpuExponentials;
   friend class GpuSorter;
   friend class GpuWindows;
@@ -215,8 +216,6 @@ class GpuKernelEmitter : GpuState {
                                 const std::function<Values(Value*)>& part) -> Values;
   [[nodiscard]] auto gathered(const TileStatement& one, TileCombine how, const Values& mine)
       -> Values;
-  [[nodiscard]] auto folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,
-                                     const std::vector<std::size_t>& registers) -> Parts;
   [[nodiscard]] auto shared_room(llvm::Type* type, std::uint64_t count) -> llvm::GlobalVariable*;
 
   // gpu_cluster.cpp

@@ -7,7 +7,9 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include "compiler/codegen/gpu_columns.h"
 #include "compiler/codegen/gpu_kernel.h"
+#include "compiler/codegen/gpu_shared.h"
 
 namespace assay {
 namespace {
@@ -17,16 +19,6 @@ using llvm::Value;
 constexpr unsigned kShared = 3, kWarp = 32;
 constexpr std::uint64_t kMostWarps = 32;  ///< of a block
 constexpr int kClusters = 90;             ///< architectures from here on have them
-
-auto shared_type(llvm::IRBuilder<>& b, llvm::Type* type) -> llvm::Type* {
-  return type->isIntegerTy(1) ? b.getInt8Ty() : type;
-}
-auto as_shared(llvm::IRBuilder<>& b, Value* value) -> Value* {
-  return b.CreateZExtOrBitCast(value, shared_type(b, value->getType()));
-}
-auto from_shared(llvm::IRBuilder<>& b, Value* value, llvm::Type* type) -> Value* {
-  return type->isIntegerTy(1) ? b.CreateTrunc(value, type) : value;
-}
 
 }  // namespace
 
@@ -151,76 +143,6 @@ auto GpuKernelEmitter::gathered(const TileStatement& one, TileCombine how, const
   return either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
 }
 
-/// Over threads along y, each column of threads by itself: halves, through shared memory.
-auto GpuKernelEmitter::folded_in_steps(const TileStatement& one, TileCombine how, Parts parts,
-                                       const std::vector<std::size_t>& registers) -> Parts {
-  const auto& x = place(TilePlace::thread_x);
-  const auto& y = place(TilePlace::thread_y);
-  const auto threads = static_cast<std::uint64_t>(layout_->threads());
-  Values mine;
-  for (const auto& part : parts)
-    for (const auto at : registers) mine.push_back(part[at]);
-  const auto fold = [&] {
-    std::vector<llvm::GlobalVariable*> rooms;
-    for (const auto& part : parts) {
-      auto*& room = gathered_[{part[0]->getType(), rooms.size()}];
-      if (room == nullptr) room = shared_room(part[0]->getType(), threads * registers.size());
-      rooms.push_back(room);
-    }
-    const auto slot = [&](std::size_t i, Value* thread) {
-      const auto part = i / registers.size();
-      auto* at = b_.CreateAdd(
-          thread, b_.getInt32(static_cast<std::uint32_t>(i % registers.size() * threads)));
-      return b_.CreateGEP(shared_type(b_, mine[i]->getType()), rooms[part],
-                          b_.CreateZExt(at, b_.getInt64Ty()));
-    };
-    const auto held = [&](std::size_t i, Value* thread) {
-      auto* type = mine[i]->getType();
-      return from_shared(b_, b_.CreateLoad(shared_type(b_, type), slot(i, thread)), type);
-    };
-    barrier();  // nobody reads what an earlier one left
-    for (std::size_t i = 0; i < mine.size(); ++i)
-      b_.CreateStore(as_shared(b_, mine[i]), slot(i, thread_));
-    barrier();
-    auto* before = b_.GetInsertBlock();
-    auto* head = llvm::BasicBlock::Create(module_.getContext(), "halves", function_);
-    auto* inside = llvm::BasicBlock::Create(module_.getContext(), "halve", function_);
-    auto* after = llvm::BasicBlock::Create(module_.getContext(), "halved", function_);
-    auto* most = b_.CreateLShr(y.count, 1);
-    b_.CreateBr(head);
-    b_.SetInsertPoint(head);
-    auto* half = b_.CreatePHI(b_.getInt32Ty(), 2);
-    half->addIncoming(most, before);
-    b_.CreateCondBr(b_.CreateICmpUGT(half, b_.getInt32(0)), inside, after);
-    b_.SetInsertPoint(inside);
-    when(b_.CreateICmpULT(y.at, half), [&] {
-      auto* upper = b_.CreateAdd(thread_, b_.CreateMul(half, x.count));
-      for (std::size_t at = 0; at < registers.size(); ++at) {
-        Values low, high;
-        for (std::size_t part = 0; part < parts.size(); ++part) {
-          low.push_back(held(part * registers.size() + at, thread_));
-          high.push_back(held(part * registers.size() + at, upper));
-        }
-        const auto both = combine(one, how, low, high);
-        for (std::size_t part = 0; part < parts.size(); ++part)
-          b_.CreateStore(as_shared(b_, both[part]), slot(part * registers.size() + at, thread_));
-      }
-    });
-    barrier();
-    half->addIncoming(b_.CreateLShr(half, 1), b_.GetInsertBlock());
-    b_.CreateBr(head);
-    b_.SetInsertPoint(after);
-    auto* column = b_.CreateSub(thread_, b_.CreateMul(y.at, x.count));
-    Values all;
-    for (std::size_t i = 0; i < mine.size(); ++i) all.push_back(held(i, column));
-    return all;
-  };
-  const auto made = either(b_.CreateICmpUGT(y.count, b_.getInt32(1)), fold, [&] { return mine; });
-  for (std::size_t i = 0; i < made.size(); ++i)
-    parts[i / registers.size()][registers[i % registers.size()]] = made[i];
-  return parts;
-}
-
 auto GpuKernelEmitter::folded_over(const TileStatement& one, TileCombine how, TilePlace of,
                                    AxisSet over, Parts parts) -> Parts {
   const auto apart = layout_->register_mask(over);
@@ -242,7 +164,7 @@ auto GpuKernelEmitter::folded_over(const TileStatement& one, TileCombine how, Ti
       for (std::size_t part = 0; part < parts.size(); ++part) parts[part][at] = mine[part];
     }
   } else if (of == TilePlace::thread_y) {
-    parts = folded_in_steps(one, how, std::move(parts), registers);
+    parts = GpuColumns(*this, one, how, registers).folded(std::move(parts));
   } else {
     fail(fmt::format("line {}: a reduction along a dimension that has no code", one.line));
   }

@@ -81,6 +81,7 @@ struct GpuValues {
   struct Run {
     int first = 0, length = 1, bytes = 0;
     Meant meant;
+    bool is_read_once = false;  ///< by this thread, and by no other one
   };
   using Runs = std::vector<Run>;
   /// Single registers that are asked together whether they are meant.

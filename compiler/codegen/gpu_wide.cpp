@@ -15,6 +15,7 @@ namespace {
 using llvm::Value;
 
 constexpr unsigned kWordBits = 32;
+constexpr int kPassesBy = 90;  ///< architectures from here on are generated with hints to caches
 constexpr int kMovedSize = 2;  ///< bytes of elements that are moved to where they are wanted
 
 /// Registers of the machine that a run travels in: words, or what is less than one.
@@ -61,6 +62,18 @@ auto is_inside(llvm::IRBuilder<>& b, const GpuValues::Span& span, int number) ->
   return b.CreateICmpULT(b.CreateSub(at, span.from), b.CreateSub(span.to, span.from));
 }
 
+/// Whether a load of this index looks at each element of columns once.
+auto is_of_columns(const TileKernel& kernel, const TileLayout& layout, AxisSet index) -> bool {
+  bool is_across = false, is_down = false;
+  for (std::size_t axis = 0; axis < layout.places.size(); ++axis) {
+    if ((index >> axis & 1U) == 0) continue;
+    const bool is_reduced = kernel.axes[axis].kind == TileAxis::Kind::reduction;
+    is_across = is_across || (layout.places[axis] == TilePlace::thread_x && !is_reduced);
+    is_down = is_down || (layout.places[axis] == TilePlace::thread_y && is_reduced);
+  }
+  return is_across && is_down;
+}
+
 auto firsts(const auto& runs, std::function<Value*(int)> place_of) -> std::vector<Value*> {
   std::vector<Value*> all;
   for (const auto& run : runs) all.push_back(place_of(run.first));
@@ -81,7 +94,9 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t 
   const auto bits = type->getBitWidth();
   Values made;
   auto* condition = run.meant.any;
-  if (condition == nullptr) {
+  // What is read once leaves the cache of the multiprocessor to others.
+  const bool passes_by = run.is_read_once && architecture_ >= kPassesBy && words > 1;
+  if (condition == nullptr && !passes_by) {
     auto* wide = llvm::FixedVectorType::get(type, words);
     auto* whole = b_.CreateAlignedLoad(wide, place, llvm::Align(static_cast<unsigned>(run.bytes)));
     for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractElement(whole, i));
@@ -90,18 +105,25 @@ auto GpuKernelEmitter::loaded_words(const Run& run, Value* place, std::uint64_t 
   const auto size = 8 * static_cast<unsigned>(run.bytes / run.length);
   if (words == 1) return {guarded_load(type, place, condition, word_of(fill, size, bits, 0))};
   const auto text = access_text(words, bits, 0);
-  std::string code, constraints;
-  std::vector<llvm::Type*> types(words, type);
-  for (unsigned i = 0; i < words; ++i) {
-    code += fmt::format("mov.b{} ${}, {};\n\t", bits, i, word_of(fill, size, bits, i));
-    constraints += "=r,";
+  std::string code, constraints, guard;
+  Values operands{place};
+  std::vector<llvm::Type*> types(words, type), given{place->getType()};
+  for (unsigned i = 0; i < words; ++i) constraints += "=r,";
+  constraints += "l,";
+  if (condition != nullptr) {
+    for (unsigned i = 0; i < words; ++i)
+      code += fmt::format("mov.b{} ${}, {};\n\t", bits, i, word_of(fill, size, bits, i));
+    guard = fmt::format("@${} ", words + 1);
+    constraints += "b,";
+    operands.push_back(condition);
+    given.push_back(b_.getInt1Ty());
   }
-  code += fmt::format("@${} ld.global{} {}, [${}];", words + 1, text.type, text.operands, words);
+  code += fmt::format("{}ld.global{}{} {}, [${}];", guard, passes_by ? ".L1::no_allocate" : "",
+                      text.type, text.operands, words);
   auto* result = llvm::StructType::get(module_.getContext(), types);
-  auto* asm_type = llvm::FunctionType::get(result, {place->getType(), b_.getInt1Ty()}, false);
-  auto* call =
-      b_.CreateCall(llvm::InlineAsm::get(asm_type, code, constraints + "l,b,~{memory}", true),
-                    {place, condition});
+  auto* asm_type = llvm::FunctionType::get(result, given, false);
+  auto* call = b_.CreateCall(llvm::InlineAsm::get(asm_type, code, constraints + "~{memory}", true),
+                             operands);
   for (unsigned i = 0; i < words; ++i) made.push_back(b_.CreateExtractValue(call, i));
   return made;
 }
@@ -403,7 +425,10 @@ void GpuKernelEmitter::statement(const TileStatement& one, const TileLoad& what)
   std::vector<Run> runs;
   for (int i = 0; i < layout_->registers();) {
     const bool begins = (i & ~register_mask) == 0 && is_active(i);
-    if (begins) runs.push_back(run_from(index_id, stored_as, i, one.operands[1], nullptr));
+    if (begins) {
+      runs.push_back(run_from(index_id, stored_as, i, one.operands[1], nullptr));
+      runs.back().is_read_once = is_of_columns(kernel_, *layout_, axes(index_id));
+    }
     i += begins ? runs.back().length : 1;
   }
   const auto raw = load_runs(runs, one, what.param, one_by_one, fill);

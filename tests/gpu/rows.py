@@ -105,7 +105,7 @@ WIDE_ROWS = [(3, 40, (16, 1, 2), 1), (5, 200, (32, 1, 2), 1), (3, 37, (8, 1, 4),
              (5, 64, (8, 1, 4), 1), (2, 2048, (32, 8, 1), 1), (1, 4096, (32, 8, 1), 2), (2, 5001, (32, 5, 1), 1),
              (1, 8192, (32, 4, 1), 2)]
 COLUMNS = [(3, 8, (2, 4, 1), 1), (40, 128, (32, 2, 1), 1), (70, 36, (8, 8, 1), 1), (9, 7, (4, 2, 1), 1),
-           (130, 33, (16, 16, 1), 1)]
+           (130, 33, (16, 16, 1), 1), (150, 8, (2, 64, 1), 1), (270, 3, (2, 128, 1), 1), (300, 4, (1, 256, 1), 1)]
 ELEMENTS = [(3, 40, (8, 16, 1), 1), (7, 33, (8, 4, 1), 1), (2, 260, (64, 2, 1), 1), (5, 3, (2, 32, 1), 1),
             (9, 40, (8, 2, 1), 1), (23, 33, (4, 4, 1), 1)]
 NARROW_ROWS = [(3, 40, (4, 1, 8), 1), (5, 201, (32, 1, 2), 1), (2, 1001, (32, 2, 1), 1), (9, 4, (2, 1, 16), 1)]
@@ -198,6 +198,23 @@ def check_parts_of_columns(rows, columns, dims, kind):
     return None
 
 
+def check_order_of_columns(columns, dims):
+    """A row for each thread along y: their sums are those of halves, the upper one onto the lower one, to the bit."""
+    rows = dims[1]
+    chance = random.Random(rows)
+    rounded = lambda value: ptx_numbers.to_float(ptx_numbers.to_bits(value, "f32"), "f32")
+    matrix = [[rounded(chance.uniform(-1, 1) * 10.0 ** chance.randrange(6)) for _ in range(columns)] for _ in range(rows)]
+    memory, out = to_bytes([v for row in matrix for v in row], "f32"), bytearray(4 * columns)
+    memory += bytes(-len(memory) % 16)
+    text = code_of(CALLS["column sums"][0], rows, columns, "f32")
+    tiles = -(-columns // (dims[0] * (1 if columns % 4 else 4)))
+    ptx_machine.Machine(text).run([rows, columns, memory, out, rows, columns, *dims, 1], tiles, dims)
+    while len(matrix) > 1:
+        half = len(matrix) // 2
+        matrix = [[rounded(a + b) for a, b in zip(*pair)] for pair in zip(matrix[:half], matrix[half:])]
+    return None if from_bytes(out, "f") == matrix[0] else "sums of another order"
+
+
 def check(name, rows, columns, dims, ranks, kind="f32", skipped=0):
     """`skipped` elements stand before matrix and result, which then do not begin where a wide access may."""
     call, wanted = CALLS[name]
@@ -244,7 +261,12 @@ def check(name, rows, columns, dims, ranks, kind="f32", skipped=0):
 KINDS = {"f32": SIZES, "bf16": NARROW_SIZES, "i8": BYTE_SIZES}
 PARTS = [16384, 17001, 16640]
 PARTS_OF_COLUMNS = [(1100, 32, (8, 32, 1), "f32"), (2500, 19, (16, 16, 1), "f32"), (600, 64, (8, 32, 1), "bf16")]
+ORDERED = [(4, (1, 4, 1)), (8, (2, 8, 1)), (3, (4, 16, 1)), (4, (1, 32, 1)), (3, (4, 64, 1)), (8, (2, 128, 1))]
 failed = 0
+for case in ORDERED:
+    if problem := check_order_of_columns(*case):
+        failed += 1
+        print(f"sums of columns, {case}: {problem}")
 for columns in PARTS:
     if problem := check_parts(columns):
         failed += 1
@@ -261,6 +283,6 @@ for kind, all_sizes in KINDS.items():
                     is_whole and check(name, rows, columns, dims, ranks, kind, skipped=1)):
                 failed += 1
                 print(f"{name} of {kind}[{rows}, {columns}], {dims} threads, clusters of {ranks}: {problem}")
-launches = len(PARTS) + len(PARTS_OF_COLUMNS) + sum(len(sizes) for made in KINDS.values() for sizes in made.values())
+launches = len(ORDERED) + len(PARTS) + len(PARTS_OF_COLUMNS) + sum(len(sizes) for made in KINDS.values() for sizes in made.values())
 print(f"{launches - failed} of {launches} launches are right")
 sys.exit(failed > 0)

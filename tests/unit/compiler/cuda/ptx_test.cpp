@@ -238,6 +238,16 @@ TEST_F(PtxTest, ThreadsOfShortRowsTakeFewRegisters) {
   EXPECT_EQ(count(many.ptx, ".maxnreg 64"), 1);
 }
 
+/// What columns read is read once: it leaves the cache of the multiprocessor to others.
+TEST_F(PtxTest, ElementsOfColumnsAreNotCached) {
+  const auto uncached = [](std::string_view kernel, int architecture) {
+    const PtxOptions options{.architecture = architecture};
+    return count(made(std::string(kernel), {1 << 16, 1024}, {}, options).ptx, "L1::no_allocate.v4");
+  };
+  EXPECT_GT(uncached(kColumns, 90), 0);
+  EXPECT_EQ(uncached(kColumns, 80) + uncached(kRows, 90), 0);
+}
+
 /// Code for GPUs that have it waits for what is before it; nothing stands before that.
 TEST_F(PtxTest, LaunchesThatBeginEarlyWait) {
   const auto text = [](const PtxOptions& options) {
