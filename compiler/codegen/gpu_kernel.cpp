@@ -40,7 +40,7 @@ void GpuKernelEmitter::fail(std::string message) {
 auto GpuKernelEmitter::run(const std::string& name) -> Result<void> {
   ASSAY_TRY_VOID(has_code(kernel_));
   ASSAY_TRY(dots_, dot_axes(kernel_));
-  if (is_checked_) find_only_chosen();
+  if (is_checked_) find_passed_on();
   entry(name);
   if (layout_->is_placed())
     in_chunks(kernel_.body.body);

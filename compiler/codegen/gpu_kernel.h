@@ -102,7 +102,7 @@ class GpuKernelEmitter : GpuState {
       -> Value*;
   [[nodiscard]] auto checked_at(const TileStatement& one, std::size_t param, int i, Value* at,
                                 Value* condition, Access access) -> Value*;
-  void record(int line, Value* param, Value* element, GpuFault fault);
+  void record(int line, Value* param, Value* element, GpuFault fault, Value* origin = nullptr);
   [[nodiscard]] auto guarded_load(llvm::Type* type, Value* place, Value* condition,
                                   std::uint64_t fill = 0) -> Value*;
   void guarded_store(Value* value, Value* place, Value* condition);

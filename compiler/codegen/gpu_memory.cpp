@@ -41,7 +41,9 @@ auto GpuKernelEmitter::mask(TileId id, int index) -> Value* {
 }
 
 /// The first thread writes; the others were not first.
-void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault fault) {
+void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault fault,
+                              Value* origin) {
+  constexpr auto kOrigin = offsetof(GpuRecord, origin) / sizeof(std::uint64_t);
   auto* i64 = b_.getInt64Ty();
   const llvm::Align align(8);
   auto* told = b_.CreateAtomicCmpXchg(
@@ -52,6 +54,8 @@ void GpuKernelEmitter::record(int line, Value* param, Value* element, GpuFault f
     b_.CreateAlignedStore(element, b_.CreateConstGEP1_64(i64, record_, 2), align, true);
     b_.CreateAlignedStore(b_.getInt64(static_cast<std::uint64_t>(fault)),
                           b_.CreateConstGEP1_64(i64, record_, 3), align, true);
+    if (origin != nullptr)
+      b_.CreateAlignedStore(origin, b_.CreateConstGEP1_64(i64, record_, kOrigin), align, true);
   });
 }
 

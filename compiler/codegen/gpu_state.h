@@ -20,12 +20,13 @@
 
 namespace assay {
 
-/// Whether a load read what nobody wrote, whose result is only chosen from: it counts where it is
-/// chosen, unless what was chosen is stored.
+/// Whether a load read what nobody wrote, whose result is only chosen from or stored: it counts
+/// where somebody computes with it.
 struct Unwritten {
   int line = 0;
   std::size_t param = 0;
-  llvm::Value *is = nullptr, *at = nullptr;  ///< places on the stack: truth, and which element
+  /// Places on the stack: UnwrittenOrigin, 0 where somebody wrote it; and which element.
+  llvm::Value *origin = nullptr, *at = nullptr;
 };
 /// By register; those that `mask` leaves out hold copies.
 struct UnwrittenLanes {
@@ -45,10 +46,11 @@ struct GpuState : GpuValues {
 
   // gpu_watch.cpp
   [[nodiscard]] auto on_stack(Value* value) -> Value*;
-  void find_only_chosen();
+  void find_passed_on();
   /// Where it is said that a register's load reads what nobody wrote, if that is put off.
   [[nodiscard]] auto put_off(const TileStatement& one, std::size_t param, int i, Value* at,
                              unsigned mask) -> Value*;
+  [[nodiscard]] auto origin_of(Value* writer, Value* launch, int line) -> Value*;
   [[nodiscard]] auto left_by(Value* writer, TileId stored, int i) -> Value*;
   [[nodiscard]] auto unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten>;
 
@@ -64,7 +66,7 @@ struct GpuState : GpuValues {
   Value* record_ = nullptr;
   std::map<std::size_t, Watched> watched_;  ///< by parameter, of checked code
   Value* passed_ = nullptr;                 ///< where checked code counts barriers
-  std::set<TileId> only_chosen_;            ///< only converted, chosen from or, chosen, stored
+  std::set<TileId> passed_on_;              ///< only converted, chosen from or stored
   std::map<TileId, UnwrittenLanes> unwritten_;
   bool is_checked_ = false;
   bool begins_early_ = false;                 ///< and waits for what is before it

@@ -23,7 +23,7 @@ auto has_barrier(const TileRegion& region) -> bool {
 }
 
 // Words of shadows (GpuShadow)
-constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF, kLaunchShift = 48;
+constexpr std::uint64_t kLaneShift = 32, kLaneBits = 0xFFFF;
 constexpr std::uint64_t kBarrierShift = 24, kMostBarriers = 0xFF;  ///< in kernels that have some
 constexpr auto bits(std::uint64_t count) -> std::uint64_t {
   return (std::uint64_t{1} << count) - 1;
@@ -190,36 +190,25 @@ void GpuKernelEmitter::compare_written(const TileStatement& one, const Values& s
 }
 
 /// Where operands have layouts of their own nothing is put off.
-void GpuState::find_only_chosen() {
+void GpuState::find_passed_on() {
   if (dots_) return;
   std::set<TileId> other;
-  // A store of what was chosen, in whatever dtype; a mere copy is told.
-  const auto is_chosen = [this](TileId stored) {
-    const TileCompute* made = nullptr;
-    do {
-      const auto* makes = steps_.maker(stored);
-      made = makes == nullptr ? nullptr : std::get_if<TileCompute>(&makes->what);
-      if (made != nullptr) stored = makes->operands[0];
-    } while (made != nullptr && made->op == TileOp::cast);
-    return made != nullptr && made->op == TileOp::select;
-  };
   const std::function<void(const TileRegion&)> visit = [&](const TileRegion& region) {
     for (const auto& one : region.body) {
       const auto* what = std::get_if<TileCompute>(&one.what);
-      const bool is_store =
-          std::holds_alternative<TileStore>(one.what) && is_chosen(one.operands[1]);
+      const bool is_store = std::holds_alternative<TileStore>(one.what);
       const bool is_choice = what != nullptr && what->op == TileOp::select;
       const bool is_cast = what != nullptr && what->op == TileOp::cast;
       for (std::size_t i = 0; i < one.operands.size(); ++i) {
         const bool passes_on = is_cast || (is_choice && i > 0) || (is_store && i == 1);
-        (passes_on ? only_chosen_ : other).insert(one.operands[i]);
+        (passes_on ? passed_on_ : other).insert(one.operands[i]);
       }
       for (const auto& inner : one.regions) visit(inner);
     }
     other.insert(region.yields.begin(), region.yields.end());
   };
   visit(kernel_.body);
-  for (const auto id : other) only_chosen_.erase(id);
+  for (const auto id : other) passed_on_.erase(id);
 }
 
 auto GpuState::on_stack(Value* value) -> Value* {
@@ -239,30 +228,42 @@ auto GpuState::unwritten_lanes(TileId id, int i) const -> std::vector<Unwritten>
 
 auto GpuState::put_off(const TileStatement& one, std::size_t param, int i, Value* at, unsigned mask)
     -> Value* {
-  if (!std::holds_alternative<TileLoad>(one.what) || !only_chosen_.contains(one.results[0]))
+  if (!std::holds_alternative<TileLoad>(one.what) || !passed_on_.contains(one.results[0]))
     return nullptr;
   auto& all = unwritten_[one.results[0]];
   all.mask = static_cast<int>(mask);
-  all.lanes[i] = {{one.line, param, on_stack(b_.getFalse()), on_stack(at)}};
-  return all.lanes[i].front().is;
+  all.lanes[i] = {{one.line, param, on_stack(b_.getInt64(0)), on_stack(at)}};
+  return all.lanes[i].front().origin;
 }
 
-/// What nobody wrote is not there because it was chosen and stored.
+/// Who read first what `writer` says that nobody wrote; 0: somebody wrote it.
+auto GpuState::origin_of(Value* writer, Value* launch, int line) -> Value* {
+  auto* nobody = b_.getInt64(0);
+  auto* here = b_.CreateOr(
+      b_.CreateLShr(launch, kLaunchShift),
+      b_.getInt64(UnwrittenOrigin{.launch = 0, .line = static_cast<std::uint64_t>(line)}.word()));
+  auto* first = b_.CreateSelect(b_.CreateICmpEQ(writer, nobody), here, writer);
+  auto* is_written = b_.CreateICmpUGT(writer, b_.getInt64(bits(kLaunchShift)));
+  return b_.CreateSelect(is_written, nobody, first);
+}
+
+/// What nobody wrote is not there because it was stored again.
 auto GpuState::left_by(Value* writer, TileId stored, int i) -> Value* {
-  for (const auto& read : unwritten_lanes(stored, i))
-    writer =
-        b_.CreateSelect(b_.CreateLoad(b_.getInt1Ty(), read.is), b_.getInt64(kUndefined), writer);
+  for (const auto& read : unwritten_lanes(stored, i)) {
+    auto* origin = b_.CreateLoad(b_.getInt64Ty(), read.origin);
+    writer = b_.CreateSelect(b_.CreateICmpNE(origin, b_.getInt64(0)), origin, writer);
+  }
   return writer;
 }
 
-/// What a choice leaves out need not have been written.
+/// What a choice leaves out need not have been written, nor what is copied.
 void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
   const auto* what = std::get_if<TileCompute>(&one.what);
   if (what == nullptr || unwritten_.empty()) return;
   const bool is_choice = what->op == TileOp::select;
   if (!is_choice && what->op != TileOp::cast) return;
   const auto id = one.results[0];
-  const bool is_kept = only_chosen_.contains(id);
+  const bool is_kept = passed_on_.contains(id);
   std::map<int, std::vector<Unwritten>> kept;
   for (std::size_t operand = is_choice ? 1 : 0; operand < one.operands.size(); ++operand) {
     for (const int i : distinct(axes(id))) {
@@ -271,16 +272,16 @@ void GpuKernelEmitter::choose_unwritten(const TileStatement& one) {
       auto* chosen = is_choice ? lane(one.operands[0], i) : nullptr;
       if (operand == 2) chosen = b_.CreateNot(chosen);
       for (auto read : reads) {
-        Value* is = b_.CreateLoad(b_.getInt1Ty(), read.is);
-        if (chosen != nullptr) is = b_.CreateAnd(is, chosen);
+        Value* origin = b_.CreateLoad(b_.getInt64Ty(), read.origin);
+        if (chosen != nullptr) origin = b_.CreateSelect(chosen, origin, b_.getInt64(0));
         if (is_kept) {
-          read.is = on_stack(is);
+          read.origin = on_stack(origin);
           kept[i].push_back(read);
           continue;
         }
-        when(is, [&] {
+        when(b_.CreateICmpNE(origin, b_.getInt64(0)), [&] {
           record(read.line, b_.getInt64(read.param), b_.CreateLoad(b_.getInt64Ty(), read.at),
-                 GpuFault::uninitialised);
+                 GpuFault::uninitialised, origin);
         });
       }
     }
@@ -305,8 +306,8 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
   auto* unwritten = put_off(one, param, i, at, varies(over) ? layout_->register_mask(over) : 0);
   if (access != Access::load) over |= axes(one.operands[2]);
   when(b_.CreateAnd(condition, b_.CreateICmpNE(memory.shadow, b_.getInt64(0))), [&] {
-    const auto tell = [&](Value* wrong, GpuFault fault) {
-      when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault); });
+    const auto tell = [&](Value* wrong, GpuFault fault, Value* origin = nullptr) {
+      when(wrong, [&] { record(one.line, b_.getInt64(param), at, fault, origin); });
     };
     const auto program_bits = bits(has_barriers ? kBarrierShift : kLaneShift);
     auto* program = has_barriers ? b_.CreateAnd(program_number(), program_bits) : program_number();
@@ -351,11 +352,11 @@ void GpuKernelEmitter::watch(const TileStatement& one, std::size_t param, int i,
     auto* both = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64, 2), writer,
                                       llvm::Align(sizeof(GpuShadow)), true);
     auto* before = b_.CreateExtractElement(both, std::uint64_t{0});
-    auto* is_nobodys = b_.CreateICmpULE(before, b_.getInt64(kUndefined));
+    auto* origin = origin_of(before, memory.launch, one.line);
     if (unwritten != nullptr)
-      b_.CreateStore(is_nobodys, unwritten);
+      b_.CreateStore(origin, unwritten);
     else if (access != Access::exchange)
-      tell(is_nobodys, GpuFault::uninitialised);
+      tell(b_.CreateICmpNE(origin, b_.getInt64(0)), GpuFault::uninitialised, origin);
     if (access == Access::load) {
       tell(is_other(before), GpuFault::read_conflict);
       update(b_, reader, b_.CreateExtractElement(both, std::uint64_t{1}),

@@ -1,9 +1,9 @@
 // What checked mode adds to a program: who wrote each element, whether a launch had the arguments
 // that it was meant to have, and the graphs that later calls take.
 #include <algorithm>
+#include <set>
 
 #include "compiler/cuda/gpu_program.h"
-#include "compiler/cuda/shadow_scan.h"
 
 namespace assay {
 
@@ -44,8 +44,19 @@ auto GpuProgram::clear_shadows() -> Result<void> {
 
 auto GpuProgram::check_reads(std::size_t at) -> Result<void> {
   const auto& step = bound_.steps[at];
+  const auto check = [&](const HostOp& op, std::size_t buffer,
+                         const RealMeta& view) -> Result<void> {
+    ASSAY_TRY(auto finding, unwritten_in(buffer, view, false));
+    if (!finding) return {};
+    if (finding->kernel.empty()) {
+      finding->line = op.line;
+      finding->statement = op.text;
+    }
+    add_once(read_unwritten_, *std::move(finding));
+    return {};
+  };
   if (const auto* copy = std::get_if<BoundCopy>(&step))
-    return check_read(*copy->op, copy->from.buffer, copy->from.meta);
+    return check(*copy->op, copy->from.buffer, copy->from.meta);
   const auto* call = std::get_if<BoundCall>(&step);
   if (call == nullptr) return {};
   Result<void> done;
@@ -54,56 +65,83 @@ auto GpuProgram::check_reads(std::size_t at) -> Result<void> {
     visit_tensors(arg, [&](const Tensor& tensor) {
       const bool is_read = next > 0 || !call->row->replaces_self;
       const auto buffer = call->buffers[next++];
-      if (done && is_read) done = check_read(*call->op, buffer, tensor.meta);
+      if (done && is_read) done = check(*call->op, buffer, tensor.meta);
     });
   return done;
 }
 
-namespace {
-
 /// What nobody wrote of a view; nothing where launches see elements of another size in it.
-auto unwritten_in(cuda::Driver& driver, cuda::Address at, std::size_t bytes,
-                  const BoundBuffer& buffer, const RealMeta& view, bool is_stored)
+auto GpuProgram::unwritten_in(std::size_t buffer, const RealMeta& view, bool is_stored)
     -> Result<std::optional<RunFinding>> {
-  std::vector<GpuShadow> shadows(bytes / sizeof(GpuShadow));
+  const auto memory = shadow_of(buffer);
+  const auto& given = bound_.buffers[buffer];
+  std::vector<GpuShadow> shadows(memory.bytes / sizeof(GpuShadow));
   if (shadows.empty() ||
-      buffer.size_bytes / std::ssize(shadows) != static_cast<std::int64_t>(size_bytes(view.dtype)))
+      given.size_bytes / std::ssize(shadows) != static_cast<std::int64_t>(size_bytes(view.dtype)))
     return std::nullopt;
-  ASSAY_TRY_VOID(driver.to_host(std::as_writable_bytes(std::span(shadows)), at));
+  ASSAY_TRY_VOID(driver_.to_host(std::as_writable_bytes(std::span(shadows)), memory.at));
   const auto found = scan_unwritten(shadows, view, is_stored);
   if (found.times == 0) return std::nullopt;
   RunFinding finding;
   finding.fault = RunFault::uninitialised;
-  finding.buffer = buffer.name;
+  finding.buffer = given.name;
   finding.element = found.first;
   finding.times = found.times;
-  finding.message = fmt::format("element {} of {} {}", found.first, buffer.name,
+  finding.message = fmt::format("element {} of {} {}", found.first, given.name,
                                 is_stored ? "leaves the program, and rests on what nobody wrote"
                                           : "is read, nothing was written there");
+  if (found.origin != 0) blame(finding, UnwrittenOrigin::from(found.origin));
   return finding;
 }
 
+namespace {
+/// Parameters that are loaded in a line.
+void loads_in(const TileRegion& region, int line, std::set<std::size_t>& params) {
+  for (const auto& one : region.body) {
+    const auto* load = std::get_if<TileLoad>(&one.what);
+    if (load != nullptr && one.line == line) params.insert(load->param);
+    for (const auto& inner : one.regions) loads_in(inner, line, params);
+  }
+}
 }  // namespace
 
-auto GpuProgram::check_read(const HostOp& op, std::size_t buffer, const RealMeta& meta)
-    -> Result<void> {
-  const auto shadow = shadow_of(buffer);
-  ASSAY_TRY(auto finding,
-            unwritten_in(driver_, shadow.at, shadow.bytes, bound_.buffers[buffer], meta, false));
-  if (!finding) return {};
-  finding->line = op.line;
-  finding->statement = op.text;
-  read_unwritten_.push_back(*std::move(finding));
-  return {};
+void GpuProgram::blame(RunFinding& finding, UnwrittenOrigin origin) const {
+  const auto line = static_cast<int>(origin.line);
+  for (const auto& step : steps_)
+    for (const auto& item : step.items) {
+      const auto* launch = std::get_if<Launch>(&item);
+      if (launch == nullptr || launch_number(launch->record) != origin.launch) continue;
+      const auto& kernel = *launch->kernel;
+      std::set<std::size_t> params;
+      loads_in(kernel.body, line, params);
+      finding.message += fmt::format("; {} read it where nobody had written", kernel.name);
+      finding.param = params.size() == 1 ? kernel.params[*params.begin()].name : "";
+      finding.buffer.clear();
+      finding.kernel = kernel.name;
+      finding.kernel_line = line;
+      finding.line = launch->op->line;
+      finding.statement = launch->op->text;
+      return;
+    }
 }
 
 auto GpuProgram::finding_of_launch(const GpuRecord& record, const Launch& launch) const
     -> std::optional<RunFinding> {
-  if (auto finding = finding_of(record, *launch.kernel)) return finding;
+  if (auto finding = finding_of(record, *launch.kernel)) {
+    finding->line = launch.op->line;
+    finding->statement = launch.op->text;
+    const auto origin = UnwrittenOrigin::from(record.origin);
+    const bool is_copy = origin.launch != launch_number(launch.record) ||
+                         origin.line + 1 != static_cast<std::uint64_t>(record.line);
+    if (record.origin != 0 && is_copy) blame(*finding, origin);
+    return finding;
+  }
   const auto arguments = std::span(launch.values).first(launch.values.size() - 1);
   if (!shared_.is_checked || record.told == launch_word(arguments)) return std::nullopt;
   RunFinding finding;
   finding.fault = RunFault::stale_launch;
+  finding.line = launch.op->line;
+  finding.statement = launch.op->text;
   finding.kernel = launch.kernel->name;
   finding.message = record.told == 0
                         ? "the launch did not reach its record: it did not run, or with a stale one"
@@ -126,10 +164,8 @@ auto GpuProgram::check_results(const DatumList& inputs, ProgramRun& run) -> Resu
       if (!is_input(buffer)) leaving.emplace_back(buffer, tensor.meta);
     });
   for (const auto& [buffer, view] : leaving) {
-    const auto shadow = shadow_of(buffer);
-    ASSAY_TRY(auto finding,
-              unwritten_in(driver_, shadow.at, shadow.bytes, bound_.buffers[buffer], view, true));
-    if (finding) run.findings.push_back(*std::move(finding));
+    ASSAY_TRY(auto finding, unwritten_in(buffer, view, true));
+    if (finding) add_once(run.findings, *std::move(finding));
   }
   const bool draws = std::ranges::any_of(bound_.steps, [](const BoundStep& step) {
     const auto* call = std::get_if<BoundCall>(&step);

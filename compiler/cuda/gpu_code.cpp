@@ -192,7 +192,6 @@ auto GpuKernel::shape(const GpuVariantKey& key, const GpuVariant& variant,
 
 void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
                 std::uint64_t launch, std::vector<std::uint64_t>& values) {
-  constexpr unsigned kLaunchBits = 48;
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     if (kernel.params[i].kind != TileParam::Kind::buffer) continue;
     const auto size = static_cast<std::int64_t>(size_bytes(kernel.params[i].dtype));
@@ -203,7 +202,7 @@ void add_memory(const TileKernel& kernel, const std::vector<GpuMemory>& memory,
     const bool is_watched = known.shadow != 0 && known.offset % size == 0;
     values.push_back(
         is_watched ? known.shadow + static_cast<std::uint64_t>(first) * sizeof(GpuShadow) : 0);
-    values.push_back(launch << kLaunchBits);
+    values.push_back(launch << kLaunchShift);
   }
 }
 

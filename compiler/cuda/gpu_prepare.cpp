@@ -216,8 +216,7 @@ auto GpuProgram::arguments(const BoundLaunch& launch, const GpuVariant& variant,
   for (const auto bytes : loaded.parts_bytes) memory.push_back({.size = bytes});
   if (loaded.counters > 0) memory.push_back({.size = loaded.counters * kCounterBytes});
   if (shared_.is_checked) {
-    constexpr std::size_t kLaunches = 65534;
-    add_memory(variant.kernel(), memory, 1 + record % kLaunches, values);
+    add_memory(variant.kernel(), memory, launch_number(record), values);
   }
   return values;
 }

@@ -139,9 +139,7 @@ auto GpuProgram::read_records(ProgramRun& run) -> Result<void> {
       auto finding = finding_of_launch(records[launch->record], *launch);
       if (!finding) continue;
       any = true;
-      finding->line = launch->op->line;
-      finding->statement = launch->op->text;
-      run.findings.push_back(*std::move(finding));
+      add_once(run.findings, *std::move(finding));
     }
   if (!any && !shared_.is_checked) return {};
   ASSAY_TRY_VOID(driver_.fill(records_, 0, launches_ * sizeof(GpuRecord)));

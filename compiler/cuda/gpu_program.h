@@ -12,6 +12,7 @@
 #include "compiler/cuda/gpu_calls.h"
 #include "compiler/cuda/gpu_code.h"
 #include "compiler/cuda/gpu_graphs.h"
+#include "compiler/cuda/shadow_scan.h"
 #include "compiler/cuda/tuning.h"
 #include "compiler/runtime/bound.h"
 #include "compiler/runtime/memory_plan.h"
@@ -137,15 +138,9 @@ class GpuProgram {
       -> Result<DatumList>;
   [[nodiscard]] auto place_inputs() -> Result<void>;
   [[nodiscard]] auto place_buffers() -> Result<void>;
-  /// Of checked code: who touched each element of a buffer. None where launches see elements of
-  /// different sizes in it.
-  struct Shadow {
-    cuda::Address at = 0;
-    std::size_t bytes = 0;
-  };
   [[nodiscard]] auto place_shadows() -> Result<void>;
-  [[nodiscard]] auto shadow_of(std::size_t buffer) const -> Shadow {
-    return shadows_.empty() ? Shadow() : shadows_[buffer];
+  [[nodiscard]] auto shadow_of(std::size_t buffer) const -> ShadowMemory {
+    return shadows_.empty() ? ShadowMemory() : shadows_[buffer];
   }
   /// Inputs are whole, nobody has written the rest.
   [[nodiscard]] auto clear_shadows() -> Result<void>;
@@ -215,8 +210,10 @@ class GpuProgram {
   [[nodiscard]] auto read_records(ProgramRun& run) -> Result<void>;
   /// Elements that a call or copy is about to read and nobody wrote.
   [[nodiscard]] auto check_reads(std::size_t at) -> Result<void>;
-  [[nodiscard]] auto check_read(const HostOp& op, std::size_t buffer, const RealMeta& meta)
-      -> Result<void>;
+  [[nodiscard]] auto unwritten_in(std::size_t buffer, const RealMeta& view, bool is_stored)
+      -> Result<std::optional<RunFinding>>;
+  /// Of a copy of what nobody wrote: who read that, and where.
+  void blame(RunFinding& finding, UnwrittenOrigin origin) const;
   /// What a record says about its launch; in checked code also that other arguments were used.
   [[nodiscard]] auto finding_of_launch(const GpuRecord& record, const Launch& launch) const
       -> std::optional<RunFinding>;
@@ -238,7 +235,7 @@ class GpuProgram {
   bool was_repeated_ = false;  ///< graphs are there
   std::optional<cuda::LaunchNote> under_way_;
   cuda::Address records_ = 0;               ///< one per launch
-  std::vector<Shadow> shadows_;             ///< by buffer
+  std::vector<ShadowMemory> shadows_;       ///< by buffer
   std::vector<RunFinding> read_unwritten_;  ///< by calls of the first call
   std::size_t launches_ = 0;
   std::size_t items_ = 0;                      ///< of all steps; 0 as long as it is not known

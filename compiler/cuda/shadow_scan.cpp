@@ -15,8 +15,10 @@ auto scan_unwritten(std::span<const GpuShadow> shadows, const RealMeta& view, bo
     for (std::int64_t i = 0; i < run; ++i) {
       const auto element = view.offset + from[0] + i * move;
       const auto writer = shadows[static_cast<std::size_t>(element)].writer;
-      const bool counts = is_stored ? writer == kUndefined : writer <= kUndefined;
-      if (counts && found.times++ == 0) found.first = element;
+      if (is_written(writer) || (is_stored && writer == 0)) continue;
+      if (found.times++ > 0) continue;
+      found.first = element;
+      found.origin = writer;
     }
   });
   return found;

@@ -221,7 +221,7 @@ auto HostMachine::run_tiles(const HostOp& op, const HostLaunch& what, const Tile
   launch.line = op.line;
   launch.statement = op.text;
   launch.kernel = what.kernel;
-  launch.report = [&](RunFinding finding) { report_once(std::move(finding)); };
+  launch.report = [&](RunFinding finding) { add_once(result_.findings, std::move(finding)); };
   ++result_.launches;
   TileMachine machine(code, launch);
   ASSAY_TRY_VOID(machine.run());

@@ -316,7 +316,7 @@ auto HostMachine::step(const HostOp& op, const HostReturn& what) -> Result<void>
   }
   for (const auto& storage : storages_)
     if (const auto* origin = storage->is_input() ? storage->undefined() : nullptr)
-      report_once(*origin);
+      add_once(result_.findings, *origin);
   returned_ = std::move(values);
   return {};
 }

@@ -112,7 +112,6 @@ class HostMachine {
   [[nodiscard]] static auto datum(RunValue value) -> Datum;
   [[nodiscard]] auto from_datum(const std::string& name, Datum datum) -> RunValue;
   void report(const HostOp& op, RunFault fault, std::string buffer, std::string message);
-  void report_once(RunFinding finding);
   void note_once(std::string note);
   void check_written(const HostOp& op, const RunBuffer& buffer);
   void check_defined(const RunBuffer& buffer);

@@ -51,18 +51,6 @@ void HostMachine::note_once(std::string note) {
     result_.notes.push_back(std::move(note));
 }
 
-/// A read whose value reaches several places is found at the first.
-void HostMachine::report_once(RunFinding finding) {
-  const auto is_same = [&](const RunFinding& known) {
-    return known.fault == finding.fault && known.line == finding.line &&
-           known.kernel == finding.kernel && known.kernel_line == finding.kernel_line &&
-           known.buffer == finding.buffer;
-  };
-  if (finding.fault == RunFault::uninitialised && std::ranges::any_of(result_.findings, is_same))
-    return;
-  result_.findings.push_back(std::move(finding));
-}
-
 void HostMachine::report(const HostOp& op, RunFault fault, std::string buffer,
                          std::string message) {
   RunFinding finding;
@@ -208,7 +196,7 @@ void HostMachine::check_written(const HostOp& op, const RunBuffer& buffer) {
     else if (times++ == 0)
       first = element;
   });
-  if (undefined != nullptr) report_once(*undefined);
+  if (undefined != nullptr) add_once(result_.findings, *undefined);
   if (times == 0) return;
   report(op, RunFault::uninitialised, buffer.storage->name(),
          fmt::format("element {} of {} is read, nothing was written there", first,
@@ -225,7 +213,7 @@ void HostMachine::check_defined(const RunBuffer& buffer) {
   for_each_element(buffer, [&](std::int64_t element) {
     if (undefined == nullptr) undefined = buffer.storage->undefined_at(element * size);
   });
-  if (undefined != nullptr) report_once(*undefined);
+  if (undefined != nullptr) add_once(result_.findings, *undefined);
 }
 
 auto HostMachine::to_host(const RunValue& value) -> Result<void> {

@@ -35,6 +35,17 @@ auto copy_bandwidth() -> double {
 
 }  // namespace
 
+void add_once(std::vector<RunFinding>& findings, RunFinding finding) {
+  const auto is_same = [&](const RunFinding& known) {
+    return known.fault == finding.fault && known.line == finding.line &&
+           known.kernel == finding.kernel && known.kernel_line == finding.kernel_line &&
+           known.buffer == finding.buffer;
+  };
+  const bool is_known =
+      finding.fault == RunFault::uninitialised && std::ranges::any_of(findings, is_same);
+  if (!is_known) findings.push_back(std::move(finding));
+}
+
 auto bytes_of(const DatumList& data) -> double {
   double bytes = 0;
   for (const auto& datum : data)

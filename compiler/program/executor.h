@@ -50,6 +50,9 @@ struct RunFinding {
   std::int64_t times = 1;              ///< how many lanes met it at this statement
   std::string message;
 };
+/// Adds it, unless it is a read of the same unwritten memory at the same place: a value that
+/// reaches several places is found at the first.
+void add_once(std::vector<RunFinding>& findings, RunFinding finding);
 
 /// After a launch or call: the statement and the buffers it wrote.
 struct RunWritten {

@@ -45,14 +45,14 @@ CASES = [
        f"    tmp0 = tl.where(x2 < {below}, 1.0, tmp9) + 1.0", block, *found)
       for block in (32, 64)
       for below, found in [(4, (None, None, ())), (3, ("uninitialised", 2, (3,)))]),
-    # Nor what is chosen and stored, in whatever dtype, until somebody needs it; a mere copy is told.
-    *((STORE, "tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    tmp9 = tl.where(x2 > 99, 1.0, tmp8)\n"
-       f"    tl.store(out_ptr0 + (x2), {stored}, xmask){behind}", 64, *found)
-      for stored in ("tmp9", "tmp9.to(tl.float16)")
+    # Nor what is chosen, or copied, and stored, in whatever dtype, until somebody computes with it.
+    *((STORE, f"tmp8 = tl.load(out_ptr0 + (x2), xmask)\n    tl.store(out_ptr0 + (x2), {stored}, xmask){behind}",
+       64, *found)
+      for stored in ("tl.where(x2 > 99, 1.0, tmp8)", "tl.where(x2 > 99, 1.0, tmp8).to(tl.float16)",
+                     "tmp8", "tmp8.to(tl.float16)")
       for behind, found in [("", (None, None, ())),
                             ("\n    tl.debug_barrier()\n    tmp3 = tl.load(out_ptr0 + (x2), xmask)\n"
                              "    tl.store(in_ptr0 + (x2), tmp3 * 2, xmask)", ("uninitialised", 2, range(SIZE)))]),
-    (STORE, "tl.store(out_ptr0 + (x2), tl.load(out_ptr0 + (x2), xmask), xmask)", 32, "uninitialised", 2, range(SIZE)),
     # What is read here is added to there.
     (STORE, "tl.atomic_add(in_ptr0 + ((x2 + 32) % xnumel), tmp2, xmask, sem='relaxed')", 32, "read conflict", 0,
      range(SIZE)),
@@ -113,7 +113,7 @@ def check(before, after, block, fault, param, elements):
     numbers = [COLUMNS, SIZE, block][:len(machine.params) - 3 - 4 * 3 - 1]
     checks = [value for size, shadow in zip(sizes, shadows) for value in (0, size, shadow, 1 << 48)]
     machine.run([*buffers, *numbers, *checks], -(-SIZE // block))
-    line, where, element, found, told = struct.unpack("<5q", machine.record)
+    line, where, element, found, told, origin = struct.unpack("<6q", machine.record)
     given = [machine.arguments[name] for name in machine.params[:-1]]
     word = 1 + sum((2 * i + 1) * value for i, value in enumerate(given))
     if (told - word) % (1 << 64):
@@ -124,6 +124,10 @@ def check(before, after, block, fault, param, elements):
         return "nothing found"
     if (FAULTS[found], where) != (fault, param) or element not in elements:
         return f"{FAULTS[found]} of element {element} of parameter {where}"
+    if fault == "uninitialised" and "search" not in after:  # who read it first: this launch, here or in a line before
+        launch, first = origin % 2**16, origin >> 16
+        if launch != 1 or (first >= line if "debug_barrier" in after else first != line):
+            return f"read first in line {first} of launch {launch}, found in line {line}"
     return None
 
 

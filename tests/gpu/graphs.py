@@ -5,6 +5,7 @@ wrong is found. Further folders are searched for programs of Inductor (NAME.cuda
 
     graphs.py ASSAY FAKE_GPU [FOLDER...]
 """
+import json
 import os
 import re
 import subprocess
@@ -164,6 +165,22 @@ def wrong_program(path):
     return program(path, "--check", code=1)
 
 
+def copied(folder, is_read):
+    """A copy of what nobody wrote is found where somebody computes with it, as the kernel's that made the copy."""
+    path = Path(folder) / f"copied {is_read}.py"
+    text = (WRAPPERS / "copy_of_nothing.py").read_text()
+    path.write_text(text if is_read else text.replace("mul_1.run(buf1,", "mul_1.run(arg1_1,"))
+
+    def findings(executor):
+        done = subprocess.run([assay, "run", str(path), "--check", "--json", "--executor", executor], env=ENV, text=True,
+                              capture_output=True)
+        (made,) = json.loads(done.stdout)["programs"]
+        return [[one[key] for key in ("kind", "line", "kernel", "kernel_line", "param")] for one in made["findings"]]
+
+    got, wanted = findings("cuda"), findings("interpret")
+    return None if got == wanted and len(got) == is_read else f"{got}, not {wanted}"
+
+
 def cases(folder):
     for name in GRAPHS:
         for dtype, all_sizes in SIZES.items():
@@ -182,6 +199,8 @@ def cases(folder):
         yield f"sorted of {dtype}, long", graph, (folder, "sorted", dtype, (1, 4100))
     for name in ("scale_rows.py", "rows_and_columns.py", "mm_template.py", "split_scan.py"):
         yield name, program, (WRAPPERS / name, "--check")
+    for is_read in (True, False):
+        yield f"copy of what nobody wrote, {is_read}", copied, (folder, is_read)
     yield "scale_rows_without_mask.py", wrong_program, (WRAPPERS / "scale_rows_without_mask.py",)
     for log in sorted(one for other in folders for one in Path(other).glob("*.cuda.log")):
         for check in ([], ["--check"]):

@@ -73,7 +73,7 @@ class Machine:
         `wide_stores` how many had sixteen bytes."""
         self.memory = []
         values, at = [], 1 << 32
-        self.record = bytearray(40)
+        self.record = bytearray(48)
         for one in [*arguments, self.record]:
             if isinstance(one, int):
                 values.append(one)

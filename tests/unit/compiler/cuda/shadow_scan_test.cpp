@@ -22,9 +22,13 @@ TEST(ShadowScan, CountsWhatAViewShowsAlone) {
   shadows[5].writer = 0;  // beside it
   EXPECT_EQ(scan(false).first, 0);
   shadows[7].writer = 0;
-  shadows[10].writer = kUndefined;
+  constexpr auto kCopy = UnwrittenOrigin{.launch = 2, .line = 7}.word();
+  shadows[10].writer = kCopy;
   EXPECT_EQ(scan(false), std::pair(std::int64_t{2}, std::int64_t{7}));
   EXPECT_EQ(scan(true), std::pair(std::int64_t{1}, std::int64_t{10}));
+  const auto origin = UnwrittenOrigin::from(scan_unwritten(shadows, second_columns, true).origin);
+  EXPECT_EQ(origin.launch, 2);
+  EXPECT_EQ(origin.line, 7);
 }
 
 }  // namespace
