@@ -51,6 +51,10 @@ auto GpuProgram::check_reads(std::size_t at) -> Result<void> {
     if (finding->kernel.empty()) {
       finding->line = op.line;
       finding->statement = op.text;
+    } else {
+      finding->message = fmt::format(
+          "nobody wrote what it reads there, and line {} reads a copy of it, element {} of {}",
+          op.line, finding->element, bound_.buffers[buffer].name);
     }
     add_once(read_unwritten_, *std::move(finding));
     return {};
@@ -114,7 +118,11 @@ void GpuProgram::blame(RunFinding& finding, UnwrittenOrigin origin) const {
       const auto& kernel = *launch->kernel;
       std::set<std::size_t> params;
       loads_in(kernel.body, line, params);
-      finding.message += fmt::format("; {} read it where nobody had written", kernel.name);
+      if (!finding.kernel.empty())
+        finding.message = fmt::format(
+            "nobody wrote what it reads there, and {} line {} computes with a copy of it, element "
+            "{} of {}",
+            finding.kernel, finding.kernel_line, finding.element, finding.param);
       finding.param = params.size() == 1 ? kernel.params[*params.begin()].name : "";
       finding.buffer.clear();
       finding.kernel = kernel.name;
