@@ -68,6 +68,11 @@ auto number(const Datum& datum, double otherwise) -> double {
   return datum.scalar() ? datum.scalar()->as_number().value_or(otherwise) : otherwise;
 }
 
+auto rank_of(const Datum& tensor) -> std::int64_t {
+  if (const auto* real = tensor.real()) return std::ssize(real->sizes());
+  return tensor.fake() != nullptr ? static_cast<std::int64_t>(tensor.fake()->meta.rank()) : 0;
+}
+
 auto softsign(Composition& c) -> Datum {
   const auto x = c.arg(0, "input");
   return c.call("div", {x, c.call("add", {c.call("abs", {x}), whole(1)})});
@@ -87,7 +92,7 @@ auto normalize(Composition& c) -> Datum {
   const auto floor = c.call("clamp_min", {norm, c.arg(3, "eps", real(1e-12))});
   return c.call("div", {x, c.call("expand_as", {floor, x})});
 }
-/// lp_pool1d and lp_pool2d: input, norm_type, kernel_size, stride, ceil_mode.
+/// Up to three dimensions: input, norm_type, kernel_size, stride, ceil_mode.
 template <int kDims>
 auto lp_pool(Composition& c) -> Datum {
   const auto p = c.arg(1, "norm_type");
@@ -96,7 +101,7 @@ auto lp_pool(Composition& c) -> Datum {
   const auto stride = c.arg(3, "stride", Datum{DatumList{}});
   const auto powers = c.call("pow", {c.arg(0, "input"), p});
   const auto means =
-      c.call(kDims == 1 ? "avg_pool1d" : "avg_pool2d",
+      c.call(fmt::format("avg_pool{}d", kDims),
              {powers, window, stride, padding, c.arg(4, "ceil_mode", Datum{Expr::boolean(false)})});
   double elements = 1;
   if (const auto* list = window.list())
@@ -117,7 +122,8 @@ auto kl_div(Composition& c) -> Datum {
   const auto loss = c.call("kl_div", {input, c.arg(1, "target")},
                            {{"reduction", by_batch ? Datum{std::string("sum")} : reduction},
                             {"log_target", c.arg(5, "log_target", Datum{Expr::boolean(false)})}});
-  return by_batch ? c.call("div", {loss, c.call("sym_size", {input, whole(0)})}) : loss;
+  if (!by_batch || rank_of(input) == 0) return loss;
+  return c.call("div", {loss, c.call("sym_size", {input, whole(0)})});
 }
 auto gaussian_nll_loss(Composition& c) -> Datum {
   const auto variance = c.call("clamp", {c.arg(2, "var"), c.arg(4, "eps", real(1e-6))});
@@ -150,10 +156,6 @@ auto gumbel_softmax(Composition& c) -> Datum {
   const auto largest = c.call("argmax", {soft, dim, Datum{Expr::boolean(true)}});
   const auto hard = c.call("scatter", {c.call("zeros_like", {logits}), dim, largest, whole(1)});
   return c.call("add", {c.call("sub", {hard, soft}), soft});
-}
-auto rank_of(const Datum& tensor) -> std::int64_t {
-  if (const auto* real = tensor.real()) return std::ssize(real->sizes());
-  return tensor.fake() != nullptr ? static_cast<std::int64_t>(tensor.fake()->meta.rank()) : 0;
 }
 /// So many of the last and first dimensions, or the two lists.
 auto tensordot(Composition& c) -> Datum {
@@ -221,6 +223,27 @@ auto adaptive_pool(Composition& c) -> Datum {
   return kLargest && !is_true(c.arg(2, "return_indices")) ? c.first(name, {x, sizes})
                                                           : c.call(name, {x, sizes});
 }
+/// input, kernel_size, output_size or output_ratio, return_indices, and the numbers that say where
+/// windows begin, which are drawn where they are not given.
+template <int kDims>
+auto fractional_max_pool(Composition& c) -> Datum {
+  const auto x = c.arg(0, "input"), ratio = c.arg(3, "output_ratio");
+  const auto samples = c.arg(5, "_random_samples");
+  auto sizes = c.arg(2, "output_size");
+  if (sizes.is_none()) {
+    DatumList all;
+    for (std::size_t d = 0; d < kDims; ++d) {
+      const auto size = c.call("sym_size", {x, whole(static_cast<std::int64_t>(d) - kDims)});
+      const auto& share = ratio.list() == nullptr ? ratio : ratio.list()->at(d);
+      all.push_back(whole(static_cast<std::int64_t>(number(size, -1) * number(share, 0))));
+    }
+    sizes = Datum{std::move(all)};
+  }
+  if (samples.is_none()) return c.unsupported("fractional_max_pool of windows that are drawn");
+  const auto name = fmt::format("fractional_max_pool{}d", kDims);
+  const DatumList args = {x, c.arg(1, "kernel_size"), sizes, samples};
+  return is_true(c.arg(4, "return_indices")) ? c.call(name, args) : c.first(name, args);
+}
 /// Up to three dimensions: input, indices, kernel_size, stride, padding, output_size.
 template <int kDims>
 auto max_unpool(Composition& c) -> Datum {
@@ -276,18 +299,15 @@ auto unravel_index(Composition& c) -> Datum {
   return c.call("unbind", {c.call("stack", {Datum{parts}, whole(-1)}), whole(-1)});
 }
 
-/// `F.multi_head_attention_forward`, without biases of keys and values and keys of zeros.
+/// `F.multi_head_attention_forward`, without keys and values that are given as they are.
 class MultiHeadAttention {
  public:
   explicit MultiHeadAttention(Composition& c) : c_(c) {}
 
   auto run() -> Datum {
-    for (const auto& [position, name] :
-         {std::pair{7U, "bias_k"}, {8U, "bias_v"}, {21U, "static_k"}, {22U, "static_v"}})
+    for (const auto& [position, name] : {std::pair{21U, "static_k"}, {22U, "static_v"}})
       if (!c_.arg(position, name).is_none())
         return c_.unsupported(fmt::format("multi_head_attention_forward with {}", name));
-    if (is_true(c_.arg(9, "add_zero_attn")))
-      return c_.unsupported("multi_head_attention_forward with keys of zeros");
     const bool is_batched = rank_of(c_.arg(0, "query")) == 3;
     const auto batch = [&](const Datum& x, int dim) {
       return is_batched || x.is_none() ? x : c_.call("unsqueeze", {x, whole(dim)});
@@ -297,14 +317,14 @@ class MultiHeadAttention {
     value_ = batch(c_.arg(2, "value"), 1);
     heads_ = c_.arg(4, "num_heads");
     project();
-    const auto padding = added(batch(c_.arg(14, "key_padding_mask"), 0));
+    const auto padding = widened(added(batch(c_.arg(14, "key_padding_mask"), 0)));
     const bool needs_weights = !is_false(c_.arg(15, "need_weights"));
     is_causal_ = is_true(c_.arg(24, "is_causal"));
     auto mask = c_.arg(16, "attn_mask");
     if (is_causal_ && padding.is_none() && !needs_weights)
       mask = {};
     else
-      mask = added(mask);
+      mask = widened(added(mask));
     if (!padding.is_none()) is_causal_ = false;
     if (rank_of(mask) == 2) mask = c_.call("unsqueeze", {mask, whole(0)});
     if (!padding.is_none()) mask = with_padding(mask, padding);
@@ -359,12 +379,40 @@ class MultiHeadAttention {
     }
     positions_ = size(query_, 0);
     batches_ = size(query_, 1);
-    keys_ = size(key_, 0);
     features_ = size(query_, 2);
     rows_ = product(batches_, heads_);
+    add_biases();
     for (auto* operand : {&query_, &key_, &value_})
       *operand = c_.call(
           "transpose", {view(*operand, {size(*operand, 0), rows_, whole(-1)}), whole(0), whole(1)});
+    if (is_true(c_.arg(9, "add_zero_attn"))) add_zeros();
+    keys_ = size(key_, 1);
+  }
+
+  /// A key and a value of their own behind the others.
+  void add_biases() {
+    const std::array<Datum, 2> biases = {c_.arg(7, "bias_k"), c_.arg(8, "bias_v")};
+    if (biases[0].is_none() || biases[1].is_none()) return;
+    std::size_t at = 0;
+    for (auto* operand : {&key_, &value_}) {
+      const Datum times{DatumList{whole(1), batches_, whole(1)}};
+      const auto row = c_.call("repeat", {biases.at(at++), times});
+      *operand = c_.call("cat", {Datum{DatumList{*operand, row}}});
+    }
+    ++more_keys_;
+  }
+  void add_zeros() {
+    for (auto* operand : {&key_, &value_}) {
+      const Datum sizes{DatumList{rows_, whole(1), size(*operand, 2)}};
+      const auto row = c_.call("new_zeros", {*operand, sizes});
+      *operand = c_.call("cat", {Datum{DatumList{*operand, row}}, whole(1)});
+    }
+    ++more_keys_;
+  }
+  /// Nothing hides keys that were added.
+  auto widened(const Datum& mask) -> Datum {
+    if (mask.is_none() || more_keys_ == 0) return mask;
+    return c_.call("constant_pad_nd", {mask, Datum{DatumList{whole(0), whole(more_keys_)}}});
   }
 
   auto with_padding(const Datum& mask, const Datum& padding) -> Datum {
@@ -417,6 +465,7 @@ class MultiHeadAttention {
   }
 
   Composition& c_;
+  int more_keys_ = 0;
   Datum query_, key_, value_, heads_, positions_, batches_, keys_, features_, rows_;
   bool is_causal_ = false;
 };
@@ -469,6 +518,8 @@ constexpr std::array kComposed = {
     ComposedRow{"adaptive_max_pool1d", adaptive_pool<1, true>},
     ComposedRow{"adaptive_max_pool2d", adaptive_pool<2, true>},
     ComposedRow{"adaptive_max_pool3d", adaptive_pool<3, true>},
+    ComposedRow{"fractional_max_pool2d", fractional_max_pool<2>},
+    ComposedRow{"fractional_max_pool3d", fractional_max_pool<3>},
     ComposedRow{"max_unpool1d", max_unpool<1>},
     ComposedRow{"max_unpool2d", max_unpool<2>},
     ComposedRow{"max_unpool3d", max_unpool<3>},
@@ -482,6 +533,7 @@ constexpr std::array kComposed = {
     ComposedRow{"normalize", normalize},
     ComposedRow{"lp_pool1d", lp_pool<1>},
     ComposedRow{"lp_pool2d", lp_pool<2>},
+    ComposedRow{"lp_pool3d", lp_pool<3>},
     ComposedRow{"gaussian_nll_loss", gaussian_nll_loss},
     ComposedRow{"multilabel_soft_margin_loss", multilabel_soft_margin_loss},
 };

@@ -124,8 +124,8 @@ def answers(function, inputs, path, **options):
     `assay debug LOG --stages --inputs PATH` and `assay run LOG --inputs PATH` take beside `path`.
     Where an input or parameter requires a gradient and an output has one, gradients are recorded too:
     those of the sum of each output times a deterministic fill in [0, 1). A module is copied first;
-    tensors that a function finds around it (variables, attributes of them, items of lists and
-    dictionaries) are recorded too, and put back to what they were.
+    tensors that a function finds around it (variables, what modules among them hold, attributes of
+    others, items of lists and dictionaries) are recorded too, and put back to what they were.
 
     options  go to torch.compile
     Returns "right", "wrong values" or the compiler's error as one line; eager errors are raised.
@@ -160,18 +160,7 @@ class _Call:
             own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
             if type(function).__module__.startswith("torch.nn."):
                 own = "fn"  # Dynamo compiles a function that calls it
-
-            def place(path):
-                return f"L['{own}']" + "".join(f"._modules['{m}']" for m in path.split(".") if m)
-
-            for kind in ("parameters", "buffers"):
-                for path, tensor in getattr(self.function, "named_" + kind)(remove_duplicate=False):
-                    modules, _, name = path.rpartition(".")
-                    self._add(f"{place(modules)}._{kind}['{name}']", tensor)
-            for path, module in self.function.named_modules():
-                for name, value in vars(module).items():
-                    if isinstance(value, float):  # an input where floats are dynamic
-                        self._add(f"{place(path)}.{name}", torch.tensor(value, dtype=torch.float64))
+            self._add_module(f"L['{own}']", self.function)
         called = self.function.forward if is_module else self.function
         names = []
         if is_module and own == "fn":
@@ -189,22 +178,40 @@ class _Call:
                 self._add_all(name, value)
         self.found = [(t, t.detach().clone()) for t in self.tensors[given:]]
 
+    def _add_module(self, source, module):
+        def place(path):
+            return source + "".join(f"._modules['{m}']" for m in path.split(".") if m)
+
+        for kind in ("parameters", "buffers"):
+            for path, tensor in getattr(module, "named_" + kind)(remove_duplicate=False):
+                modules, _, name = path.rpartition(".")
+                self._add(f"{place(modules)}._{kind}['{name}']", tensor)
+        for path, one in module.named_modules():
+            for name, value in vars(one).items():
+                if isinstance(value, float):
+                    self._add_one(f"{place(path)}.{name}", value)
+
     def _add_all(self, source, value):
         """A tensor, or those in a list, tuple or dictionary or that are an object's attributes."""
-        if isinstance(value, torch.Tensor):
-            self._add(source, value)
+        if isinstance(value, torch.nn.Module):
+            self._add_module(source, value)
+        elif isinstance(value, (torch.Tensor, float)):
+            self._add_one(source, value)
         elif isinstance(value, (list, tuple)):
             for k, one in enumerate(value):
-                if isinstance(one, torch.Tensor):
-                    self._add(f"{source}[{k}]", one)
+                self._add_one(f"{source}[{k}]", one)
         elif isinstance(value, dict):
             for key, one in value.items():
-                if isinstance(one, torch.Tensor):
-                    self._add(f"{source}[{key!r}]", one)
-        elif not isinstance(value, (type, torch.nn.Module)):
+                self._add_one(f"{source}[{key!r}]", one)
+        elif not isinstance(value, type):
             for key, one in getattr(value, "__dict__", {}).items():
-                if isinstance(one, torch.Tensor):
-                    self._add(f"{source}.{key}", one)
+                self._add_one(f"{source}.{key}", one)
+
+    def _add_one(self, source, value):
+        if isinstance(value, float):  # an input where floats are dynamic
+            value = torch.tensor(value, dtype=torch.float64)
+        if isinstance(value, torch.Tensor):
+            self._add(source, value)
 
     def _add(self, source, tensor):
         for k, one in enumerate(self.tensors):
@@ -258,7 +265,12 @@ def _twin(tensor):
     """A leaf with the same layout and contents."""
     plain = tensor.detach()
     twin = torch.empty_strided(plain.size(), plain.stride(), dtype=plain.dtype, device=plain.device)
-    return twin.copy_(plain).requires_grad_(tensor.requires_grad)
+    to, of = twin, plain
+    if torch._debug_has_internal_overlap(plain) != 0:  # elements that share memory: by memory
+        extent = (1 + sum((n - 1) * by for n, by in zip(plain.size(), plain.stride())),)
+        to, of = (t.as_strided(extent, (1,)) for t in (twin, plain))
+    to.copy_(of)
+    return twin.requires_grad_(tensor.requires_grad)
 
 
 def _fill(seed, like):

@@ -346,6 +346,19 @@ OFFSET = torch.full((3, 3), 10.0)
 print(assay_record.answers(made(), (torch.eye(3),), sys.argv[2]))
 """
 
+AROUND = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import assay_record
+
+def made():
+    layer, shrink, factor = torch.nn.Linear(3, 4), torch.nn.Softshrink(0.25), 1.5
+    return lambda x: shrink(layer(x)) * factor
+
+print(assay_record.answers(made(), (torch.ones(1, 3).expand(5, 3),), sys.argv[2], dynamic=True))
+"""
+
 CONJUGATED = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -427,6 +440,13 @@ class AnswersTest(unittest.TestCase):
         self.assertEqual({"L_x_", "L_table_places", "L_weights_0_", "L_weights_1_", "G_OFFSET_"},
                          {one["placeholder"] for one in said["inputs"]})
         self.assertEqual(said["eager"], said["compiled"])  # each began with the same
+
+    def test_modules_and_numbers_around_a_function(self):
+        said = self.answers(AROUND)
+        self.assertEqual([0, 1], said["inputs"][0]["stride"])
+        self.assertLessEqual({"L_layer_parameters_weight_", "L_layer_parameters_bias_", "L_shrink_lambd", "L_factor_"},
+                             {one["placeholder"] for one in said["inputs"]})
+        self.assertEqual(2, len(said["eager"]["gradients"]))
 
     def test_inputs_that_need_gradients_once_they_are_written(self):
         said = self.answers(WRITTEN)

@@ -21,12 +21,13 @@ auto table() -> const OpTable& {
 }
 
 /// What a line makes of x = [[1, 2, 3], [4, 5, 6]] and i = [1, 0], of which `one` and `two` have
-/// one and two dimensions more, `more` is x + 1 and `row` is x[1].
+/// one and two dimensions more, `more` is x + 1, `row` is x[1] and `single` row[0].
 auto run_line(const std::string& line) -> NodeRun {
   const auto graph = parse_graph(
       "class G(torch.nn.Module):\n    def forward(self, x, i):\n"
       "        one = x[None]\n        two = one[None]\n        row = x[1]\n"
-      "        more = x + 1\n        y = " +
+      "        more = x + 1\n        single = row[0]\n"
+      "        samples = torch.full((1, 1, 2), 0.3)\n        y = " +
       line + "\n        return (y,)\n");
   EXPECT_TRUE(graph) << line << ": " << (graph ? "" : graph.error().message);
   if (!graph) return {};
@@ -121,11 +122,24 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"torch.nn.functional.mse_loss(x, more, reduction = 'sum')", {}, {}, 6},
         Row{"torch.nn.functional.adaptive_max_pool1d(one, 1)", {1, 2, 1}, {2, 1, 1}, 9},
         Row{"torch.nn.functional.kl_div(x, x)", {}, {}, -10.32916},
+        Row{"torch.nn.functional.kl_div(single, single, reduction = 'batchmean')",
+            {},
+            {},
+            -10.454823},
+        Row{"torch.nn.functional.fractional_max_pool2d(one, 2, output_ratio = (0.5, 0.67), "
+            "_random_samples = samples)",
+            {1, 1, 2},
+            {2, 2, 1},
+            11},
         Row{"torch.nn.functional.mse_loss(x, more, size_average = None, reduce = None)", {}, {}, 1},
         Row{"torch.nn.functional.softsign(x)", {2, 3}, {3, 1}, 4.407143},
         Row{"torch.nn.functional.normalize(x, p = 1)", {2, 3}, {3, 1}, 2},
         Row{"torch.nn.functional.softmin(x, dim = 1)", {2, 3}, {3, 1}, 2},
         Row{"torch.nn.functional.lp_pool1d(one, 2, 3)", {1, 2, 1}, {2, 1, 1}, 12.516622},
+        Row{"torch.nn.functional.lp_pool3d(two, 2, (1, 2, 2))",
+            {1, 1, 1, 1},
+            {1, 1, 1, 1},
+            6.782330},
         Row{"torch.nn.functional.gaussian_nll_loss(x, more, x)", {}, {}, 0.7524376},
         Row{"torch.nn.functional.relu(x, inplace = True)", {2, 3}, {3, 1}, 21},
         Row{"torch.nn.functional.relu(x, False)", {2, 3}, {3, 1}, 21},
@@ -205,9 +219,29 @@ TEST(PythonCalls, AttentionOfManyHeadsIsItsProjectionsAndWeights) {
   EXPECT_EQ(weights.value.tensor->meta.sizes, (Ints{1, 2, 2}));
   EXPECT_NEAR(weights.value.tensor->sum, 2, 1e-5);
   const auto refused = run_lines(
-      "        y = torch.nn.functional.multi_head_attention_forward(x, x, x, 3, 1, x, None, x, x, "
-      "False, 0.0, x, None)\n");
-  EXPECT_TRUE(refused.message.contains("with bias_k")) << refused.message;
+      "        y = torch.nn.functional.multi_head_attention_forward(x, x, x, 3, 1, x, None, None, "
+      "None, False, 0.0, x, None, static_k = x)\n");
+  EXPECT_TRUE(refused.message.contains("with static_k")) << refused.message;
+}
+
+/// A key and value that are given, and ones of zeros, which no mask hides; numbers by PyTorch 2.11.
+TEST(PythonCalls, KeysAreAddedToAttention) {
+  const auto made = [](const std::string& added, const std::string& weights) {
+    return run_lines(
+        "        r = x * 0.1\n        q = r.view(2, 1, 3)\n        eye = "
+        "torch.ops.aten.eye.default(3)\n"
+        "        w = eye.repeat(3, 1)\n        k = torch.ops.aten.full.default([1, 1, 3], 0.5)\n"
+        "        v = torch.ops.aten.full.default([1, 1, 3], -2.0)\n"
+        "        o = torch.ops.aten.ones.default([2, 2])\n"
+        "        u = torch.ops.aten.triu.default(o, 1)\n        m = u.bool()\n"
+        "        a = torch.nn.functional.multi_head_attention_forward(q, q, q, 3, 1, w, None, " +
+        added + ", 0.0, eye, None, True, None, " + weights + ", m)\n        y = a[0]\n");
+  };
+  for (const std::string weights : {"True", "False"}) {
+    EXPECT_NEAR(made("k, v, False", weights).value.tensor->sum, -4.290283, 1e-4) << weights;
+    EXPECT_NEAR(made("None, None, True", weights).value.tensor->sum, 1.125746, 1e-4) << weights;
+    EXPECT_NEAR(made("k, v, True", weights).value.tensor->sum, -3.147815, 1e-4) << weights;
+  }
 }
 
 /// Places of a 2 by 2 window's largest, bags, and results that go where they are asked to.
