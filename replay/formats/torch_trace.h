@@ -87,9 +87,15 @@ struct TraceCompilation {
 /// Compilations in order of their first event. Facts that a body lacks stay empty.
 [[nodiscard]] auto compilations(const TraceLog& log) -> std::vector<TraceCompilation>;
 
-/// Did Dynamo compile what is left of a function behind a place where it gave up, and is there more
-/// than one program, or one that something follows? Then no compilation (`all` of the log) is the
-/// whole function.
+/// Those that recorded answers may be of: with code or, where nothing was lowered, with graphs. The
+/// last one is what ran.
+[[nodiscard]] auto answered_compilations(const std::vector<TraceCompilation>& all)
+    -> std::vector<const TraceCompilation*>;
+/// Is it what is left of a function behind a place where Dynamo gave up?
+[[nodiscard]] auto is_resumed(const TraceLog& log, const TraceCompilation& compilation) -> bool;
+/// Did Dynamo compile such a rest, and is there more than one program, or one that something
+/// follows, or did it compile what a function calls that it had begun with? Then no compilation
+/// (`all` of the log) is the whole function.
 [[nodiscard]] auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all)
     -> bool;
 

@@ -374,19 +374,6 @@ class ShapesReader {
 
 }  // namespace
 
-auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all) -> bool {
-  std::vector<std::size_t> programs;  // where the program of each compilation stands
-  for (const auto& one : all)
-    if (!one.output_codes.empty()) programs.push_back(one.output_codes.front().event);
-  const auto resumes_after = [&](std::size_t event) {
-    const auto later = std::span(log.events).subspan(event);
-    return std::ranges::any_of(later, [](const TraceEvent& one) {
-      return one.kind == "dynamo_start" && one.body.contains("\"torch_dynamo_resume_in_");
-    });
-  };
-  return !programs.empty() && resumes_after(programs.size() > 1 ? 0 : programs.front() + 1);
-}
-
 auto compilations(const TraceLog& log) -> std::vector<TraceCompilation> {
   return Viewer(log).compilations();
 }

@@ -441,11 +441,11 @@ auto execute_log(std::string_view bytes, const std::string& name, const OpTable&
   if (!log) return with_context(std::move(log).error(), name);
   const auto all = compilations(*log);
   LogExecutor executor(table, options);
-  const TraceCompilation* last = nullptr;
-  for (const auto& compilation : all)
-    if (!compilation.output_codes.empty()) last = &compilation;
-  if (last == nullptr) return unsupported("{}: the log has no inductor_output_code", name);
-  const bool in_parts = options.answers != nullptr && is_in_parts(*log, all);
+  const auto answered = answered_compilations(all);
+  if (answered.empty() || answered.back()->output_codes.empty())
+    return unsupported("{}: the log has no inductor_output_code", name);
+  const auto* last = answered.back();
+  const bool in_parts = options.answers != nullptr && are_of_parts(*log, all, options.answers);
   if (in_parts) executor.add_note("the function is in parts, recorded answers are not used");
   for (const auto& compilation : all) {
     if (compilation.output_codes.empty()) continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <numbers>
 
 #include "core/tensor/tensor.h"
 
@@ -91,6 +93,52 @@ auto applies(Hidden how, const TensorMeta& operand) -> bool {
          (operand.dtype == DType::float32 || operand.dtype == DType::complex64);
 }
 
+/// GELU is half its operand times 1 + erf(x / sqrt 2), or 1 + tanh of a polynomial, which leaves
+/// few digits where that is near 0 (aten/src/ATen/native/cpu/Gelu.h).
+constexpr std::array<std::string_view, 3> kGelu = {"aten.gelu.default", "torch._C._nn.gelu",
+                                                   "torch.nn.functional.gelu"};
+
+/// The steps of a call in its place, the last one by its name; nothing where it is no such call, or
+/// makes halves, which are rounded once.
+auto steps_of_gelu(const Node& node, std::int32_t& next_id) -> std::vector<Node> {
+  const auto* claim = node.claim.tensor();
+  if (std::ranges::find(kGelu, std::string_view(node.target)) == kGelu.end() || claim == nullptr ||
+      is_half(claim->dtype) || node.args.empty())
+    return {};
+  const auto is_tanh = [](const Arg& arg) {
+    const auto* text = std::get_if<std::string>(&arg.value);
+    return text != nullptr && *text == "tanh";
+  };
+  const bool by_tanh =
+      std::ranges::any_of(node.args, is_tanh) ||
+      std::ranges::any_of(node.kwargs, is_tanh, [](const auto& one) { return one.second; });
+  std::vector<Node> steps;
+  const auto step = [&](std::string_view target, std::vector<Arg> args) {
+    auto& made = steps.emplace_back();
+    made.id = NodeId{next_id++};
+    made.name = fmt::format("{}_step_{}", node.name, steps.size());
+    made.target = target;
+    made.args = std::move(args);
+    made.claim = node.claim;
+    return Arg{made.id};
+  };
+  const auto number = [](double value) { return Arg{Expr::real(value)}; };
+  const auto x = node.args[0];
+  auto inner = x;
+  if (by_tanh) {
+    const auto cube = step("aten.pow.Tensor_Scalar", {x, number(3)});
+    inner = step("aten.add.Tensor", {x, step("aten.mul.Tensor", {cube, number(0.044715)})});
+  }
+  using namespace std::numbers;
+  inner = step("aten.mul.Tensor", {inner, number(by_tanh ? sqrt2 * inv_sqrtpi : 1 / sqrt2)});
+  const auto odd = step(by_tanh ? "aten.tanh.default" : "aten.erf.default", {inner});
+  const auto share = step("aten.add.Tensor", {odd, number(1)});
+  (void)step("aten.mul.Tensor", {step("aten.mul.Tensor", {x, number(0.5)}), share});
+  steps.back().id = node.id;
+  steps.back().name = node.name;
+  return steps;
+}
+
 }  // namespace
 
 auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
@@ -126,6 +174,10 @@ auto with_hidden_roundings(const Stage& given, RoundedBy by) -> WithHidden {
       node.target = "aten._euclidean_dist.default";
       node.args.resize(2);
       node.kwargs.clear();
+    }
+    if (auto steps = steps_of_gelu(node, graph.next_id); !steps.empty()) {
+      std::ranges::move(steps, std::back_inserter(nodes));
+      continue;
     }
     nodes.push_back(node);
     if (!is_bit_view(node)) continue;

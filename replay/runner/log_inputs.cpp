@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "replay/runner/execute.h"
+
 namespace assay {
 namespace {
 
@@ -101,6 +103,20 @@ auto guarded_positions(const TraceLog& log, const TraceCompilation& compilation,
 }
 
 }  // namespace
+
+auto are_of_parts(const TraceLog& log, const std::vector<TraceCompilation>& all,
+                  const ProgramAnswers* answers) -> bool {
+  if (is_in_parts(log, all)) return true;
+  const auto answered = answered_compilations(all);
+  if (answers == nullptr || !answers->eager || answered.empty()) return false;
+  const auto& after = answers->eager->inputs_after;
+  if (!is_resumed(log, *answered.back())) return false;
+  for (std::size_t i = 0; i < std::min(after.size(), answers->inputs.size()); ++i) {
+    const auto changed = compare_tensors(answers->inputs[i].tensor, after[i]);
+    if (!changed.message.empty() || changed.error > 0) return true;
+  }
+  return false;
+}
 
 auto role_of(std::string_view wrapper) -> std::string {
   const auto first = wrapper.substr(0, 400);

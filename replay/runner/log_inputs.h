@@ -21,6 +21,12 @@ struct InputPlan {
   std::vector<std::optional<std::size_t>> tensors;
   std::map<std::string, std::size_t> placeholders;  ///< "L_x_" -> position
 };
+/// Are recorded answers those of more than the program of the log that they may be of
+/// (is_in_parts)? What is left of a function is the whole of it only if nothing before wrote into
+/// what the function was given. Null: nothing was recorded.
+[[nodiscard]] auto are_of_parts(const TraceLog& log, const std::vector<TraceCompilation>& all,
+                                const ProgramAnswers* answers) -> bool;
+
 /// By the placeholders that were recorded with the inputs, else by what guards say of the
 /// function's parameters, of which one may stand for several inputs (`*args`). No `tensors` where
 /// neither names every tensor; then they come in the function's order.

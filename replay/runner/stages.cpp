@@ -7,6 +7,7 @@
 
 #include "core/expr/text.h"
 #include "replay/interp/debug.h"
+#include "replay/runner/log_inputs.h"
 #include "replay/runner/stage_constants.h"
 #include "replay/runner/stage_inputs.h"
 
@@ -554,21 +555,13 @@ auto debug_stages(std::string_view bytes, const std::string& name, const OpTable
   StageReport report;
   report.warnings = log->warnings;
   const auto all = compilations(*log);
-  const bool in_parts = is_in_parts(*log, all);
-  // Answers are of the compilation with code; where nothing was lowered, of the one with graphs.
-  std::optional<std::size_t> answered;
-  for (const bool has_code : {true, false}) {
-    if (answered) break;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if ((has_code ? !all[i].output_codes.empty()
-                    : all[i].is_last_attempt && !all[i].graphs.empty()) &&
-          !(in_parts && answered))
-        answered = i;
-  }
+  const bool in_parts = are_of_parts(*log, all, options.answers);
+  const auto answered = answered_compilations(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_last_attempt || all[i].graphs.empty()) continue;
     const auto stages = read_stages(*log, all[i], table);
-    const auto* answers = answered == i ? options.answers : nullptr;
+    const bool is_answered = &all[i] == (in_parts ? answered.front() : answered.back());
+    const auto* answers = is_answered ? options.answers : nullptr;
     CompilationStages failed;
     failed.name = all[i].compile_id;
     auto base = stage_inputs(*log, all[i], stages, answers, options.at, table);

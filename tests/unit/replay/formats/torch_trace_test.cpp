@@ -35,19 +35,45 @@ TEST(TorchTrace, AnEventHasKindPlaceCompileIdAndRank) {
   EXPECT_EQ(event.line, 1);
 }
 
+/// A frame that Dynamo starts with, and what is running there, the frame's function last.
+auto start(int frame, std::initializer_list<std::string_view> running) -> std::string {
+  std::string stack;
+  for (const auto name : running)
+    stack += fmt::format(R"({}{{"line": 3, "name": "{}"}})", stack.empty() ? "" : ", ", name);
+  return header(fmt::format(
+      R"({{"dynamo_start": {{"stack": [{}]}}, "frame_id": {}, "frame_compile_id": 0, "attempt": 0}})",
+      stack, frame));
+}
+
 TEST(TorchTrace, AFunctionIsInPartsWhereItResumes) {
-  const auto is_resumed = [](std::string_view name, std::size_t programs, std::size_t at = 1) {
-    std::vector<TraceCompilation> all(programs);
-    for (auto& one : all) one.output_codes.emplace_back().event = at;
-    const auto start = header(R"({"dynamo_start": {"stack": [{"line": 3, "name": ")" +
-                              std::string(name) + R"("}]}})");
-    return is_in_parts(read(header(R"({"other": {}})") + start), all);
+  for (const auto given : {&TraceCompilation::output_codes, &TraceCompilation::graphs}) {
+    const auto is_resumed = [&](std::string_view name, std::size_t programs, std::size_t at = 1) {
+      std::vector<TraceCompilation> all(programs);
+      for (auto& one : all) (one.*given).emplace_back().event = at;
+      return is_in_parts(read(header(R"({"other": {}})") + start(0, {name})), all);
+    };
+    EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 2));
+    EXPECT_FALSE(is_resumed("torch_dynamo_resume_in_f_at_12", 1));    // nothing before is a program
+    EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 1, 0));  // what follows it is none
+    EXPECT_FALSE(is_resumed("f", 2));
+    EXPECT_FALSE(is_resumed("f", 1, 0));
+  }
+}
+
+TEST(TorchTrace, WhatACallOfAFunctionGaveIsAPart) {
+  const auto of = [](const std::string& text) {
+    const auto log = read(text);
+    TraceCompilation one;
+    one.compile_id = "1/0";
+    one.graphs.emplace_back().event = log.events.size() - 1;
+    return std::pair(is_in_parts(log, {one}), is_resumed(log, one));
   };
-  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 2));
-  EXPECT_FALSE(is_resumed("torch_dynamo_resume_in_f_at_12", 1));  // nothing before it is a program
-  EXPECT_TRUE(is_resumed("torch_dynamo_resume_in_f_at_12", 1, 0));  // what follows it is none
-  EXPECT_FALSE(is_resumed("f", 2));
-  EXPECT_FALSE(is_resumed("f", 1, 0));
+  const std::pair part(true, false), whole(false, false), rest(false, true);
+  EXPECT_EQ(of(start(0, {"main", "f"}) + start(1, {"main", "f", "g"})), part);
+  EXPECT_EQ(of(start(0, {"main", "h"}) + start(1, {"main", "f", "g"})), whole);
+  EXPECT_EQ(of(start(1, {"main", "g"})), whole);
+  EXPECT_EQ(of(start(0, {"main", "f"}) + start(1, {"main", "torch_dynamo_resume_in_f_at_3"})),
+            rest);
 }
 
 TEST(TorchTrace, CompiledAutogradStandsBeforeTheFrame) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/run_op.h"
+
 namespace assay {
 namespace {
 
@@ -78,6 +80,28 @@ TEST(InputPlan, PlaceholdersAreSourcesOfWords) {
   EXPECT_EQ(placeholder_of("L['self']._modules['a']._parameters['weight']"),
             "L_self_modules_a_parameters_weight_");
   EXPECT_EQ(placeholder_of("L['my__x']"), "L_my_x_");
+}
+
+/// What is left of a function is its whole where nothing before wrote into its inputs.
+TEST(RecordedAnswers, AreOfPartsWhereTheRestBeginsWithOtherInputs) {
+  const auto are_of_parts_of = [](std::string_view function, double after) {
+    TraceLog log;
+    auto& start = log.events.emplace_back();
+    start.kind = "dynamo_start";
+    start.body = fmt::format(R"({{"stack": [{{"name": "{}"}}]}})", function);
+    start.compile_id = "1/0";
+    TraceCompilation one;
+    one.compile_id = "1/0";
+    one.output_codes.emplace_back().event = 0;
+    ProgramAnswers answers;
+    answers.inputs.emplace_back().tensor = testing::make_tensor({2}, {1, 2});
+    auto& written = answers.eager.emplace().inputs_after.emplace_back();
+    written.tensor = testing::make_tensor({2}, {1, after});
+    return are_of_parts(log, {one}, &answers);
+  };
+  EXPECT_TRUE(are_of_parts_of("torch_dynamo_resume_in_f_at_3", 3));
+  EXPECT_FALSE(are_of_parts_of("torch_dynamo_resume_in_f_at_3", 2));
+  EXPECT_FALSE(are_of_parts_of("f", 3));  // the program itself may have written
 }
 
 }  // namespace

@@ -227,6 +227,29 @@ TEST(MeasureRounding, DistancesOfManyPointsAreRootsOfRoundings) {
   EXPECT_LT(noise_of(", 2.0, 2", 30), 1e-5) << "without a product";
 }
 
+/// 1 + erf(x / sqrt 2) has few digits where x is well below 0.
+TEST(MeasureRounding, GeluIsItsSteps) {
+  const auto noise_of = [](std::string_view how, std::string_view dtype) {
+    const auto graph = fmt::format(
+        "x: \"f32[64][1]cpu\"):\n"
+        "        a: \"{0}[64][1]cpu\" = torch.ops.aten._to_copy.default(x, dtype = torch.{1})\n"
+        "        b: \"{0}[64][1]cpu\" = torch.ops.aten.sub.Tensor(a, 4)\n"
+        "        y: \"{0}[64][1]cpu\" = torch._C._nn.gelu(b{2})\n"
+        "        return (y,)\n",
+        dtype == "float32" ? "f32" : "bf16", dtype, how);
+    return measured(graph, {Input::of({64}, 1)});
+  };
+  for (const auto* how : {"", ", approximate = 'tanh'"}) {
+    const auto wide = noise_of(how, "float32");
+    EXPECT_GT(wide.noise[0], 1e-8) << how;
+    EXPECT_LT(wide.noise[0], 1e-5) << how;
+    EXPECT_NEAR(wide.reference[0].real(),
+                std::string_view(how).empty() ? -0.004049694095 : -0.003637392082, 1e-9)
+        << how;
+    EXPECT_LT(noise_of(how, "bfloat16").narrow_noise[0], 1e-3) << how;
+  }
+}
+
 /// The last bits of a rounded number mean nothing, those of an input all.
 TEST(MeasureRounding, BitsAreThoseOfTheNumbersOwnDtype) {
   const auto bits_of = [](std::string_view what) {
