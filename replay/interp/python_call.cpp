@@ -512,7 +512,9 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
     if (target.starts_with(space))
       if (auto result = run_function(target.substr(space.size()), domain, args))
         return *std::move(result);
-  if (target == "torch.tensor" && !args.positional.empty() && !args.positional[0].is_tensor()) {
+  const bool converts = target == "torch.as_tensor";
+  const bool is_given = !args.positional.empty() && args.positional[0].is_tensor();
+  if ((converts || target == "torch.tensor") && !args.positional.empty() && !is_given) {
     auto keywords = args.keywords;
     std::erase_if(keywords, [](const auto& kw) { return kw.first == "requires_grad"; });
     const auto dtype = dtype_of_numbers(args.positional[0]);
@@ -523,6 +525,8 @@ auto run_by_name(const Node& node, std::string_view name, Domain& domain, const 
   }
   if (target == "torch.Size" && args.positional.size() == 1) return args.positional[0];
   const bool is_method = node.kind == NodeKind::call_method;
+  if (converts && is_given && args.positional.size() == 1)
+    return run_named("aten.to.dtype_layout", domain, args.positional, args.keywords);
   if (is_method || target == "torch.functional.split") {
     auto result = run_method(is_method ? target : "split", name, domain, args);
     if (result) return *std::move(result);

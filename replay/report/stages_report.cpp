@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kWarnings = 3;  ///< that the text shows
 
 struct StageCounts {
-  int stages = 0, not_run = 0, decided = 0, open = 0, answers = 0, compared = 0, points = 0;
+  int stages = 0, not_run = 0, refused = 0, decided = 0, open = 0, answers = 0, compared = 0,
+      points = 0;
   std::size_t layouts_only = 0;
 };
 
@@ -22,7 +23,7 @@ auto count(const StageReport& report) -> StageCounts {
   for (const auto& compilation : report.compilations) {
     ++counts.points;
     counts.answers += compilation.answers;
-    if (!compilation.error.empty()) ++counts.not_run;
+    if (!compilation.error.empty()) ++counts.refused;
     for (const auto& row : compilation.rows) {
       ++counts.stages;
       counts.compared += row.compared;
@@ -45,9 +46,14 @@ auto headline(const StageReport& report, const Paint& paint) -> std::string {
   if (counts.open != 0)
     return fmt::format("{}: {} of {} differ from the stage before, on inputs that were made up\n",
                        paint("undecided", Style::yellow), counts.open, stages);
-  if (counts.not_run != 0)
-    return fmt::format("{}: {} of {} did not run, the others agree\n",
-                       paint("undecided", Style::yellow), counts.not_run, stages);
+  if (counts.not_run + counts.refused != 0) {
+    std::vector<std::string> all;
+    if (counts.refused != 0) all.push_back(counted(counts.refused, "compilation"));
+    if (counts.not_run != 0) all.push_back(fmt::format("{} of {}", counts.not_run, stages));
+    return fmt::format("{}: {} did not run{}\n", paint("undecided", Style::yellow),
+                       fmt::join(all, " and "),
+                       counts.stages > counts.not_run ? ", the others agree" : "");
+  }
   return fmt::format("{}: {} agree in {}{}\n", paint("nothing found", Style::green), stages,
                      counted(counts.compared, "comparison"),
                      counts.answers == 0 ? std::string()
@@ -170,7 +176,8 @@ auto is_shown(const StageReport& report, std::size_t i) -> bool {
 auto state_of(const StageReport& report) -> ReportState {
   const auto counts = count(report);
   if (counts.decided != 0) return ReportState::findings;
-  return counts.open + counts.not_run != 0 ? ReportState::undecided : ReportState::clean;
+  return counts.open + counts.not_run + counts.refused != 0 ? ReportState::undecided
+                                                            : ReportState::clean;
 }
 
 auto stages_text(const StageReport& report, const Paint& paint) -> std::string {

@@ -156,6 +156,7 @@ class _Call:
         self.function = copy.deepcopy(function) if is_module else function
         self.inputs = [_twin(t) for t in inputs]
         self.sources, self.tensors = [], []  # by tensor the ways to it, as Dynamo writes them
+        self.functions = []  # that were looked into
         if is_module:
             own = next(iter(inspect.signature(type(function).forward).parameters))  # `self`
             if type(function).__module__.startswith("torch.nn."):
@@ -197,6 +198,13 @@ class _Call:
             self._add_module(source, value)
         elif isinstance(value, (torch.Tensor, float)):
             self._add_one(source, value)
+        elif inspect.isfunction(value):
+            if value in self.functions:
+                return
+            self.functions.append(value)
+            for k, one in enumerate(value.__closure__ or ()):
+                with contextlib.suppress(ValueError):  # not filled yet
+                    self._add_all(f"{source}.__closure__[{k}].cell_contents", one.cell_contents)
         elif isinstance(value, (list, tuple)):
             for k, one in enumerate(value):
                 self._add_one(f"{source}[{k}]", one)

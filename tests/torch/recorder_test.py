@@ -354,7 +354,8 @@ import assay_record
 
 def made():
     layer, shrink, factor = torch.nn.Linear(3, 4), torch.nn.Softshrink(0.25), 1.5
-    return lambda x: shrink(layer(x)) * factor
+    shrunk = lambda x: shrink(x) * factor
+    return lambda x: shrunk(layer(x))
 
 print(assay_record.answers(made(), (torch.ones(1, 3).expand(5, 3),), sys.argv[2], dynamic=True))
 """
@@ -444,7 +445,8 @@ class AnswersTest(unittest.TestCase):
     def test_modules_and_numbers_around_a_function(self):
         said = self.answers(AROUND)
         self.assertEqual([0, 1], said["inputs"][0]["stride"])
-        self.assertLessEqual({"L_layer_parameters_weight_", "L_layer_parameters_bias_", "L_shrink_lambd", "L_factor_"},
+        self.assertLessEqual({"L_layer_parameters_weight_", "L_layer_parameters_bias_",
+                              "L_shrunk_closure_0_cell_contents", "L_shrunk_closure_1_cell_contents_lambd"},
                              {one["placeholder"] for one in said["inputs"]})
         self.assertEqual(2, len(said["eager"]["gradients"]))
 
