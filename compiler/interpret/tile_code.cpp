@@ -35,6 +35,8 @@ auto TileCode::compile(const TileKernel& kernel) -> Result<TileCode> {
   const AccessSteps accesses(kernel);
   for (const auto* one : accesses.accesses())
     if (accesses.scatters_one_value(*one)) code.scatters_.insert(one);
+  for (const auto* one : accesses.accesses())
+    if (accesses.takes_numbers_alone(*one)) code.alone_.insert(one);
   auto steps = code.compile(kernel.body);
   if (!steps)
     return std::unexpected(Error{steps.error().code,
@@ -86,6 +88,7 @@ auto TileCode::compile(const TileStatement& statement) -> Result<TileStep> {
   TileStep step;
   step.statement = &statement;
   step.scatters_one_value = scatters_.contains(&statement);
+  step.takes_numbers_alone = alone_.contains(&statement);
   if (const auto* load = std::get_if<TileLoad>(&statement.what)) reads_[load->param] = true;
   if (const auto* store = std::get_if<TileStore>(&statement.what)) writes_[store->param] = true;
   if (const auto* search = std::get_if<TileSearch>(&statement.what)) reads_[search->param] = true;

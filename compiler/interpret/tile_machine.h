@@ -24,9 +24,10 @@ inline constexpr std::int64_t kTileLanes = 2048;
 struct TileStep {
   const TileStatement* statement = nullptr;
   TileEvaluate evaluate = nullptr;
-  TileEvaluate round = nullptr;     ///< of narrow floats
-  TileOverflow overflow = nullptr;  ///< only where an index rests on the result
-  bool scatters_one_value = false;  ///< of stores: programs may meet
+  TileEvaluate round = nullptr;      ///< of narrow floats
+  TileOverflow overflow = nullptr;   ///< only where an index rests on the result
+  bool scatters_one_value = false;   ///< of stores: programs may meet
+  bool takes_numbers_alone = false;  ///< of stores: other lanes take nothing of loaded numbers
   std::vector<std::vector<TileStep>> regions;
 };
 
@@ -50,6 +51,7 @@ class TileCode {
   std::vector<bool> writes_, reads_;
   std::vector<bool> feeds_index_;  ///< by value
   std::set<const TileStatement*> scatters_;
+  std::set<const TileStatement*> alone_;  ///< stores that take loaded numbers alone
 };
 
 /// What is passed for a parameter.

@@ -285,6 +285,9 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
   const auto granules = std::max<std::int64_t>(access.size / storage.granule(), 1);
   Toucher who{program_, phase_, 0};
   const auto lanes_of = lane_base(axes);
+  constexpr std::uint32_t kNumber = 0;  // the lane of a load without axes
+  const bool is_alone = step.takes_numbers_alone &&
+                        std::ranges::count(std::span(access.active, access.count), true) == 1;
   std::array<std::byte, 16> bytes = {};
   for (std::size_t i = 0; i < access.count; ++i) {
     if (!access.active[i]) continue;
@@ -310,7 +313,7 @@ void TileMachine::store(const TileStep& step, const TileStore& what) {
                     ? fmt::format("two lanes write element {}", access.at[i])
                     : fmt::format("program {} of this launch wrote element {} too",
                                   before.writer - first_, access.at[i]));
-        } else {
+        } else if (!is_alone || before.reader != program_ || before.reader_lane != kNumber) {
           fault(step, RunFault::read_conflict, &access, access.at[i], i, 1,
                 before.reader == program_
                     ? fmt::format("another lane read element {} without a barrier", access.at[i])

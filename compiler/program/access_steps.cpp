@@ -13,11 +13,15 @@ AccessSteps::AccessSteps(const TileKernel& kernel) : kernel_(kernel) {
 void AccessSteps::visit(const TileRegion& region) {
   for (const auto& one : region.body) {
     for (const auto id : one.results) makers_[id] = &one;
+    for (const auto id : one.operands) users_[id].push_back(&one);
     if (std::holds_alternative<TileLoad>(one.what) || std::holds_alternative<TileStore>(one.what) ||
-        std::holds_alternative<TileAtomic>(one.what))
+        std::holds_alternative<TileAtomic>(one.what)) {
       accesses_.push_back(&one);
+      regions_[&one] = &region;
+    }
     for (const auto& inner : one.regions) visit(inner);
   }
+  for (const auto id : region.yields) users_[id].push_back(nullptr);
 }
 
 auto AccessSteps::maker(TileId id) const -> const TileStatement* {
@@ -84,6 +88,28 @@ auto AccessSteps::scatters_one_value(const TileStatement& store) const -> bool {
   };
   return std::holds_alternative<TileStore>(store.what) && rests_on(store.operands[0], is_data) &&
          !rests_on(store.operands[1], varies);
+}
+
+auto AccessSteps::is_taken_by(TileId mask, TileId value) const -> bool {
+  const auto users = users_.find(value);
+  return users == users_.end() ||
+         std::ranges::all_of(users->second, [&](const TileStatement* user) {
+           const auto* what = user == nullptr ? nullptr : std::get_if<TileCompute>(&user->what);
+           if (what == nullptr) return false;
+           if (what->op == TileOp::cast) return is_taken_by(mask, user->results[0]);
+           return what->op == TileOp::select && user->operands[0] == mask &&
+                  user->operands[1] == value && user->operands[2] != value;
+         });
+}
+
+auto AccessSteps::takes_numbers_alone(const TileStatement& store) const -> bool {
+  if (!std::holds_alternative<TileStore>(store.what) || store.operands[2] == kNoTile) return false;
+  return std::ranges::all_of(accesses_, [&](const TileStatement* one) {
+    const bool is_beside =
+        std::holds_alternative<TileLoad>(one->what) && regions_.at(one) == regions_.at(&store);
+    return !is_beside || kernel_.type(one->results[0]).axes != 0 ||
+           is_taken_by(store.operands[2], one->results[0]);
+  });
 }
 
 auto AccessSteps::stores_halves() const -> bool {

@@ -23,6 +23,10 @@ class AccessSteps {
   /// Whether a store puts one value, the same for all programs, where data say: whoever is last, it
   /// stands there (`scatter` of a number).
   [[nodiscard]] auto scatters_one_value(const TileStatement& store) const -> bool;
+  /// Whether what is loaded once for all lanes, in the region of a store, goes nowhere but where
+  /// the store's mask takes it: other lanes may see it before or after. Inductor's kernels of
+  /// several loops do so in loops over one element.
+  [[nodiscard]] auto takes_numbers_alone(const TileStatement& store) const -> bool;
   /// Whether all that is written has two bytes, and is stored.
   [[nodiscard]] auto stores_halves() const -> bool;
   /// By axis: how well its lanes suit neighbouring threads. Accesses that it moves by one count,
@@ -31,11 +35,15 @@ class AccessSteps {
 
  private:
   void visit(const TileRegion& region);
+  /// Whether a value is only taken where the mask holds.
+  [[nodiscard]] auto is_taken_by(TileId mask, TileId value) const -> bool;
   [[nodiscard]] auto constant(TileId id) const -> std::optional<std::int64_t>;
   /// Whether anything that goes into a value is so; `makes` is null for parameters of regions.
   [[nodiscard]] auto rests_on(TileId id, bool (*is_so)(const TileStatement* makes)) const -> bool;
   const TileKernel& kernel_;
   std::map<TileId, const TileStatement*> makers_;
+  std::map<TileId, std::vector<const TileStatement*>> users_;  ///< null: a region yields it
+  std::map<const TileStatement*, const TileRegion*> regions_;  ///< of accesses
   std::vector<const TileStatement*> accesses_;
 };
 

@@ -16,8 +16,7 @@ auto running_at(const TraceEvent& start) -> std::vector<std::string> {
   std::vector<std::string> names;
   const auto json = JsonDocument::parse(start.body, start.kind);
   if (!json) return names;
-  for (const auto& frame : json->root()["stack"].items())
-    names.push_back(frame["name"].text());
+  for (const auto& frame : json->root()["stack"].items()) names.push_back(frame["name"].text());
   return names;
 }
 

@@ -210,6 +210,22 @@ TEST_F(InterpretTest, ALaneThatOverwritesWhatAnotherReadsNeedsABarrier) {
   EXPECT_EQ(faults(run(fmt::format(kRotate, "tl.debug_barrier()\n"), 40, {}, 64)), Faults{});
 }
 
+/// A number that all lanes load is the storing lane's alone where nobody else takes it.
+TEST_F(InterpretTest, ALaneMayOverwriteWhatOnlyItTakes) {
+  const auto found = [this](std::string_view taken, std::string_view where) {
+    return faults(run(fmt::format("one = xindex < {}\ntmp0 = tl.load(in_ptr0 + (0))\n"
+                                  "tmp1 = tl.broadcast_to(tmp0, [XBLOCK])\n"
+                                  "tmp2 = tl.where({}, tmp1, 0.0)\n"
+                                  "tl.store(in_ptr0 + (xindex * 0), tmp2 + 1, one)\n"
+                                  "tl.store(out_ptr0 + (xindex), tmp2, xmask)",
+                                  where, taken),
+                      40, {}, 64));
+  };
+  EXPECT_EQ(found("one", "1"), Faults{});
+  EXPECT_EQ(found("xmask", "1"), Faults{RunFault::read_conflict});
+  EXPECT_EQ(found("one", "2"), Faults{RunFault::read_conflict});
+}
+
 TEST_F(InterpretTest, ABarrierDoesNotHoldBetweenPrograms) {
   const auto result = run(fmt::format(kRotate, "tl.debug_barrier()\n"), 40, {}, 8);
   ASSERT_FALSE(result.findings.empty());
