@@ -40,6 +40,12 @@ auto HostMachine::scalar_of(const HostOp& op, const HostArg& arg) -> Result<std:
     return known;
   }
   ASSAY_TRY(const auto given, value(op, arg));
+  // Triton's launcher takes the number of a tensor that holds one.
+  if (given.buffer && given.buffer->tensor.numel() == 1) {
+    const auto* name = plain_name(arg);
+    ASSAY_TRY(auto element, element_of(op, given, name == nullptr ? "a view" : *name));
+    return element;
+  }
   const auto* scalar = given.other.scalar();
   return scalar == nullptr ? std::nullopt : std::optional(*scalar);
 }

@@ -210,6 +210,22 @@ TEST_F(InterpretTest, ALaneThatOverwritesWhatAnotherReadsNeedsABarrier) {
   EXPECT_EQ(faults(run(fmt::format(kRotate, "tl.debug_barrier()\n"), 40, {}, 64)), Faults{});
 }
 
+/// Triton's launcher takes the number of a tensor that holds one.
+TEST_F(InterpretTest, ATensorOfOneElementIsPassedAsItsNumber) {
+  const auto text =
+      kernel("'in_ptr0': '*fp32', 'in_ptr1': 'fp32', 'out_ptr0': '*fp32'",
+             "in_ptr0, in_ptr1, out_ptr0",
+             "tmp0 = tl.load(in_ptr0 + (xindex), xmask)\ntmp1 = in_ptr1\n"
+             "tl.store(out_ptr0 + (xindex), tmp0 * tmp1, xmask)") +
+      "def call(args):\n    arg0_1, = args\n    assert_size_stride(arg0_1, (40, ), (1, ))\n"
+      "    buf0 = empty_strided_cuda((40, ), (1, ), torch.float32)\n"
+      "    k.run(arg0_1, reinterpret_tensor(arg0_1, (), (), 3), buf0, 40, stream=stream0)\n"
+      "    return (buf0, )\n";
+  const auto result = run_text(text, 40, {});
+  EXPECT_EQ(faults(result), Faults{});
+  EXPECT_EQ(output(result)[5], 15);
+}
+
 /// A number that all lanes load is the storing lane's alone where nobody else takes it.
 TEST_F(InterpretTest, ALaneMayOverwriteWhatOnlyItTakes) {
   const auto found = [this](std::string_view taken, std::string_view where) {
