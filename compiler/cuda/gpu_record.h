@@ -22,7 +22,7 @@ struct GpuRecord {
   std::int64_t element = 0;
   GpuFault fault = GpuFault::false_assert;
   std::uint64_t told = 0;  ///< of checked code: launch_word of its arguments; 0: it did not run
-  /// Of an uninitialised element that is a copy: UnwrittenOrigin of who read it first.
+  /// Of an uninitialised element: UnwrittenOrigin of who read it first, here or to copy it.
   std::uint64_t origin = 0;
 };
 

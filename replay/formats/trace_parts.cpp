@@ -52,10 +52,11 @@ auto is_in_parts(const TraceLog& log, const std::vector<TraceCompilation>& all) 
   if (answered.empty()) return false;
   const auto& first = *answered.front();
   const auto& given = first.output_codes.empty() ? first.graphs : first.output_codes;
+  const auto resumed = fmt::format("\"{}", kResumed);
   const auto resumes_after = [&](std::size_t event) {
     const auto later = std::span(log.events).subspan(event);
-    return std::ranges::any_of(later, [](const TraceEvent& one) {
-      return one.kind == "dynamo_start" && one.body.contains(fmt::format("\"{}", kResumed));
+    return std::ranges::any_of(later, [&](const TraceEvent& one) {
+      return one.kind == "dynamo_start" && one.body.contains(resumed);
     });
   };
   if (resumes_after(answered.size() > 1 ? 0 : given.front().event + 1)) return true;
